@@ -1,0 +1,62 @@
+"""What can fail, whether waiting helps, and nothing else.
+
+Drivers translate foreign exceptions into this tree at once; ``api.errors`` is the one place that
+turns it into HTTP. Expected outcomes of asking a source (nothing found, source failed) are values
+in ``model``, not exceptions.
+"""
+
+from __future__ import annotations
+
+
+class NodeError(Exception):
+    """Base of every error that this program raises on purpose. The message is for a person."""
+
+    transient: bool = False
+    """True where the same call may succeed later without anybody changing anything."""
+
+
+class BadInput(NodeError):
+    """The caller sent something unusable; names the field and, where there is one, the limit."""
+
+    def __init__(self, message: str, *, field: str | None = None, limit: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+        self.limit = limit
+
+
+class NotFound(NodeError):
+    """The thing named is not here (or not for this caller, which must look the same)."""
+
+
+class Forbidden(NodeError):
+    """The caller may not do this."""
+
+
+class Rejected(NodeError):
+    """Integrity or policy says no: a hash, a signature, a schema or a limit does not hold."""
+
+
+class Unavailable(NodeError):
+    """An engine, source or queue cannot serve now."""
+
+    transient = True
+
+
+class TimedOut(Unavailable):
+    """The deadline of the call or of the whole request passed."""
+
+
+class RateLimited(Unavailable):
+    """A limit of ours or of the other side forbids the call before ``retry_after_s`` seconds."""
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class CorruptState(NodeError):
+    """Something on disk is not what this program wrote; it says which file and what to do."""
+
+
+class Misconfigured(NodeError):
+    """A setting is unknown, malformed or contradicts another; the message is one sentence."""

@@ -1,0 +1,322 @@
+"""The values that walk through the node. Frozen, typed, no I/O; stations return new ones.
+
+Conventions: scores and similarities are floats in [0, 1] ([-1, 1] for cosine) in memory and
+integers in millionths (ppm) on the wire; times are aware UTC datetimes; durations end in ``_s`` or
+``_ms``; deadlines are monotonic seconds from ``Clock.monotonic``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias, Union
+
+SlotValue: TypeAlias = str | int | bool | tuple[str, ...] | None
+Slots: TypeAlias = Mapping[str, SlotValue]
+Json: TypeAlias = Union[str, int, float, bool, list["Json"], dict[str, "Json"], None]
+
+PPM = 1_000_000
+
+
+def ppm(score: float) -> int:
+    """A score in [0, 1] as whole millionths, clamped: what records and log leaves hold."""
+    return max(0, min(PPM, round(score * PPM)))
+
+
+class Kind(StrEnum):
+    """What kind of question a text is; the reply's ``route``."""
+
+    STATEMENT = "statement"
+    DETERMINISTIC = "deterministic"
+    HISTORICAL = "historical"
+    GENERATIVE = "generative"
+    UNCLASSIFIED = "unclassified"
+
+
+class Source(StrEnum):
+    """The stations a route may try, in the order that its row of the route table gives."""
+
+    ACKNOWLEDGE = "acknowledge"
+    ADAPTER = "adapter"
+    CACHE = "cache"
+    STALE = "stale"
+    DOCUMENTS = "documents"
+    MODEL = "model"
+
+
+class Freshness(StrEnum):
+    """Classes of volatility; ``score.freshness`` gives each its lifetime."""
+
+    COMPUTED = "computed"
+    PRICE = "price"
+    PAST_PRICE = "past_price"
+    LIVE_SCORE = "live_score"
+    FINAL_SCORE = "final_score"
+    WEATHER_NOW = "weather_now"
+    FORECAST = "forecast"
+    NEWS = "news"
+    CURRENCY = "currency"
+    GOVERNANCE = "governance"
+    DEFINITION = "definition"
+    GENERAL = "general"
+    TIME_SENSITIVE = "time_sensitive"
+    MODEL_ALONE = "model_alone"
+
+
+# --- arrive ---------------------------------------------------------------------------------------
+
+SCOPE_SHARED = "shared"
+SCOPE_PUBLIC = "public"
+_PRIVATE_PREFIX = "private:"
+
+
+def private_scope(tenant: str) -> str:
+    """The scope that only ``tenant`` may see."""
+    return _PRIVATE_PREFIX + tenant
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, from authentication and never from the text."""
+
+    tenant: str = "local"
+    default_scope: str = SCOPE_SHARED
+    may_write: bool = True
+
+    @property
+    def visible_scopes(self) -> tuple[str, ...]:
+        """Hard filter before any search: public, shared and the caller's own private records."""
+        return (SCOPE_PUBLIC, SCOPE_SHARED, private_scope(self.tenant))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question on its way.
+
+    ``text`` is normalised; ``asked`` is what the caller sent. ``context`` is null for plain questions, else
+    the hex SHA-256 that partitions the cache for OpenAI-style calls.
+    """
+
+    id: str
+    asked: str
+    text: str
+    caller: Caller
+    received: datetime
+    deadline: float
+    session: str | None = None
+    context: str | None = None
+    max_age_s: int | None = None
+    no_cache: bool = False
+    no_store: bool = False
+    ttl_s: int | None = None
+    tags: tuple[str, ...] = ()
+
+
+# --- understand -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """An adapter's claim that it can answer a text.
+
+    ``key`` is the canonical slot key, e.g. ``price:bitcoin:usd``: equal keys mean that the same
+    answer serves; None while something (``unresolved``) still has to be looked up by ``ask``.
+    ``strength`` in (0, 1] orders rival claims; ``reason`` names the pattern in words.
+    """
+
+    adapter: str
+    slots: Slots
+    key: str | None
+    local: bool
+    reason: str
+    strength: float = 1.0
+    unresolved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a question goes, and why. ``floor`` is None where no similarity search is made."""
+
+    kind: Kind
+    sources: tuple[Source, ...]
+    floor: float | None
+    reason: str
+    adapter: str | None = None
+    slots: Slots = field(default_factory=dict)
+    key: str | None = None
+    unresolved: tuple[str, ...] = ()
+    time_sensitive: bool = False
+    needs_history: bool = False
+    """A follow-up that only the session's turns make a question: neither looked up nor stored."""
+
+
+# --- recall, ask, compose -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRef:
+    """Where a text comes from. ``kind``: adapter, cache, documents, llm, extractive, fallback,
+    statement, client. ``digest`` is the hex SHA-256 of what was read, where there is one."""
+
+    kind: str
+    id: str
+    url: str | None = None
+    time: datetime | None = None
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a source found: the uniform result of every adapter and document.
+
+    ``text`` is a natural sentence a person can read as the whole answer, source and time included where live.
+    ``confidence`` is the reliability of the source in [0, 1]; ``partial`` means context for a
+    model rather than an answer; ``data`` holds the figures. ``key`` and ``slots`` are the fully resolved
+    form of the route's, with which the record is stored.
+    """
+
+    text: str
+    source: SourceRef
+    confidence: float
+    freshness: Freshness
+    partial: bool = False
+    data: Mapping[str, Json] = field(default_factory=dict)
+    slots: Slots = field(default_factory=dict)
+    key: str | None = None
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One source shown with an answer. ``locator`` says where in the source, ``snippet`` is cut."""
+
+    source: str
+    locator: str = ""
+    snippet: str = ""
+    url: str | None = None
+    time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The source answered."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """The source works and has nothing; ``reason`` in words."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The source could not be asked; ``code`` is a short stable word for the log (``timeout``,
+    ``rate_limited``, ``breaker_open``, ``bad_answer``, ``unreachable``, ``refused``)."""
+
+    code: str
+    reason: str
+    retry_after_s: float | None = None
+
+
+Outcome: TypeAlias = Found | Missed | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a generator wrote, before it is judged. ``engine`` e.g. ``ollama``; ``model`` its id."""
+
+    text: str
+    engine: str
+    model: str
+    model_digest: str | None = None
+    complete: bool = True
+    used_evidence: bool = False
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """The judged confidence and its parts in [0, 1]; a part that does not apply is absent."""
+
+    value: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class HitInfo:
+    """How a stored answer was matched. ``kind``: exact, slot, semantic; ``similarity`` is 1.0 for exact,
+    None for slot; ``score`` = similarity x confidence; ``u`` is the upper limit of being wrong."""
+
+    kind: str
+    similarity: float | None
+    score: float
+    threshold: float | None
+    p_correct: float | None
+    age_s: int
+    origin: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the trace: which station, what came of it, why, how long."""
+
+    stage: str
+    outcome: str
+    reason: str = ""
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRef:
+    """Names a leaf of the decision log."""
+
+    log: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a model read and wrote for this answer."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back to the caller."""
+
+    query: Query
+    text: str
+    route: Route
+    source: SourceRef
+    confidence: Confidence
+    freshness: Freshness
+    citations: tuple[Citation, ...] = ()
+    cid: str | None = None
+    stored: bool = False
+    hit: HitInfo | None = None
+    parts: tuple[Answer, ...] = ()
+    stale: bool = False
+    decision: DecisionRef | None = None
+    trace: tuple[Step, ...] = ()
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One health fact. ``status``: pass, warn, fail. ``output`` says what it disables and what to do."""
+
+    name: str
+    status: str
+    output: str = ""
+    since: datetime | None = None
+    observed: float | str | None = None
+    unit: str | None = None

@@ -1,0 +1,291 @@
+"""What the node needs from the outside, one Protocol each. The docstring is the contract, and
+``tests/contracts`` runs it over every implementation, the in-memory one included.
+
+For all: methods may be called concurrently from one event loop; cancelling a call leaves the object usable;
+foreign exceptions never escape (``node.errors`` only); ``close`` is idempotent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from node.ipfs.cid import Cid
+from node.model import Check, Draft, Evidence, Json, Outcome, Query, Recognition, Slots
+from node.record import Record
+
+Vector: TypeAlias = NDArray[np.float32]
+
+# --- engines --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderInfo:
+    """``model`` is the id stored with every vector, ``digest`` the hex SHA-256 of the weights,
+    ``tokens_max`` the window: a longer text is not embeddable and is cached by exact match only."""
+
+    model: str
+    digest: str
+    dim: int
+    tokens_max: int
+
+
+class Embedder(Protocol):
+    """Text to unit vector. One per index: vectors of different models never meet."""
+
+    @property
+    def info(self) -> EmbedderInfo: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        """One float32 unit vector of shape (dim,) per text, in order; None for a text longer than
+        the window. Deterministic. Raises ``Unavailable``. Never returns a zero, constant or
+        non-finite vector: such output raises ``Unavailable`` too."""
+        ...
+
+    def health(self) -> Check:
+        """Without I/O: what is known now."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a generator reads. ``system`` instructs; ``user`` holds the question and the marked evidence."""
+
+    system: str
+    user: str
+    tokens_max: int = 200
+    stop: tuple[str, ...] = ()
+
+
+class Generator(Protocol):
+    """A language model."""
+
+    @property
+    def name(self) -> str:
+        """``ollama``, ``extractive`` …"""
+        ...
+
+    async def generate(self, prompt: Prompt, *, timeout_s: float) -> Draft:
+        """One completion, temperature 0, think-tags stripped. Raises ``Unavailable`` (not there),
+        ``TimedOut``, ``Rejected`` (an empty or unusable answer)."""
+        ...
+
+    async def probe(self) -> Check:
+        """Ask the engine whether it lives, within a second or so; never raises. Updates nothing else."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Adapter(Protocol):
+    """A source of precise answers. Adding one edits no other file than ``adapters.registry``."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_local(self) -> bool:
+        """True when ``ask`` computes here and reaches nothing outside."""
+        ...
+
+    def recognise(self, text: str, now: datetime) -> Recognition | None:
+        """The adapter's own patterns and slot grammar. Pure, total, bounded (a millisecond or so on
+        any text of 64 KiB), case-insensitive where that is safe. None when the text is not for it."""
+        ...
+
+    async def ask(self, recognition: Recognition, query: Query) -> Outcome:
+        """Answer within ``query.deadline``; never raises anything but ``CancelledError``."""
+        ...
+
+    def health(self) -> Check:
+        """Without I/O."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+# --- blocks and records ---------------------------------------------------------------------------
+
+
+class BlockStore(Protocol):
+    """Immutable bytes by CID, found by multihash."""
+
+    async def put(self, cid: Cid, data: bytes) -> None:
+        """Durable on return; idempotent. Raises ``Rejected`` if ``data`` does not hash to ``cid``,
+        ``Unavailable`` when it cannot be written."""
+        ...
+
+    async def get(self, cid: Cid) -> bytes:
+        """The bytes; their hash has been checked. Raises ``NotFound``, ``CorruptState``."""
+        ...
+
+    async def has(self, cid: Cid) -> bool: ...
+
+    async def delete(self, cid: Cid) -> None:
+        """Idempotent."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record in the store. ``sequence`` grows with every write and never repeats: the index's
+    watermark. ``state``: live, withdrawn (invalidated, tombstoned or superseded). ``origin`` is
+    ``local`` or the issuer's id. ``kept`` holds unknown keys of an imported index entry."""
+
+    sequence: int
+    cid: Cid
+    record: Record
+    state: str = "live"
+    origin: str = "local"
+    valid: int = 0
+    invalid: int = 0
+    kept: Mapping[str, Json] | None = None
+
+
+class RecordStore(Protocol):
+    """Records with what is needed to find them. Block and row commit together."""
+
+    async def add(
+        self,
+        record: Record,
+        *,
+        origin: str = "local",
+        supersede: Sequence[Cid] = (),
+        keyword_key: str | None = None,
+        kept: Mapping[str, Json] | None = None,
+    ) -> StoredRecord:
+        """Store a signed record. Durable on return; idempotent by CID; withdraws ``supersede``
+        in the same commit. A validation counts on its target and a verdict ``invalid`` by this node's own
+        key withdraws it; a tombstone withdraws its target, now or whenever it arrives later.
+        Raises ``Rejected``, ``Unavailable``."""
+        ...
+
+    async def get(self, cid: Cid) -> StoredRecord:
+        """Whatever its state. Raises ``NotFound``, ``CorruptState``."""
+        ...
+
+    async def find(
+        self,
+        column: str,
+        key: str,
+        *,
+        scopes: Sequence[str],
+        context: str | None,
+        limit: int = 8,
+    ) -> list[StoredRecord]:
+        """Live answer records, newest first, by ``column``: ``query_hash``, ``slot_key`` or ``keyword_key``.
+        Expired ones are included: whoever serves decides."""
+        ...
+
+    async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
+        """Those of ``cids`` that are live answer records at this moment."""
+        ...
+
+    async def since(self, sequence: int, *, limit: int = 1_000) -> list[StoredRecord]:
+        """Live answer records written after ``sequence``, in order: what an index replays."""
+        ...
+
+    async def withdrawn_since(self, change: int, *, limit: int = 1_000) -> list[tuple[int, Cid]]:
+        """(change number, CID) of records withdrawn or removed after change number ``change``."""
+        ...
+
+    async def withdraw(self, cid: Cid, reason: str) -> bool:
+        """Stop serving a record; True if it was live. The block stays."""
+        ...
+
+    async def expire(self, now: datetime, *, grace_s: int, limit: int = 1_000) -> list[Cid]:
+        """Withdraw live answer records whose ``expires`` lies more than ``grace_s`` before ``now``;
+        return them."""
+        ...
+
+    async def counts(self) -> dict[str, int]:
+        """``records``, ``live``, ``blocks``, ``bytes``, ``last_sequence``."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A stored vector near the query's. ``similarity`` is the cosine in [-1, 1]."""
+
+    cid: Cid
+    similarity: float
+
+
+class VectorIndex(Protocol):
+    """Nearest stored vectors of one embedding model; never the truth, always rebuildable.
+    Partitioned hard by (scope, context)."""
+
+    def add(self, cid: Cid, vector: Vector, *, scope: str, context: str | None) -> None:
+        """Idempotent by CID. Raises ``Rejected`` on a wrong dimension or a degenerate vector."""
+        ...
+
+    def remove(self, cid: Cid) -> bool: ...
+
+    def search(
+        self, vector: Vector, *, scopes: Sequence[str], context: str | None, k: int
+    ) -> list[Neighbour]:
+        """The k most similar in those partitions, best first; ties by CID."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+# --- the log --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Where an entry stands: the log's origin and the entry's index, from 0."""
+
+    log: str
+    index: int
+
+
+class AuditLog(Protocol):
+    """Append-only decisions. Entries hold commitments, never question or answer text."""
+
+    async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
+        """Durable on return (or within the configured delay). ``entry`` holds integers, ASCII text,
+        lists and maps; each of ``private_texts`` enters as ``HMAC-SHA-256`` under one fresh random key of this
+        entry, which can be destroyed. Raises ``Rejected`` (a float, an over-long entry), ``Unavailable``."""
+        ...
+
+    async def forget(self, index: int) -> bool:
+        """Destroy the commitment key of an entry; True if there was one."""
+        ...
+
+    def size(self) -> int: ...
+
+    def health(self) -> Check: ...
+
+    async def close(self) -> None: ...
+
+
+__all__ = [
+    "Adapter",
+    "Appended",
+    "AuditLog",
+    "BlockStore",
+    "Embedder",
+    "EmbedderInfo",
+    "Evidence",
+    "Generator",
+    "Neighbour",
+    "Prompt",
+    "RecordStore",
+    "Slots",
+    "StoredRecord",
+    "Vector",
+    "VectorIndex",
+]
