@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 SlotValue: TypeAlias = str | int | bool | tuple[str, ...] | None
 Slots: TypeAlias = Mapping[str, SlotValue]
-Json: TypeAlias = Union[str, int, float, bool, list["Json"], dict[str, "Json"], None]
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 PPM = 1_000_000
 

@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from node.ipfs.cid import Cid
 from node.model import Check, Draft, Evidence, Json, Outcome, Query, Recognition, Slots
 from node.record import Record
 
-Vector: TypeAlias = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]
+else:
+    # The node starts without numpy too (semantic look-up is then off), so ports may not need it.
+    Vector = object
 
 # --- engines --------------------------------------------------------------------------------------
 
@@ -257,8 +261,9 @@ class AuditLog(Protocol):
 
     async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
         """Durable on return (or within the configured delay). ``entry`` holds integers, ASCII text,
-        lists and maps; each of ``private_texts`` enters as ``HMAC-SHA-256`` under one fresh random key of this
-        entry, which can be destroyed. Raises ``Rejected`` (a float, an over-long entry), ``Unavailable``."""
+        lists and maps; each of ``private_texts`` enters as ``HMAC-SHA-256`` under one fresh random key
+        of this entry, which can be destroyed. Raises ``Rejected`` (a float, an over-long entry),
+        ``Unavailable``."""
         ...
 
     async def forget(self, index: int) -> bool:

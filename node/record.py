@@ -2,7 +2,8 @@
 
 A record is DAG-CBOR, at most 256 KiB, signed by the issuer's node key: ``sig`` is Ed25519 over
 ``neuroswarm/record/v1`` LF followed by the block without ``sig``. Scores are integers in millionths,
-times ISO 8601 UTC in whole seconds; the only floats are inside the embedding's bytes (float32, little endian).
+times ISO 8601 UTC in whole seconds; the only floats are inside the embedding's bytes (float32, little
+endian).
 docs/record-format.md describes each field. Pure: keys come in as objects that sign, nothing is
 read or written here. ``decode`` treats its input as hostile.
 """
