@@ -1,0 +1,53 @@
+# Two commands are enough on a fresh machine: "make run" and "make test".
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: setup run test fast check format bench clean
+
+setup: $(VENV)/.dev ## everything for development
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed (set PYTHON=…)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { \
+	  rm -rf $(VENV); \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv $(VENV); \
+	  else echo "python3 -m venv does not work here; install it with: apt-get install python3-venv"; exit 1; fi; }
+
+$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing the node into $(VENV) …"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing the node and its tools into $(VENV) …"
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.run
+
+run: $(VENV)/.run ## start the node on its embedded defaults
+	@exec $(BIN)/neuroswarm serve
+
+test: $(VENV)/.dev ## all tests; what has no engine here is skipped with its reason, and counted
+	@$(BIN)/pytest
+
+fast: $(VENV)/.dev ## the tests that need no slow engine
+	@$(BIN)/pytest -m 'not engine and not slow'
+
+check: $(VENV)/.dev ## format, lint, types, import rules
+	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+format: $(VENV)/.dev ## put the code in its format
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+bench: $(VENV)/.dev ## the measured claims of README
+	@$(BIN)/python -m bench
+
+clean: ## remove what make made (never data/ or governance_logs/)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
