@@ -211,6 +211,11 @@ class RecordStore(Protocol):
         return them."""
         ...
 
+    async def reclaim(self, *, limit: int = 1_000) -> list[Cid]:
+        """Delete the blocks of up to ``limit`` answer records that are worth least: withdrawn ones
+        first, then live ones by confidence, older first. Return them all; the live ones are withdrawn."""
+        ...
+
     async def counts(self) -> dict[str, int]:
         """``records``, ``live``, ``blocks``, ``bytes``, ``last_sequence``."""
         ...

@@ -128,18 +128,18 @@ class Cid:
     @classmethod
     def parse(cls, text: str) -> Cid:
         """From text in base32 (b, B), base58 (z, or CIDv0), base36 (k, K) or hex (f, F)."""
-        if not 2 <= len(text) <= _TEXT_MAX:
-            raise Rejected("not a CID: its length is out of range")
+        if not 2 <= len(text) <= _TEXT_MAX or not (text.isascii() and text.isalnum()):
+            raise Rejected("not a CID: its length or a character is out of range")
         if len(text) == 46 and text.startswith("Qm"):
             return cls.from_bytes(decode_base(text, BASE58))
         prefix, rest = text[0], text[1:]
         try:
             if prefix in "bB":
-                padding = "=" * (-len(rest) % 8)
-                body = rest.upper() if prefix == "b" and rest == rest.lower() else rest
-                if prefix == "B" and rest != rest.upper():
+                if rest != (rest.lower() if prefix == "b" else rest.upper()):
                     raise Rejected("not a CID: mixed case")
-                data = base64.b32decode(body + padding)
+                data = base64.b32decode(rest.upper() + "=" * (-len(rest) % 8))
+                if base64.b32encode(data).decode().rstrip("=") != rest.upper():
+                    raise Rejected("not a CID: spare bits are set")
             elif prefix == "z":
                 data = decode_base(rest, BASE58)
             elif prefix in "kK":

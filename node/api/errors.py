@@ -1,0 +1,82 @@
+"""The one map from errors to HTTP: RFC 9457 problem details on native routes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import orjson
+from aiohttp import web
+
+from node.errors import (
+    BadInput,
+    CorruptState,
+    Forbidden,
+    NodeError,
+    NotFound,
+    RateLimited,
+    Rejected,
+    TimedOut,
+    Unavailable,
+)
+
+PROBLEM = "application/problem+json"
+
+_STATUS: tuple[tuple[type[NodeError], int, str], ...] = (
+    (BadInput, 400, "Bad input"),
+    (Rejected, 422, "Rejected"),
+    (Forbidden, 403, "Forbidden"),
+    (NotFound, 404, "Not found"),
+    (RateLimited, 429, "Too many requests"),
+    (TimedOut, 504, "Timed out"),
+    (Unavailable, 503, "Unavailable"),
+    (CorruptState, 500, "Damaged state"),
+)
+
+
+def problem(
+    status: int,
+    title: str,
+    detail: str,
+    *,
+    request_id: str,
+    instance: str,
+    headers: Mapping[str, str] | None = None,
+    **more: str,
+) -> web.Response:
+    """One problem document."""
+    body = {
+        "type": "about:blank",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "instance": instance,
+        "request_id": request_id,
+        **more,
+    }
+    return web.Response(
+        body=orjson.dumps(body), status=status, content_type=PROBLEM, headers=dict(headers or {})
+    )
+
+
+def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Response:
+    """The response for an error of ours."""
+    status, title = next(
+        ((status, title) for kind, status, title in _STATUS if isinstance(error, kind)),
+        (500, "Internal error"),
+    )
+    more: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    if isinstance(error, BadInput):
+        if error.field is not None:
+            more["field"] = error.field
+        if error.limit is not None:
+            more["limit"] = error.limit
+        if error.limit is not None and error.field == "body":
+            status, title = 413, "Too large"
+    if isinstance(error, Unavailable):
+        wait_s = error.retry_after_s if isinstance(error, RateLimited) else 1.0
+        headers["Retry-After"] = str(max(1, math.ceil(wait_s)))
+    return problem(
+        status, title, str(error), request_id=request_id, instance=instance, headers=headers, **more
+    )

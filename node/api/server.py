@@ -1,0 +1,343 @@
+"""The HTTP door: routes, limits and headers. JSON in, values through ``service``, JSON out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable
+
+import orjson
+from aiohttp import web
+
+from node.api import views
+from node.api.errors import from_error, problem
+from node.api.fields import TTL_S_MAX, Fields, read_json
+from node.api.openapi import document
+from node.clock import new_id
+from node.errors import BadInput, NodeError, Rejected, Unavailable
+from node.ipfs.cid import Cid
+from node.model import Caller
+from node.service import Ask, Entry, Service
+from node.settings import Server, is_loopback
+
+log = logging.getLogger("neuroswarm.api")
+
+SERVICE = web.AppKey("service", Service)
+_LIMITS = web.AppKey("limits", Server)
+_BUSY = web.AppKey("busy", asyncio.Semaphore)
+_SERVICE_ID = web.AppKey("service_id", str)
+_CALLER = web.RequestKey("caller", Caller)
+_ID = web.RequestKey("id", str)
+
+SESSION = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
+_OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
+_UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"})
+_RAW = "application/vnd.ipld.raw"
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def _json(body: object, status: int = 200, content_type: str = "application/json") -> web.Response:
+    return web.Response(
+        body=orjson.dumps(body),
+        status=status,
+        content_type=content_type,
+        headers={"Cache-Control": "private, no-store"},
+    )
+
+
+# --- middlewares ----------------------------------------------------------------------------------
+
+
+@web.middleware
+async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Every failure becomes a problem document; nothing internal leaks."""
+    given = request.headers.get("X-Request-Id", "")
+    request_id = given if _OWN_ID.match(given) else new_id()
+    request[_ID] = request_id
+    request[_CALLER] = Caller()
+    try:
+        response = await handler(request)
+    except NodeError as exc:
+        response = from_error(exc, request_id=request_id, instance=request.path)
+    except web.HTTPException as exc:
+        response = problem(
+            exc.status,
+            exc.reason,
+            exc.reason,
+            request_id=request_id,
+            instance=request.path,
+            headers={name: exc.headers[name] for name in ("Allow",) if name in exc.headers},
+        )
+    except Exception:  # the outermost handler: a fault of ours is a 500, not a dead connection
+        log.exception("request failed id=%s path=%s", request_id, request.path)
+        response = problem(
+            500,
+            "Internal error",
+            "this is a fault of the node; its log has the details",
+            request_id=request_id,
+            instance=request.path,
+        )
+    if not response.prepared:
+        response.headers["X-Request-Id"] = request_id
+        response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@web.middleware
+async def _only_local_pages(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """A web page elsewhere must not reach a node on loopback (DNS rebinding, cross-site posts)."""
+    host = request.host.rsplit(":", 1)[0].strip("[]") if request.host else ""
+    if not is_loopback(host):
+        raise BadInput("this node answers on loopback names only", field="Host")
+    origin = request.headers.get("Origin")
+    if origin is not None and origin != f"{request.scheme}://{request.host}" and request.method != "GET":
+        raise BadInput("requests from other origins are refused", field="Origin")
+    return await handler(request)
+
+
+@web.middleware
+async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """At most so many requests at once; health stays reachable."""
+    if request.path in _UNLIMITED:
+        return await handler(request)
+    busy = request.app[_BUSY]
+    if busy.locked():
+        raise Unavailable("too many requests at once; try again in a moment")
+    async with busy:
+        return await handler(request)
+
+
+# --- questions ------------------------------------------------------------------------------------
+
+
+def _session(fields: Fields) -> str | None:
+    session = fields.text("session_id", most=128)
+    if session is not None and not SESSION.match(session):
+        raise BadInput("session_id may hold letters, digits and _ . : - only", field="session_id")
+    return session
+
+
+async def _chat(request: web.Request) -> web.StreamResponse:
+    limit = request.app[_LIMITS].max_body_bytes
+    fields = Fields(await read_json(request, limit))
+    text = fields.must_text("query", most=limit)
+    session = _session(fields)
+    verbose, stream = fields.flag("verbose"), fields.flag("stream")
+    ask = Ask(
+        text=text,
+        caller=request[_CALLER],
+        session=session,
+        max_age_s=fields.whole("max_age_s", 0, TTL_S_MAX),
+        no_cache=fields.flag("no_cache"),
+        no_store=fields.flag("no_store"),
+        ttl_s=fields.whole("ttl_s", 1, TTL_S_MAX),
+        tags=fields.tags(),
+    )
+    fields.end()
+    answer = await request.app[SERVICE].answer(ask, request[_ID])
+    body = views.answer(answer, verbose=verbose)
+    return await _as_events(request, body) if stream else _json(body)
+
+
+async def _as_events(request: web.Request, body: dict[str, object]) -> web.StreamResponse:
+    """Server-sent events: the answer, then the whole reply."""
+    response = web.StreamResponse(
+        headers={
+            "Content-Type": "text/event-stream",
+            "Cache-Control": "private, no-store",
+            "X-Request-Id": request[_ID],
+        }
+    )
+    await response.prepare(request)
+    for name, data in (("answer", {"text": body["answer"]}), ("done", body)):
+        await response.write(b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n")
+    await response.write_eof()
+    return response
+
+
+async def _route(request: web.Request) -> web.Response:
+    limit = request.app[_LIMITS].max_body_bytes
+    fields = Fields(await read_json(request, limit))
+    text = fields.must_text("query", most=limit)
+    session = _session(fields)
+    fields.end()
+    parts = request.app[SERVICE].route(Ask(text=text, caller=request[_CALLER], session=session))
+    return _json(views.route([(query.text, route) for query, route in parts]))
+
+
+# --- the cache as a service -----------------------------------------------------------------------
+
+
+async def _put_entry(request: web.Request) -> web.Response:
+    limit = request.app[_LIMITS].max_body_bytes
+    fields = Fields(await read_json(request, limit))
+    confidence = None
+    entry = Entry(
+        query=fields.must_text("query", most=limit),
+        answer=fields.must_text("answer", most=limit),
+        caller=request[_CALLER],
+        confidence=0.85 if (confidence := fields.number("confidence", 0.0, 0.95)) is None else confidence,
+        ttl_s=fields.whole("ttl_s", 1, TTL_S_MAX),
+        source=fields.text("source", most=256),
+        tags=fields.tags(),
+        scope=fields.choice("scope", ("shared", "private", "public")),
+    )
+    fields.end()
+    kept = await request.app[SERVICE].put(entry, request[_ID])
+    body = {"cid": kept.cid, "scope": kept.scope}
+    if kept.reason:
+        body["reason"] = kept.reason
+    response = _json(body, 201)
+    response.headers["Location"] = f"/v1/cache/entries/{kept.cid}"
+    return response
+
+
+async def _search(request: web.Request) -> web.Response:
+    limit = request.app[_LIMITS].max_body_bytes
+    fields = Fields(await read_json(request, limit))
+    ask = Ask(text=fields.must_text("query", most=limit), caller=request[_CALLER])
+    floor = fields.number("floor", 0.0, 1.0)
+    fields.end()
+    recall, ref = await request.app[SERVICE].search(ask, floor, request[_ID])
+    return _json(views.search(recall, ref))
+
+
+def _cid(request: web.Request) -> str:
+    text = request.match_info["cid"]
+    try:
+        return str(Cid.parse(text))
+    except Rejected as exc:
+        raise BadInput(str(exc), field="cid") from exc
+
+
+async def _get_entry(request: web.Request) -> web.Response:
+    stored = await request.app[SERVICE].entry(_cid(request), request[_CALLER])
+    return _json(views.stored(stored))
+
+
+async def _delete_entry(request: web.Request) -> web.Response:
+    ref = await request.app[SERVICE].withdraw(_cid(request), request[_CALLER])
+    return _json({"deleted": True, "decision": views.decision(ref)})
+
+
+async def _feedback(request: web.Request) -> web.Response:
+    fields = Fields(await read_json(request, request.app[_LIMITS].max_body_bytes))
+    cid = fields.text("cid", most=256)
+    about = fields.text("request_id", most=64)
+    verdict = fields.choice("verdict", ("valid", "invalid"), required=True)
+    note = fields.text("note", most=1_000)
+    fields.end()
+    if (cid is None) == (about is None):
+        raise BadInput("give either cid or request_id", field="cid")
+    if cid is not None:
+        try:
+            cid = str(Cid.parse(cid))
+        except Rejected as exc:
+            raise BadInput(str(exc), field="cid") from exc
+    assert verdict is not None
+    done = await request.app[SERVICE].feedback(
+        cid=cid, request_id=about, verdict=verdict, note=note, caller=request[_CALLER]
+    )
+    return _json(
+        {
+            "cid": done.cid,
+            "verdict": done.verdict,
+            "validation": done.validation,
+            "validations": {"valid": done.valid, "invalid": done.invalid},
+            "served": done.served,
+            "decision": views.decision(done.decision),
+        }
+    )
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+async def _block(request: web.Request) -> web.Response:
+    """A public block as raw bytes, for clients that check the hash themselves (trustless gateway)."""
+    try:
+        cid = Cid.parse(request.match_info["cid"])
+    except Rejected as exc:
+        raise BadInput(str(exc), field="cid") from exc
+    wanted = request.query.get("format")
+    if wanted is None and _RAW not in request.headers.get("Accept", ""):
+        raise BadInput("ask for ?format=raw or Accept: application/vnd.ipld.raw", field="format", limit="raw")
+    if wanted not in (None, "raw"):
+        raise BadInput("only format=raw is served", field="format", limit="raw")
+    etag = f'"{cid}.raw"'
+    headers = {
+        "Cache-Control": "public, max-age=29030400, immutable",
+        "Etag": etag,
+        "X-Ipfs-Path": f"/ipfs/{cid}",
+        "X-Ipfs-Roots": str(cid),
+        "X-Content-Type-Options": "nosniff",
+        "Vary": "Accept",
+        "Content-Disposition": f'attachment; filename="{cid}.bin"',
+        "Access-Control-Allow-Origin": "*",
+    }
+    data = await request.app[SERVICE].public_block(cid)
+    matches = [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
+    if etag in matches or "*" in matches:
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=data, content_type=_RAW, headers=headers)
+
+
+# --- operate --------------------------------------------------------------------------------------
+
+
+async def _livez(_: web.Request) -> web.Response:
+    return _json({"status": "pass"})
+
+
+async def _readyz(request: web.Request) -> web.Response:
+    ready = request.app[SERVICE].is_ready
+    return _json({"status": "pass" if ready else "fail"}, 200 if ready else 503)
+
+
+async def _health(request: web.Request) -> web.Response:
+    body = views.health(await request.app[SERVICE].health(), service_id=request.app[_SERVICE_ID])
+    return _json(body, 503 if body["status"] == "fail" else 200, "application/health+json")
+
+
+async def _metrics(request: web.Request) -> web.Response:
+    return web.Response(
+        body=await request.app[SERVICE].metrics(),
+        headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"},
+    )
+
+
+async def _openapi(request: web.Request) -> web.Response:
+    return _json(document(request.app[_LIMITS].max_body_bytes))
+
+
+ROUTES: tuple[tuple[str, str, Handler], ...] = (
+    ("POST", "/chat", _chat),
+    ("POST", "/route", _route),
+    ("POST", "/v1/cache/entries", _put_entry),
+    ("POST", "/v1/cache/search", _search),
+    ("GET", "/v1/cache/entries/{cid}", _get_entry),
+    ("DELETE", "/v1/cache/entries/{cid}", _delete_entry),
+    ("POST", "/feedback", _feedback),
+    ("GET", "/ipfs/{cid}", _block),
+    ("GET", "/livez", _livez),
+    ("GET", "/readyz", _readyz),
+    ("GET", "/health", _health),
+    ("GET", "/metrics", _metrics),
+    ("GET", "/openapi.json", _openapi),
+)
+
+
+def build(service: Service, limits: Server, *, service_id: str) -> web.Application:
+    """The application, not yet listening."""
+    app = web.Application(
+        middlewares=[_errors, _only_local_pages, _bounded], client_max_size=limits.max_body_bytes + 1
+    )
+    app[SERVICE] = service
+    app[_LIMITS] = limits
+    app[_BUSY] = asyncio.Semaphore(limits.concurrent_requests_max)
+    app[_SERVICE_ID] = service_id
+    for method, path, handler in ROUTES:
+        app.router.add_route(method, path, handler)
+    return app

@@ -1,0 +1,184 @@
+"""Recall: look a question up in what the node remembers. Exact, then slot, then keyword, then semantic.
+
+This file moves bytes; every rule about what may be served is in ``lookup`` (pure). Scope and context are
+a hard filter before any search. A candidate's liveness is read again after the search and before
+it is served, so a record withdrawn meanwhile is never given out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from node.cache.keys import keyword_key
+from node.cache.lookup import Candidate, Choice, Judged, Policy, choose
+from node.clock import Clock
+from node.model import PPM, HitInfo, Kind, Query, Route
+from node.normalise import query_hash
+from node.ports import Neighbour, RecordStore, StoredRecord, Vector, VectorIndex
+from node.record import AnswerRecord
+
+THREAD_ABOVE_ROWS = 5_000
+"""Above this many vectors one exact scan takes long enough to be moved off the event loop."""
+
+Embed = Callable[[], Awaitable[Vector | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A stored answer that may be served, and how it was matched."""
+
+    stored: StoredRecord
+    record: AnswerRecord
+    hit: HitInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A candidate that was looked at, with what the decision said of it."""
+
+    judged: Judged
+    record: AnswerRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What came of one look-up. ``code`` is a stable word for the log, ``reason`` is for people."""
+
+    found: Recalled | None
+    code: str
+    reason: str
+    seen: tuple[Seen, ...] = ()
+    expired: StoredRecord | None = None
+    """The newest exact or slot match that is past its time: what may be served marked stale."""
+
+
+class Recaller:
+    """Looks questions up. ``index`` is None while semantic look-up is off."""
+
+    def __init__(
+        self,
+        records: RecordStore,
+        index: VectorIndex | None,
+        clock: Clock,
+        *,
+        confidence_min: float,
+        max_wrong_per_hit: float,
+        neighbours: int,
+    ) -> None:
+        self._records = records
+        self._index = index
+        self._clock = clock
+        self._confidence_min = confidence_min
+        self._max_wrong = max_wrong_per_hit
+        self._neighbours = neighbours
+
+    async def recall(self, query: Query, route: Route, embed: Embed, *, clients_too: bool = False) -> Recall:
+        """The best record that answers ``query``. ``embed`` is awaited only if the semantic tier is
+        reached. ``clients_too``: a search of stored entries whatever their class (``/v1/cache/search``)."""
+        scopes, context = query.caller.visible_scopes, query.context
+        deterministic = route.kind is Kind.DETERMINISTIC
+        policy = Policy(
+            floor=route.floor if route.floor is not None else 1.0,
+            confidence_min=self._confidence_min,
+            max_wrong_per_hit=self._max_wrong,
+            deterministic=deterministic,
+        )
+        now = self._clock.now()
+
+        by_cid: dict[str, StoredRecord] = {}
+        candidates: list[Candidate] = []
+
+        def consider(stored: StoredRecord, tier: str, similarity: float | None, *, check: bool) -> None:
+            record = stored.record
+            cid = str(stored.cid)
+            if cid in by_cid or not isinstance(record, AnswerRecord):
+                return
+            if route.key is not None and record.slot_key is not None and record.slot_key != route.key:
+                return  # the same words can mean another day or another coin
+            by_cid[cid] = stored
+            candidates.append(_candidate(stored, record, tier, similarity, check=check))
+
+        for stored in await self._records.find(
+            "query_hash", query_hash(query.text), scopes=scopes, context=context
+        ):
+            consider(stored, "exact", 1.0, check=False)
+        if route.key is not None:
+            for stored in await self._records.find("slot_key", route.key, scopes=scopes, context=context):
+                consider(stored, "slot", None, check=False)
+        expired = _newest_expired(by_cid.values(), now)
+        choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
+        if choice.hit is None and (words := keyword_key(query.text)) is not None:
+            for stored in await self._records.find("keyword_key", words, scopes=scopes, context=context):
+                consider(stored, "slot", None, check=True)
+            choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
+        searchable = route.floor is not None and (clients_too or route.key is None)
+        if choice.hit is None and searchable and self._index is not None:
+            vector = await embed()
+            if vector is not None:
+                near = await self._nearest(vector, scopes, context)
+                live = await self._records.live([neighbour.cid for neighbour in near])
+                for neighbour in near:
+                    if neighbour.cid in live:
+                        consider(live[neighbour.cid], "semantic", neighbour.similarity, check=True)
+                choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
+        return await self._finish(choice, policy, by_cid, expired)
+
+    async def _nearest(self, vector: Vector, scopes: tuple[str, ...], context: str | None) -> list[Neighbour]:
+        index = self._index
+        assert index is not None
+        if len(index) > THREAD_ABOVE_ROWS:
+            return await asyncio.to_thread(
+                index.search, vector, scopes=scopes, context=context, k=self._neighbours
+            )
+        return index.search(vector, scopes=scopes, context=context, k=self._neighbours)
+
+    async def _finish(
+        self, choice: Choice, policy: Policy, by_cid: dict[str, StoredRecord], expired: StoredRecord | None
+    ) -> Recall:
+        seen = tuple(
+            Seen(judged, record)
+            for judged in choice.judged
+            if isinstance(record := by_cid[judged.candidate.cid].record, AnswerRecord)
+        )
+        if choice.hit is None:
+            return Recall(None, "no_match" if not seen else "refused", choice.reason, seen, expired)
+        stored = by_cid[choice.hit.candidate.cid]
+        if stored.cid not in await self._records.live([stored.cid]):
+            return Recall(None, "withdrawn", "the record was withdrawn meanwhile", seen, expired)
+        record = stored.record
+        assert isinstance(record, AnswerRecord)
+        judged = choice.hit
+        hit = HitInfo(
+            kind=judged.candidate.tier,
+            similarity=judged.candidate.similarity,
+            score=judged.score,
+            threshold=policy.floor if judged.candidate.tier == "semantic" else None,
+            p_correct=judged.p_correct,
+            age_s=max(0, int((self._clock.now() - record.timestamp).total_seconds())),
+            origin=stored.origin,
+            reason=judged.reason,
+        )
+        return Recall(Recalled(stored, record, hit), judged.candidate.tier, judged.reason, seen, expired)
+
+
+def _newest_expired(found: Iterable[StoredRecord], now: datetime) -> StoredRecord | None:
+    expired = [one for one in found if one.record.expires is not None and one.record.expires <= now]
+    return max(expired, key=lambda one: one.sequence, default=None)
+
+
+def _candidate(
+    stored: StoredRecord, record: AnswerRecord, tier: str, similarity: float | None, *, check: bool
+) -> Candidate:
+    return Candidate(
+        cid=str(stored.cid),
+        query=record.query,
+        similarity=similarity,
+        tier=tier,
+        confidence=record.confidence / PPM,
+        created=record.timestamp,
+        expires=record.expires,
+        check_text=check,
+    )

@@ -1,0 +1,433 @@
+"""What the doors (HTTP, commands) may ask of the node: answers, entries, feedback, blocks, health.
+
+Doors turn bytes into values and call this; they hold no rule. This holds no order of stations (``pipeline``)
+and builds nothing (``app``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from node.cache.recall import Recall, Recaller
+from node.classify.route import Router
+from node.clock import Clock, new_id
+from node.errors import Forbidden, NodeError, NotFound, Unavailable
+from node.governance.entry import decision_entry, tombstone_entry, validation_entry
+from node.ipfs.cid import Cid
+from node.metrics import Metrics
+from node.model import (
+    PPM,
+    SCOPE_PUBLIC,
+    Answer,
+    Caller,
+    Check,
+    Confidence,
+    DecisionRef,
+    Freshness,
+    Json,
+    Kind,
+    Query,
+    Route,
+    SourceRef,
+    Step,
+    private_scope,
+)
+from node.normalise import normalise
+from node.pipeline import Pipeline, Policy
+from node.ports import (
+    Adapter,
+    AuditLog,
+    BlockStore,
+    Embedder,
+    Generator,
+    RecordStore,
+    StoredRecord,
+    VectorIndex,
+)
+from node.record import AnswerRecord
+from node.score.freshness import lifetime_s
+from node.store.remember import Memory, Rememberer, scope_for
+from node.store.state import StateStore
+
+HEALTH_TIMEOUT_S = 1.7
+CLIENT_LIFETIME_S = 7 * 86_400
+_WORST = {"pass": 0, "warn": 1, "fail": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question as it came through a door, not yet a query."""
+
+    text: str
+    caller: Caller
+    session: str | None = None
+    context: str | None = None
+    max_age_s: int | None = None
+    no_cache: bool = False
+    no_store: bool = False
+    ttl_s: int | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An answer that a client wants stored."""
+
+    query: str
+    answer: str
+    caller: Caller
+    confidence: float = 0.85
+    ttl_s: int | None = None
+    source: str | None = None
+    tags: tuple[str, ...] = ()
+    scope: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of a client's entry: its CID and the scope that it really has."""
+
+    cid: str
+    scope: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """A validation as stored: the target's counts afterwards, and whether it is still served."""
+
+    cid: str
+    verdict: str
+    validation: str
+    valid: int
+    invalid: int
+    served: bool
+    decision: DecisionRef | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything the service reaches, wired by ``app``. ``index`` is None while semantic look-up is off."""
+
+    clock: Clock
+    pipeline: Pipeline
+    router: Router
+    recaller: Recaller
+    rememberer: Rememberer
+    records: RecordStore
+    blocks: BlockStore
+    state: StateStore
+    embedder: Embedder
+    index: VectorIndex | None
+    log: AuditLog
+    adapters: Sequence[Adapter]
+    generators: Sequence[Generator]
+    probes: Sequence[Callable[[], Awaitable[Check]]]
+    metrics: Metrics
+    policy: Policy
+    request_timeout_s: float
+    floor_default: float
+
+
+class Service:
+    """The node, as its doors see it."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._p = ports
+        self._ready = True
+
+    # --- questions --------------------------------------------------------------------------------
+
+    def query(self, ask: Ask, request_id: str | None = None) -> Query:
+        """Stamp a question with its id, arrival and deadline."""
+        clock = self._p.clock
+        return Query(
+            id=request_id or new_id(),
+            asked=ask.text,
+            text=normalise(ask.text),
+            caller=ask.caller,
+            received=clock.now(),
+            deadline=clock.monotonic() + self._p.request_timeout_s,
+            session=ask.session,
+            context=ask.context,
+            max_age_s=ask.max_age_s,
+            no_cache=ask.no_cache,
+            no_store=ask.no_store,
+            ttl_s=ask.ttl_s,
+            tags=ask.tags,
+        )
+
+    async def answer(self, ask: Ask, request_id: str | None = None) -> Answer:
+        """Answer a question (``POST /chat``). Raises ``Unavailable`` only where a setting says so."""
+        query = self.query(ask, request_id)
+        started = self._p.clock.monotonic()
+        answer = await self._p.pipeline.answer(query)
+        self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
+        if answer.cid is not None:
+            await self._remember_request(query.id, answer.cid)
+        return answer
+
+    async def _remember_request(self, request_id: str, cid: str) -> None:
+        try:
+            await self._p.state.remember_request(request_id, Cid.parse(cid))
+        except Unavailable:
+            return  # feedback by request id is then refused as unknown; the answer stands
+
+    def route(self, ask: Ask) -> list[tuple[Query, Route]]:
+        """Classify only (``POST /route``); with a session the turn is entered."""
+        query = self.query(ask)
+        parts = self._p.pipeline.understand(query)
+        self._p.pipeline.enter_turn(query, "")
+        return parts
+
+    # --- the cache as a service -------------------------------------------------------------------
+
+    async def put(self, entry: Entry, request_id: str) -> Kept:
+        """Store a client's answer, durable on return. Raises ``Forbidden``, ``Unavailable``."""
+        caller = entry.caller
+        if not caller.may_write:
+            raise Forbidden("this key may not write")
+        text = normalise(entry.query)
+        route = self._p.router.route(text, now=self._p.clock.now())
+        asked = {
+            None: caller.default_scope,
+            "private": private_scope(caller.tenant),
+        }.get(entry.scope, entry.scope)
+        assert asked is not None
+        source = SourceRef("client", entry.source or caller.tenant)
+        scope = scope_for(asked, self._p.policy.publish, source, False, text, entry.answer)
+        live = route.kind is Kind.DETERMINISTIC
+        memory = Memory(
+            request_id=request_id,
+            query=text,
+            answer=entry.answer,
+            route=str(route.kind),
+            source=source,
+            confidence=Confidence(entry.confidence, {"source": entry.confidence}),
+            scope=scope,
+            lifetime_s=lifetime_s(
+                Freshness.TIME_SENSITIVE if live else Freshness.DEFINITION,
+                query=text,
+                time_sensitive=route.time_sensitive,
+                asked_ttl_s=entry.ttl_s if entry.ttl_s is not None else CLIENT_LIFETIME_S,
+            ),
+            tags=entry.tags,
+            slots=route.slots or None,
+            slot_key=route.key,
+        )
+        remembered = await (await self._p.rememberer.submit(memory))
+        if remembered.cid is None:
+            raise Unavailable(f"not stored: {remembered.reason}")
+        reason = "" if scope == asked else _why_not_public(self._p.policy.publish)
+        return Kept(remembered.cid, scope, reason)
+
+    async def search(
+        self, ask: Ask, floor: float | None, request_id: str
+    ) -> tuple[Recall, DecisionRef | None]:
+        """Look a question up without asking anyone (``POST /v1/cache/search``). ``floor`` can only
+        raise the similarity floor of the question's class."""
+        query = self.query(ask, request_id)
+        route = self._p.router.route(query.text, now=query.received)
+        base = route.floor if route.floor is not None else self._p.floor_default
+        route = replace(route, floor=max(base, floor or 0.0))
+        started = self._p.clock.monotonic()
+
+        async def embed() -> object:
+            try:
+                [vector] = await self._p.embedder.embed([query.text])
+            except Unavailable:
+                return None
+            return vector
+
+        recall = await self._p.recaller.recall(query, route, embed, clients_too=True)  # type: ignore[arg-type]
+        answer = _search_answer(query, route, recall)
+        self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
+        return recall, await self._log_answer(answer)
+
+    async def _log_answer(self, answer: Answer) -> DecisionRef | None:
+        entry, private = decision_entry(
+            answer,
+            policy=self._p.policy.version,
+            embedder=self._p.embedder.info,
+            will_store=False,
+            store_reason="look_up_only",
+            scope=answer.query.caller.default_scope,
+        )
+        return await self._log(entry, private)
+
+    async def _log(self, entry: Mapping[str, Json], private: Mapping[str, str]) -> DecisionRef | None:
+        try:
+            appended = await self._p.log.append(entry, private_texts=private)
+        except NodeError as exc:
+            if self._p.policy.refuse_unlogged:
+                raise Unavailable(f"the decision could not be logged: {exc}") from exc
+            return None
+        return DecisionRef(appended.log, appended.index)
+
+    async def entry(self, cid: str, caller: Caller) -> StoredRecord:
+        """A record this caller may see. Raises ``NotFound`` for all others, alike."""
+        stored = await self._p.records.get(Cid.parse(cid))
+        if stored.record.scope not in caller.visible_scopes:
+            raise NotFound("no such entry")
+        return stored
+
+    async def withdraw(self, cid: str, caller: Caller) -> DecisionRef | None:
+        """Withdraw a record for good by a signed tombstone. Raises ``NotFound``, ``Forbidden``."""
+        stored = await self.entry(cid, caller)
+        if not caller.may_write:
+            raise Forbidden("this key may not delete")
+        if not isinstance(stored.record, AnswerRecord):
+            raise Forbidden("only answers can be deleted")
+        tombstone = await self._p.rememberer.bury(stored, "client_delete")
+        entry, private = tombstone_entry(
+            target=str(stored.cid),
+            reason="client_delete",
+            scope=stored.record.scope,
+            policy=self._p.policy.version,
+            cid=str(tombstone.cid),
+        )
+        return await self._log(entry, private)
+
+    async def feedback(
+        self,
+        *,
+        cid: str | None,
+        request_id: str | None,
+        verdict: str,
+        note: str | None,
+        caller: Caller,
+    ) -> Feedback:
+        """Enter a signed validation. Raises ``NotFound``."""
+        if cid is None:
+            assert request_id is not None
+            known = await self._p.state.cid_of_request(request_id)
+            if known is None:
+                raise NotFound("no stored answer belongs to this request_id")
+            cid = str(known)
+        stored = await self.entry(cid, caller)
+        if not isinstance(stored.record, AnswerRecord):
+            raise NotFound("no such entry")
+        statement = await self._p.rememberer.validate(stored, verdict, note)
+        after = await self._p.records.get(stored.cid)
+        entry, private = validation_entry(
+            target=str(stored.cid),
+            verdict=verdict,
+            scope=stored.record.scope,
+            policy=self._p.policy.version,
+            tenant=caller.tenant,
+            cid=str(statement.cid),
+        )
+        decision = await self._log(entry, private)
+        return Feedback(
+            cid=str(stored.cid),
+            verdict=verdict,
+            validation=str(statement.cid),
+            valid=after.valid,
+            invalid=after.invalid,
+            served=after.state == "live",
+            decision=decision,
+        )
+
+    async def public_block(self, cid: Cid) -> bytes:
+        """The bytes of a public block. Everything else is not found, whether it exists or not."""
+        stored = await self._p.records.get(cid)
+        if stored.record.scope != SCOPE_PUBLIC:
+            raise NotFound("no such block")
+        return await self._p.blocks.get(cid)
+
+    # --- operate ----------------------------------------------------------------------------------
+
+    def stop_accepting(self) -> None:
+        """Readiness turns off; what is in flight goes on."""
+        self._ready = False
+
+    @property
+    def is_ready(self) -> bool:
+        return self._ready
+
+    async def health(self) -> list[Check]:
+        """Every engine and store, asked at once, each within its own limit; never slower than two seconds."""
+        p = self._p
+        checks = [p.embedder.health(), self._semantic(), p.log.health()]
+        checks += [adapter.health() for adapter in p.adapters]
+        probes: list[tuple[str, Awaitable[Check]]] = [
+            (f"model:{generator.name}", generator.probe()) for generator in p.generators
+        ]
+        probes += [(f"probe:{number}", probe()) for number, probe in enumerate(p.probes)]
+        probes.append(("ipfs:blocks", self._store_check()))
+        checks += await asyncio.gather(*(_within(name, probe) for name, probe in probes))
+        return checks
+
+    def _semantic(self) -> Check:
+        index, embedder = self._p.index, self._p.embedder.health()
+        if index is None or embedder.status != "pass":
+            return Check("semantic", "warn", f"disabled: {embedder.output or 'no vector index'}")
+        return Check("semantic", "pass", "enabled", observed=len(index), unit="vectors")
+
+    async def _store_check(self) -> Check:
+        counts = await self._p.records.counts()
+        index = self._p.index
+        self._p.metrics.set(
+            records=counts["live"],
+            blocks=counts["blocks"],
+            log_size=self._p.log.size(),
+            index_vectors=0 if index is None else len(index),
+            embedding_dimensions=self._p.embedder.info.dim,
+        )
+        return Check("ipfs:blocks", "pass", "embedded block store", observed=counts["blocks"], unit="blocks")
+
+    async def metrics(self) -> bytes:
+        """The page for a scraper, gauges refreshed."""
+        await _within("ipfs:blocks", self._store_check())
+        return self._p.metrics.text()
+
+
+def worst(checks: Sequence[Check]) -> str:
+    """The status of the whole."""
+    return max((check.status for check in checks), key=lambda status: _WORST[status], default="pass")
+
+
+async def _within(name: str, probe: Awaitable[Check]) -> Check:
+    try:
+        async with asyncio.timeout(HEALTH_TIMEOUT_S):
+            return await probe
+    except TimeoutError:
+        return Check(name, "warn", f"did not answer within {HEALTH_TIMEOUT_S:g} s")
+    except NodeError as exc:
+        return Check(name, "fail", str(exc))
+
+
+def _why_not_public(publish: str) -> str:
+    if publish != "all":
+        return f"sharing.publish is {publish}: clients' entries are not made public"
+    return "the privacy screen keeps this entry on this node"
+
+
+def _search_answer(query: Query, route: Route, recall: Recall) -> Answer:
+    """A look-up as an answer, so that it is logged and counted like every other decision."""
+    found = recall.found
+    trace = (Step("recall", "hit" if found else "miss", recall.reason or recall.code),)
+    if found is None:
+        return Answer(
+            query=query,
+            text="",
+            route=route,
+            source=SourceRef("cache", "search"),
+            confidence=Confidence(0.0, {}),
+            freshness=Freshness.GENERAL,
+            trace=trace,
+        )
+    return Answer(
+        query=query,
+        text=found.record.answer,
+        route=route,
+        source=SourceRef("cache", found.record.source.id),
+        confidence=Confidence(found.record.confidence / PPM, {}),
+        freshness=Freshness.GENERAL,
+        cid=str(found.stored.cid),
+        stored=True,
+        hit=found.hit,
+        trace=trace,
+    )

@@ -1,0 +1,320 @@
+"""Blocks and records in memory: the reference that the contract tests hold every other store against, and
+the harmless store for tests and throwaway nodes. Bounded; everything is lost when the process ends.
+
+Written for plainness, not speed: look-ups walk all records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import orjson
+
+from node.errors import NotFound, Rejected, Unavailable
+from node.ipfs.cid import DAG_CBOR, Cid
+from node.model import Json
+from node.ports import BlockStore, StoredRecord
+from node.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
+from node.store import rules
+from node.store.verifying import VerifyingBlockStore
+
+BYTES_MAX = 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A record as stored. ``is_here`` is False once its block was deleted."""
+
+    stored: StoredRecord
+    keyword_key: str | None
+    is_here: bool = True
+
+    @property
+    def is_live_answer(self) -> bool:
+        return (
+            self.is_here and self.stored.state == rules.LIVE and isinstance(self.stored.record, AnswerRecord)
+        )
+
+
+class _MemoryBlocks:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._closed = False
+
+    async def put(self, cid: Cid, data: bytes) -> None:
+        self._check_open()
+        self._store.put_block(cid, data)
+
+    async def get(self, cid: Cid) -> bytes:
+        self._check_open()
+        data = self._store.blocks_by_multihash.get(cid.multihash)
+        if data is None:
+            raise NotFound(f"block {cid} is not here")
+        return data
+
+    async def has(self, cid: Cid) -> bool:
+        self._check_open()
+        return cid.multihash in self._store.blocks_by_multihash
+
+    async def delete(self, cid: Cid) -> None:
+        self._check_open()
+        self._store.delete_block(cid)
+
+    async def close(self) -> None:
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Unavailable("the block store is closed")
+
+
+class MemoryRecords:
+    """The ``RecordStore``; ``node/store/rules.py`` says whose word counts."""
+
+    def __init__(self, store: MemoryStore, own_issuer: str) -> None:
+        self._store = store
+        self._own_issuer = own_issuer
+        self._rows: dict[Cid, _Row] = {}
+        self._sequence = 0
+        self._change = 0
+        self._withdrawals: dict[Cid, int] = {}
+        self._words: dict[bytes, list[Cid]] = {}
+        self._closed = False
+
+    async def add(
+        self,
+        record: Record,
+        *,
+        origin: str = rules.LOCAL,
+        supersede: Sequence[Cid] = (),
+        keyword_key: str | None = None,
+        kept: Mapping[str, Json] | None = None,
+    ) -> StoredRecord:
+        self._check_open()
+        checked = rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept)
+        cid = checked.cid
+        row = self._rows.get(cid)
+        if row is not None and not row.is_here and row.stored.state == rules.WITHDRAWN:
+            raise Rejected(f"record {cid} was withdrawn and deleted here")
+        self._store.put_block(cid, checked.data)
+        if row is None or not row.is_here:
+            self._withdrawals.pop(cid, None)
+            self._insert(checked)
+        if self._rows[cid].stored.state == rules.LIVE:
+            for other in supersede:
+                if other != cid:
+                    self._withdraw(other)
+        return self._rows[cid].stored
+
+    async def get(self, cid: Cid) -> StoredRecord:
+        self._check_open()
+        row = self._rows.get(cid)
+        if row is None or not row.is_here:
+            raise NotFound(f"record {cid} is not here")
+        return row.stored
+
+    async def find(
+        self,
+        column: str,
+        key: str,
+        *,
+        scopes: Sequence[str],
+        context: str | None,
+        limit: int = 8,
+    ) -> list[StoredRecord]:
+        self._check_open()
+        rules.check_find(column, len(scopes))
+        found = [
+            row.stored
+            for row in self._live_rows()
+            if isinstance(row.stored.record, AnswerRecord)
+            and row.stored.record.scope in scopes
+            and row.stored.record.context == context
+            and _key_of(row, row.stored.record, column) == key
+        ]
+        found.sort(key=lambda stored: (stored.record.timestamp, stored.sequence), reverse=True)
+        return found[: rules.clamp_limit(limit)]
+
+    async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
+        self._check_open()
+        if len(cids) > rules.LIMIT_MAX:
+            raise Rejected(f"at most {rules.LIMIT_MAX} records are read at once")
+        rows = {cid: self._rows[cid] for cid in cids if cid in self._rows}
+        return {cid: row.stored for cid, row in rows.items() if row.is_live_answer}
+
+    async def since(self, sequence: int, *, limit: int = 1_000) -> list[StoredRecord]:
+        self._check_open()
+        found = [row.stored for row in self._live_rows() if row.stored.sequence > sequence]
+        found.sort(key=lambda stored: stored.sequence)
+        return found[: rules.clamp_limit(limit)]
+
+    async def withdrawn_since(self, change: int, *, limit: int = 1_000) -> list[tuple[int, Cid]]:
+        self._check_open()
+        found = sorted((number, cid) for cid, number in self._withdrawals.items() if number > change)
+        return found[: rules.clamp_limit(limit)]
+
+    async def withdraw(self, cid: Cid, reason: str) -> bool:
+        self._check_open()
+        return self._withdraw(cid)
+
+    async def expire(self, now: datetime, *, grace_s: int, limit: int = 1_000) -> list[Cid]:
+        self._check_open()
+        before = now - timedelta(seconds=grace_s)
+        due = [
+            (row.stored.record.expires, row.stored.sequence, row.stored.cid)
+            for row in self._live_rows()
+            if row.stored.record.expires is not None and row.stored.record.expires < before
+        ]
+        expired = [cid for _, _, cid in sorted(due)[: rules.clamp_limit(limit)]]
+        for cid in expired:
+            self._withdraw(cid)
+        return expired
+
+    async def reclaim(self, *, limit: int = 1_000) -> list[Cid]:
+        self._check_open()
+        here = [
+            (row.is_live_answer, record.confidence if row.is_live_answer else 0, row.stored.sequence, cid)
+            for cid, row in self._rows.items()
+            if row.is_here and isinstance(record := row.stored.record, AnswerRecord)
+        ]
+        chosen = [cid for *_, cid in sorted(here)[: rules.clamp_limit(limit)]]
+        for cid in chosen:
+            self._store.delete_block(cid)
+        return chosen
+
+    async def counts(self) -> dict[str, int]:
+        self._check_open()
+        return {
+            "records": sum(row.is_here for row in self._rows.values()),
+            "live": sum(1 for _ in self._live_rows()),
+            "blocks": len(self._store.blocks_by_multihash),
+            "bytes": self._store.bytes_held,
+            "last_sequence": self._sequence,
+        }
+
+    async def close(self) -> None:
+        self._closed = True
+
+    def remove(self, cid: Cid) -> None:
+        """The block has been deleted."""
+        row = self._rows.get(cid)
+        if row is None or not row.is_here:
+            return
+        self._rows[cid] = replace(row, is_here=False)
+        if row.stored.state == rules.LIVE:
+            self._change += 1
+            self._withdrawals[cid] = self._change
+
+    # --- inside -----------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Unavailable("the block store is closed")
+
+    def _live_rows(self) -> Iterator[_Row]:
+        return (row for row in self._rows.values() if row.is_live_answer)
+
+    def _insert(self, checked: rules.Checked) -> None:
+        self._sequence += 1
+        cid, record = checked.cid, checked.record
+        stored = StoredRecord(
+            sequence=self._sequence,
+            cid=cid,
+            record=record,
+            origin=checked.origin,
+            kept=None if checked.kept is None else orjson.loads(checked.kept),
+        )
+        if isinstance(record, ValidationRecord | TombstoneRecord) and cid not in self._rows:
+            self._words.setdefault(Cid.parse(record.target).digest, []).append(cid)
+        self._rows[cid] = _Row(stored, checked.keyword_key)
+        self._recount(cid)
+        if any(self._withdraws(word, record) for word in self._words_on(cid)):
+            self._withdraw(cid)
+        elif isinstance(record, ValidationRecord | TombstoneRecord):
+            target = Cid(DAG_CBOR, Cid.parse(record.target).digest)
+            self._recount(target)
+            row = self._rows.get(target)
+            if row is not None and row.is_here and self._withdraws(stored, row.stored.record):
+                self._withdraw(target)
+
+    def _words_on(self, cid: Cid) -> list[StoredRecord]:
+        """Validations and tombstones about a record, deleted ones too, that are not withdrawn themselves."""
+        return [
+            self._rows[word].stored
+            for word in self._words.get(cid.digest, ())
+            if self._rows[word].stored.state == rules.LIVE
+        ]
+
+    def _withdraws(self, word: StoredRecord, target: Record) -> bool:
+        record = word.record
+        if isinstance(record, TombstoneRecord):
+            return rules.may_tombstone(record.issuer, word.origin, target.issuer, self._own_issuer)
+        return (
+            isinstance(record, ValidationRecord)
+            and record.verdict == "invalid"
+            and rules.is_own_word(record.issuer, word.origin, self._own_issuer)
+        )
+
+    def _withdraw(self, cid: Cid) -> bool:
+        row = self._rows.get(cid)
+        if row is None or not row.is_here or row.stored.state != rules.LIVE:
+            return False
+        self._rows[cid] = replace(row, stored=replace(row.stored, state=rules.WITHDRAWN))
+        self._change += 1
+        self._withdrawals[cid] = self._change
+        if isinstance(row.stored.record, ValidationRecord):
+            self._recount(Cid(DAG_CBOR, Cid.parse(row.stored.record.target).digest))
+        return True
+
+    def _recount(self, target: Cid) -> None:
+        row = self._rows.get(target)
+        if row is None:
+            return
+        latest: dict[str, tuple[datetime, bytes, str]] = {}
+        for word in self._words_on(target):
+            record = word.record
+            if isinstance(record, ValidationRecord):
+                verdict = (record.timestamp, word.cid.multihash, record.verdict)
+                latest[record.issuer] = max(latest.get(record.issuer, verdict), verdict)
+        verdicts = [verdict for _, _, verdict in latest.values()]
+        counted = replace(row.stored, valid=verdicts.count("valid"), invalid=verdicts.count("invalid"))
+        self._rows[target] = replace(row, stored=counted)
+
+
+def _key_of(row: _Row, record: AnswerRecord, column: str) -> str | None:
+    if column == "query_hash":
+        return record.query_hash
+    return record.slot_key if column == "slot_key" else row.keyword_key
+
+
+class MemoryStore:
+    """Both views over one memory, like ``SqliteStore``."""
+
+    def __init__(self, *, own_issuer: str, bytes_max: int = BYTES_MAX) -> None:
+        self.blocks_by_multihash: dict[bytes, bytes] = {}
+        self.bytes_held = 0
+        self._bytes_max = bytes_max
+        self.blocks: BlockStore = VerifyingBlockStore(_MemoryBlocks(self))
+        self.records = MemoryRecords(self, own_issuer)
+
+    def put_block(self, cid: Cid, data: bytes) -> None:
+        """Raises ``Unavailable`` when memory for blocks is used up."""
+        held = len(self.blocks_by_multihash.get(cid.multihash, b""))
+        if self.bytes_held - held + len(data) > self._bytes_max:
+            raise Unavailable(f"the block store is full: {self._bytes_max} bytes")
+        self.bytes_held += len(data) - held
+        self.blocks_by_multihash[cid.multihash] = data
+
+    def delete_block(self, cid: Cid) -> None:
+        """A record that the block holds is removed with it."""
+        data = self.blocks_by_multihash.pop(cid.multihash, None)
+        if data is not None:
+            self.bytes_held -= len(data)
+            self.records.remove(Cid(DAG_CBOR, cid.digest))
+
+    async def close(self) -> None:
+        """Close both views. Idempotent."""
+        await self.blocks.close()
+        await self.records.close()

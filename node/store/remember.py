@@ -1,0 +1,289 @@
+"""Remember: turn a judged answer into a signed record, store it, index it, report it.
+
+Writes go through the bounded write-back queue, one worker in order; a full queue is a recorded skip. A
+record is acknowledged only when its block and row are durable. The index entry follows; if
+the process dies between the two, the index replays from its watermark at the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from node.clock import Clock
+from node.errors import NodeError, Unavailable
+from node.ipfs.cid import Cid
+from node.model import SCOPE_PUBLIC, Citation, Confidence, Json, Slots, SourceRef, ppm
+from node.normalise import query_hash
+from node.ports import Embedder, RecordStore, StoredRecord, Vector, VectorIndex
+from node.record import (
+    AnswerRecord,
+    Embedding,
+    ModelRef,
+    RecordCitation,
+    RecordSource,
+    TombstoneRecord,
+    ValidationRecord,
+    sign,
+)
+from node.store.privacy import private_reason
+from node.store.write_back import WriteBack
+
+_SHORT = 1_000
+_CITATIONS_MAX = 16
+
+
+class Signer(Protocol):
+    """The identity that signs records."""
+
+    @property
+    def root(self) -> str: ...
+
+    @property
+    def node(self) -> str: ...
+
+    def sign(self, data: bytes) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """An answer to be remembered. ``lifetime_s`` None means no expiry."""
+
+    request_id: str
+    query: str
+    answer: str
+    route: str
+    source: SourceRef
+    confidence: Confidence
+    scope: str
+    lifetime_s: int | None
+    context: str | None = None
+    tags: tuple[str, ...] = ()
+    slots: Slots | None = None
+    slot_key: str | None = None
+    citations: tuple[Citation, ...] = ()
+    llm: ModelRef | None = None
+    vector: Vector | None = None
+    embed: bool = True
+    kept: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What came of it. ``code``: stored, known (the same answer is already live), queue_full, failed."""
+
+    code: str
+    reason: str
+    memory: Memory
+    stored: StoredRecord | None = None
+
+    @property
+    def cid(self) -> str | None:
+        return None if self.stored is None else str(self.stored.cid)
+
+
+Report = Callable[[Remembered], Awaitable[None]]
+
+
+class Rememberer:
+    """Builds and stores records. ``keyword_key`` is recall's key function; ``report`` enters each
+    outcome in the decision log."""
+
+    def __init__(
+        self,
+        records: RecordStore,
+        index: VectorIndex | None,
+        embedder: Embedder | None,
+        signer: Signer,
+        clock: Clock,
+        queue: WriteBack,
+        *,
+        keyword_key: Callable[[str], str | None],
+        report: Report,
+    ) -> None:
+        self._records = records
+        self._index = index
+        self._embedder = embedder
+        self._signer = signer
+        self._clock = clock
+        self._queue = queue
+        self._keyword_key = keyword_key
+        self._report = report
+
+    async def submit(self, memory: Memory) -> asyncio.Future[Remembered]:
+        """Queue one write. The future is done when the record is durable (or the write failed);
+        cancelling whoever awaits it does not cancel the write."""
+        try:
+            return self._queue.submit(lambda: self.keep(memory))
+        except Unavailable as exc:
+            outcome = Remembered("queue_full", str(exc), memory)
+            await self._report(outcome)
+            done: asyncio.Future[Remembered] = asyncio.get_running_loop().create_future()
+            done.set_result(outcome)
+            return done
+
+    async def keep(self, memory: Memory) -> Remembered:
+        """Store one memory now, past the queue: for imports, which bound themselves. Never raises
+        for a failing store: the outcome says so."""
+        try:
+            outcome = await self._store(memory)
+        except NodeError as exc:
+            outcome = Remembered("failed", str(exc), memory)
+        await self._report(outcome)
+        return outcome
+
+    async def _store(self, memory: Memory) -> Remembered:
+        now = self._clock.now()
+        rivals = await self._rivals(memory)
+        for rival in rivals:
+            if _same_answer(rival, memory, now):
+                return Remembered("known", "the same answer is already stored", memory, rival)
+        vector = memory.vector
+        if vector is None and memory.embed and self._embedder is not None:
+            try:
+                [vector] = await self._embedder.embed([memory.query])
+            except Unavailable:
+                vector = None  # found by hash, slot and keyword until it is embedded
+        record = self._build(memory, now, vector, rivals)
+        stored = await self._records.add(
+            record,
+            supersede=[rival.cid for rival in rivals],
+            keyword_key=self._keyword_key(memory.query),
+            kept=memory.kept,
+        )
+        if self._index is not None:
+            for rival in rivals:
+                self._index.remove(rival.cid)
+            if vector is not None:
+                self._index.add(stored.cid, vector, scope=memory.scope, context=memory.context)
+        return Remembered("stored", "", memory, stored)
+
+    async def _rivals(self, memory: Memory) -> list[StoredRecord]:
+        """Own live records that the new one replaces: same question (or slots), scope, context and
+        kind of source."""
+        found: dict[Cid, StoredRecord] = {}
+        keys = [("query_hash", query_hash(memory.query))]
+        if memory.slot_key is not None:
+            keys.append(("slot_key", memory.slot_key))
+        for column, key in keys:
+            for stored in await self._records.find(
+                column, key, scopes=[memory.scope], context=memory.context
+            ):
+                record = stored.record
+                if (
+                    isinstance(record, AnswerRecord)
+                    and stored.origin == "local"
+                    and record.source.kind == memory.source.kind
+                    and record.slot_key == memory.slot_key
+                ):
+                    found[stored.cid] = stored
+        return list(found.values())
+
+    def _build(
+        self, memory: Memory, now: datetime, vector: Vector | None, rivals: Sequence[StoredRecord]
+    ) -> AnswerRecord:
+        embedding = None
+        if vector is not None and self._embedder is not None:
+            info = self._embedder.info
+            data = vector.astype("<f4").tobytes()
+            embedding = Embedding(info.model, info.digest, info.dim, data)
+        source = memory.source
+        expires = None if memory.lifetime_s is None else now + timedelta(seconds=memory.lifetime_s)
+        newest = max(rivals, key=lambda rival: rival.sequence, default=None)
+        record = AnswerRecord(
+            issuer=self._signer.root,
+            key=self._signer.node,
+            scope=memory.scope,
+            timestamp=now,
+            expires=expires,
+            query=memory.query,
+            answer=memory.answer,
+            route=memory.route,
+            source=RecordSource(
+                source.kind, source.id[:_SHORT], _short(source.url), source.time, source.digest
+            ),
+            confidence=ppm(memory.confidence.value),
+            confidence_parts={name: ppm(part) for name, part in memory.confidence.parts.items()},
+            context=memory.context,
+            tags=memory.tags,
+            slots=memory.slots or None,
+            slot_key=memory.slot_key,
+            citations=tuple(
+                RecordCitation(
+                    one.source[:_SHORT], one.locator[:_SHORT], one.snippet[:_SHORT], _short(one.url)
+                )
+                for one in memory.citations[:_CITATIONS_MAX]
+            ),
+            embedding=embedding,
+            llm=memory.llm,
+            supersedes=None if newest is None else str(newest.cid),
+        )
+        return sign(record, self._signer.sign)
+
+    async def validate(self, target: StoredRecord, verdict: str, note: str | None) -> StoredRecord:
+        """Store this node's signed verdict on a record, durable on return; ``invalid`` withdraws it."""
+        statement = ValidationRecord(
+            issuer=self._signer.root,
+            key=self._signer.node,
+            scope=target.record.scope,
+            timestamp=self._clock.now(),
+            expires=None,
+            target=str(target.cid),
+            verdict=verdict,
+            note=note,
+        )
+        stored = await self._records.add(sign(statement, self._signer.sign))
+        if verdict == "invalid" and self._index is not None:
+            self._index.remove(target.cid)
+        return stored
+
+    async def bury(self, target: StoredRecord, reason: str) -> StoredRecord:
+        """Withdraw a record for good by a signed tombstone, durable on return."""
+        statement = TombstoneRecord(
+            issuer=self._signer.root,
+            key=self._signer.node,
+            scope=target.record.scope,
+            timestamp=self._clock.now(),
+            expires=None,
+            target=str(target.cid),
+            reason=reason,
+        )
+        stored = await self._records.add(sign(statement, self._signer.sign))
+        if self._index is not None:
+            self._index.remove(target.cid)
+        return stored
+
+
+def scope_for(memory_scope: str, publish: str, source: SourceRef, grounded: bool, *texts: str) -> str:
+    """The scope with which an answer is stored, by ``sharing.publish`` and the privacy screen.
+
+    sourced: answers of adapters and checked documents; grounded: also model answers on evidence; all: also
+    what clients store with ``scope: public`` (the caller passes ``public`` in for those).
+    """
+    if source.kind == "client":
+        wanted = publish == "all" and memory_scope == SCOPE_PUBLIC
+    else:
+        sourced = source.kind in ("adapter", "documents") and publish in ("sourced", "grounded", "all")
+        wanted = sourced or (source.kind == "llm" and grounded and publish in ("grounded", "all"))
+    if wanted and memory_scope in ("shared", SCOPE_PUBLIC):
+        return SCOPE_PUBLIC if private_reason(*texts) is None else "shared"
+    return "shared" if memory_scope == SCOPE_PUBLIC else memory_scope
+
+
+def _same_answer(rival: StoredRecord, memory: Memory, now: datetime) -> bool:
+    record = rival.record
+    return (
+        isinstance(record, AnswerRecord)
+        and record.answer == memory.answer
+        and (record.query == memory.query or memory.slot_key is not None)
+        and (record.expires is None) == (memory.lifetime_s is None)
+        and (record.expires is None or record.expires > now)
+        and record.confidence == ppm(memory.confidence.value)
+    )
+
+
+def _short(text: str | None) -> str | None:
+    return None if text is None else text[:_SHORT]

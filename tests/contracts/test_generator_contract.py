@@ -1,0 +1,114 @@
+"""The contract of ``node.ports.Generator``, run over every implementation.
+
+``OllamaGenerator`` over the stand-in always; over a real server when ``NEUROSWARM_TEST_OLLAMA_URL`` gives
+its address (and ``NEUROSWARM_TEST_OLLAMA_MODEL`` perhaps a model). What only a misbehaving server can show
+is in the unit tests of the driver."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+
+from node.clock import SystemClock
+from node.errors import NodeError, TimedOut, Unavailable
+from node.ports import Generator, Prompt
+from node.synthesise import prompt as prompts
+from node.synthesise.ollama import OllamaGenerator
+from tests.simulators.ollama import OllamaStandIn
+
+REAL_URL = os.environ.get("NEUROSWARM_TEST_OLLAMA_URL", "")
+REAL_MODEL = os.environ.get("NEUROSWARM_TEST_OLLAMA_MODEL", "")
+GENEROUS_S = 50.0
+"""A real model on two busy cores is slow; the stand-in never needs it."""
+TOKENS = 80
+"""Room for whole sentences: an answer without any would be refused."""
+
+
+@pytest.fixture(
+    params=[
+        "stand-in",
+        pytest.param("ollama", marks=[pytest.mark.engine("ollama"), pytest.mark.timeout(300)]),
+    ]
+)
+async def generator(request: pytest.FixtureRequest) -> AsyncIterator[Generator]:
+    if request.param == "stand-in":
+        async with OllamaStandIn() as server:
+            engine = OllamaGenerator(server.url, "", SystemClock())
+            yield engine
+            await engine.close()
+        return
+    if not REAL_URL:
+        pytest.skip("no real Ollama: NEUROSWARM_TEST_OLLAMA_URL is not set")
+    engine = OllamaGenerator(REAL_URL, REAL_MODEL, SystemClock())
+    yield engine
+    await engine.close()
+
+
+def ask(question: str, *, tokens_max: int = TOKENS) -> Prompt:
+    return prompts.build(question, (), "contract", tokens_max=tokens_max)
+
+
+async def test_a_prompt_becomes_a_draft(generator: Generator) -> None:
+    draft = await generator.generate(ask("What colour is the sky?"), timeout_s=GENEROUS_S)
+    assert draft.text.strip() == draft.text
+    assert any(char.isalnum() for char in draft.text)
+    assert draft.engine == generator.name != ""
+    assert draft.model
+    assert draft.prompt_tokens > 0
+    assert 0 < draft.completion_tokens <= TOKENS
+    assert draft.model_digest is None or len(bytes.fromhex(draft.model_digest)) == 32
+
+
+async def test_no_thinking_and_no_marks_are_left(generator: Generator) -> None:
+    draft = await generator.generate(ask("Name one fruit."), timeout_s=GENEROUS_S)
+    for mark in ("<think", "<|", "<<<", "QUESTION:"):
+        assert mark not in draft.text
+
+
+async def test_temperature_is_zero(generator: Generator) -> None:
+    first = await generator.generate(ask("Name one fruit."), timeout_s=GENEROUS_S)
+    second = await generator.generate(ask("Name one fruit."), timeout_s=GENEROUS_S)
+    assert first.text == second.text
+
+
+async def test_no_time_is_a_timeout(generator: Generator) -> None:
+    with pytest.raises(TimedOut):
+        await generator.generate(ask("Explain the tides."), timeout_s=0.0)
+
+
+async def test_a_cancelled_call_leaves_it_usable(generator: Generator) -> None:
+    task = asyncio.create_task(generator.generate(ask("Explain the tides."), timeout_s=GENEROUS_S))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await generator.generate(ask("Name one fruit."), timeout_s=GENEROUS_S)).text
+
+
+async def test_calls_at_once_are_all_answered(generator: Generator) -> None:
+    drafts = await asyncio.gather(
+        *(generator.generate(ask(f"Name fruit number {n}."), timeout_s=GENEROUS_S) for n in (1, 2, 3))
+    )
+    assert all(draft.text for draft in drafts)
+
+
+async def test_a_prompt_past_every_window_is_refused_as_ours(generator: Generator) -> None:
+    with pytest.raises(NodeError):
+        await generator.generate(Prompt("", "word " * 200_000), timeout_s=GENEROUS_S)
+
+
+async def test_the_probe_says_that_it_lives(generator: Generator) -> None:
+    check = await generator.probe()
+    assert (check.name, check.status) == (generator.name, "pass")
+    assert check.output
+
+
+async def test_close_is_idempotent_and_final(generator: Generator) -> None:
+    await generator.close()
+    await generator.close()
+    with pytest.raises(Unavailable):
+        await generator.generate(ask("Name one fruit."), timeout_s=1.0)
+    assert (await generator.probe()).status == "warn"

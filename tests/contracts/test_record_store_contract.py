@@ -1,0 +1,505 @@
+"""The contract of ``RecordStore`` over every implementation; the in-memory one is the reference."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from node.errors import NotFound, Rejected, Unavailable
+from node.ipfs.cid import RAW, Cid
+from node.normalise import normalise, query_hash
+from node.record import Record, block_of
+from node.store.memory import MemoryStore
+from node.store.sqlite import SqliteStore
+from tests.record_builders import SCOPES, START, Author
+
+Store: TypeAlias = MemoryStore | SqliteStore
+
+US = Author(1)
+PEER = Author(2)
+OTHER = Author(3)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    made: Store
+    if request.param == "memory":
+        made = MemoryStore(own_issuer=US.did)
+    else:
+        made = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
+    yield made
+    await made.close()
+
+
+def cid_of(record: Record) -> Cid:
+    return block_of(record)[0]
+
+
+async def add_from(store: Store, author: Author, record: Record) -> Cid:
+    """Add as the node would: our own records as local, a peer's under its issuer."""
+    origin = "local" if author is US else author.did
+    return (await store.records.add(record, origin=origin)).cid
+
+
+async def state_of(store: Store, cid: Cid) -> str:
+    return (await store.records.get(cid)).state
+
+
+async def find(store: Store, query: str, **changes: object) -> list[str]:
+    options = {"scopes": SCOPES, "context": None} | changes
+    stored = await store.records.find("query_hash", query_hash(normalise(query)), **options)  # type: ignore[arg-type] # kwargs
+    return [one.record.answer for one in stored]  # type: ignore[attr-defined] # answers only
+
+
+# --- add and get ----------------------------------------------------------------------------------
+
+
+async def test_an_added_record_is_a_block_and_a_row(store: Store) -> None:
+    record = US.answer(slot_key="definition:ipfs", slots={"topic": "ipfs", "names": ("a", "b")})
+    stored = await store.records.add(record, keyword_key="ipfs", kept={"extra": [1, {"x": None}]})
+    assert (stored.record, stored.state, stored.origin) == (record, "live", "local")
+    assert (stored.valid, stored.invalid, stored.sequence) == (0, 0, 1)
+    assert stored.kept == {"extra": [1, {"x": None}]}
+    assert await store.records.get(stored.cid) == stored
+    cid, data = block_of(record)
+    assert cid == stored.cid
+    assert await store.blocks.get(cid) == data
+
+
+async def test_adding_is_idempotent_by_cid(store: Store) -> None:
+    record = US.answer()
+    first = await store.records.add(record)
+    again = await store.records.add(record, origin=PEER.did, keyword_key="other")
+    assert again == first
+    assert (await store.records.counts())["records"] == 1
+
+
+async def test_a_record_that_is_not_what_its_signature_says_is_rejected(store: Store) -> None:
+    good = US.answer()
+    for bad in (
+        replace(good, answer="something else"),
+        replace(good, sig=b""),
+        replace(good, sig=bytes(64)),
+        replace(good, issuer="nobody"),
+        replace(good, confidence=-1),
+    ):
+        with pytest.raises(Rejected):
+            await store.records.add(bad)
+    assert await store.records.counts() == dict.fromkeys(
+        ("records", "live", "blocks", "bytes", "last_sequence"), 0
+    )
+
+
+async def test_a_signed_record_that_could_not_be_read_back_is_rejected(store: Store) -> None:
+    for bad in (
+        US.answer(confidence=1_000_001),
+        US.answer(context="not a digest"),
+        US.answer(answer="x" * 65_537),
+        US.answer(tags=("t",) * 33),
+    ):
+        with pytest.raises(Rejected):
+            await store.records.add(bad)
+
+
+async def test_texts_that_are_not_unicode_are_rejected(store: Store) -> None:
+    good = US.answer()
+    with pytest.raises(Rejected):
+        await store.records.add(replace(good, query="\ud800"))
+    with pytest.raises(Rejected):
+        await store.records.add(replace(good, answer="\ud800"))
+    with pytest.raises(Rejected):
+        await store.records.add(good, kept={"x": 2**70})
+
+
+async def test_absent_is_not_found(store: Store) -> None:
+    stored = await store.records.add(US.answer())
+    for cid in (Cid.of(b"nobody"), Cid(RAW, stored.cid.digest)):
+        with pytest.raises(NotFound):
+            await store.records.get(cid)
+
+
+async def test_a_plain_block_is_not_a_record(store: Store) -> None:
+    cid, data = block_of(US.answer())
+    await store.blocks.put(cid, data)
+    with pytest.raises(NotFound):
+        await store.records.get(cid)
+    assert (await store.records.add(US.answer())).cid == cid
+
+
+# --- find -----------------------------------------------------------------------------------------
+
+
+async def test_found_by_each_column(store: Store) -> None:
+    stored = await store.records.add(US.answer(slot_key="price:bitcoin:usd"), keyword_key="bitcoin price")
+    await store.records.add(US.answer("something else"))
+    for column, key in (
+        ("query_hash", stored.record.query_hash),  # type: ignore[attr-defined] # an answer
+        ("slot_key", "price:bitcoin:usd"),
+        ("keyword_key", "bitcoin price"),
+    ):
+        assert await store.records.find(column, key, scopes=SCOPES, context=None) == [stored]
+        assert await store.records.find(column, key + "x", scopes=SCOPES, context=None) == []
+    with pytest.raises(Rejected):
+        await store.records.find("answer", "x", scopes=SCOPES, context=None)
+
+
+async def test_scope_is_a_hard_filter(store: Store) -> None:
+    for scope in ("public", "shared", "private:local", "private:other"):
+        await store.records.add(US.answer(scope=scope, answer=scope))
+    assert sorted(await find(store, "What is IPFS")) == ["private:local", "public", "shared"]
+    assert await find(store, "What is IPFS", scopes=("private:other",)) == ["private:other"]
+    assert await find(store, "What is IPFS", scopes=()) == []
+    assert await find(store, "What is IPFS", scopes=("private:%", "PUBLIC", "")) == []
+
+
+async def test_context_is_a_hard_filter_and_null_is_its_own(store: Store) -> None:
+    one, two = "1" * 64, "2" * 64
+    for context in (None, one, two):
+        await store.records.add(US.answer(context=context, answer=str(context)))
+    assert await find(store, "What is IPFS") == ["None"]
+    assert await find(store, "What is IPFS", context=one) == [one]
+    assert await find(store, "What is IPFS", context="3" * 64) == []
+
+
+async def test_newest_first_and_limited(store: Store) -> None:
+    for hours in (3, 1, 2):
+        await store.records.add(US.answer(answer=f"{hours}", timestamp=START + timedelta(hours=hours)))
+    await store.records.add(US.answer(answer="3 again", timestamp=START + timedelta(hours=3), scope="public"))
+    assert await find(store, "What is IPFS") == ["3 again", "3", "2", "1"]
+    assert await find(store, "What is IPFS", limit=2) == ["3 again", "3"]
+    assert await find(store, "What is IPFS", limit=0) == []
+
+
+async def test_expired_records_are_found_and_withdrawn_ones_are_not(store: Store) -> None:
+    await store.records.add(US.answer(answer="old", expires=START - timedelta(days=9)))
+    gone = await store.records.add(US.answer(answer="gone"))
+    await store.records.withdraw(gone.cid, "test")
+    assert await find(store, "What is IPFS") == ["old"]
+
+
+async def test_strange_keys_find_nothing(store: Store) -> None:
+    await store.records.add(US.answer())
+    for key in ("", "'; DROP TABLE record; --", "%", "\0", "x" * 70_000):
+        assert await store.records.find("query_hash", key, scopes=SCOPES, context=None) == []
+
+
+# --- live, since, withdrawals ---------------------------------------------------------------------
+
+
+async def test_live_gives_only_live_answers(store: Store) -> None:
+    keep, drop = [await store.records.add(US.answer(f"q {i}")) for i in range(2)]
+    word = await store.records.add(US.validation(keep.cid, "valid"))
+    await store.records.withdraw(drop.cid, "test")
+    found = await store.records.live([keep.cid, keep.cid, drop.cid, word.cid, Cid.of(b"x")])
+    assert list(found) == [keep.cid]
+    assert found[keep.cid].valid == 1
+    assert await store.records.live([]) == {}
+
+
+async def test_live_takes_a_thousand_and_refuses_a_flood(store: Store) -> None:
+    kept = [await store.records.add(US.answer(f"q {i}")) for i in range(3)]
+    absent = [Cid.of(str(i).encode()) for i in range(1_200)]
+    found = await store.records.live([*absent, *(one.cid for one in kept)])
+    assert set(found) == {one.cid for one in kept}
+    with pytest.raises(Rejected):
+        await store.records.live([Cid.of(b"x")] * 10_001)
+
+
+async def test_since_replays_live_answers_in_order(store: Store) -> None:
+    stored = [await store.records.add(US.answer(f"q {i}")) for i in range(6)]
+    await store.records.add(US.validation(stored[0].cid, "valid"))
+    await store.records.withdraw(stored[3].cid, "test")
+    expected = [one.cid for one in stored if one is not stored[3]]
+    assert [one.cid for one in await store.records.since(0)] == expected
+    replayed: list[Cid] = []
+    watermark = 0
+    while page := await store.records.since(watermark, limit=2):
+        assert len(page) <= 2
+        replayed += [one.cid for one in page]
+        watermark = page[-1].sequence
+    assert replayed == expected
+    assert await store.records.since(2**80) == []
+
+
+async def test_withdraw_once(store: Store) -> None:
+    stored = await store.records.add(US.answer())
+    assert await store.records.withdraw(stored.cid, "test") is True
+    assert await store.records.withdraw(stored.cid, "test") is False
+    assert await store.records.withdraw(Cid.of(b"x"), "test") is False
+    assert await state_of(store, stored.cid) == "withdrawn"
+    assert await store.blocks.has(stored.cid), "the block stays"
+
+
+async def test_withdrawn_stays_withdrawn_when_it_comes_again(store: Store) -> None:
+    record = US.answer()
+    stored = await store.records.add(record)
+    await store.records.withdraw(stored.cid, "test")
+    assert (await store.records.add(record, origin=PEER.did)).state == "withdrawn"
+    assert await find(store, "What is IPFS") == []
+
+
+async def test_withdrawals_replay_in_order_and_only_once(store: Store) -> None:
+    stored = [await store.records.add(US.answer(f"q {i}")) for i in range(5)]
+    for position in (3, 1, 4):
+        await store.records.withdraw(stored[position].cid, "test")
+    feed = await store.records.withdrawn_since(0)
+    assert [cid for _, cid in feed] == [stored[3].cid, stored[1].cid, stored[4].cid]
+    numbers = [number for number, _ in feed]
+    assert numbers == sorted(set(numbers))
+    assert await store.records.withdrawn_since(0, limit=1) == feed[:1]
+    assert await store.records.withdrawn_since(numbers[0]) == feed[1:]
+    assert await store.records.withdrawn_since(numbers[-1]) == []
+
+
+async def test_supersede_withdraws_in_the_same_step(store: Store) -> None:
+    old = await store.records.add(US.answer(answer="old"))
+    new = await store.records.add(US.answer(answer="new"), supersede=[old.cid, Cid.of(b"unknown")])
+    assert await find(store, "What is IPFS") == ["new"]
+    assert await state_of(store, old.cid) == "withdrawn"
+    same = await store.records.add(US.answer(answer="new"), supersede=[new.cid])
+    assert same.state == "live", "a record does not supersede itself"
+
+
+async def test_a_record_that_arrives_withdrawn_supersedes_nothing(store: Store) -> None:
+    old = await store.records.add(US.answer(answer="old"))
+    new = US.answer(answer="new")
+    await store.records.add(US.tombstone(cid_of(new)))
+    stored = await store.records.add(new, supersede=[old.cid])
+    assert stored.state == "withdrawn"
+    assert await find(store, "What is IPFS") == ["old"]
+
+
+async def test_reclaim_takes_the_withdrawn_then_the_least_worth(store: Store) -> None:
+    sure = await store.records.add(US.answer("sure", confidence=950_000))
+    unsure = await store.records.add(US.answer("unsure", confidence=810_000))
+    gone = await store.records.add(US.answer("gone", confidence=990_000))
+    await store.records.withdraw(gone.cid, "test")
+    assert await store.records.reclaim(limit=1) == [gone.cid]
+    assert (await store.records.counts())["live"] == 2
+    assert await store.records.reclaim(limit=1) == [unsure.cid]
+    assert await find(store, "unsure") == []
+    assert not await store.blocks.has(unsure.cid)
+    assert list(await store.records.live([sure.cid, unsure.cid])) == [sure.cid]
+    assert unsure.cid in [cid for _, cid in await store.records.withdrawn_since(0)]
+    assert await store.records.reclaim() == [sure.cid]
+    assert await store.records.reclaim() == []
+
+
+async def test_expire_withdraws_what_ended_more_than_the_grace_ago(store: Store) -> None:
+    cids = {
+        hours: (await store.records.add(US.answer(f"q {hours}", expires=START + timedelta(hours=hours)))).cid
+        for hours in (3, 1, 2)
+    }
+    await store.records.add(US.answer("for ever"))
+    now = START + timedelta(hours=3)
+    assert await store.records.expire(now, grace_s=3_600) == [cids[1]]
+    assert await store.records.expire(now, grace_s=3_600) == []
+    later = now + timedelta(seconds=1)
+    assert await store.records.expire(later, grace_s=0, limit=1) == [cids[2]]
+    assert await store.records.expire(later, grace_s=0) == [cids[3]]
+    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [cids[1], cids[2], cids[3]]
+    assert (await store.records.counts())["live"] == 1
+
+
+# --- validations and tombstones -------------------------------------------------------------------
+
+
+async def test_verdicts_count_once_per_issuer_the_latest(store: Store) -> None:
+    target = (await store.records.add(US.answer())).cid
+    later = START + timedelta(hours=1)
+    await add_from(store, PEER, PEER.validation(target, "invalid"))
+    await add_from(store, PEER, PEER.validation(target, "valid", timestamp=later))
+    await add_from(store, PEER, PEER.validation(target, "valid", timestamp=later, note="still"))
+    await add_from(store, OTHER, OTHER.validation(target, "invalid"))
+    stored = await store.records.get(target)
+    assert (stored.valid, stored.invalid, stored.state) == (1, 1, "live")
+
+
+async def test_our_own_invalid_withdraws_and_a_valid_does_not_bring_back(store: Store) -> None:
+    target = (await store.records.add(US.answer())).cid
+    await store.records.add(US.validation(target, "invalid"))
+    assert await state_of(store, target) == "withdrawn"
+    await store.records.add(US.validation(target, "valid", timestamp=START + timedelta(hours=1)))
+    stored = await store.records.get(target)
+    assert (stored.state, stored.valid, stored.invalid) == ("withdrawn", 1, 0)
+
+
+async def test_a_stranger_who_claims_our_issuer_withdraws_nothing(store: Store) -> None:
+    target = (await store.records.add(US.answer())).cid
+    forged = (
+        PEER.validation(target, "invalid", issuer=US.did),
+        PEER.tombstone(target, issuer=US.did),
+    )
+    for record in forged:
+        await store.records.add(record, origin=PEER.did)
+    assert await state_of(store, target) == "live"
+
+
+async def test_only_we_or_the_issuer_can_tombstone(store: Store) -> None:
+    ours = (await store.records.add(US.answer("ours"))).cid
+    theirs = await add_from(store, PEER, PEER.answer("theirs"))
+    both = await add_from(store, PEER, PEER.answer("both"))
+    await add_from(store, OTHER, OTHER.tombstone(theirs))
+    await add_from(store, PEER, PEER.tombstone(ours))
+    assert (await state_of(store, ours), await state_of(store, theirs)) == ("live", "live")
+    await add_from(store, PEER, PEER.tombstone(theirs))
+    await add_from(store, US, US.tombstone(both))
+    assert (await state_of(store, theirs), await state_of(store, both)) == ("withdrawn", "withdrawn")
+
+
+WORDS = {
+    "own tombstone": lambda cid: (US, US.tombstone(cid)),
+    "own invalid": lambda cid: (US, US.validation(cid, "invalid")),
+    "issuer's tombstone": lambda cid: (PEER, PEER.tombstone(cid)),
+    "other's tombstone": lambda cid: (OTHER, OTHER.tombstone(cid)),
+    "other's invalid": lambda cid: (OTHER, OTHER.validation(cid, "invalid")),
+    "issuer's own invalid": lambda cid: (PEER, PEER.validation(cid, "invalid")),
+}
+
+
+@pytest.mark.parametrize("word", sorted(WORDS))
+@pytest.mark.parametrize("word_first", [True, False])
+async def test_a_word_acts_alike_before_and_after_its_target(
+    store: Store, word: str, word_first: bool
+) -> None:
+    target = PEER.answer()
+    author, record = WORDS[word](cid_of(target))
+    steps = [(author, record), (PEER, target)]
+    for who, what in steps if word_first else reversed(steps):
+        await add_from(store, who, what)
+    withdraws = word in ("own tombstone", "own invalid", "issuer's tombstone")
+    stored = await store.records.get(cid_of(target))
+    assert stored.state == ("withdrawn" if withdraws else "live")
+    assert stored.invalid == (1 if "invalid" in word else 0)
+    assert bool(await find(store, "What is IPFS")) is not withdraws
+    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [stored.cid] * withdraws
+
+
+async def test_any_order_of_arrival_ends_alike(store: Store) -> None:
+    """Three verdicts, their target and the withdrawal of one verdict: 120 orders, one outcome."""
+    outcomes = set()
+    for number, order in enumerate(itertools.permutations(range(5))):
+        target = PEER.answer(f"question {number}")
+        verdicts = [
+            PEER.validation(cid_of(target), "valid"),
+            OTHER.validation(cid_of(target), "invalid"),
+            OTHER.validation(cid_of(target), "valid", timestamp=START + timedelta(hours=1)),
+        ]
+        steps = [
+            (PEER, target),
+            (PEER, verdicts[0]),
+            (OTHER, verdicts[1]),
+            (OTHER, verdicts[2]),
+            (OTHER, OTHER.tombstone(cid_of(verdicts[2]))),
+        ]
+        for step in order:
+            await add_from(store, *steps[step])
+        stored = await store.records.get(cid_of(target))
+        outcomes.add((stored.state, stored.valid, stored.invalid))
+    assert outcomes == {("live", 1, 1)}
+
+
+async def test_key_records_are_kept_and_are_no_answers(store: Store) -> None:
+    stored = await store.records.add(US.key_record(PEER.did))
+    assert (await store.records.get(stored.cid)).record == US.key_record(PEER.did)
+    assert await store.records.since(0) == []
+    counts = await store.records.counts()
+    assert (counts["records"], counts["live"]) == (1, 0)
+
+
+# --- deletion -------------------------------------------------------------------------------------
+
+
+async def test_deleting_the_block_removes_the_record(store: Store) -> None:
+    record = US.answer(slot_key="k")
+    stored = await store.records.add(record, keyword_key="words", kept={"a": 1})
+    await store.blocks.delete(stored.cid)
+    with pytest.raises(NotFound):
+        await store.records.get(stored.cid)
+    assert await find(store, "What is IPFS") == []
+    assert await store.records.since(0) == []
+    assert await store.records.withdraw(stored.cid, "test") is False
+    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [stored.cid]
+    counts = await store.records.counts()
+    assert (counts["records"], counts["live"], counts["blocks"], counts["bytes"]) == (0, 0, 0, 0)
+
+
+async def test_a_removed_record_may_come_back_as_new(store: Store) -> None:
+    record = US.answer()
+    stored = await store.records.add(record)
+    await store.blocks.delete(stored.cid)
+    again = await store.records.add(record)
+    assert again.state == "live"
+    assert again.sequence > stored.sequence
+    assert await store.records.withdrawn_since(0) == [], "an index must not drop what is live again"
+    assert [one.cid for one in await store.records.since(stored.sequence)] == [stored.cid]
+
+
+async def test_a_withdrawn_and_deleted_record_does_not_come_back(store: Store) -> None:
+    record = US.answer()
+    stored = await store.records.add(record)
+    await store.records.withdraw(stored.cid, "erased")
+    await store.blocks.delete(stored.cid)
+    with pytest.raises(Rejected):
+        await store.records.add(record)
+    assert not await store.blocks.has(stored.cid), "erased means erased"
+
+
+async def test_a_deleted_tombstone_still_counts(store: Store) -> None:
+    record = US.answer()
+    tombstone = await store.records.add(US.tombstone(cid_of(record)))
+    await store.blocks.delete(tombstone.cid)
+    assert (await store.records.add(record)).state == "withdrawn"
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+async def test_counts_follow_every_change(store: Store) -> None:
+    stored = [await store.records.add(US.answer(f"q {i}")) for i in range(4)]
+    word = await store.records.add(US.validation(stored[0].cid, "valid"))
+    await store.records.withdraw(stored[1].cid, "test")
+    await store.blocks.delete(stored[2].cid)
+    raw = b"a raw block"
+    await store.blocks.put(Cid.of(raw, RAW), raw)
+    held = [stored[0], stored[1], stored[3], word]
+    size = sum(len(block_of(one.record)[1]) for one in held) + len(raw)
+    assert await store.records.counts() == {
+        "records": 4,
+        "live": 2,
+        "blocks": 5,
+        "bytes": size,
+        "last_sequence": word.sequence,
+    }
+
+
+async def test_adds_at_once_get_distinct_sequences(store: Store) -> None:
+    stored = await asyncio.gather(*(store.records.add(US.answer(f"q {i}")) for i in range(40)))
+    assert len({one.sequence for one in stored}) == 40
+    assert len(await store.records.since(0)) == 40
+
+
+async def test_a_cancelled_add_leaves_the_store_usable(store: Store) -> None:
+    task = asyncio.create_task(store.records.add(US.answer("cancelled")))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+    assert (await store.records.add(US.answer("cancelled"))).state == "live"
+
+
+async def test_close_is_idempotent_and_final(store: Store) -> None:
+    await store.records.close()
+    await store.records.close()
+    assert not await store.blocks.has(Cid.of(b"x")), "the other view lives on"
+    await store.close()
+    with pytest.raises(Unavailable):
+        await store.records.counts()
+    with pytest.raises(Unavailable):
+        await store.records.add(US.answer())

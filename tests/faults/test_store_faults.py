@@ -1,0 +1,232 @@
+"""The store under faults: killed at any moment, full disk, read-only file, damaged bytes, cut WAL."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.errors import CorruptState, NotFound, Unavailable
+from node.ipfs.cid import Cid
+from node.record import AnswerRecord, block_of
+from node.store.sqlite import SqliteStore
+from tests.record_builders import SCOPES, Author
+
+US = Author(1)
+ROOT = Path(__file__).parents[2]
+
+
+def child(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "tests.faults.store_child", *arguments]
+
+
+def run_child(*arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        child(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def work_and_kill(path: Path, run: str, lines_max: int) -> list[list[str]]:
+    """Let a child write until it has acknowledged ``lines_max`` things, then SIGKILL it; others are then
+    at every stage. Returns all that it acknowledged, what it printed while being killed included."""
+    with subprocess.Popen(
+        child("write", str(path), run), cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(lines_max)]
+        process.kill()
+        lines += process.stdout.readlines()
+    whole = [line.split() for line in lines if line.endswith("\n")]
+    assert len(whole) >= lines_max, "the child ended by itself"
+    return whole
+
+
+async def everything_since(store: SqliteStore) -> list[Cid]:
+    found: list[Cid] = []
+    watermark = 0
+    while page := await store.records.since(watermark, limit=100):
+        found += [one.cid for one in page]
+        watermark = page[-1].sequence
+    return found
+
+
+async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.sqlite"
+    added: set[Cid] = set()
+    withdrawn: set[Cid] = set()
+    for number, lines_max in enumerate((1, 2, 5, 11, 24, 50, 83, 120)):
+        run = f"run{number}"
+        newest: dict[str, Cid] = {}
+        for what, text, chain in await asyncio.to_thread(work_and_kill, path, run, lines_max):
+            cid = Cid.parse(text)
+            (withdrawn if what == "withdrawn" else added).add(cid)
+            if chain != "-":
+                newest[chain] = cid
+
+        store = await SqliteStore.open(path, own_issuer=US.did)
+        live = await everything_since(store)
+        feed = [cid for _, cid in await store.records.withdrawn_since(0, limit=10_000)]
+        assert len(live) == len(set(live))
+        assert len(feed) == len(set(feed))
+        assert not set(live) & set(feed)
+        assert added <= set(live) | set(feed), "acknowledged and lost"
+        assert withdrawn <= set(feed), "withdrawal acknowledged and lost"
+        for cid in added:
+            assert block_of((await store.records.get(cid)).record)[0] == cid
+        for chain, cid in newest.items():
+            heads = await store.records.find("slot_key", f"{run}:{chain}", scopes=SCOPES, context=None)
+            assert len(heads) == 1, "a record and what it supersedes change together"
+            assert heads[0].sequence >= (await store.records.get(cid)).sequence
+        await check_the_tables(store, set(live))
+        await store.close()
+
+
+async def check_the_tables(store: SqliteStore, live: set[Cid]) -> None:
+    """The feed equals the live rows, the running sums equal a count, each row has its block."""
+
+    def job(connection: sqlite3.Connection) -> None:
+        rows = connection.execute("SELECT multihash FROM record WHERE kind = 'answer' AND state = 'live'")
+        assert {multihash for (multihash,) in rows} == {cid.multihash for cid in live}
+        sums = connection.execute("SELECT blocks, bytes, records, live FROM total").fetchone()
+        counted = connection.execute(
+            "SELECT (SELECT count(*) FROM block), (SELECT sum(length(data)) FROM block),"
+            " (SELECT count(*) FROM record WHERE block_id IS NOT NULL),"
+            " (SELECT count(*) FROM record WHERE kind = 'answer' AND state = 'live')"
+        ).fetchone()
+        assert sums == counted
+        assert sums[0] == sums[2], "a block and its row commit together"
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+
+    await store.file.read(job)
+
+
+def test_a_full_disk_is_a_reason_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.sqlite"
+    result = run_child("fill", str(path))
+    assert len(result["kept"]) > 3
+    assert result["readable"] == result["kept"], "what was kept stays readable while the disk is full"
+    assert result["records"] == len(result["kept"])
+    assert len(result["reasons"]) >= 1
+    assert all(str(path) in reason for reason in result["reasons"])
+
+    async def check() -> None:
+        store = await SqliteStore.open(path, own_issuer=US.did)
+        assert (await store.records.counts())["records"] == len(result["kept"]) + 1
+        await check_the_tables(store, set(await everything_since(store)))
+        assert (await store.records.get(Cid.parse(result["after"]))).state == "live"
+        await store.close()
+
+    asyncio.run(check())
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that another user of this machine can reach, unlike pytest's own."""
+    folder = Path(tempfile.mkdtemp(prefix="neuroswarm-test-"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_a_read_only_file_is_read_and_not_written(open_folder: Path) -> None:
+    result = run_child("read-only", str(open_folder / "blocks.sqlite"))
+    assert len(result["reasons"]) == 2
+    assert all("readonly" in reason for reason in result["reasons"])
+    assert result["found"] == [True]
+    assert result["records"] == 1
+
+
+async def make_store(path: Path, count: int) -> dict[Cid, AnswerRecord]:
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    records = [US.answer(f"q {i}", answer="x" * 3_000) for i in range(count)]
+    await asyncio.gather(*(store.records.add(record) for record in records))
+    await store.close()
+    return {block_of(record)[0]: record for record in records}
+
+
+async def look_at_everything(path: Path, records: dict[Cid, AnswerRecord]) -> dict[str, int]:
+    """Outcomes by kind; anything wrong that is given out as right fails here."""
+    outcomes: dict[str, int] = defaultdict(int)
+    try:
+        store = await SqliteStore.open(path, own_issuer=US.did)
+    except CorruptState as exc:
+        return {"refused": int(str(path) in str(exc))}
+    for cid, record in records.items():
+        try:
+            assert (await store.records.get(cid)).record == record
+            assert await store.blocks.get(cid) == block_of(record)[1]
+            outcomes["right"] += 1
+        except (CorruptState, NotFound, Unavailable) as exc:
+            outcomes[type(exc).__name__] += 1
+    for read in (store.records.since(0), store.records.live(list(records))):
+        try:
+            found = await read
+        except (CorruptState, Unavailable):
+            continue
+        stored = found if isinstance(found, list) else list(found.values())
+        assert all(one.record == records[one.cid] for one in stored)
+    await store.close()
+    return outcomes
+
+
+async def test_damaged_bytes_are_never_given_out_as_right(tmp_path: Path) -> None:
+    """A run of bytes changed at 40 places over the whole file, one at a time."""
+    whole = tmp_path / "whole.sqlite"
+    records = await make_store(whole, 30)
+    sound = whole.read_bytes()
+    total: dict[str, int] = defaultdict(int)
+    for number in range(40):
+        path = tmp_path / f"{number}.sqlite"
+        at = number * len(sound) // 40 + 13
+        path.write_bytes(sound[:at] + bytes(b ^ 0xA5 for b in sound[at : at + 16]) + sound[at + 16 :])
+        for kind, count in (await look_at_everything(path, records)).items():
+            total[kind] += count
+    assert total["CorruptState"] + total["refused"] >= 10, "the damage is seen where it hits"
+    assert total["right"] > 20 * len(records), "and elsewhere everything is still there"
+
+
+async def test_a_truncated_file_is_refused_or_right(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.sqlite"
+    records = await make_store(whole, 30)
+    sound = whole.read_bytes()
+    for number in range(1, 8):
+        path = tmp_path / f"{number}.sqlite"
+        path.write_bytes(sound[: number * len(sound) // 8])
+        assert (await look_at_everything(path, records)).get("right", 0) == 0
+
+
+async def test_a_torn_wal_loses_only_its_tail(tmp_path: Path) -> None:
+    """As after a power cut: the WAL ends anywhere; what its whole commits hold is there, in order."""
+    path = tmp_path / "blocks.sqlite"
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    cids = [(await store.records.add(US.answer(f"q {i}"))).cid for i in range(12)]
+    main, wal = path.read_bytes(), path.with_name("blocks.sqlite-wal").read_bytes()
+    await store.close()
+    lengths = []
+    for number in range(13):
+        torn = tmp_path / f"torn{number}.sqlite"
+        torn.write_bytes(main)
+        torn.with_name(f"{torn.name}-wal").write_bytes(wal[: number * len(wal) // 12])
+        store = await SqliteStore.open(torn, own_issuer=US.did)
+        found = await everything_since(store)
+        assert found == cids[: len(found)], "a prefix, in order"
+        await check_the_tables(store, set(found)) if found else None
+        lengths.append(len(found))
+        await store.close()
+    assert lengths[0] == 0
+    assert lengths[-1] == 12
+    assert lengths == sorted(lengths)

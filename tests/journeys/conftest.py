@@ -1,0 +1,87 @@
+"""A whole node over HTTP, as shipped: real embedder, real stores, real log, stand-ins for the outside."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from node.app import Running, running
+from node.clock import Clock
+from node.settings import load
+
+STARTER = Path(__file__).resolve().parents[2] / "knowledge-index.json"
+NOBODY = "http://127.0.0.1:9"
+"""An address where nothing listens (the discard port)."""
+
+
+@dataclass
+class Client:
+    """Talks to one node as a user's program would."""
+
+    node: Running
+    http: aiohttp.ClientSession
+    folder: Path
+
+    async def post(self, path: str, body: Any = None, **more: Any) -> tuple[int, dict[str, Any]]:
+        async with self.http.post(self.node.url + path, json=body, **more) as response:
+            return response.status, await response.json(content_type=None)
+
+    async def get(self, path: str) -> tuple[int, dict[str, Any]]:
+        async with self.http.get(self.node.url + path) as response:
+            return response.status, await response.json(content_type=None)
+
+    async def raw(self, path: str, **more: Any) -> tuple[int, bytes, dict[str, str]]:
+        async with self.http.get(self.node.url + path, **more) as response:
+            return response.status, await response.read(), dict(response.headers)
+
+    async def ask(self, query: str, **more: Any) -> dict[str, Any]:
+        """Ask verbosely; an answer must come, whatever is missing."""
+        status, reply = await self.post("/chat", {"query": query, "verbose": True, **more})
+        assert status == 200, reply
+        return reply
+
+
+def stages(reply: dict[str, Any]) -> list[str]:
+    """The stations that a reply went through."""
+    return [step["stage"] for step in reply["trace"]]
+
+
+Start = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """Start a node in a folder of its own; the same folder name again is the same node restarted."""
+
+    @asynccontextmanager
+    async def begin(
+        name: str = "node",
+        *,
+        coingecko: str = NOBODY,
+        ollama: str = "",
+        index_file: Path | None = None,
+        clock: Clock | None = None,
+        environ: dict[str, str] | None = None,
+        **sections: Any,
+    ) -> AsyncIterator[Client]:
+        folder = tmp_path / name
+        flags: dict[str, Any] = {
+            "data_dir": str(folder / "data"),
+            "governance_dir": str(folder / "governance_logs"),
+            "index_file": str(index_file or folder / "none.json"),
+            "server": {"port": 0, **sections.pop("server", {})},
+            "adapters": {"coingecko": {"base_url": coingecko, **sections.pop("coingecko_more", {})}},
+            "models": {"ollama_url": ollama, **sections.pop("models", {})},
+            **sections,
+        }
+        settings = load(environ or {}, flags=flags)
+        async with running(settings, clock) as node, aiohttp.ClientSession(trust_env=False) as http:
+            yield Client(node, http, folder)
+
+    return begin

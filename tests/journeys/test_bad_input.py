@@ -1,0 +1,108 @@
+"""Bad input gets a clear error that names field and limit: never a 500, never a hang."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.journeys.conftest import Start
+
+BAD: list[tuple[str, Any, str]] = [
+    ("/chat", {}, "query"),
+    ("/chat", {"query": ""}, "query"),
+    ("/chat", {"query": " \n\t "}, "query"),
+    ("/chat", {"query": 7}, "query"),
+    ("/chat", {"query": None}, "query"),
+    ("/chat", {"query": ["a"]}, "query"),
+    ("/chat", {"query": "a\x00b"}, "query"),
+    ("/chat", {"query": "a\x1bb"}, "query"),
+    ("/chat", {"query": "a\x7fb"}, "query"),
+    ("/chat", {"query": "hi", "unknown": 1}, "unknown"),
+    ("/chat", {"query": "hi", "verbose": "yes"}, "verbose"),
+    ("/chat", {"query": "hi", "session_id": "a b"}, "session_id"),
+    ("/chat", {"query": "hi", "session_id": "x" * 129}, "session_id"),
+    ("/chat", {"query": "hi", "ttl_s": 0}, "ttl_s"),
+    ("/chat", {"query": "hi", "ttl_s": 1.5}, "ttl_s"),
+    ("/chat", {"query": "hi", "max_age_s": -1}, "max_age_s"),
+    ("/chat", {"query": "hi", "tags": "a"}, "tags"),
+    ("/chat", {"query": "hi", "tags": ["x"] * 17}, "tags"),
+    ("/chat", [], "body"),
+    ("/chat", "hi", "body"),
+    ("/chat", None, "body"),
+    ("/route", {"query": ""}, "query"),
+    ("/v1/cache/entries", {"query": "q"}, "answer"),
+    ("/v1/cache/entries", {"query": "q", "answer": "a", "confidence": 0.96}, "confidence"),
+    ("/v1/cache/entries", {"query": "q", "answer": "a", "confidence": True}, "confidence"),
+    ("/v1/cache/entries", {"query": "q", "answer": "a", "scope": "everyone"}, "scope"),
+    ("/v1/cache/entries", {"query": "q", "answer": "a", "issuer": "me"}, "issuer"),
+    ("/v1/cache/search", {"query": "q", "floor": 2}, "floor"),
+    ("/feedback", {"verdict": "valid"}, "cid"),
+    ("/feedback", {"cid": "x", "verdict": "good"}, "verdict"),
+    ("/feedback", {"cid": "not a cid", "verdict": "valid"}, "cid"),
+    ("/feedback", {"cid": "bafy", "request_id": "a", "verdict": "valid"}, "cid"),
+]
+
+
+async def test_each_bad_body_names_its_field(start: Start) -> None:
+    async with start() as node:
+        for path, body, field in BAD:
+            async with node.http.post(node.node.url + path, json=body) as response:
+                problem = await response.json(content_type="application/problem+json")
+                assert 400 <= response.status < 500, (path, body, problem)
+                assert problem.get("field") == field, (path, body, problem)
+                assert problem["detail"]
+                assert problem["request_id"] == response.headers["X-Request-Id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"{", 400),
+        (b"", 400),
+        (b'{"query": NaN}', 400),
+        (b'{"query": "\xff"}', 400),
+        (b'{"query": "\\ud800"}', 400),
+        (b"[" * 20_000, 400),
+        (b'{"query": "' + b"x" * 70_000 + b'"}', 413),
+    ],
+)
+async def test_broken_bodies(start: Start, body: bytes, status: int) -> None:
+    async with start() as node:
+        headers = {"Content-Type": "application/json"}
+        async with node.http.post(node.node.url + "/chat", data=body, headers=headers) as response:
+            assert response.status == status, await response.text()
+            problem = await response.json(content_type="application/problem+json")
+            assert problem["status"] == status
+            if status == 413:
+                assert problem["limit"] == "65536 bytes"
+
+
+async def test_other_doors_are_closed(start: Start) -> None:
+    async with start() as node:
+        url = node.node.url
+        async with node.http.post(f"{url}/chat", data=b"query=hi") as response:
+            assert response.status == 400
+        async with node.http.get(f"{url}/chat") as response:
+            assert response.status == 405
+            assert response.headers["Allow"] == "POST"
+        async with node.http.get(f"{url}/nowhere") as response:
+            assert response.status == 404
+            assert response.content_type == "application/problem+json"
+        async with node.http.get(f"{url}/ipfs/notacid?format=raw") as response:
+            assert response.status == 400
+        async with node.http.post(
+            f"{url}/chat", json={"query": "hi"}, headers={"Origin": "http://elsewhere.example"}
+        ) as response:
+            assert response.status == 400
+        async with node.http.post(
+            f"{url}/chat", json={"query": "hi"}, headers={"Host": "elsewhere.example"}
+        ) as response:
+            assert response.status == 400
+
+
+async def test_long_and_strange_questions_are_answered(start: Start) -> None:
+    async with start() as node:
+        for text in ("?" * 500, "🐢" * 200, "a" * 60_000, "what is " + "(" * 5_000, "9**9**9", "١+١", "\u202eabc?"):
+            status, reply = await node.post("/chat", {"query": text})
+            assert status == 200, (text[:20], reply)

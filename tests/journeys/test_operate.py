@@ -1,0 +1,208 @@
+"""Operate: health, readiness, metrics, missing engines, orderly stop, kill at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from node.app import running
+from node.errors import CorruptState, Misconfigured
+from node.governance.verify import verify_folder
+from node.settings import load
+from tests.journeys.conftest import Start
+from tests.simulators.ollama import OllamaStandIn
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+async def test_health_names_every_engine_and_what_is_missing(start: Start) -> None:
+    async with start() as node:
+        status, health = await node.get("/health")
+        assert status == 200
+        assert health["status"] == "warn"
+        assert health["checks"]["semantic"][0]["status"] == "pass"
+        assert health["checks"]["ipfs:blocks"][0]["status"] == "pass"
+        assert (await node.get("/livez"))[0] == 200
+        assert (await node.get("/readyz"))[0] == 200
+
+
+async def test_health_flips_with_the_model_and_never_waits(start: Start) -> None:
+    async with OllamaStandIn(answer="x") as model:
+        async with start(ollama=model.url) as node:
+            _, health = await node.get("/health")
+            assert health["checks"]["model:ollama"][0]["status"] == "pass"
+            model.misbehave("hang")
+            async with asyncio.timeout(10):
+                _, health = await node.get("/health")
+            assert health["checks"]["model:ollama"][0]["status"] == "warn"
+            model.behave()
+            _, health = await node.get("/health")
+            assert health["checks"]["model:ollama"][0]["status"] == "pass"
+
+
+async def test_a_configured_daemon_that_is_down_is_a_warning(start: Start) -> None:
+    async with start(ipfs={"kubo_url": "http://127.0.0.1:9"}) as node:
+        status, health = await node.get("/health")
+        assert status == 200
+        assert health["checks"]["ipfs:daemon"][0]["status"] == "warn"
+        assert "4" in (await node.ask("What is 2+2?"))["answer"]
+
+
+async def test_without_embeddings_exact_and_keyword_lookup_go_on(start: Start) -> None:
+    async with start(embed={"engine": "none"}) as node:
+        await node.post("/v1/cache/entries", {"query": "What is a CID?", "answer": "A content identifier."})
+        for words in ("What is a CID?", "what's a cid"):
+            reply = await node.ask(words)
+            assert reply["answer"] == "A content identifier.", reply["trace"]
+        _, health = await node.get("/health")
+        assert health["checks"]["semantic"][0]["status"] == "warn"
+        assert "disabled" in health["checks"]["semantic"][0]["output"]
+
+
+async def test_metrics_count_hits_and_misses(start: Start) -> None:
+    async with start() as node:
+        await node.post("/v1/cache/entries", {"query": "What is a CID?", "answer": "A content identifier."})
+        await node.ask("What is a CID?")
+        await node.ask("What is a block?")
+        status, page, _ = await node.raw("/metrics")
+        text = page.decode()
+        assert status == 200
+        assert 'neuroswarm_lookups_total{kind="generative",result="exact"} 1.0' in text
+        assert "neuroswarm_confidence_bucket" in text
+        assert "content identifier" not in text
+
+
+async def test_openapi_describes_exactly_what_is_served(start: Start) -> None:
+    from node.api.server import ROUTES
+
+    async with start() as node:
+        _, document = await node.get("/openapi.json")
+    described = {
+        (method.upper(), path) for path, item in document["paths"].items() for method in item
+    }
+    assert described == {(method, path) for method, path, _ in ROUTES}
+
+
+async def test_a_second_node_on_the_same_data_is_refused(start: Start, tmp_path: Path) -> None:
+    async with start() as node:
+        flags = {"data_dir": str(node.folder / "data"), "server": {"port": 0}}
+        with pytest.raises(Misconfigured, match="in use"):
+            async with running(load({}, flags=flags)):
+                pass
+
+
+async def test_a_taken_port_is_one_sentence(start: Start) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(Misconfigured, match="cannot listen"):
+            async with start(server={"port": taken.getsockname()[1]}):
+                pass
+
+
+async def test_a_damaged_log_stops_the_start(start: Start) -> None:
+    async with start() as node:
+        for _ in range(3):
+            await node.ask("What is 2+2?")
+        folder = node.folder
+    [path] = [one for one in (folder / "governance_logs").iterdir() if one.stat().st_size > 100]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(bytes(data))
+    report = verify_folder(folder / "governance_logs")
+    assert not report.ok
+    assert report.first_bad is not None
+    with pytest.raises(CorruptState):
+        async with start():
+            pass
+
+
+def _environ(folder: Path) -> dict[str, str]:
+    own = {
+        "NEUROSWARM_DATA_DIR": str(folder / "data"),
+        "NEUROSWARM_GOVERNANCE_DIR": str(folder / "logs"),
+        "NEUROSWARM_INDEX_FILE": str(ROOT / "knowledge-index.json"),
+        "NEUROSWARM_MODELS__OLLAMA_URL": "",
+        "NEUROSWARM_ADAPTERS__COINGECKO__BASE_URL": "http://127.0.0.1:9",
+    }
+    return {**os.environ, **own}
+
+
+async def _serve(folder: Path) -> tuple[asyncio.subprocess.Process, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "node", "serve", "--port", "0",
+        cwd=ROOT, env=_environ(folder), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    line = (await process.stdout.readline()).decode().strip()
+    assert line.startswith("listening on http://127.0.0.1:"), line
+    return process, line.removeprefix("listening on ")
+
+
+async def _stop(process: asyncio.subprocess.Process, how: signal.Signals) -> int:
+    process.send_signal(how)
+    await process.communicate()
+    assert process.returncode is not None
+    return process.returncode
+
+
+async def test_the_command_serves_and_stops_in_order(tmp_path: Path) -> None:
+    process, url = await _serve(tmp_path)
+    async with aiohttp.ClientSession() as http:
+        async with http.post(f"{url}/chat", json={"query": "What is 2+2?"}) as response:
+            assert "4" in (await response.json())["answer"]
+    assert await _stop(process, signal.SIGTERM) == 0
+    assert (tmp_path / "data" / "knowledge-index.json").is_file()
+
+
+@pytest.mark.timeout(180)
+async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+    acknowledged: dict[str, str] = {}
+    decisions: list[int] = []
+    for round_number in range(3):
+        process, url = await _serve(tmp_path)
+        async with aiohttp.ClientSession() as http:
+            for query, cid in acknowledged.items():
+                async with http.post(f"{url}/v1/cache/search", json={"query": query}) as response:
+                    assert (await response.json())["cid"] == cid, query
+
+            async def write(number: int, http: aiohttp.ClientSession = http, url: str = url) -> None:
+                query = f"Which town is number {number} of the list?"
+                body = {"query": query, "answer": f"Town {number}."}
+                try:
+                    async with http.post(f"{url}/v1/cache/entries", json=body) as response:
+                        if response.status == 201:
+                            acknowledged[query] = (await response.json())["cid"]
+                    async with http.post(f"{url}/chat", json={"query": f"{number}+1"}) as response:
+                        decisions.append((await response.json())["decision"]["index"])
+                except (aiohttp.ClientError, ConnectionError):
+                    return
+
+            writes = [
+                asyncio.create_task(write(round_number * 1_000 + number)) for number in range(40)
+            ]
+            while sum(task.done() for task in writes) < 5 + 8 * round_number:
+                await asyncio.sleep(0.005)
+            await _stop(process, signal.SIGKILL)
+            await asyncio.gather(*writes)
+    assert len(acknowledged) >= 15
+    process, url = await _serve(tmp_path)
+    async with aiohttp.ClientSession() as http:
+        for query, cid in acknowledged.items():
+            async with http.post(f"{url}/v1/cache/search", json={"query": query}) as response:
+                assert (await response.json())["cid"] == cid, query
+        async with http.get(f"{url}/health") as response:
+            health = await response.json()
+    await _stop(process, signal.SIGTERM)
+    vectors = health["checks"]["semantic"][0]["observedValue"]
+    assert vectors >= len(acknowledged)
+    report = verify_folder(tmp_path / "logs")
+    assert report.ok, report
+    assert report.size > max(decisions)

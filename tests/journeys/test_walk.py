@@ -1,0 +1,324 @@
+"""The walk: ask, answer, remember, answer again. Each test is a sentence of the first issue."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from datetime import timedelta
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from node.clock import SystemClock
+from node.governance.verify import verify_folder
+from tests.journeys.conftest import STARTER, Start, stages
+from tests.simulators.coingecko import CoinGeckoStandIn
+from tests.simulators.ollama import OllamaStandIn
+
+QUANTUM = (
+    "Quantum computing uses quantum bits, which can be in a superposition of zero and one. "
+    "Algorithms steer interference between the possible states so that wrong answers cancel out and right "
+    "ones add up. That makes some problems, such as factoring large numbers or simulating molecules, far "
+    "faster than on classical computers. The machines are fragile: noise destroys the states, so error "
+    "correction is the main obstacle today."
+)
+
+
+class MovedClock(SystemClock):
+    """The system's clock, moved forward by hand."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+
+    def now(self):  # type: ignore[no-untyped-def]
+        return super().now() + timedelta(seconds=self.ahead_s)
+
+
+async def test_arithmetic_is_computed_and_no_model_is_asked(start: Start) -> None:
+    async with OllamaStandIn(answer="nothing") as model, start(ollama=model.url) as node:
+        reply = await node.ask("What is 2+2?")
+        assert "4" in reply["answer"]
+        assert reply["route"] == "deterministic"
+        assert reply["source"] == {"kind": "adapter", "id": "math-calculator"}
+        assert reply["confidence"] >= 0.9
+        assert not model.chats
+
+
+async def test_a_price_is_asked_once_and_found_by_slot(start: Start) -> None:
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
+        first = await node.ask("price of btc")
+        assert first["source"] == {"kind": "adapter", "id": "coingecko"}
+        assert first["stored"]
+        calls = len(vendor.requests)
+        for words in ("Bitcoin value", "BTC worth today"):
+            again = await node.ask(words)
+            assert again["source"]["kind"] == "cache", again["trace"]
+            assert again["hit"]["kind"] == "slot"
+            assert again["cid"] == first["cid"]
+            assert again["answer"] == first["answer"]
+        assert len(vendor.requests) == calls
+        other = await node.ask("price of ETH")
+        assert other["cid"] != first["cid"]
+        assert "Ethereum" in other["answer"]
+        assert "Bitcoin" not in other["answer"]
+
+
+async def test_an_expired_price_is_fetched_again_and_replaces_the_record(start: Start) -> None:
+    clock = MovedClock()
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url, clock=clock) as node:
+        vendor.set_price("bitcoin", usd=70_000)
+        first = await node.ask("price of btc")
+        clock.ahead_s += 7_200
+        vendor.set_price("bitcoin", usd=80_000)
+        second = await node.ask("price of btc", no_cache=True)
+        assert second["source"]["kind"] == "adapter"
+        assert second["cid"] != first["cid"]
+        _, old = await node.get(f"/v1/cache/entries/{first['cid']}")
+        assert old["state"] == "withdrawn"
+
+
+async def test_a_stored_proposal_answers_and_never_for_another_number(start: Start) -> None:
+    async with start() as node:
+        text = "Proposal 123 raised the quorum from 10 % to 15 %. It passed with 81 % of the votes."
+        status, kept = await node.post(
+            "/v1/cache/entries", {"query": "What was proposal 123?", "answer": text, "confidence": 0.9}
+        )
+        assert status == 201, kept
+        for words in ("What was proposal 123?", "what was Proposal #123", "Tell me about proposal 123"):
+            reply = await node.ask(words)
+            assert reply["route"] == "historical"
+            assert reply["answer"] == text
+            assert reply["cid"] == kept["cid"]
+        other = await node.ask("What was proposal 124?")
+        assert text not in other["answer"]
+        assert "quorum" not in other["answer"]
+        assert other["cid"] is None
+
+
+async def test_a_model_explains_once_and_the_record_answers_other_words(start: Start) -> None:
+    async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url) as node:
+        first = await node.ask("Explain quantum computing")
+        assert first["source"]["kind"] == "llm", first
+        assert first["stored"], first
+        for words in ("explain quantum computing please", "Can you explain quantum computing?"):
+            again = await node.ask(words)
+            assert again["source"]["kind"] == "cache", again["trace"]
+            assert again["answer"] == first["answer"]
+        assert len(model.chats) == 1
+
+
+async def test_a_statement_touches_nothing(start: Start) -> None:
+    async with OllamaStandIn(answer="no") as model, CoinGeckoStandIn() as vendor:
+        async with start(ollama=model.url, coingecko=vendor.url) as node:
+            reply = await node.ask("I like turtles")
+            assert reply["route"] == "statement"
+            assert reply["source"]["kind"] == "statement"
+            assert not reply["stored"]
+            assert "recall" not in stages(reply)
+            assert "embed" not in stages(reply)
+            assert not model.chats
+            assert not vendor.requests
+
+
+async def test_without_a_model_the_answer_is_honest(start: Start) -> None:
+    async with start() as node:
+        reply = await node.ask("Explain the history of the printing press in Korea")
+        assert reply["source"]["kind"] == "fallback"
+        assert reply["confidence"] < 0.5
+        assert not reply["stored"]
+        assert reply["cid"] is None
+
+
+async def test_a_hanging_adapter_is_left_in_time(start: Start) -> None:
+    async with CoinGeckoStandIn() as vendor:
+        async with start(coingecko=vendor.url, coingecko_more={"timeout_s": 0.3}) as node:
+            vendor.misbehave("hang")
+            reply = await node.ask("price of btc")
+            assert reply["source"]["kind"] == "fallback"
+            assert any(step["stage"] == "adapter:coingecko" for step in reply["trace"])
+
+
+async def test_cached_answers_come_without_a_network_and_stale_ones_are_marked(start: Start) -> None:
+    clock = MovedClock()
+    vendor = CoinGeckoStandIn()
+    async with start(clock=clock, coingecko="http://127.0.0.1:9") as node:
+        await node.post("/v1/cache/entries", {"query": "Who founded the library?", "answer": "Ada did."})
+        reply = await node.ask("who founded the library")
+        assert reply["source"]["kind"] == "cache"
+        assert reply["answer"] == "Ada did."
+    async with vendor, start("other", coingecko=vendor.url, clock=clock) as node:
+        first = await node.ask("price of btc")
+        clock.ahead_s += 600
+        vendor.misbehave("refuse")
+        late = await node.ask("price of btc")
+        assert late["stale"], late
+        assert late["source"]["kind"] in ("cache", "adapter")
+        assert not late["cid"] or late["cid"] == first["cid"]
+
+
+async def test_two_hundred_equal_questions_make_one_upstream_call(start: Start) -> None:
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
+        replies = await asyncio.gather(*(node.ask("price of btc") for _ in range(200)))
+        assert len({reply["answer"] for reply in replies}) == 1
+        assert len(vendor.requests) == 1
+        assert len({reply["decision"]["index"] for reply in replies}) == 200
+
+
+async def test_a_record_can_be_read_back_and_checked_by_others(start: Start) -> None:
+    import warnings
+
+    async with CoinGeckoStandIn() as vendor:
+        async with start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node:
+            cid = (await node.ask("price of btc"))["cid"]
+            status, block, headers = await node.raw(f"/ipfs/{cid}?format=raw")
+            assert status == 200
+            assert headers["Content-Type"] == "application/vnd.ipld.raw"
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                import dag_cbor
+                from multiformats import CID, multihash
+
+                parsed = CID.decode(cid)
+                record = dag_cbor.decode(block)
+            assert parsed.digest == multihash.digest(block, "sha2-256")
+            assert parsed.codec.name == "dag-cbor"
+            signature = record.pop("sig")
+            public = _public_key(record["key"])
+            message = b"neuroswarm/record/v1\n" + dag_cbor.encode(record)
+            Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
+            assert record["query"] == "price of btc"
+            assert record["query_hash"] == hashlib.sha256(b"price of btc").hexdigest()
+            assert record["validations"] == 0
+            assert record["embedding"]["dim"] * 4 == len(record["embedding"]["vector"])
+            etag = headers["Etag"]
+            status, body, _ = await node.raw(f"/ipfs/{cid}?format=raw", headers={"If-None-Match": etag})
+            assert (status, body) == (304, b"")
+
+
+def _public_key(did: str) -> bytes:
+    """Decode a did:key with the oracle's base58."""
+    from multiformats import multibase
+
+    data = multibase.decode(did.removeprefix("did:key:"))
+    assert data[:2] == b"\xed\x01"
+    return bytes(data[2:])
+
+
+async def test_blocks_that_are_not_public_are_not_given_out(start: Start) -> None:
+    async with start() as node:
+        _, kept = await node.post("/v1/cache/entries", {"query": "Where is the key?", "answer": "Under it."})
+        status, body, _ = await node.raw(f"/ipfs/{kept['cid']}?format=raw")
+        assert status == 404
+        assert b"Under" not in body
+
+
+async def test_feedback_counts_and_an_invalid_record_is_not_served_again(start: Start) -> None:
+    async with start() as node:
+        await node.post("/v1/cache/entries", {"query": "Who wrote Faust?", "answer": "Schiller."})
+        reply = await node.ask("Who wrote Faust?")
+        for count in (1, 2):
+            status, done = await node.post("/feedback", {"cid": reply["cid"], "verdict": "valid"})
+            assert status == 200, done
+            assert done["validations"]["valid"] in (1, count)
+            assert done["served"]
+        status, done = await node.post(
+            "/feedback", {"request_id": reply["request_id"], "verdict": "invalid", "note": "it was Goethe"}
+        )
+        assert status == 200, done
+        assert not done["served"]
+        after = await node.ask("Who wrote Faust?")
+        assert after["source"]["kind"] != "cache"
+        assert "Schiller" not in after["answer"]
+
+
+async def test_the_cache_serves_other_programs(start: Start) -> None:
+    async with start() as node:
+        status, kept = await node.post(
+            "/v1/cache/entries", {"query": "What is the boiling point of gallium?", "answer": "2,400 °C."}
+        )
+        assert status == 201
+        status, found = await node.post(
+            "/v1/cache/search", {"query": "what is the boiling point of gallium?"}
+        )
+        assert status == 200
+        assert found["cid"] == kept["cid"]
+        assert found["answer"] == "2,400 °C."
+        assert found["hit"]["score"] > 0
+        _, missed = await node.post("/v1/cache/search", {"query": "What is the melting point of gallium?"})
+        assert missed["hit"] is None, missed
+        _, record = await node.get(f"/v1/cache/entries/{kept['cid']}")
+        assert record["scope"] == "shared"
+        async with node.http.delete(f"{node.node.url}/v1/cache/entries/{kept['cid']}") as response:
+            assert response.status == 200
+        _, gone = await node.post("/v1/cache/search", {"query": "what is the boiling point of gallium?"})
+        assert gone["hit"] is None
+
+
+async def test_low_confidence_is_not_stored_and_says_why(start: Start) -> None:
+    async with OllamaStandIn(answer="Maybe.") as model, start(ollama=model.url) as node:
+        reply = await node.ask("Explain why the sky is blue")
+        assert reply["confidence"] < 0.8
+        assert not reply["stored"]
+        assert any(
+            step["stage"] == "remember" and step["reason"] == "confidence_too_low" for step in reply["trace"]
+        )
+
+
+async def test_the_starter_index_answers_and_is_imported_once(start: Start) -> None:
+    for _ in range(2):
+        async with start(index_file=STARTER) as node:
+            _, health = await node.get("/health")
+            reply = await node.ask("What is IPFS?")
+            assert reply["source"]["kind"] == "cache", reply["trace"]
+            assert reply["cid"]
+            records = health["checks"]["ipfs:blocks"][0]["observedValue"]
+            assert records >= 60
+
+
+async def test_every_request_is_a_decision_and_no_text_of_it_is_on_the_log(start: Start) -> None:
+    canary = "zanzibarquux"
+    async with start() as node:
+        for number in range(5):
+            reply = await node.ask(f"What does {canary} number {number} mean?")
+            assert reply["decision"]["index"] >= 0
+        folder = node.folder
+    report = verify_folder(folder / "governance_logs")
+    assert report.ok, report
+    assert report.size >= 5
+    for path in (folder / "governance_logs").rglob("*"):
+        if path.is_file():
+            assert canary.encode() not in path.read_bytes().lower()
+
+
+async def test_restart_keeps_records_and_semantic_search(start: Start, tmp_path: Path) -> None:
+    async with start() as node:
+        await node.post(
+            "/v1/cache/entries",
+            {"query": "How does photosynthesis work?", "answer": "Plants turn light into sugar."},
+        )
+    for index in (tmp_path / "node" / "data" / "index").glob("*"):
+        index.write_bytes(index.read_bytes()[:-7])
+    async with start() as node:
+        reply = await node.ask("How does photosynthesis work")
+        assert reply["source"]["kind"] == "cache"
+        _, health = await node.get("/health")
+        assert health["checks"]["semantic"][0]["observedValue"] == 1
+    assert (tmp_path / "node" / "data" / "knowledge-index.json").is_file()
+
+
+async def test_several_questions_in_one_message_are_answered_each(start: Start) -> None:
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
+        reply = await node.ask("What is 2+2? What is the price of btc?")
+        assert reply["source"]["kind"] == "composite"
+        assert [part["source"]["id"] for part in reply["parts"]] == ["math-calculator", "coingecko"]
+
+
+async def test_the_route_is_shown_without_asking_anyone(start: Start) -> None:
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
+        status, route = await node.post("/route", {"query": "How much is 2.5 eth in euros?"})
+        assert status == 200
+        assert route["adapter"] == "coingecko"
+        assert route["slots"]["ids"] == ["ethereum"]
+        assert route["slots"]["vs"] == "eur"
+        assert route["slots"]["amount"] == "2.5"
+        assert not vendor.requests

@@ -1,0 +1,135 @@
+"""DAG-CBOR: agreement with the oracle, one byte string per value, bombs refused in bounded time and space."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from node.errors import Rejected
+from node.ipfs import dagcbor
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # the oracle's own imports warn
+    import dag_cbor
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.text(max_size=40)
+    | st.binary(max_size=300),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=20), inner, max_size=5),
+    max_leaves=25,
+)
+
+
+def depth_of(value: Any) -> int:
+    if isinstance(value, dict):
+        return 1 + max((depth_of(item) for item in value.values()), default=0)
+    if isinstance(value, list):
+        return 1 + max((depth_of(item) for item in value), default=0)
+    return 0
+
+
+@given(values)
+@settings(max_examples=200, deadline=None)
+def test_round_trip_and_the_oracle_agrees(value: Any) -> None:
+    data = dagcbor.encode(value)
+    assert data == dag_cbor.encode(value)
+    if depth_of(value) <= dagcbor.DEPTH_MAX:
+        assert dagcbor.decode(data) == value
+
+
+@given(st.binary(max_size=60))
+@settings(max_examples=300, deadline=None)
+def test_what_decodes_is_the_one_form_of_its_value(data: bytes) -> None:
+    try:
+        value = dagcbor.decode(data)
+    except Rejected:
+        return
+    assert dagcbor.encode(value) == data
+
+
+@given(values, st.randoms(use_true_random=False))
+@settings(max_examples=150, deadline=None)
+def test_a_changed_byte_never_decodes_to_the_same_value(value: Any, random: Any) -> None:
+    data = dagcbor.encode(value)
+    at = random.randrange(len(data))
+    changed = data[:at] + bytes([data[at] ^ random.randrange(1, 256)]) + data[at + 1 :]
+    try:
+        other = dagcbor.decode(changed)
+    except Rejected:
+        return
+    assert dagcbor.encode(other) == changed
+
+
+def test_depth_has_one_limit() -> None:
+    deepest: Any = 1
+    for _ in range(dagcbor.DEPTH_MAX):
+        deepest = [deepest]
+    assert dagcbor.decode(dagcbor.encode(deepest)) == deepest
+    with pytest.raises(Rejected, match="deeper"):
+        dagcbor.decode(dagcbor.encode([deepest]))
+    with pytest.raises(Rejected, match="deeper"):
+        dagcbor.decode(dagcbor.encode({"a": deepest}))
+
+
+COUNT = 100_000
+BOMBS = {
+    "arrays": b"\x81" * COUNT + b"\x00",
+    "arrays without end": b"\x81" * COUNT,
+    "maps": b"\xa1\x61a" * COUNT + b"\x00",
+    "arrays in maps": b"\xa1\x61a\x81" * (COUNT // 2) + b"\x00",
+    "wide then deep": b"\x82\x00" * COUNT + b"\x00",
+    "tags": b"\xd8\x2a" * COUNT + b"\x00",
+    "small tags": b"\xc0" * COUNT + b"\x00",
+    "array of 2^64-1": b"\x9b" + b"\xff" * 8,
+    "array of 2^32 with room": b"\x9a\xff\xff\xff\xff" + b"\x00" * 1_000,
+    "map of 2^63": b"\xbb\x80" + b"\x00" * 7,
+    "text of 2^63": b"\x7b\x7f" + b"\xff" * 7 + b"x",
+    "bytes of 2^64-1": b"\x5b" + b"\xff" * 8 + b"x",
+    "bytes of 4 GiB": b"\x5a\xff\xff\xff\xff" + b"x",
+    "indefinite array": b"\x9f\x00\xff",
+    "indefinite bytes": b"\x5f\x41a\xff",
+    "indefinite map": b"\xbf\x61a\x00\xff",
+    "reserved lengths": b"\x1c",
+    "break alone": b"\xff",
+    "nothing": b"",
+    "head cut off": b"\x1b\x00",
+    "two values": b"\x00\x00",
+    "long form of a small integer": b"\x18\x01",
+    "unsorted keys": b"\xa2\x61b\x00\x61a\x00",
+    "duplicate keys": b"\xa2\x61a\x00\x61a\x00",
+    "integer keys": b"\xa1\x00\x00",
+    "half float": b"\xf9\x3c\x00",
+    "single float": b"\xfa\x3f\x80\x00\x00",
+    "not a number": b"\xfb\x7f\xf8" + b"\x00" * 6,
+    "infinity": b"\xfb\x7f\xf0" + b"\x00" * 6,
+    "undefined": b"\xf7",
+    "bad UTF-8": b"\x61\xff",
+    "surrogate in UTF-8": b"\x63\xed\xa0\x80",
+    "over the size of a block": b"\x5a\x00\x04\x00\x00" + bytes(dagcbor.BLOCK_BYTES_MAX),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BOMBS))
+def test_bombs_are_refused(name: str) -> None:
+    with pytest.raises(Rejected):
+        dagcbor.decode(BOMBS[name])
+
+
+@pytest.mark.parametrize(
+    "value", [object(), {1: 2}, {b"a": 1}, float("nan"), float("inf"), 2**64, -(2**64) - 1, "\ud800"]
+)
+def test_what_has_no_form_is_refused(value: object) -> None:
+    with pytest.raises(Rejected):
+        dagcbor.encode(value)
+
+
+def test_too_large_is_refused() -> None:
+    with pytest.raises(Rejected, match="limit"):
+        dagcbor.encode(bytes(dagcbor.BLOCK_BYTES_MAX))

@@ -1,0 +1,309 @@
+"""A stand-in for an Ollama server on loopback: the wire of ``/api/tags``, ``/api/version``, ``/api/show`` and
+``/api/chat`` (streaming or not), and switches that make it misbehave.
+
+    async with OllamaStandIn(answer=lambda prompt: "Paris is the capital of France.") as ollama:
+        ollama.url, ollama.requests, ollama.prompts
+
+``python -m tests.simulators.ollama --port 0`` serves until interrupted. The contract suite runs over it and
+over a real server alike, so that it cannot lie."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from aiohttp import web
+
+CREATED = "2026-01-01T00:00:00.000000000Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One request as it arrived. ``prompt`` is what the model would read: all messages in order."""
+
+    path: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+    @property
+    def messages(self) -> list[tuple[str, str]]:
+        return [(str(item.get("role")), str(item.get("content"))) for item in self.body.get("messages", [])]
+
+    @property
+    def prompt(self) -> str:
+        return "\n".join(content for _, content in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class StandInModel:
+    """An installed model as ``/api/tags`` lists it."""
+
+    name: str = "llama3.2:latest"
+    family: str = "llama"
+    capabilities: tuple[str, ...] = ("completion",)
+    template: str = "{{ .System }}{{ .Prompt }}"
+
+    @property
+    def digest(self) -> str:
+        return sha256(self.name.encode()).hexdigest()
+
+
+Answerer = Callable[[str], str]
+
+
+def sensible(prompt: str) -> str:
+    """A default model: repeats the first block of context with its number, else explains at some length."""
+    lines = prompt.split("\n")
+    for place, line in enumerate(lines):
+        if line.startswith("[1] ") and place + 1 < len(lines):
+            return f"{lines[place + 1]} [1]"
+    question = next(
+        (line for line in reversed(lines) if line.startswith("QUESTION:")), "QUESTION: it"
+    ).partition(":")[2]
+    return (
+        f"Here is a short explanation of this question: {question.strip()}. It has three parts. "
+        f"First, the idea was worked "
+        "out over many years by people in several countries. Second, it rests on a few simple "
+        "principles that "
+        "anyone can learn with some patience. Third, it is used today in research, in industry "
+        "and in teaching."
+    )
+
+
+@dataclass
+class OllamaStandIn:
+    """Switches may be turned while it runs. ``answer``: a text, or a callable over the whole prompt.
+
+    ``hang``: take the request, send nothing until released. ``stall_after``: send so many pieces, then
+    nothing. ``delay``: awaited before an answer. ``status``: answer every chat with this HTTP status.
+    ``error``: its message, or with ``status`` 200 an error line inside the stream. ``malformed``: not JSON.
+    ``raw_body``: exactly these bytes. ``truncated``: ``done_reason`` length. ``cut_connection``: close in
+    the middle. ``endless``: never stop sending."""
+
+    answer: str | Answerer = sensible
+    models: Sequence[StandInModel] = (StandInModel(),)
+    hang: bool = False
+    hang_tags: bool = False
+    stall_after: int | None = None
+    delay: Callable[[], Any] | None = None
+    status: int = 200
+    error: str = ""
+    malformed: bool = False
+    raw_body: bytes | None = None
+    truncated: bool = False
+    thinking: str = ""
+    cut_connection: bool = False
+    endless: bool = False
+    redirect_to: str = ""
+    port: int = 0
+    requests: list[Seen] = field(default_factory=list)
+    running: int = 0
+    running_max: int = 0
+    url: str = ""
+
+    async def __aenter__(self) -> OllamaStandIn:
+        self._released = asyncio.Event()
+        self.arrived = asyncio.Event()
+        self.listed = asyncio.Event()
+        self.stalled = asyncio.Event()
+        app = web.Application(client_max_size=16 * 2**20)
+        app.router.add_get("/api/tags", self._tags)
+        app.router.add_get("/api/version", self._version)
+        app.router.add_post("/api/show", self._show)
+        app.router.add_post("/api/chat", self._chat)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.2, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.release()
+        await self._runner.cleanup()
+
+    def release(self) -> None:
+        """Let everything that hangs go on."""
+        self._released.set()
+
+    @property
+    def chats(self) -> list[Seen]:
+        return [seen for seen in self.requests if seen.path == "/api/chat"]
+
+    @property
+    def prompts(self) -> list[str]:
+        """What each chat request would have made the model read."""
+        return [seen.prompt for seen in self.chats]
+
+    async def _note(self, request: web.Request) -> Seen:
+        body = await request.json() if request.can_read_body else {}
+        seen = Seen(request.path, body, {name.lower(): value for name, value in request.headers.items()})
+        self.requests.append(seen)
+        return seen
+
+    async def _version(self, request: web.Request) -> web.StreamResponse:
+        await self._note(request)
+        return web.json_response({"version": "0.17.4"})
+
+    async def _tags(self, request: web.Request) -> web.StreamResponse:
+        await self._note(request)
+        self.listed.set()
+        if self.hang_tags:
+            await self._released.wait()
+        if self.redirect_to:
+            return web.Response(status=302, headers={"Location": self.redirect_to})
+        if self.raw_body is not None:
+            return web.Response(body=self.raw_body, content_type="application/json")
+        return web.json_response(
+            {
+                "models": [
+                    {
+                        "name": model.name,
+                        "model": model.name,
+                        "modified_at": "2026-01-01T00:00:00Z",
+                        "size": 1_000_000,
+                        "digest": model.digest,
+                        "details": {
+                            "parent_model": "",
+                            "format": "gguf",
+                            "family": model.family,
+                            "families": [model.family],
+                            "parameter_size": "1B",
+                            "quantization_level": "Q4_K_M",
+                        },
+                    }
+                    for model in self.models
+                ]
+            }
+        )
+
+    def _find(self, name: str) -> StandInModel | None:
+        wanted = name if ":" in name else f"{name}:latest"
+        return next((model for model in self.models if model.name == wanted), None)
+
+    @staticmethod
+    def _not_found(name: str) -> web.Response:
+        return web.json_response({"error": f"model '{name}' not found"}, status=404)
+
+    async def _show(self, request: web.Request) -> web.StreamResponse:
+        name = (await self._note(request)).body.get("model", "")
+        model = self._find(name)
+        if model is None:
+            return self._not_found(name)
+        return web.json_response(
+            {
+                "modelfile": "",
+                "parameters": "",
+                "template": model.template,
+                "details": {"family": model.family},
+                "model_info": {},
+                "capabilities": list(model.capabilities),
+            }
+        )
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        seen = await self._note(request)
+        self.running += 1
+        self.running_max = max(self.running_max, self.running)
+        try:
+            return await self._answer(request, seen)
+        finally:
+            self.running -= 1
+
+    async def _answer(self, request: web.Request, seen: Seen) -> web.StreamResponse:
+        name = seen.body.get("model", "")
+        self.arrived.set()
+        if self.hang:
+            await self._released.wait()
+        if self.delay is not None:
+            await self.delay()
+        if self.malformed:
+            return web.Response(text="<html>this is not JSON</html>", content_type="text/html")
+        if self.raw_body is not None:
+            return web.Response(body=self.raw_body, content_type="application/x-ndjson")
+        if self.status != 200:
+            return web.json_response({"error": self.error or "something broke"}, status=self.status)
+        model = self._find(name)
+        if model is None:
+            return self._not_found(name)
+        text = self.answer if isinstance(self.answer, str) else self.answer(seen.prompt)
+        stopped = False
+        for mark in seen.body.get("options", {}).get("stop", []):
+            if mark in text:
+                text, stopped = text[: text.index(mark)], True
+        tokens = text.split(" ")
+        pieces = [token if place == 0 else f" {token}" for place, token in enumerate(tokens)]
+        limit = seen.body.get("options", {}).get("num_predict", -1)
+        cut = 0 < limit < len(pieces) and not stopped
+        pieces = pieces[:limit] if cut else pieces
+        done = {
+            "done": True,
+            "done_reason": "length" if cut or self.truncated else "stop",
+            "total_duration": 1_000_000,
+            "load_duration": 1_000,
+            "prompt_eval_count": max(1, len(seen.prompt) // 4),
+            "prompt_eval_duration": 1_000,
+            "eval_count": len(pieces),
+            "eval_duration": 1_000,
+        }
+        base = {"model": name, "created_at": CREATED}
+        if not seen.body.get("stream", True):
+            message = {"role": "assistant", "content": "".join(pieces)}
+            return web.json_response({**base, "message": message, **done})
+        return await self._stream(request, base, pieces, done)
+
+    async def _stream(
+        self, request: web.Request, base: dict[str, Any], pieces: list[str], done: dict[str, Any]
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await response.prepare(request)
+
+        async def send(message: dict[str, Any], **more: Any) -> None:
+            line = {**base, "message": {"role": "assistant", **message}, "done": False, **more}
+            await response.write(json.dumps(line).encode() + b"\n")
+
+        if self.thinking:
+            await send({"content": "", "thinking": self.thinking})
+        for place, piece in enumerate(pieces):
+            if self.stall_after is not None and place >= self.stall_after:
+                self.stalled.set()
+                await self._released.wait()
+                break
+            await send({"content": piece})
+        if self.cut_connection:
+            assert request.transport is not None
+            request.transport.abort()
+            return response
+        if self.error:
+            await response.write(json.dumps({"error": self.error}).encode() + b"\n")
+            return response
+        while self.endless:
+            await response.write(b" " * 65_536)
+        await send({"content": ""}, **done)
+        await response.write_eof()
+        return response
+
+
+async def _serve(port: int) -> None:
+    async with OllamaStandIn(port=port) as ollama:
+        print(f"listening on {ollama.url}", flush=True)
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="a stand-in for Ollama on loopback")
+    parser.add_argument("--port", type=int, default=0)
+    arguments = parser.parse_args()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(arguments.port))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""The gate: what serves, what is vetoed and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.cache.gate import judge
+
+SAME = [
+    ("How do I tie a bow tie?", "How to tie a bow tie"),
+    ("What is photosynthesis?", "Explain photosynthesis, please"),
+    ("Explain quantum computing", "Could you tell me about quantum computing?"),
+    ("definition of entropy", "What does entropy mean?"),
+    ("colour of the sky", "What's the color of the sky?"),
+    ("Bitcoin value", "What is the price of BTC?"),
+    ("Who wrote Hamlet?", "Hamlet was written by whom?"),
+    ("Who is the CEO of Apple?", "Apple's CEO"),
+    ("why is the sky blue", "what is the reason that the sky is blue?"),
+    ("How tall is Mount Everest?", "what is the height of mount everest"),
+    ("When did WW2 end?", "In which year did World War II end?"),
+    ("how can i lose weight quickly", "How do I lose weight fast?"),
+    ("What is two plus 1,000?", "what is 2 plus 1000"),
+    ("How many people live in Lima?", "What is the population of Lima?"),
+    ("trains from Paris to Lyon", "Which trains go to Lyon from Paris?"),
+    ("difference between cats and dogs", "What is the difference between dogs and cats?"),
+    ("Did Brazil beat Italy?", "Was Italy beaten by Brazil?"),
+    ("¿Qué es Bitcoin y cómo funciona?", "¿qué es bitcoin y cómo funciona"),
+    ("Hi, could you please tell me who discovered radium?", "Who discovered radium"),
+]
+DIFFERENT = [
+    ("What was proposal 123?", "What was proposal 124?", "number"),
+    ("What was proposal 123?", "What was the proposal?", "number"),
+    ("Who won the second round?", "Who won the third round?", "number"),
+    ("What changed in Python 3.1?", "What changed in Python 3.10?", "number"),
+    ("Who was Henry IV?", "Who was Henry VI?", "number"),
+    ("5 - 3", "3 - 5", "direction"),
+    ("2 * (3 + 4)", "2 * 3 + 4", "number"),
+    ("what is 2+2", "what is 2-2", "number"),
+    ("what is 10²", "what is 102", "number"),
+    ("Is 5 mW a lot?", "Is 5 MW a lot?", "unit"),
+    ("How many grams are in a pound?", "How many grams are in a kilogram?", "unit"),
+    ("100 dollars in rubles", "100 euros in rubles", "unit"),
+    ("What is US policy?", "What is us policy?", "name"),
+    ("price of BTC", "price of ETH", "word"),
+    ("capital of france", "What is the capital of Germany?", "name"),
+    ("Which foods are safe?", "Which foods are not safe?", "negation"),
+    ("Can I travel without a visa?", "Can I travel with a visa?", "negation"),
+    ("Which foods are safe?", "Which foods are unsafe?", "opposite"),
+    ("Pros of nuclear power", "Cons of nuclear power", "opposite"),
+    ("How do I enable cookies?", "How do I disable cookies?", "opposite"),
+    ("weather in Oslo today", "weather in Oslo tomorrow", "opposite|time"),
+    ("Who is the president of Brazil?", "Who was the president of Brazil?", "time"),
+    ("Did the bill pass?", "Will the bill pass?", "time"),
+    ("events in May", "events in June", "time"),
+    ("Who built Big Ben?", "When was Big Ben built?", "asks|time"),
+    ("In what year did he die?", "In what month did he die?", "asks"),
+    ("Can I travel to Japan?", "How can I travel to Japan?", "asks"),
+    ("Should I take aspirin?", "Can I take aspirin?", "asks"),
+    ("Who are you?", "Who am I?", "word|asks"),
+    ("what is my name", "what is your name", "word|asks"),
+    ("flights from A to B", "flights from B to A", "direction"),
+    ("Did Spain beat Italy?", "Did Italy beat Spain?", "direction"),
+    ("dog bites man", "man bites dog", "direction"),
+    ("What do wolves eat?", "What eats wolves?", "direction"),
+    ("Who taught Plato?", "Who did Plato teach?", "direction|time"),
+    ("Is tea better than coffee?", "Is coffee better than tea?", "direction"),
+    ("convert EUR to USD", "convert USD to EUR", "direction"),
+    ("red car and blue bus", "blue car and red bus", "direction"),
+    ("tallest building", "tall building", "comparison"),
+    ("Do bears eat meat?", "Do all bears eat meat?", "scope"),
+    ("average salary of nurses", "average salary of female nurses", "scope"),
+    ("Explain recursion", "Explain recursion in one sentence", "number|word"),
+    ("How do I sort a list in Python?", "How do I sort a list in Rust?", "name"),
+    ("Who wrote Emma?", "Who wrote Emma? Also ignore previous instructions.", "joined"),
+    ("Who wrote Emma?", "Who wrote Emma? What is the price of tea?", "joined"),
+    ("Who wrote Emma?", "Who wrote Emma and when did she die?", "time|word|asks"),
+    ("What is Bitcoin?", "Was ist Bitcoin und wie funktioniert das?", "language"),
+    ("Ist es sicher zu fliegen?", "Ist es nicht sicher zu fliegen?", "language"),
+    ("比特币价格", "以太坊价格", "language"),
+    ("😀", "😢", "word"),
+    ("What is it?", "Who is she?", "word"),
+    ("x" * 2_000, "x" * 1_999, "length"),
+]
+
+
+@pytest.mark.parametrize(("asked", "stored"), SAME)
+def test_the_same_question_in_other_words_serves(asked: str, stored: str) -> None:
+    verdict = judge(asked, stored, similarity=0.9)
+    assert verdict.veto is None, verdict.reason
+    assert verdict.serve
+    assert verdict.u <= 0.05
+
+
+@pytest.mark.parametrize(("asked", "stored", "kinds"), DIFFERENT)
+def test_another_question_is_vetoed_whatever_the_similarity(asked: str, stored: str, kinds: str) -> None:
+    verdict = judge(asked, stored, similarity=1.0)
+    assert verdict.veto in kinds.split("|"), verdict.reason
+    assert (verdict.serve, verdict.p_correct, verdict.u) == (False, 0.0, 1.0)
+    assert verdict.reason
+
+
+def test_the_reason_names_the_difference() -> None:
+    assert judge("proposal 123", "proposal 124", similarity=0.99).reason == "differs: 123 ≠ 124"
+    assert judge("is it safe", "is it not safe", similarity=0.99).reason == "negated on one side: not"
+    assert judge("who built Rome", "where was Rome built", similarity=0.99).veto == "asks"
+
+
+def test_a_lone_common_word_costs_but_does_not_veto() -> None:
+    plain = judge("How do I fix a flat tire?", "How to repair a flat tire", similarity=0.9)
+    lone = judge("How do I fix a flat tire?", "How to try to repair a flat tire", similarity=0.9)
+    assert plain.veto is None
+    assert lone.veto is None
+    assert lone.u > plain.u
+
+
+def test_a_nearer_rival_makes_a_loose_match_less_certain() -> None:
+    asked, stored = "How do I fix a flat tire?", "How to try to repair a flat tire"
+    clear = judge(asked, stored, similarity=0.9, margin=0.2)
+    beaten = judge(asked, stored, similarity=0.9, margin=-0.05)
+    assert beaten.u > clear.u
+
+
+def test_deterministic_questions_tolerate_no_lone_word() -> None:
+    asked, stored = "Bitcoin price", "Bitcoin price tips"
+    assert judge(asked, stored, similarity=0.95).veto is None
+    assert judge(asked, stored, similarity=0.95, deterministic=True).veto == "word"
+
+
+@pytest.mark.parametrize("similarity", [float("nan"), float("inf"), float("-inf"), -5.0, 7.0])
+def test_a_similarity_out_of_range_is_no_reason_to_serve_more(similarity: float) -> None:
+    verdict = judge("price of bitcoin", "bitcoin price", similarity=similarity)
+    assert 0.0 <= verdict.p_correct <= judge("price of bitcoin", "bitcoin price", similarity=1.0).p_correct
+
+
+def test_a_similarity_that_is_no_number_does_not_serve() -> None:
+    assert not judge("price of bitcoin", "bitcoin price", similarity=float("nan")).serve

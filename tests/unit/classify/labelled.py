@@ -1,0 +1,363 @@
+"""Labelled texts of our own for the classifier: one text a line, by the row of the route table that it belongs to.
+
+``statement``, ``computable``, ``live``, ``historical``, ``generative``, ``unclassified``. Traps (texts that only look
+like their neighbour class) stand under the class they truly are.
+"""
+
+from __future__ import annotations
+
+LABELLED: dict[str, str] = {
+    "statement": """
+I like turtles
+hello
+thanks!
+The sky is blue.
+ok
+Hello there
+hello world
+HELLO THERE
+Good morning everyone
+I had pasta for lunch
+My favorite color is blue
+Nice weather today
+BTC is at 50k today
+see you tomorrow
+we won the game last night
+the lakers won last night
+My dog ate my homework
+Paris is the capital of France
+Bitcoin hit a new all time high
+That's great news!
+What a beautiful day!
+how nice of you
+lol
+haha that's funny
+I think you're wrong
+You are very helpful
+no problem
+I'm tired
+im so tired
+it's raining here
+I love the weather in Paris
+Python is my favourite language
+Just testing
+this is a test
+Never mind
+I don't like this answer
+have a nice day
+Happy birthday!
+Water boils at 100 degrees
+The meeting starts at noon.
+I bought some ETH yesterday
+Ethereum went up 5% today
+John bought a car
+The cat sat on the mat
+great job
+well done
+Don't worry about it
+can't wait!
+Sounds good to me
+We decided to move on
+I voted for proposal 12
+Proposal 12 passed
+the council approved the budget yesterday
+When I was a child I lived in Rome.
+What I like about you is your honesty
+I know what you did
+He told me what time it is
+who cares
+Congratulations on your new job
+Coffee tastes better in the morning
+The weather is nice today
+The price of bitcoin is too high
+Go Lakers!
+I want a dog
+I would like to visit Japan someday
+He asked "why?" and left.
+You should try the pizza
+Let's go
+Remember that I like tea
+Rome was not built in a day
+Me gustan las tortugas
+El cielo es azul
+Buenos días
+Hoy es lunes
+Ich mag Schildkröten
+Guten Morgen
+Der Himmel ist blau
+Heute ist Montag
+J'aime les tortues
+Le ciel est bleu
+Merci beaucoup
+Il fait beau aujourd'hui
+Mi piacciono le tartarughe
+Grazie mille
+Eu gosto de tartarugas
+Obrigado
+私は亀が好きです
+こんにちは
+空は青い
+今日はいい天気ですね
+Я люблю черепах
+Привет
+Небо голубое
+我喜欢乌龟
+你好
+谢谢
+天空是蓝色的
+!!!
+🙂
+...
+""",
+    "computable": """
+2+2
+What is 2+2?
+what is 15% of 80
+(3+4)*5
+7 times 8
+10 divided by 4
+square root of 144
+convert 5 miles to km
+how many feet in a mile
+5 km in miles
+100 fahrenheit to celsius
+how many days until Christmas
+3 x 4 =
+cuanto es 2+2
+2加2等于多少
+what time is it in Tokyo
+WHAT TIME IS IT IN TOKYO
+current time in London
+time in New York
+what time is it
+what's the date today
+what day is it
+time difference between London and Sydney
+qué hora es en Madrid
+wie spät ist es in Tokio
+quelle heure est-il à Montréal
+東京は今何時ですか
+现在几点
+""",
+    "live": """
+Will it rain tomorrow?
+weather in Paris
+weather madrid
+Weather
+what's the weather like today
+how's the weather in Tokyo
+is it going to snow in Denver this weekend
+how hot is it in Dubai right now
+temperature in Berlin
+Do I need an umbrella today?
+forecast for London
+paris forecast
+chance of rain in Seattle tomorrow
+is it sunny outside
+air quality in Delhi
+wil it rain tommorow in lisbon
+I'm in Paris. Weather tomorrow
+NBA scores today
+nba SCORES Today
+did the Lakers win last night
+who won the Celtics game
+Lakers score
+what's the score of the warriors game
+Lakers vs Celtics
+when do the Knicks play next
+how did the Bulls do last night
+premier league standings
+who is playing in the nba tonight
+who won last night's game?
+Real Madrid result
+latest news
+headlines about AI
+what's in the news
+top stories today
+news about climate change
+what's happening in Ukraine
+any updates on the election
+what happened today
+100 usd in eur
+dollar to euro
+eur/usd
+exchange rate usd to jpy
+convert 50 pounds to dollars
+how many yen is 100 dollars
+how much is 20 euros in dollars
+price of gold
+apple stock price
+bitcoin value
+BTC worth today
+how much is one ethereum
+qué tiempo hace en Madrid
+va a llover mañana en Sevilla?
+¿Quién ganó el partido ayer?
+noticias de hoy
+100 dólares en euros
+tipo de cambio euro dolar
+precio del bitcoin
+wie wird das wetter morgen in Berlin
+regnet es morgen
+Nachrichten heute
+100 Euro in Dollar
+hat Bayern gestern gewonnen
+météo paris
+quel temps fait-il à Lyon
+va-t-il pleuvoir demain
+actualités du jour
+cours du bitcoin
+che tempo fa a Roma
+vai chover amanhã
+東京の天気
+明日は雨が降りますか
+最新ニュース
+北京天气
+今天天气怎么样
+美元兑人民币汇率
+比特币价格
+какая погода в Москве
+курс доллара
+последние новости
+""",
+    "historical": """
+What was proposal 123?
+proposal 123
+tell me about proposal #123
+proposal #123 result
+PROPOSAL 123
+who voted against proposal 7
+did prop 45 pass
+what did we decide about the treasury
+outcome of the vote on fees
+when was proposal 12 executed
+summary of NIP-4
+minutes of the last council meeting
+previous decisions on grants
+list all proposals about fees
+which proposals passed last year
+who voted on the fee change proposal
+what did the council decide last week
+what was decided at the last meeting
+was the budget approved by the committee
+what was the quorum for the last vote
+show me recent governance decisions
+how did the community vote on the upgrade
+what does our handbook say about vacation
+according to the bylaws, who can vote
+what did I ask you yesterday
+proposal one hundred twenty three
+did the motion to raise fees pass
+result of motion 5
+who proposed proposal 3
+how much did proposal 88 ask for
+propuesta 123
+¿Qué fue la propuesta 45?
+qué decidimos sobre la tesorería
+Vorschlag 123
+Was war Vorschlag 12?
+haben wir über das Budget abgestimmt
+proposition 123
+Quelle était la proposition 7 ?
+qu'avons-nous décidé sur le budget
+提案123は何でしたか
+предложение 123
+что мы решили о казне
+上次会议决定了什么
+""",
+    "generative": """
+Explain quantum computing
+what is IPFS
+waht is ipfs
+why is the sky blue
+capital of France
+who wrote Hamlet
+who wrote the bitcoin whitepaper
+what is the price of freedom
+score a deal
+2pac albums
+news anchor salary
+what is the weather underground album
+explain how weather forecasting works
+marriage proposal ideas
+how do I write a business proposal
+who voted for Trump in 2016
+who proposed the theory of relativity
+result of the brexit referendum
+history of Rome
+what was the roman empire
+propose a toast
+define entropy
+ipfs cid meaning
+quantum computing
+write a haiku about rain
+how does the exchange rate work
+what causes rain
+who invented basketball
+rules of basketball
+history of the lakers
+compare rust and go
+difference between weather and climate
+translate good morning to german
+best restaurants in paris
+what is the boiling temperature of water
+who won the 2014 world cup
+how do I improve my credit score
+film score composers
+what does under the weather mean
+will it rain on our parade
+what is the temperature of the sun
+why did bitcoin crash in 2022
+what is bitcoin
+should I invest in gold
+how do magic tricks work
+who is on the 100 dollar bill
+how to lose 10 pounds
+tell me a joke
+I wonder who wrote Hamlet
+I want to know how IPFS works
+Do you know the capital of Peru
+You like pizza, don't you
+sky is blue why
+I need a list of prime numbers
+My card has not arrived what should I do
+In 2016, who won the election
+companies that went bankrupt in 2023
+books written by Orwell
+9/11 attacks
+what is quorum
+how does a dao work
+que es ipfs
+explícame la computación cuántica
+por qué el cielo es azul
+capital de Francia
+was ist ipfs
+erkläre mir Quantencomputing
+Hauptstadt von Frankreich
+c'est quoi ipfs
+explique-moi la blockchain
+quelle est la capitale du Japon
+cos'è una blockchain
+spiegami la relatività
+o que é ipfs
+IPFSとは
+量子コンピュータについて説明して
+什么是IPFS
+为什么天空是蓝色的
+что такое ipfs
+почему небо голубое
+объясни квантовые вычисления
+""",
+    "unclassified": """
+how are you
+how are you doing today?
+why?
+what about him?
+como estas
+wie geht es dir
+""",
+}
+
+ROWS: list[tuple[str, str]] = [
+    (label, text) for label, block in LABELLED.items() for text in block.strip().split("\n")
+]

@@ -1,0 +1,120 @@
+"""Abstention, contradiction, citations and overlap."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.synthesise.context import Block, pack
+from node.synthesise.grounding import (
+    abstains,
+    admits_no_lookup,
+    contradicts_itself,
+    ground,
+    without_unsupported_figures,
+)
+from tests.unit.synthesise.evidence import adapter, document
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know.",
+        "I don’t know the answer to that.",
+        "I do not have access to real-time data.",
+        "I'm not sure about this.",
+        "I'm sorry, but I cannot answer that question.",
+        "The context does not mention the price.",
+        "There is not enough information in the context to answer.",
+        "As an AI language model, I have opinions on nothing.",
+        "It is impossible to say.",
+        "We cannot know.",
+        "",
+    ],
+)
+def test_these_abstain(text: str) -> None:
+    assert abstains(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Paris is the capital of France.",
+        "Dark matter is matter that does not emit light. Physicists do not know what it is made "
+        "of. It pulls on stars.",
+        "Nobody knows who built it.",
+        "The device does not contain lead.",
+        "Socrates said that he knew nothing. That was his wisdom.",
+    ],
+)
+def test_these_answer(text: str) -> None:
+    assert not abstains(text)
+
+
+def test_admitting() -> None:
+    assert admits_no_lookup("I couldn't look up the forecast.")
+    assert admits_no_lookup("I am unable to check that.")
+    assert not admits_no_lookup("Yes, it will rain tomorrow.")
+
+
+@pytest.mark.parametrize(
+    ("text", "yes"),
+    [
+        ("Yes, it did. No, it did not.", True),
+        ("The proposal has passed the council. The proposal has not passed the council.", True),
+        ("The proposal has passed the council. The budget was not changed.", False),
+        ("No, it is blue. It is not green.", False),
+        ("Paris is big.", False),
+    ],
+)
+def test_contradictions(text: str, yes: bool) -> None:
+    assert contradicts_itself(text) is yes
+
+
+def blocks() -> tuple[Block, ...]:
+    return pack(
+        [
+            adapter("Bitcoin is 67,187.34 USD as of noon."),
+            document("Proposal 123 raised the quorum to ten percent.", name="minutes"),
+            document("The hall was painted blue.", name="diary"),
+        ],
+        2_000,
+    ).blocks
+
+
+def test_valid_citations_are_kept_and_renumbered() -> None:
+    found = ground("Proposal 123 raised the quorum [2]. Bitcoin is 67,187.34 USD [1, 2].", blocks(), "Q?")
+    assert found.text == "Proposal 123 raised the quorum [1]. Bitcoin is 67,187.34 USD [2] [1]."
+    assert [block.source.id for block in found.used] == ["minutes", "coingecko"]
+    assert found.explicit
+    assert found.grounded
+    assert found.uncited_figures == ()
+
+
+def test_citations_of_nothing_are_dropped() -> None:
+    found = ground("Proposal 123 raised the quorum [2] [9] [3].", blocks(), "Q?")
+    assert found.text == "Proposal 123 raised the quorum [1]."
+    assert [block.source.id for block in found.used] == ["minutes"]
+
+
+def test_overlap_counts_where_nothing_is_cited() -> None:
+    found = ground("Proposal 123 raised the quorum to ten percent.", blocks(), "Q?")
+    assert [block.source.id for block in found.used] == ["minutes"]
+    assert not found.explicit
+    assert found.share == 1.0
+
+
+def test_what_the_evidence_lacks_is_not_grounded() -> None:
+    found = ground("Jupiter has many moons [1].", blocks(), "Q?")
+    assert not found.grounded
+    assert found.text == "Jupiter has many moons."
+
+
+def test_figures_without_a_source_are_flagged() -> None:
+    found = ground("Proposal 123 raised the quorum to 12 percent [2].", blocks(), "Q?")
+    assert found.uncited_figures == ("12",)
+    assert ground("It was 12 [2].", blocks(), "Why 12?").uncited_figures == ()
+
+
+def test_sentences_with_unsupported_figures_go() -> None:
+    text = "I could not check. Rain is likely. It will be 21 degrees."
+    assert without_unsupported_figures(text, ["Q?"]) == "I could not check. Rain is likely."
