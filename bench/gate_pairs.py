@@ -1,14 +1,16 @@
 """Recall and false hits of the cache's gate on pairs of questions.
 
-``python -m bench.gate_pairs [--data FOLDER] [--seed-side 0|1] [--show KIND]``
+``python -m bench.gate_pairs [--data FOLDER] [--side tune|report] [--show KIND]``
 
-Method: for each pair (a, b, same answer or not) the real embedder gives the cosine, the gate its verdict. A pair is
-served by *cosine* if the cosine reaches the floor; by *gate* if moreover nothing vetoes and ``u`` is within the limit of 0.05.
+Method: for each pair (a, b, same answer or not) the real embedder gives the cosine, the gate its verdict. A
+pair is served by *cosine* if the cosine reaches the floor; by *gate* if moreover nothing vetoes and ``u``
+is within the limit of 0.05.
 Recall = served share of the pairs with one answer; false hits = served share of the others.
 
-Sets: families made here by program from slots (numbers, names, units, dates, negation, roles, wh-words, comparison …): they need
-no data folder. With ``--data`` also labelled pairs (``pairs_*.jsonl.gz`` with a, b, same, group), split by the hash of their
-group: word tables and constants were tuned on the half ``tune`` and are to be judged by the half ``report``.
+Sets: families made here by program from slots (numbers, names, units, dates, negation, roles, wh-words,
+comparison …): they need no data folder. With ``--data`` also labelled pairs (``pairs_*.jsonl.gz`` with a,
+b, same, group), split by the hash of their group: word tables and constants were tuned on the half ``tune``
+and are to be judged by the half ``report``.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import numpy as np
 from node.cache.gate import judge
 from node.embed.local import MiniLm, installed_files
 from node.errors import NodeError
+from node.ports import Vector
 
 FLOORS = (0.7, 0.8, 0.9)
 U_LIMIT = 0.05
@@ -47,8 +50,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Frames with the slots x and y. ``frames`` of one family ask the same; other fillings ask something else, and
-    so do ``traps`` (other frames, same filling) against each frame."""
+    """Frames with the slots x and y. ``frames`` of one family ask the same; other fillings ask something
+    else, and so do ``traps`` (other frames, same filling) against each frame."""
 
     kind: str
     frames: tuple[str, ...]
@@ -63,22 +66,39 @@ def _fill(*pairs: str) -> tuple[tuple[str, str], ...]:
 FAMILIES = (
     Family(
         "number",
-        ("What was proposal {x} about?", "what is the content of proposal {x}", "Tell me what proposal {x} was about"),
+        (
+            "What was proposal {x} about?",
+            "what is the content of proposal {x}",
+            "Tell me what proposal {x} was about",
+        ),
         _fill("123", "124", "12", "1123", "seven", "2017"),
     ),
     Family(
         "number",
-        ("Which flights cost less than {x} dollars?", "which flights are priced under ${x}", "flights under {x} dollars"),
+        (
+            "Which flights cost less than {x} dollars?",
+            "which flights are priced under ${x}",
+            "flights under {x} dollars",
+        ),
         _fill("200", "250", "2,000", "75"),
     ),
     Family(
         "version",
-        ("What changed in Python {x}?", "what has changed in python {x}", "Tell me what changed in Python {x}"),
+        (
+            "What changed in Python {x}?",
+            "what has changed in python {x}",
+            "Tell me what changed in Python {x}",
+        ),
         _fill("3.11", "3.12", "3.1", "2.7"),
     ),
     Family(
         "name",
-        ("What is the capital of {x}?", "capital of {x}", "which city is {x}'s capital", "Tell me the capital of {x}"),
+        (
+            "What is the capital of {x}?",
+            "capital of {x}",
+            "which city is {x}'s capital",
+            "Tell me the capital of {x}",
+        ),
         _fill("France", "Germany", "Austria", "Australia", "North Korea", "South Korea", "Niger", "Nigeria"),
     ),
     Family(
@@ -88,14 +108,32 @@ FAMILIES = (
     ),
     Family(
         "ticker",
-        ("What is the price of {x}?", "{x} price", "how much is {x}", "what's {x} worth", "What is {x}'s value?"),
+        (
+            "What is the price of {x}?",
+            "{x} price",
+            "how much is {x}",
+            "what's {x} worth",
+            "What is {x}'s value?",
+        ),
         _fill("BTC", "BCH", "ETH", "ETC", "SOL", "AAPL"),
-        ("What is the market cap of {x}?", "What was the price of {x} yesterday?", "What will the price of {x} be in 2030?"),
+        (
+            "What is the market cap of {x}?",
+            "What was the price of {x} yesterday?",
+            "What will the price of {x} be in 2030?",
+        ),
     ),
     Family(
         "unit",
         ("How many {x} are in a {y}?", "what is the number of {x} in a {y}", "how many {x} in one {y}"),
-        _fill("ounces|pound", "grams|pound", "grams|kilogram", "inches|yard", "feet|yard", "meters|mile", "feet|mile"),
+        _fill(
+            "ounces|pound",
+            "grams|pound",
+            "grams|kilogram",
+            "inches|yard",
+            "feet|yard",
+            "meters|mile",
+            "feet|mile",
+        ),
     ),
     Family(
         "unit",
@@ -130,7 +168,11 @@ FAMILIES = (
     ),
     Family(
         "negation",
-        ("Can I {x} without a visa?", "Is it possible to {x} without a visa?", "could I {x} without having a visa"),
+        (
+            "Can I {x} without a visa?",
+            "Is it possible to {x} without a visa?",
+            "could I {x} without having a visa",
+        ),
         _fill("visit Japan", "work in Canada"),
         ("Can I {x} with a visa?", "Can't I {x} with a visa?", "Why can I not {x} without a visa?"),
     ),
@@ -138,11 +180,20 @@ FAMILIES = (
         "opposite",
         ("What are the advantages of {x}?", "what are {x}'s advantages", "List the advantages of {x}"),
         _fill("nuclear power", "remote work", "solar panels", "open source"),
-        ("What are the disadvantages of {x}?", "What are the risks of {x}?", "What are the drawbacks of {x}?"),
+        (
+            "What are the disadvantages of {x}?",
+            "What are the risks of {x}?",
+            "What are the drawbacks of {x}?",
+        ),
     ),
     Family(
         "opposite",
-        ("How do I enable {x}?", "how to enable {x}", "What is the best way to enable {x}?", "how can one enable {x}"),
+        (
+            "How do I enable {x}?",
+            "how to enable {x}",
+            "What is the best way to enable {x}?",
+            "how can one enable {x}",
+        ),
         _fill("dark mode", "two-factor authentication", "cookies"),
         ("How do I disable {x}?", "Why should I enable {x}?", "When should I enable {x}?"),
     ),
@@ -171,13 +222,24 @@ FAMILIES = (
         "wh",
         ("When was {x} built?", "In what year was {x} built?", "tell me when {x} was built"),
         _fill("the Eiffel Tower", "Big Ben", "the Colosseum"),
-        ("Who built {x}?", "Where was {x} built?", "Why was {x} built?", "How was {x} built?", "Was {x} built?"),
+        (
+            "Who built {x}?",
+            "Where was {x} built?",
+            "Why was {x} built?",
+            "How was {x} built?",
+            "Was {x} built?",
+        ),
     ),
     Family(
         "wh",
         ("How many people live in {x}?", "what is the population of {x}", "What's {x}'s population?"),
         _fill("Tokyo", "Lima", "Cairo"),
-        ("Who lives in {x}?", "Why do people live in {x}?", "How do people live in {x}?", "Where do people live in {x}?"),
+        (
+            "Who lives in {x}?",
+            "Why do people live in {x}?",
+            "How do people live in {x}?",
+            "Where do people live in {x}?",
+        ),
     ),
     Family(
         "comparison",
@@ -187,13 +249,25 @@ FAMILIES = (
     ),
     Family(
         "comparison",
-        ("What is the highest mountain in {x}?", "which mountain is the highest in {x}", "highest mountain in {x}"),
+        (
+            "What is the highest mountain in {x}?",
+            "which mountain is the highest in {x}",
+            "highest mountain in {x}",
+        ),
         _fill("Africa", "Europe", "Asia"),
-        ("What is the lowest mountain in {x}?", "What is the second highest mountain in {x}?", "What is a high mountain in {x}?"),
+        (
+            "What is the lowest mountain in {x}?",
+            "What is the second highest mountain in {x}?",
+            "What is a high mountain in {x}?",
+        ),
     ),
     Family(
         "scope",
-        ("What is the average salary of {x} in Spain?", "average salary of {x} in Spain", "what's the average {x} salary in Spain"),
+        (
+            "What is the average salary of {x} in Spain?",
+            "average salary of {x} in Spain",
+            "what's the average {x} salary in Spain",
+        ),
         _fill("nurses", "teachers", "pilots"),
         (
             "What is the maximum salary of {x} in Spain?",
@@ -211,15 +285,35 @@ FAMILIES = (
     ),
     Family(
         "form",
-        ("Explain {x}", "What is {x}?", "what's {x}", "Could you please describe {x}?", "definition of {x}", "tell me about {x}"),
+        (
+            "Explain {x}",
+            "What is {x}?",
+            "what's {x}",
+            "Could you please describe {x}?",
+            "definition of {x}",
+            "tell me about {x}",
+        ),
         _fill("quantum computing", "photosynthesis", "inflation", "the blockchain"),
-        ("Explain {x} in one sentence", "Explain {x} in French", "Explain {x} with an example in Python", "history of {x}"),
+        (
+            "Explain {x} in one sentence",
+            "Explain {x} in French",
+            "Explain {x} with an example in Python",
+            "history of {x}",
+        ),
     ),
     Family(
         "code",
-        ("How do I sort a list in {x}?", "how to sort a list in {x}", "What is the best way of sorting lists in {x}?"),
+        (
+            "How do I sort a list in {x}?",
+            "how to sort a list in {x}",
+            "What is the best way of sorting lists in {x}?",
+        ),
         _fill("Python", "Rust", "C", "C++", "C#", "Java", "JavaScript"),
-        ("How do I sort a dictionary in {x}?", "How do I reverse a list in {x}?", "How do I sort a list in {x} without recursion?"),
+        (
+            "How do I sort a dictionary in {x}?",
+            "How do I reverse a list in {x}?",
+            "How do I sort a list in {x} without recursion?",
+        ),
     ),
     Family(
         "joined",
@@ -269,7 +363,7 @@ def read_pairs(file: Path, side: int) -> list[Pair]:
 def similarities(engine: MiniLm, pairs: Sequence[Pair]) -> list[float]:
     """The cosine of each pair; -1 where a text is too long to embed."""
     texts = sorted({text for pair in pairs for text in (pair.a, pair.b)}, key=len)
-    vectors = {}
+    vectors: dict[str, Vector | None] = {}
     for start in range(0, len(texts), 4):
         batch = texts[start : start + 4]
         vectors.update(zip(batch, engine.embed(batch), strict=True))
@@ -287,9 +381,7 @@ def _share(part: Iterable[bool]) -> str:
 
 def report(name: str, pairs: Sequence[Pair], cosines: Sequence[float], show: str | None) -> None:
     """Print the table of one set."""
-    verdicts = [
-        judge(pair.a, pair.b, similarity=cosine) for pair, cosine in zip(pairs, cosines, strict=True)
-    ]
+    verdicts = [judge(pair.a, pair.b, similarity=cosine) for pair, cosine in zip(pairs, cosines, strict=True)]
     rows = list(zip(pairs, cosines, verdicts, strict=True))
     same = sum(pair.same for pair in pairs)
     print(f"\n{name}: {same} pairs with one answer, {len(pairs) - same} others")
@@ -300,23 +392,43 @@ def report(name: str, pairs: Sequence[Pair], cosines: Sequence[float], show: str
             chosen = [(cosine, verdict) for pair, cosine, verdict in rows if pair.same is wanted]
             cells.append(_share(cosine >= floor for cosine, _ in chosen))
             cells.append(
-                _share(cosine >= floor and verdict.veto is None and verdict.u <= U_LIMIT for cosine, verdict in chosen)
+                _share(
+                    cosine >= floor and verdict.veto is None and verdict.u <= U_LIMIT
+                    for cosine, verdict in chosen
+                )
             )
-        print(f"  {floor:.1f}     {cells[0]}           {cells[1]}         {cells[2]}               {cells[3]}")
+        print(
+            f"  {floor:.1f}     {cells[0]}           {cells[1]}         {cells[2]}               {cells[3]}"
+        )
     near = [(pair, cosine, verdict) for pair, cosine, verdict in rows if cosine >= FLOORS[0]]
-    served = Counter(pair.kind for pair, _, verdict in near if not pair.same and verdict.veto is None and verdict.u <= U_LIMIT)
+    served = Counter(
+        pair.kind
+        for pair, _, verdict in near
+        if not pair.same and verdict.veto is None and verdict.u <= U_LIMIT
+    )
     tried = Counter(pair.kind for pair, _, _ in near if not pair.same)
-    print("  near-misses at floor 0.7, served/met: " + ", ".join(f"{k} {served[k]}/{n}" for k, n in sorted(tried.items())))
-    refused = Counter(verdict.veto or "u" for pair, _, verdict in near if pair.same and not verdict.u <= U_LIMIT)
-    print("  one answer, refused by: " + ", ".join(f"{kind} {count}" for kind, count in refused.most_common()))
+    print(
+        "  near-misses at floor 0.7, served/met: "
+        + ", ".join(f"{k} {served[k]}/{n}" for k, n in sorted(tried.items()))
+    )
+    refused = Counter(
+        verdict.veto or "u" for pair, _, verdict in near if pair.same and not verdict.u <= U_LIMIT
+    )
+    print(
+        "  one answer, refused by: " + ", ".join(f"{kind} {count}" for kind, count in refused.most_common())
+    )
     for pair, cosine, verdict in near if show else ():
-        if (show == "false" and not pair.same and verdict.veto is None) or (pair.same and verdict.veto == show):
+        if (show == "false" and not pair.same and verdict.veto is None) or (
+            pair.same and verdict.veto == show
+        ):
             print(f"    {cosine:.2f} {verdict.reason} | {pair.a} | {pair.b}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 1 if the embedder is not installed."""
-    parser = argparse.ArgumentParser(prog="bench.gate_pairs", description="recall and false hits of the cache's gate")
+    parser = argparse.ArgumentParser(
+        prog="bench.gate_pairs", description="recall and false hits of the cache's gate"
+    )
     parser.add_argument("--data", type=Path, help="folder with labelled pairs (pairs_*.jsonl.gz)")
     parser.add_argument("--side", choices=("tune", "report"), default="report", help="which half of the data")
     parser.add_argument("--show", help="print the pairs with one answer refused by this veto, or: false")
@@ -330,7 +442,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report("families made by program", pairs, similarities(engine, pairs), options.show)
     for file in sorted(options.data.glob("pairs_*.jsonl.gz")) if options.data else ():
         pairs = read_pairs(file, 0 if options.side == "tune" else 1)
-        report(f"{file.name.removesuffix('.jsonl.gz')}, half {options.side!r}", pairs, similarities(engine, pairs), options.show)
+        report(
+            f"{file.name.removesuffix('.jsonl.gz')}, half {options.side!r}",
+            pairs,
+            similarities(engine, pairs),
+            options.show,
+        )
     return 0
 
 

@@ -111,6 +111,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     adapters = await asyncio.to_thread(registry.build, settings.adapters, clock)
     for adapter in adapters:
         stack.push_async_callback(adapter.close)
+        await asyncio.to_thread(adapter.warm)
     generators = _generators(settings, clock)
     for generator in generators:
         stack.push_async_callback(generator.close)

@@ -104,6 +104,10 @@ class Adapter(Protocol):
         any text of 64 KiB), case-insensitive where that is safe. None when the text is not for it."""
         ...
 
+    def warm(self) -> None:
+        """Load what is slow to load. Blocks; called once at start, in a thread."""
+        ...
+
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         """Answer within ``query.deadline``; never raises anything but ``CancelledError``."""
         ...

@@ -352,8 +352,10 @@ class Service:
         p = self._p
         checks = [p.embedder.health(), self._semantic(), p.log.health()]
         checks += [adapter.health() for adapter in p.adapters]
+        if not p.generators:
+            checks.append(Check("model", "warn", "no language model is configured (models.ollama_url)"))
         probes: list[tuple[str, Awaitable[Check]]] = [
-            (f"model:{generator.name}", generator.probe()) for generator in p.generators
+            (f"model:{generator.name}", _model_check(generator)) for generator in p.generators
         ]
         probes += [(f"probe:{number}", probe()) for number, probe in enumerate(p.probes)]
         probes.append(("ipfs:blocks", self._store_check()))
@@ -389,6 +391,10 @@ def worst(checks: Sequence[Check]) -> str:
     return max((check.status for check in checks), key=lambda status: _WORST[status], default="pass")
 
 
+async def _model_check(generator: Generator) -> Check:
+    return replace(await generator.probe(), name=f"model:{generator.name}")
+
+
 async def _within(name: str, probe: Awaitable[Check]) -> Check:
     try:
         async with asyncio.timeout(HEALTH_TIMEOUT_S):
@@ -414,7 +420,7 @@ def _search_answer(query: Query, route: Route, recall: Recall) -> Answer:
             query=query,
             text="",
             route=route,
-            source=SourceRef("cache", "search"),
+            source=SourceRef("fallback", "search"),
             confidence=Confidence(0.0, {}),
             freshness=Freshness.GENERAL,
             trace=trace,

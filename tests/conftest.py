@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import pytest_socket
+
+from tests import engines
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -22,3 +25,12 @@ def vendor_fixtures() -> Path:
     if not folder.is_dir():
         pytest.skip("the recorded vendor answers are not beside this checkout")
     return folder
+
+
+@pytest.fixture(scope="session")
+def real_ollama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.Ollama]:
+    """A real Ollama with a real model: the one whose address is given, else one from the engines cache."""
+    if (reason := engines.missing()) is not None:
+        pytest.skip(reason)
+    with engines.ollama(tmp_path_factory.mktemp("ollama")) as server:
+        yield server

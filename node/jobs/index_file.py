@@ -24,13 +24,13 @@ import fcntl
 import math
 import os
 import re
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 from node.clock import new_id
@@ -69,6 +69,8 @@ class EntryVector:
         return len(self.data) // 4
 
     def array(self) -> Vector:
+        import numpy as np  # here: the file is read by nodes without numpy too
+
         return np.frombuffer(self.data, dtype="<f4").astype(np.float32)
 
 
@@ -123,7 +125,7 @@ class IndexFile:
 
 def encode_vector(vector: Vector) -> str:
     """Base64 of float32, little endian: the form that ``write`` uses."""
-    return encode_bytes(np.ascontiguousarray(vector, dtype="<f4").tobytes())
+    return encode_bytes(vector.astype("<f4").tobytes())
 
 
 def encode_bytes(data: bytes) -> str:
@@ -147,14 +149,16 @@ def decode_vector(value: object) -> bytes:
             raise Rejected(f"the embedding has more than {DIMENSIONS_MAX} dimensions")
         if any(type(number) not in (int, float) for number in value):
             raise Rejected("the embedding holds something else than numbers")
-        with np.errstate(over="ignore"):  # what overflows float32 is refused as not finite below
-            data = np.asarray(value, dtype=np.float64).astype("<f4").tobytes()
+        try:
+            data = struct.pack(f"<{len(value)}f", *value)
+        except (OverflowError, struct.error) as exc:
+            raise Rejected("the embedding holds a number that float32 cannot") from exc
     else:
         raise Rejected("the embedding is neither a list nor base64")
-    numbers = np.frombuffer(data, dtype="<f4")
-    if not 0 < numbers.size <= DIMENSIONS_MAX:
+    numbers = struct.unpack(f"<{len(data) // 4}f", data)
+    if not 0 < len(numbers) <= DIMENSIONS_MAX:
         raise Rejected(f"the embedding does not have 1 to {DIMENSIONS_MAX} dimensions")
-    if not np.isfinite(numbers).all() or not numbers.any():
+    if not all(map(math.isfinite, numbers)) or not any(numbers):
         raise Rejected("the embedding is zero or not finite")
     return data
 

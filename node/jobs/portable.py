@@ -1,8 +1,8 @@
 """knowledge-index.json in and out: imported once at first start, exported while it is small.
 
-The file is the portable form (and the legacy one); the store is the truth. Entries without an embedding stay
-without: they are found by hash and keyword until ``batch_embed.py`` has embedded them. What cannot be imported is
-reported with its position; the imported file itself is never changed here.
+The file is the portable form (and the legacy one); the store is the truth. Entries without an embedding
+stay without: they are found by hash and keyword until ``batch_embed.py`` has embedded them. What cannot be
+imported is reported with its position; the imported file itself is never changed here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import orjson
 
 from node.classify.route import Router
 from node.clock import Clock, new_id
-from node.errors import NodeError
+from node.errors import NodeError, NotFound
 from node.jobs import index_file
 from node.model import PPM, SCOPE_PUBLIC, SCOPE_SHARED, Confidence, SourceRef
 from node.normalise import normalise
@@ -57,11 +57,11 @@ class PortableIndex:
         it. Safe to be killed: a second run stores nothing twice. A damaged file is reported, not fatal."""
         if await self._state.get_meta(_IMPORTED) is not None:
             return 0
-        if not path.is_file():
-            log.info("no knowledge index to import at %s", path)
-            return 0
         try:
             file = await asyncio.to_thread(index_file.read, path)
+        except NotFound:
+            log.info("no knowledge index to import at %s", path)
+            return 0
         except NodeError as exc:
             log.warning("the knowledge index was not imported: %s", exc)
             return 0

@@ -1,13 +1,11 @@
 """The contract of ``node.ports.Generator``, run over every implementation.
 
-``OllamaGenerator`` over the stand-in always; over a real server when ``NEUROSWARM_TEST_OLLAMA_URL`` gives
-its address (and ``NEUROSWARM_TEST_OLLAMA_MODEL`` perhaps a model). What only a misbehaving server can show
+``OllamaGenerator`` over the stand-in always; over a real server where one can be had (``tests.engines``). What only a misbehaving server can show
 is in the unit tests of the driver."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 
 import pytest
@@ -19,8 +17,6 @@ from node.synthesise import prompt as prompts
 from node.synthesise.ollama import OllamaGenerator
 from tests.simulators.ollama import OllamaStandIn
 
-REAL_URL = os.environ.get("NEUROSWARM_TEST_OLLAMA_URL", "")
-REAL_MODEL = os.environ.get("NEUROSWARM_TEST_OLLAMA_MODEL", "")
 GENEROUS_S = 50.0
 """A real model on two busy cores is slow; the stand-in never needs it."""
 TOKENS = 80
@@ -40,9 +36,8 @@ async def generator(request: pytest.FixtureRequest) -> AsyncIterator[Generator]:
             yield engine
             await engine.close()
         return
-    if not REAL_URL:
-        pytest.skip("no real Ollama: NEUROSWARM_TEST_OLLAMA_URL is not set")
-    engine = OllamaGenerator(REAL_URL, REAL_MODEL, SystemClock())
+    real = request.getfixturevalue("real_ollama")
+    engine = OllamaGenerator(real.url, real.model, SystemClock())
     yield engine
     await engine.close()
 

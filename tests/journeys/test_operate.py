@@ -206,3 +206,34 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path)
     report = verify_folder(tmp_path / "logs")
     assert report.ok, report
     assert report.size > max(decisions)
+
+
+async def test_the_node_starts_without_the_packages_for_embeddings_and_models(tmp_path: Path) -> None:
+    """S2-78: imports that fail switch semantic look-up off; everything else goes on."""
+    script = (
+        "import sys\n"
+        "for name in ('numpy', 'onnxruntime', 'tokenizers', 'ollama'):\n"
+        "    sys.modules[name] = None\n"
+        "from node.__main__ import main\n"
+        "sys.exit(main(['serve', '--port', '0']))\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        script,
+        cwd=ROOT,
+        env={**_environ(tmp_path), "NEUROSWARM_MODELS__OLLAMA_URL": "http://127.0.0.1:9"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    url = (await process.stdout.readline()).decode().strip().removeprefix("listening on ")
+    assert url.startswith("http://127.0.0.1:"), url
+    async with aiohttp.ClientSession() as http:
+        for query, part in (("What is 2+2?", "4"), ("What is IPFS?", "InterPlanetary")):
+            async with http.post(f"{url}/chat", json={"query": query}) as response:
+                assert part in (await response.json())["answer"]
+        async with http.get(f"{url}/health") as response:
+            health = await response.json()
+    assert await _stop(process, signal.SIGTERM) == 0
+    assert health["checks"]["semantic"][0]["status"] == "warn"

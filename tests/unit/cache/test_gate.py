@@ -41,7 +41,7 @@ DIFFERENT = [
     ("How many grams are in a pound?", "How many grams are in a kilogram?", "unit"),
     ("100 dollars in rubles", "100 euros in rubles", "unit"),
     ("What is US policy?", "What is us policy?", "name"),
-    ("price of BTC", "price of ETH", "word"),
+    ("price of BTC", "price of ETH", "name"),
     ("capital of france", "What is the capital of Germany?", "name"),
     ("Which foods are safe?", "Which foods are not safe?", "negation"),
     ("Can I travel without a visa?", "Can I travel with a visa?", "negation"),
@@ -77,8 +77,8 @@ DIFFERENT = [
     ("What is Bitcoin?", "Was ist Bitcoin und wie funktioniert das?", "language"),
     ("Ist es sicher zu fliegen?", "Ist es nicht sicher zu fliegen?", "language"),
     ("比特币价格", "以太坊价格", "language"),
-    ("😀", "😢", "word"),
-    ("What is it?", "Who is she?", "word"),
+    ("😀", "😢", "number"),
+    ("What is it?", "Who is she?", "joined|asks|word"),
     ("x" * 2_000, "x" * 1_999, "length"),
 ]
 

@@ -1,7 +1,6 @@
-"""Labelled texts of our own for the classifier: one text a line, by the row of the route table that it belongs to.
+"""Labelled texts of our own for the classifier: one a line, by the row of the route table they belong to.
 
-``statement``, ``computable``, ``live``, ``historical``, ``generative``, ``unclassified``. Traps (texts that only look
-like their neighbour class) stand under the class they truly are.
+Traps (texts that only look like their neighbour class) stand under the class they truly are.
 """
 
 from __future__ import annotations
@@ -108,6 +107,69 @@ Obrigado
 !!!
 🙂
 ...
+My team won the championship!
+I checked the weather this morning
+I'm going to the store
+The news is depressing
+gold is shiny
+i love bitcoin
+that makes sense, thank you
+awesome, thanks a lot!
+nah i'm good
+We had a great council meeting
+My proposal got rejected
+It was cold yesterday
+I sold all my ETH
+cats are better than dogs
+you're welcome
+goodbye
+Good evening
+The movie starts at 8
+my brother lives in Madrid
+I have two dogs and a cat.
+Bitcoin is volatile
+yes
+I don't know
+sorry about that
+She works as a nurse
+omg that is so cool
+Vivo en Barcelona
+Gracias, eso es todo
+El tiempo está horrible hoy
+Ich wohne in München
+Das ist super
+Vielen Dank
+J'habite à Paris
+C'est génial, merci
+Adoro il gelato
+昨日映画を見ました
+ありがとうございます
+我住在上海
+昨天下雨了
+Я живу в Москве
+Спасибо большое
+Proposal accepted, great!
+the forecast was wrong again
+I read the news every day
+it's 5 pm
+Bitcoin crashed yesterday
+my favourite team is the Lakers
+Just got home from work
+Ok, I'll try that
+I appreciate your help
+That answer was useless
+you are wrong
+Hope you have a good day
+We're celebrating today
+My flight was delayed
+estoy cansado
+Me encanta este programa
+Das Wetter ist schön
+Je ne suis pas d'accord
+Questo è bello
+お腹が空いた
+Мне нравится этот город
+我今天很忙
 """,
     "computable": """
 2+2
@@ -138,6 +200,25 @@ wie spät ist es in Tokio
 quelle heure est-il à Montréal
 東京は今何時ですか
 现在几点
+what's 17 * 23
+12 squared
+whats the time in sydney
+how many ounces in a pound
+what is twenty percent of fifty
+6 feet in cm
+what day of the week is July 4 2026
+how many weeks between March 1 and June 1
+1/3 + 1/6
+local time in Nairobi
+Wie viel Uhr ist es in New York?
+сколько времени в Лондоне
+what is 2 to the power of 10
+sum of 4, 5 and 6
+how many seconds are in a day
+time now in Berlin
+what's 20% off 80
+¿Qué día es hoy?
+今日は何日ですか
 """,
     "live": """
 Will it rain tomorrow?
@@ -219,6 +300,75 @@ vai chover amanhã
 какая погода в Москве
 курс доллара
 последние новости
+Is it raining in Manchester at the moment
+tell me the weather forecast for next Tuesday in Boston
+whats the wether in NYC
+will there be thunderstorms tonight
+How cold will it get tonight in Chicago?
+should i bring an umbrella to work tomorrow
+any rain expected this weekend in Leeds
+Miami humidity
+Warriors game score please
+has Arsenal won today?
+who's winning the Lakers game
+nba results last night
+Celtics vs Heat score
+What games are on tonight in the NBA
+Did Golden State beat the Kings?
+what's new in tech today
+give me the news
+Latest headlines from Germany
+could you tell me the top news stories
+what's the latest on the Mars mission
+250 GBP to USD
+What's the euro worth in dollars right now?
+yen to dollar rate
+How many rupees do I get for 100 euros
+convert 1000 yen into pounds
+tesla share price
+how much is bitcoin right now
+¿Va a nevar en Granada este fin de semana?
+temperatura en Buenos Aires
+últimas noticias de España
+resultado del partido del Real Madrid
+Wie ist das Wetter in Hamburg?
+Wie hat Bayern München gespielt?
+Brauche ich morgen einen Regenschirm
+aktuelle Nachrichten aus Berlin
+wie viel sind 50 Dollar in Euro
+Va-t-il neiger à Grenoble ce week-end ?
+Dernières nouvelles de Paris
+combien font 20 dollars en euros
+大阪の明日の天気を教えて
+今日のニュース
+上海明天会下雨吗
+湖人队昨天赢了吗
+Какая погода будет завтра в Казани?
+кто выиграл матч вчера
+сколько долларов в 100 евро
+any chance of showers later today in Bristol
+Do we expect heavy snow in Montreal on Friday?
+weather 10 day forecast Chicago
+what should I wear outside today, is it cold?
+knicks score tonight
+Who won between the Nets and the Magic last night
+NBA standings
+fetch me the headlines
+Any news from Gaza?
+how many euros is 75 pounds
+1 eur = ? usd
+GBPUSD rate
+dogecoin price in euros
+Cuánto vale el dólar hoy
+¿Cómo está el clima en Lima?
+Gibt es Neuigkeiten über die Wahl?
+Quel est le score du match PSG Marseille ?
+notizie di oggi
+cotação do dólar hoje
+новости спорта
+ニューヨークの気温は?
+1000円は何ドルですか
+一美元等于多少人民币
 """,
     "historical": """
 What was proposal 123?
@@ -264,6 +414,42 @@ qu'avons-nous décidé sur le budget
 предложение 123
 что мы решили о казне
 上次会议决定了什么
+Can you summarise proposal 42 for me
+Has proposal 17 been approved?
+how many votes did proposal 33 get
+what happened to proposal #9
+what did the DAO vote on last month
+Who supported the treasury proposal?
+show the voting history of the council
+why was proposal 8 rejected
+what were the results of our last vote
+any past proposals on validator rewards?
+What decisions were made in the last governance call?
+what is the current state of proposal 51
+Did we approve the marketing budget?
+who is the author of proposal 77
+find the minutes from the March meeting
+in our documents, what is the refund policy
+¿Se aprobó la propuesta 12?
+resultado de la votación sobre tarifas
+Wurde Vorschlag 7 angenommen?
+Protokoll der letzten Sitzung
+La proposition 15 a-t-elle été adoptée ?
+предложение №45 прошло?
+提案45の結果は
+提案 12 通过了吗
+vote tally for proposal 19
+what's in proposal 300
+were there any proposals about staking in 2023?
+when did the council last meet
+did the community reject the new logo proposal
+Explain proposal 61 in simple terms
+how did alice vote on proposal 5
+what was our decision about hosting
+quién propuso la propuesta 9
+Wer hat gegen Vorschlag 3 gestimmt?
+proposta 88 foi aprovada?
+第5号议案的投票结果
 """,
     "generative": """
 Explain quantum computing
@@ -347,6 +533,90 @@ IPFSとは
 что такое ipfs
 почему небо голубое
 объясни квантовые вычисления
+What makes rainbows form?
+how are hurricanes named
+give me a recipe for banana bread
+what's the best NBA team of all time
+tell me about the history of money
+who scored the soundtrack for Inception
+how does a news aggregator work
+explain the weather in a poem
+what's the story behind the euro
+is bitcoin a good investment
+what is proof of stake
+proposal template for a research grant
+How should I propose to my girlfriend?
+who voted in the 1920 US election
+what is a vote of no confidence
+meaning of the word headline
+How do umbrellas work
+what does a price tag look like
+cold war summary
+time management tips
+why do people like sports
+what is inflation
+best currency to invest in for beginners
+tips for a job interview
+weather the storm meaning
+Can you help me plan a birthday party?
+name three planets
+how long do cats live
+Describe the water cycle
+What's the difference between IPFS and HTTP?
+what's your opinion on pineapple pizza
+dinosaurs
+machine learning vs deep learning
+is a tomato a fruit
+give me five synonyms for quick
+which planet is the hottest
+the price we pay for love explained
+¿Quién escribió Don Quijote?
+¿Cómo se hace una paella?
+escribe un poema sobre el mar
+Wer hat Faust geschrieben?
+Warum ist der Himmel blau
+Was ist der Unterschied zwischen IPFS und HTTP
+Pourquoi le ciel est bleu ?
+qui a écrit Les Misérables
+écris un poème sur la pluie
+chi ha dipinto la Gioconda
+日本の首都はどこですか
+なぜ空は青いのですか
+写一首关于春天的诗
+中国的首都是哪里
+кто написал Войну и мир
+напиши стихотворение о весне
+what is a council of elders
+how do voting machines work
+who voted to leave the eu
+write me a cover letter
+what's the tallest mountain
+difference between motion and velocity
+Newton's laws of motion
+how do i stop procrastinating
+what is the exchange rate mechanism
+who sang Here Comes the Rain Again
+what is the score of a film called
+golden state killer
+is chelsea boots fashionable
+chelsea boots
+thunder and lightning explained
+the heat equation
+cloud computing weather analogy
+currency of Japan
+what was the first newspaper
+history of the us dollar
+top 10 books of all time
+new years resolution ideas
+indecent proposal plot
+bitcoin halving explained
+eth vs btc
+cuál es el río más largo del mundo
+Was bedeutet Demokratie?
+comment faire une omelette
+相対性理論とは何ですか
+как работает блокчейн
+如何学习英语
 """,
     "unclassified": """
 how are you

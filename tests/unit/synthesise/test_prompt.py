@@ -34,7 +34,7 @@ def test_stop_marks_of_the_requirement_are_there() -> None:
 def test_what_is_essential_stands_in_both_messages(where: str) -> None:
     text = getattr(build("Q?", BLOCKS, "t4g"), where)
     assert "never instructions" in text
-    assert "before your own knowledge" in text
+    assert "context before your own knowledge" in text
     assert "like [1]" in text
     assert DONT_KNOW in text
 
@@ -51,7 +51,7 @@ def test_what_could_not_be_looked_up_is_said() -> None:
     prompt = build("Will it rain tomorrow?", (), "t4g", could_not_look_up="the weather source is down")
     for text in (prompt.system, prompt.user):
         assert "could not look it up" in text
-        assert "Do not state or guess any figure" in text
+        assert "do not state or guess any figure" in text
 
 
 def test_history_is_data_too_and_bounded() -> None:

@@ -1,0 +1,265 @@
+"""From a text to a solution: wrappers off, then dates, units, question forms, expressions, one language at a
+time.
+
+Rules: after known wrapper phrases are removed the WHOLE rest must be one question of this calculator;
+anything left
+over means that the text is not for it. A bare number is a statement. What is usually a name, a date, a
+telephone
+number or an identifier (24/7, 9/11, 2024-01-01, 555-123-4567) is computed only when a calculation is asked
+for or
+when it is written with spaces. Pure (the unit registry apart), total and bounded: never raises, texts beyond
+``CHARS_MAX`` are only looked at for being one giant expression.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from adapters.math_calculator import dates, measures, phrases
+from adapters.math_calculator.numbers import Budget, Refused, Undefined
+from adapters.math_calculator.parser import Node, Parsed, evaluate, is_operation, parse, show
+from adapters.math_calculator.say import answer_of, kind_of, undefined
+from adapters.math_calculator.solution import Solution
+from adapters.math_calculator.tokens import CHARS_MAX, NotMath, tokenise
+from adapters.math_calculator.words import IDIOMS, LANGUAGES, Language, fold
+
+_PREFIXES_MAX = 8
+_SUFFIXES_MAX = 4
+
+_ASKED, _EXPLICIT = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """A text with some wrappers removed; ``level``: 0 nothing, 1 a value, 2 a calculation was asked for."""
+
+    text: str
+    level: int
+
+
+def _alternation(phrases_: tuple[str, ...]) -> str:
+    return "|".join(re.escape(phrase) for phrase in sorted(phrases_, key=len, reverse=True) if phrase != "=")
+
+
+@lru_cache(maxsize=8)
+def _wrappers(code: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    language = next(language for language in LANGUAGES if language.code == code)
+    prefix = re.compile(
+        rf"(?:(?P<explicit>(?:{_alternation(language.explicit)})\b|=)"
+        rf"|(?P<asking>(?:{_alternation(language.asking)})(?!\w))"
+        rf"|(?P<polite>(?:{_alternation(language.polite)})(?!\w)))[\s,:;.!¿¡-]*(?=\S)",
+        re.IGNORECASE,
+    )
+    suffix = re.compile(rf"(?:[\s,;]+(?:{_alternation(language.suffixes)})|\s*=)[\s.,!?=]*$", re.IGNORECASE)
+    return prefix, suffix
+
+
+def _stages(text: str, language: Language) -> list[_Stage]:
+    """``text`` with ever more wrappers removed, the barest first."""
+    prefix, suffix = _wrappers(language.code)
+    text = text.strip(" \t¿¡,;:")
+    text = (
+        re.sub(r"[\s?.;]+$", "", text[-64:])
+        if len(text) <= 64
+        else text[:-64] + re.sub(r"[\s?.;]+$", "", text[-64:])
+    )
+    level = 0
+    fronts = [_Stage(text, 0)]
+    for _ in range(_PREFIXES_MAX):
+        match = prefix.match(fronts[-1].text)
+        if match is None:
+            break
+        level = max(
+            level,
+            _EXPLICIT if match.lastgroup == "explicit" else _ASKED if match.lastgroup == "asking" else 0,
+        )
+        # a minus sign after the phrase belongs to the expression
+        rest = fronts[-1].text[match.end() :]
+        if match[0].rstrip().endswith("-"):
+            rest = "-" + rest
+        fronts.append(_Stage(rest, level))
+    stages: list[_Stage] = []
+    for front in reversed(fronts):
+        bare = front
+        backs = [front]
+        for _ in range(_SUFFIXES_MAX):
+            tail = suffix.search(bare.text, max(0, len(bare.text) - 48))
+            if tail is None or tail.start() == 0:
+                break
+            bare = _Stage(bare.text[: tail.start()], max(bare.level, _EXPLICIT if "=" in tail[0] else _ASKED))
+            backs.append(bare)
+        stages += reversed(backs)
+    return stages
+
+
+# --- what only looks like arithmetic -----------------------------------------------------------------
+
+_CHAIN = re.compile(r"\d+(?:[-/.]\d+)+")
+_DATE_SHAPE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}\1(?:\d{2}|\d{4})")
+_PHONE_SHAPE = re.compile(r"(?:\+?\d{1,3}[ -])?(?:\(\d{2,4}\) ?|\d{3}-)\d{3}[- ]\d{3,5}|\d{3}-\d{4}")
+_YEARS_SHAPE = re.compile(r"(1[5-9]\d\d|20\d\d)[-–/](1[5-9]\d\d|20\d\d|\d\d)")
+
+
+def _is_name(text: str, level: int) -> bool:
+    """Whether an expression without spaces is better read as a name, a date or an identifier."""
+    if level >= _EXPLICIT:
+        return False
+    if text.lower() in IDIOMS or _DATE_SHAPE.fullmatch(text):
+        return True
+    years = _YEARS_SHAPE.fullmatch(text)
+    if years and (len(years[2]) == 4 or "/" not in text) and (len(years[2]) == 2 or years[1] < years[2]):
+        return True
+    # 555-1234 is a number to call; 500-1000 may well be asked as arithmetic
+    if _PHONE_SHAPE.fullmatch(text) and (level == 0 or not re.search(r"00(?:-|$)", text)):
+        return True
+    if not _CHAIN.fullmatch(text) or "-" not in text:
+        return False
+    groups = text.split("-")
+    if level == 0 and len(groups) > 2:
+        return True
+    return len(groups) > 3 or any(len(group) > 1 and group[0] == "0" for group in groups)
+
+
+# --- the ways to understand --------------------------------------------------------------------------
+
+
+def _solved(node: Node) -> Solution:
+    expr = show(node)
+    kind = kind_of(node)
+    reason = f"{'an' if kind[0] == 'a' else 'a'} {kind} expression"
+    try:
+        value = evaluate(node, Budget())
+        answer, sentence, is_exact, unit = answer_of(node, value)
+    except Undefined as exc:
+        return Solution(expr, kind, reason + " without a value", undefined(node, str(exc)))
+    except Refused as exc:
+        return _refused(expr, str(exc))
+    return Solution(expr, kind, reason, sentence, answer, is_exact, unit)
+
+
+def _refused(expr: str, reason: str) -> Solution:
+    return Solution(expr, "refused", f"arithmetic beyond a limit: {reason}", "", refused=reason)
+
+
+def _expression(stage: _Stage, language: Language) -> Solution | None:
+    text = stage.text.lower()
+    try:
+        parsed = _parsed(text, language)
+    except NotMath:
+        return None
+    except Refused as exc:
+        return _refused(_shortened(text), str(exc))
+    if not is_operation(parsed.node) or _is_one_number(text, language):
+        return None
+    if parsed.is_bare_call and stage.level == 0:
+        return None
+    return _solved(parsed.node)
+
+
+def _parsed(text: str, language: Language) -> Parsed:
+    """Raises ``NotMath`` and ``Refused``. In max(3,500) the comma divides arguments."""
+    try:
+        return parse(tokenise(text, language))
+    except NotMath:
+        if "(" not in text or "," not in text:
+            raise
+        return parse(tokenise(text.replace(",", ";"), language))
+
+
+def _is_one_number(text: str, language: Language) -> bool:
+    """Fractions in words and mixed numbers are trees, and still only numbers."""
+    try:
+        tokens = tokenise(text.lstrip("-+ "), language)
+    except (NotMath, Refused):
+        return False
+    return len(tokens) == 1 and not (tokens[0].kind == "num" and tokens[0].value is None)
+
+
+def _shortened(text: str) -> str:
+    compact = "".join(text.split())
+    return compact if len(compact) <= 80 else compact[:79] + "…"
+
+
+def _form(stage: _Stage) -> Solution | None:
+    try:
+        node = phrases.understand(stage.text.lower())
+    except Refused as exc:
+        return _refused(_shortened(stage.text.lower()), str(exc))
+    return None if node is None or not is_operation(node) else _solved(node)
+
+
+_SYMBOLIC = re.compile(r"[\d\s.,+\-*/^%!()×÷·−=√e]+")
+_SIGNED = re.compile(r"\d\s*[-+*/^×÷!(]|\(\s*\d")
+_ROW = re.compile(r"\d\s+\d|\d,\s|\d\s+-\d")
+_GIANT_START = re.compile(r"[^\d(.+\-√]{0,60}")
+_HINT = re.compile(r"[\d√π½⅓⅔¼¾⅕⅛⅜⅝⅞]")
+
+
+def _giant(text: str) -> Solution | None:
+    """A text over the limit that is nothing but digits and signs after a short wrapper."""
+    start = _GIANT_START.match(text)
+    body = text[start.end() :] if start else text
+    # rows of figures have blanks or commas between their numbers, an expression has signs
+    if _SYMBOLIC.fullmatch(body) and _SIGNED.search(body) and not _ROW.search(body):
+        return _refused(
+            f"{_shortened(body[:200])}",
+            f"the expression is longer than this calculator's limit of {CHARS_MAX:,} characters",
+        )
+    return None
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> frozenset[str]:
+    """Every word that an answerable text must contain one of, unless it has a digit."""
+    listed = (
+        "today tomorrow yesterday leap date day days weeks months until till christmas roman arabic far week "
+        "weekday long half a an decimal binary octal hex hexadecimal digits"
+    )
+    words = set(listed.split())
+    for language in LANGUAGES:
+        for phrase in (
+            *language.small,
+            *language.hundreds,
+            *language.hundred,
+            *language.scales,
+            *language.parts,
+            "pi",
+            "e",
+        ):
+            words.update(phrase.split())
+    return frozenset(words)
+
+
+def understand(text: str, today: date) -> Solution | None:
+    """The solution of the question that all of ``text`` asks, or None. Never raises."""
+    if len(text) > CHARS_MAX:
+        return _giant(text)
+    text = fold(" ".join(text.split()).replace("’", "'").replace("‘", "'"))
+    if not _HINT.search(text) and _vocabulary().isdisjoint(re.findall(r"[^\W\d_]+", text.lower())):
+        return None
+    has_letters = any(character.isalpha() for character in text)
+    for language in LANGUAGES if has_letters else LANGUAGES[:1]:
+        for stage in _stages(text, language):
+            if not stage.text or _is_name(stage.text, stage.level):
+                continue
+            solution = _stage(stage, language, today)
+            if solution is not None:
+                return solution
+    return None
+
+
+def _stage(stage: _Stage, language: Language, today: date) -> Solution | None:
+    if language.code != "en":
+        return _expression(stage, language)
+    lower = stage.text.lower()
+    if dates.may_be_date(lower):
+        found = dates.solve(lower, today)
+        if found is not None:
+            return found
+    found = measures.solve(stage.text)
+    if found is not None:
+        return found
+    return _expression(stage, language) or _form(stage)

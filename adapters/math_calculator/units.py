@@ -1,0 +1,366 @@
+"""Units: an allow-list of names and symbols, and conversion by pint on a parsed triple.
+
+Promises: no text of a user ever reaches pint; pint sees only the unit names of the tables below. Symbols are
+case-sensitive (mW is not MW); a symbol in another case is accepted only when exactly one unit fits. The
+registry
+loads once, on first use or by ``warm`` (about a second), and converts in fractions, so results are exact
+except
+where pi enters.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adapters.math_calculator.tokens import NotMath
+
+MAGNITUDE_BITS_MAX = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """``pint`` is an expression of our own for pint; ``factor`` of them make one unit; ``name`` and
+    ``plural``
+    are for people; ``dimension`` is what it measures in words."""
+
+    pint: str
+    name: str
+    plural: str
+    dimension: str
+    factor: Fraction = Fraction(1)
+    is_exact: bool = True
+    is_offset: bool = False
+
+    @property
+    def canonical(self) -> str:
+        """The unit's one name in canonical expressions: read back by the same tables."""
+        return self.name
+
+
+class AmbiguousUnit(Exception):
+    """A symbol that several units share; the message says which."""
+
+
+_PREFIXES = {
+    "n": "nano", "µ": "micro", "m": "milli", "c": "centi", "d": "deci", "h": "hecto", "k": "kilo",
+    "M": "mega",
+    "G": "giga", "T": "tera", "P": "peta",
+}  # fmt: skip
+
+# pint name | symbols | names | dimension | prefixes that make sense
+_METRIC = (
+    ("meter", "m", "meter metre", "length", "nµmcdk"),
+    ("gram", "g gr", "gram gramme", "mass", "nµmk"),
+    ("second", "s sec secs", "second", "time", "nµm"),
+    ("liter", "l L", "liter litre", "volume", "µmcdh"),
+    ("watt", "W", "watt", "power", "nµmkMGT"),
+    ("watt_hour", "Wh", "watt-hour watthour", "energy", "mkMGT"),
+    ("joule", "J", "joule", "energy", "mkMGT"),
+    ("electron_volt", "eV", "electronvolt electron-volt", "energy", "kMGT"),
+    ("volt", "V", "volt", "voltage", "nµmkM"),
+    ("ampere", "A amp amps", "ampere amp", "electric current", "nµmk"),
+    ("ampere_hour", "Ah", "ampere-hour amp-hour", "electric charge", "m"),
+    ("ohm", "Ω", "ohm", "resistance", "mkM"),
+    ("farad", "", "farad", "capacitance", "nµm"),
+    ("hertz", "Hz", "hertz", "frequency", "kMGT"),
+    ("newton", "N", "newton", "force", "kM"),
+    ("pascal", "Pa", "pascal", "pressure", "hkMG"),
+    ("bar", "bar", "bar", "pressure", "m"),
+    ("byte", "B", "byte", "data size", "kMGTP"),
+    ("bit", "bit", "bit", "data size", "kMGTP"),
+)
+# pint | canonical name | plural | other symbols and names, separated by | | dimension
+_PLAIN = (
+    ("inch", "inch", "inches", "in|\"|″|ins", "length"),
+    ("foot", "foot", "feet", "ft|'|′", "length"),
+    ("yard", "yard", "yards", "yd|yds", "length"),
+    ("mile", "mile", "miles", "mi", "length"),
+    ("nautical_mile", "nautical mile", "nautical miles", "nmi|sea mile|sea miles", "length"),
+    ("light_year", "light-year", "light-years", "light year|light years|lightyear|lightyears|ly", "length"),
+    ("astronomical_unit", "astronomical unit", "astronomical units", "au|AU", "length"),
+    ("parsec", "parsec", "parsecs", "pc", "length"),
+    ("angstrom", "angstrom", "angstroms", "", "length"),
+    ("micrometer", "micron", "microns", "", "length"),
+    ("fathom", "fathom", "fathoms", "", "length"),
+    ("furlong", "furlong", "furlongs", "", "length"),
+    ("pound", "pound", "pounds", "lb|lbs", "mass"),
+    ("ounce", "ounce", "ounces", "oz", "mass"),
+    ("stone", "stone", "stones", "st", "mass"),
+    ("metric_ton", "tonne", "tonnes", "t|metric ton|metric tons", "mass"),
+    ("ton", "short ton", "short tons", "ton|tons|us ton|us tons", "mass"),
+    ("long_ton", "long ton", "long tons", "imperial ton|imperial tons|uk ton", "mass"),
+    ("carat", "carat", "carats", "ct", "mass"),
+    ("grain", "grain", "grains", "", "mass"),
+    ("microgram", "microgram", "micrograms", "mcg|ug", "mass"),
+    ("minute", "minute", "minutes", "min|mins", "time"),
+    ("hour", "hour", "hours", "h|hr|hrs", "time"),
+    ("day", "day", "days", "d", "time"),
+    ("week", "week", "weeks", "wk|wks", "time"),
+    ("fortnight", "fortnight", "fortnights", "", "time"),
+    ("month", "month", "months", "", "time"),
+    ("year", "year", "years", "yr|yrs", "time"),
+    ("century", "century", "centuries", "", "time"),
+    ("millennium", "millennium", "millennia", "millenniums", "time"),
+    ("gallon", "US gallon", "US gallons", "gallon|gallons|gal|gals", "volume"),
+    ("imperial_gallon", "imperial gallon", "imperial gallons", "uk gallon|uk gallons", "volume"),
+    ("quart", "US quart", "US quarts", "quart|quarts|qt|qts", "volume"),
+    ("pint", "US pint", "US pints", "pint|pints|pt", "volume"),
+    ("imperial_pint", "imperial pint", "imperial pints", "uk pint|uk pints", "volume"),
+    ("cup", "US cup", "US cups", "cup|cups", "volume"),
+    ("fluid_ounce", "US fluid ounce", "US fluid ounces", "fluid ounce|fluid ounces|fl oz|floz", "volume"),
+    ("imperial_fluid_ounce", "imperial fluid ounce", "imperial fluid ounces", "uk fluid ounce", "volume"),
+    ("tablespoon", "US tablespoon", "US tablespoons", "tablespoon|tablespoons|tbsp|tbs", "volume"),
+    ("teaspoon", "US teaspoon", "US teaspoons", "teaspoon|teaspoons|tsp", "volume"),
+    ("oil_barrel", "oil barrel", "oil barrels", "barrel|barrels|bbl", "volume"),
+    ("cubic_centimeter", "cc", "cc", "ccs", "volume"),
+    ("hectare", "hectare", "hectares", "ha", "area"),
+    ("degree_Celsius", "degree Celsius", "degrees Celsius",
+     "celsius|c|C|°c|°C|deg c|deg C|degc|degree c|degrees c|centigrade|degrees centigrade|degree centigrade",
+     "temperature"),
+    ("degree_Fahrenheit", "degree Fahrenheit", "degrees Fahrenheit",
+     "fahrenheit|f|F|°f|°F|deg f|deg F|degf|degree f|degrees f|farenheit|fahrenheits", "temperature"),
+    ("kelvin", "kelvin", "kelvins", "K|degrees kelvin|degree kelvin|°K", "temperature"),
+    ("degree_Rankine", "degree Rankine", "degrees Rankine", "rankine|°R", "temperature"),
+    ("mile/hour", "mile per hour", "miles per hour", "mph|mi/h", "speed"),
+    ("kilometer/hour", "kilometer per hour", "kilometers per hour", "kph|kmh|kmph|km/h|km/hr", "speed"),
+    ("meter/second", "meter per second", "meters per second", "mps|m/s", "speed"),
+    ("foot/second", "foot per second", "feet per second", "fps|ft/s", "speed"),
+    ("knot", "knot", "knots", "kn|kt|kts", "speed"),
+    ("speed_of_light", "speed of light", "times the speed of light", "", "speed"),
+    ("atmosphere", "atmosphere", "atmospheres", "atm", "pressure"),
+    ("psi", "psi", "psi", "pounds per square inch", "pressure"),
+    ("torr", "torr", "torr", "", "pressure"),
+    ("mmHg", "mmHg", "mmHg", "millimeters of mercury", "pressure"),
+    ("calorie", "calorie", "calories", "cal", "energy"),
+    ("kilocalorie", "kilocalorie", "kilocalories", "kcal", "energy"),
+    ("Btu", "BTU", "BTUs", "btu|btus", "energy"),
+    ("horsepower", "horsepower", "horsepower", "hp|bhp", "power"),
+    ("force_pound", "pound-force", "pounds-force", "lbf|pound force", "force"),
+    ("degree", "degree", "degrees", "deg|°", "angle"),
+    ("radian", "radian", "radians", "rad|rads", "angle"),
+    ("gradian", "gradian", "gradians", "gon|gons", "angle"),
+    ("turn", "turn", "turns", "revolution|revolutions", "angle"),
+    ("arcminute", "arcminute", "arcminutes", "arcmin", "angle"),
+    ("arcsecond", "arcsecond", "arcseconds", "arcsec", "angle"),
+    ("kibibyte", "kibibyte", "kibibytes", "KiB|kib", "data size"),
+    ("mebibyte", "mebibyte", "mebibytes", "MiB|mib", "data size"),
+    ("gibibyte", "gibibyte", "gibibytes", "GiB|gib", "data size"),
+    ("tebibyte", "tebibyte", "tebibytes", "TiB|tib", "data size"),
+    ("kilobyte", "kilobyte", "kilobytes", "KB|kb", "data size"),
+    ("megabyte", "megabyte", "megabytes", "mb", "data size"),
+    ("gigabyte", "gigabyte", "gigabytes", "gb|gigs|gig", "data size"),
+    ("terabyte", "terabyte", "terabytes", "tb", "data size"),
+    ("kilobit", "kilobit", "kilobits", "Kb|kbit", "data size"),
+    ("megabit", "megabit", "megabits", "Mb|Mbit", "data size"),
+    ("gigabit", "gigabit", "gigabits", "Gb|Gbit", "data size"),
+    ("megabit/second", "megabit per second", "megabits per second", "mbps|Mbps|Mbit/s", "data rate"),
+    ("gigabit/second", "gigabit per second", "gigabits per second", "gbps|Gbps|Gbit/s", "data rate"),
+    ("kilobit/second", "kilobit per second", "kilobits per second", "kbps|Kbps|kbit/s", "data rate"),
+    ("megabyte/second", "megabyte per second", "megabytes per second", "MBps|MB/s", "data rate"),
+    ("mile/gallon", "mile per US gallon", "miles per US gallon", "mpg|miles per gallon", "fuel economy"),
+    ("mile/imperial_gallon", "mile per imperial gallon", "miles per imperial gallon", "uk mpg|imperial mpg",
+     "fuel economy"),
+    ("kilometer/liter", "kilometer per liter", "kilometers per liter", "km/l|kmpl|km/L", "fuel economy"),
+)  # fmt: skip
+_FACTORED = (
+    # pint's acre is the survey acre; the international one is 4,840 square yards
+    Unit("yard**2", "acre", "acres", "area", Fraction(4_840)),
+    # pint's decade is a logarithmic unit
+    Unit("year", "decade", "decades", "time", Fraction(10)),
+    Unit("1/minute", "rpm", "rpm", "frequency"),
+    Unit("liter/kilometer", "liter per 100 km", "liters per 100 km", "fuel consumption", Fraction(1, 100)),
+)
+_FACTORED_NAMES = {
+    "acre": ("ac",),
+    "decade": (),
+    "rpm": ("revolutions per minute",),
+    "liter per 100 km": ("l/100km", "L/100km", "l/100 km", "L/100 km", "liters per 100km",
+                         "litres per 100 km",
+                         "litres per 100km", "liters per 100 kilometers", "litres per 100 kilometres"),
+}  # fmt: skip
+_INEXACT = frozenset({"radian", "parsec"})
+_OFFSET = frozenset({"degree_Celsius", "degree_Fahrenheit"})
+_INVERSE = {"fuel economy": "fuel consumption", "fuel consumption": "fuel economy"}
+
+
+def _plural(name: str) -> str:
+    return name if name.endswith(("z", "s")) else name + "s"
+
+
+def _tables() -> tuple[dict[str, Unit], dict[str, Unit]]:
+    """(symbols as written, names in lower case)"""
+    symbols: dict[str, Unit] = {}
+    names: dict[str, Unit] = {}
+    for pint_name, written, words, dimension, prefixes in _METRIC:
+        first = words.split()[0]
+        for prefix in ("", *prefixes):
+            long = _PREFIXES.get(prefix, "")
+            unit = Unit(long + pint_name, long + first, _plural(long + first), dimension)
+            for symbol in written.split():
+                if not prefix or len(symbol) <= 3:
+                    symbols.setdefault(prefix + symbol, unit)
+                    if prefix == "µ":
+                        symbols.setdefault("u" + symbol, unit)
+                        symbols.setdefault("μ" + symbol, unit)
+            for word in words.split():
+                names[long + word] = names[_plural(long + word)] = unit
+    for pint_name, name, plural, others, dimension in _PLAIN:
+        unit = Unit(
+            pint_name,
+            name,
+            plural,
+            dimension,
+            is_exact=pint_name not in _INEXACT,
+            is_offset=pint_name in _OFFSET,
+        )
+        for word in (name, plural):
+            names.setdefault(word.lower(), unit)
+        for other in others.split("|") if others else ():
+            if len(other) <= 4 or "/" in other:
+                symbols[other] = unit
+            else:
+                names[other.lower()] = unit
+    for unit in _FACTORED:
+        names[unit.name] = names[unit.plural] = unit
+        for other in _FACTORED_NAMES[unit.name]:
+            (symbols if len(other) <= 8 else names)[other if len(other) <= 8 else other.lower()] = unit
+    return symbols, names
+
+
+SYMBOLS, NAMES = _tables()
+_FOLDED: dict[str, list[Unit]] = {}
+for _symbol, _unit in SYMBOLS.items():
+    if _unit not in _FOLDED.setdefault(_symbol.casefold(), []):
+        _FOLDED[_symbol.casefold()].append(_unit)
+
+WORDS_MAX = 6
+_POWERS = {"square": 2, "sq": 2, "sq.": 2, "cubic": 3, "cu": 3, "cu.": 3}
+_POWER_SUFFIX = re.compile(r"^(.*?[^\W\d])(?:\^?([23])|([²³])| (squared|cubed))$")
+
+
+def _simple(text: str) -> Unit | None:
+    found = SYMBOLS.get(text) or NAMES.get(text.lower())
+    if found is not None:
+        return found
+    candidates = _FOLDED.get(text.casefold(), [])
+    if len(candidates) > 1:
+        raise AmbiguousUnit(
+            f"“{text}” could mean {' or '.join(sorted(unit.plural for unit in candidates))}: "
+            "the case of unit symbols matters"
+        )
+    # single letters differ by case in every system (M is no metre), so only longer ones may be folded
+    return candidates[0] if candidates and len(text) > 1 else None
+
+
+def _raised(unit: Unit, power: int) -> Unit | None:
+    if unit.dimension != "length":
+        return None
+    word, dimension = ("square", "area") if power == 2 else ("cubic", "volume")
+    return Unit(f"({unit.pint})**{power}", f"{word} {unit.name}", f"{word} {unit.plural}", dimension)
+
+
+def find(text: str) -> Unit | None:
+    """The unit that ``text`` (case kept) names, or None. Raises ``AmbiguousUnit``."""
+    text = text.strip()
+    if not text or len(text) > 60:
+        return None
+    unit = _simple(text)
+    if unit is not None:
+        return unit
+    first, _, rest = text.partition(" ")
+    if rest and first.lower() in _POWERS:
+        inner = _simple(rest)
+        return _raised(inner, _POWERS[first.lower()]) if inner else None
+    for separator in (" per ", "/"):
+        left, found, right = text.partition(separator)
+        if found and separator not in right:
+            top, bottom = find(left), find(right)
+            if top and bottom and not (top.is_offset or bottom.is_offset):
+                return Unit(
+                    f"({top.pint})/({bottom.pint})",
+                    f"{top.name} per {bottom.name}",
+                    f"{top.plural} per {bottom.name}",
+                    f"{top.dimension} per {bottom.dimension}",
+                    top.factor / bottom.factor,
+                    top.is_exact and bottom.is_exact,
+                )
+    match = _POWER_SUFFIX.match(text)
+    if match:
+        inner = _simple(match[1].strip())
+        power = {"2": 2, "3": 3, "²": 2, "³": 3, "squared": 2, "cubed": 3}[match[2] or match[3] or match[4]]
+        return _raised(inner, power) if inner else None
+    return None
+
+
+def for_counterpart(unit: Unit, other: Unit) -> Unit:
+    """Ounces beside a volume are fluid ounces."""
+    if unit.pint == "ounce" and other.dimension == "volume":
+        return NAMES["fluid ounce"]
+    return unit
+
+
+# --- conversion --------------------------------------------------------------------------------------
+
+_lock = threading.Lock()
+_loaded: list[Any] = []
+
+
+def _registry() -> Any:
+    """The one registry; loading it takes about a second and reads files of the pint package."""
+    if not _loaded:
+        with _lock:
+            if not _loaded:
+                import pint  # loaded on first use: its registry is slow to build
+
+                _loaded.append(pint.UnitRegistry(non_int_type=Fraction))
+    return _loaded[0]
+
+
+def warm() -> None:
+    """Load the registry; blocking, for a thread at start. Idempotent."""
+    convert(Fraction(1), NAMES["meter"], NAMES["foot"])
+
+
+class DifferentDimensions(Exception):
+    """The two units measure different things."""
+
+
+def convert(value: Fraction, source: Unit, target: Unit) -> tuple[Fraction, bool]:
+    """``value`` of ``source`` in ``target`` and whether the result is exact. Raises ``DifferentDimensions``,
+    ``NotMath`` for a value too long to be a measurement, ``ZeroDivisionError`` never."""
+    if value.numerator.bit_length() + value.denominator.bit_length() > MAGNITUDE_BITS_MAX:
+        raise NotMath("a measurement of more than a thousand digits")
+    registry = _registry()
+    is_exact = (source.is_exact and target.is_exact) or source.pint == target.pint
+    if _INVERSE.get(source.dimension) == target.dimension and value:
+        base = registry.Quantity(value * source.factor, source.pint)
+        result = (1 / base).to(target.pint).magnitude / target.factor
+        return Fraction(result), is_exact
+    if source.is_offset or target.is_offset or "kelvin" in (source.pint, target.pint):
+        if source.dimension != target.dimension:
+            raise DifferentDimensions
+        return Fraction(registry.Quantity(value, source.pint).to(target.pint).magnitude), is_exact
+    factor = _factor(source.pint, target.pint)
+    return value * source.factor * factor / target.factor, is_exact
+
+
+def _factor(source: str, target: str) -> Fraction:
+    registry = _registry()
+    one = registry.Quantity(Fraction(1), source)
+    if one.dimensionality != registry.Quantity(Fraction(1), target).dimensionality:
+        raise DifferentDimensions
+    return Fraction(one.to(target).magnitude)
+
+
+def every() -> Iterator[Unit]:
+    """Each unit of the tables, for tests."""
+    seen: set[Unit] = set()
+    for unit in (*SYMBOLS.values(), *NAMES.values()):
+        if unit not in seen:
+            seen.add(unit)
+            yield unit

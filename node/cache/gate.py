@@ -1,0 +1,235 @@
+"""The second gate: does a stored answer answer *this* question? One pure function over two texts.
+
+Cosine similarity does not tell a swapped name, figure or direction from a paraphrase, so it only proposes.
+The gate compares what the two questions say, in this order; the first difference found is the veto:
+
+1.  length      a text beyond ``features.CHARS_MAX``: compared as a whole or not at all
+2.  language    another language or script: only the same words serve
+3.  joined      one text has a sentence or instruction more
+4.  number      figures, number words, ordinals, dates, operators; also on one side only
+5.  unit        units and currencies
+6.  negation    "not", "without", "never", … on one side, or on another word
+7.  opposite    safe and unsafe, buy and sell, highest and lowest …
+8.  time        days, months, relative time, past against present and future
+9.  asks        who, when, where, why, how, how many, whether …
+10. direction   "from A to B" and "from B to A", "A beat B" and "B beat A"
+11. comparison, scope, name, word   content on one side that nothing on the other side says
+
+Words that nothing stands against veto whatever they are, unless a table in ``words`` calls them filler or
+soft: the gate knows few words and trusts none that it does not know. A veto cannot be outweighed by any
+similarity.
+
+``p_correct`` and ``u`` are a first estimate and **not calibrated yet**: constants set by hand. They and the
+word tables were tuned on one half (by group) of text-to-SQL, medical and Quora question pairs; the other
+half and families made by program are what ``bench/gate_pairs.py`` reports. A trained and calibrated model
+with a confidence limit per score bin is to replace ``_estimate`` behind the same ``judge``.
+
+Promises: pure, total, symmetric in the two texts as to serve, p, u and veto; monotone in similarity;
+bounded time on any input. Must not know: thresholds, records, time, the embedder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from node.cache.compare import Aligned, align, opposites, turned
+from node.cache.features import ASK, COMPARISON, NAME, SCOPE, TIME, UNIT, Features, Item, extract
+from node.cache.tokens import CODE, NUMBER, SYMBOL
+from node.normalise import normalise
+
+_SHOWN_MAX = 40
+_SERVE_U_MAX = 0.25
+"""Above this upper limit the verdict advises against serving whatever the policy's own limit."""
+_FIRST: tuple[tuple[str, tuple[str, ...]], ...] = (("number", (NUMBER, SYMBOL)), ("unit", (UNIT,)))
+_LAST: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("comparison", (COMPARISON,)),
+    ("scope", (SCOPE,)),
+    ("name", (NAME, CODE)),
+    ("word", ()),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``serve``: no veto and ``u`` below this module's own ceiling; a policy compares ``u`` with its limit
+    besides. ``p_correct`` in [0, 1]; ``u`` in [0, 1] is its pessimistic counterpart: how often such a hit
+    may be wrong. ``veto`` names the kind of difference, ``reason`` says it in words."""
+
+    serve: bool
+    p_correct: float
+    u: float
+    reason: str
+    veto: str | None
+
+
+def judge(
+    asked: str, stored: str, *, similarity: float, margin: float | None = None, deterministic: bool = False
+) -> Verdict:
+    """Judge whether the answer to ``stored`` answers ``asked``.
+
+    ``similarity`` is the cosine of the two embeddings; ``margin`` how far it lies above the next
+    candidate's (None: unknown; below zero: there is a nearer one). ``deterministic`` questions tolerate no
+    unmatched word at all.
+    """
+    if asked == stored or normalise(asked) == normalise(stored):
+        return Verdict(True, 1.0, 0.0, "same words", None)
+    one, other = extract(asked), extract(stored)
+    if one.too_long or other.too_long:
+        return _veto("length", "too long to compare")
+    if one.flat == other.flat and one.flat:
+        return Verdict(True, 1.0, 0.0, "same words", None)
+    aligned = align(one, other)
+    found = _difference(one, other, aligned)
+    if found is not None:
+        return _veto(*found)
+    soft = sum(len(side) for side in aligned.alone)
+    if deterministic and soft:
+        left, right = aligned.alone
+        return _veto("word", _differs(left, right))
+    return _estimate(one, other, aligned, similarity, margin)
+
+
+def _veto(kind: str, reason: str) -> Verdict:
+    return Verdict(False, 0.0, 1.0, reason, kind)
+
+
+def _difference(one: Features, other: Features, aligned: Aligned) -> tuple[str, str] | None:
+    """The first difference in the module's order: (kind, reason)."""
+    left, right = aligned.alone
+    if one.language != other.language or one.language != "english":
+        return "language", f"compared word by word only: {one.language}, {other.language}"
+    if one.sentences != other.sentences and (_alone(left, right, ()) or _open_asks(one) != _open_asks(other)):
+        return "joined", f"sentences: {one.sentences}, stored {other.sentences}"
+    for kind, kinds in _FIRST:
+        if found := _alone(left, right, kinds):
+            return kind, found
+    if found := _negated(one, other):
+        return "negation", found
+    if pair := opposites(left, right):
+        return "opposite", f"opposite: {_show(pair[0])}, stored {_show(pair[1])}"
+    if found := _alone(left, right, (TIME,)) or _times(one, other, aligned):
+        return "time", found
+    if found := _asks(one, other):
+        return "asks", found
+    if pair := turned(one, other, aligned.pairs):
+        return "direction", f"other way round: {_show(pair[0])}, {_show(pair[1])}"
+    for kind, kinds in _LAST:
+        if found := _alone(left, right, kinds):
+            return kind, found
+    if not any(item.kind != ASK for item, _ in aligned.pairs):
+        return "word", "no content in common"
+    return None
+
+
+def _alone(left: Sequence[Item], right: Sequence[Item], kinds: Sequence[str]) -> str | None:
+    """What is unmatched and hard, of some kinds (none given: of any)."""
+    lone = [item for item in left if not item.soft and (not kinds or item.kind in kinds)]
+    lone2 = [item for item in right if not item.soft and (not kinds or item.kind in kinds)]
+    return _differs(lone, lone2) if lone or lone2 else None
+
+
+def _differs(left: Sequence[Item], right: Sequence[Item]) -> str:
+    if left and right:
+        return f"differs: {_show(left[0])} ≠ {_show(right[0])}"
+    return f"only asked: {_show(left[0])}" if left else f"only stored: {_show(right[0])}"
+
+
+def _show(item: Item) -> str:
+    return item.raw[:_SHOWN_MAX]
+
+
+def _negated(one: Features, other: Features) -> str | None:
+    kinds, kinds2 = (sorted(kind for kind, _ in side.negations) for side in (one, other))
+    if kinds != kinds2:
+        alone = next((kind for kind in kinds + kinds2 if kinds.count(kind) != kinds2.count(kind)), "not")
+        return f"negated on one side: {alone}" if not kinds or not kinds2 else f"negated differently: {alone}"
+    if one.negations != other.negations:
+        keys, keys2 = {item.key for item in one.items}, {item.key for item in other.items}
+        for (_, target), (_, target2) in zip(one.negations, other.negations, strict=True):
+            if target != target2 and target in keys2 and target2 in keys:
+                return f"negates {target}, stored {target2}"
+    return None
+
+
+def _times(one: Features, other: Features, aligned: Aligned) -> str | None:
+    tenses = {one.tense, other.tense}
+    if any(item.kind == TIME for item, _ in aligned.pairs):
+        return None
+    if "future" in tenses and len(tenses) == 2:
+        return "about the future on one side"
+    if tenses == {"past", "present"}:
+        return "past on one side, present on the other"
+    return None
+
+
+_PLAIN = frozenset({"", "what", "exists"})
+_SAME_ASK = ({"yesno", "exists"}, {"", "who"})
+
+
+def _open_asks(features: Features) -> list[str]:
+    return sorted(ask for ask in features.asks if ask not in _PLAIN)
+
+
+def _asks(one: Features, other: Features) -> str | None:
+    for ask, ask2 in zip(one.asks, other.asks, strict=False):
+        if ask == ask2 or (ask in _PLAIN and ask2 in _PLAIN) or {ask, ask2} in _SAME_ASK:
+            continue
+        return f"asks {ask or 'nothing said'}, stored asks {ask2 or 'nothing said'}"
+    if one.details and other.details and one.details != other.details:
+        return f"asks the {'/'.join(sorted(one.details))}, stored the {'/'.join(sorted(other.details))}"
+    if one.modality != other.modality:
+        return f"asks whether it {one.modality or 'is'}, stored whether it {other.modality or 'is'}"
+    return _persons(one, other)
+
+
+def _persons(one: Features, other: Features) -> str | None:
+    for pair in (("he", "she"),):
+        if (pair[0] in one.person) != (pair[0] in other.person) and (pair[1] in one.person) != (
+            pair[1] in other.person
+        ):
+            return "about another person"
+    general = all(ask in ("how", "yesno") for ask in (*one.asks, *other.asks))
+    speaking, speaking2 = one.person & {"i", "you"}, other.person & {"i", "you"}
+    if not general and speaking and speaking2 and not speaking & speaking2:
+        return "about another person"
+    return None
+
+
+def _estimate(
+    one: Features, other: Features, aligned: Aligned, similarity: float, margin: float | None
+) -> Verdict:
+    """p and u from similarity and the share of content that is matched. To be replaced by a calibrated
+    model."""
+    matched = sum(_weight(item) for item, _ in aligned.pairs)
+    lone = sum(_weight(item) for side in aligned.alone for item in side)
+    share = matched / (matched + lone / 2) if matched else 0.0
+    score = (
+        _BASE + _PER_SIMILARITY * (_finite(similarity) - 0.8) - _PER_LONE * lone - _PER_SHARE * (1 - share)
+    )
+    if margin is not None and lone:
+        score -= _PER_MARGIN * max(0.0, _MARGIN_CLEAR - _finite(margin))
+    p_correct = 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
+    u = min(1.0, (1 - p_correct) * _PESSIMISM)
+    words = "same content, other words" if not lone else "same content but for common words"
+    return Verdict(u <= _SERVE_U_MAX, p_correct, u, f"{words}; u = {u:.3f}", None)
+
+
+_BASE = 3.9
+_PER_SIMILARITY = 5.0
+_PER_LONE = 2.0
+_PER_SHARE = 2.0
+_PER_MARGIN = 5.0
+_MARGIN_CLEAR = 0.05
+_PESSIMISM = 1.5
+
+
+def _weight(item: Item) -> float:
+    if item.kind == ASK:
+        return 0.0
+    return 0.4 if item.soft else 1.0
+
+
+def _finite(value: float) -> float:
+    return max(-1.0, min(1.0, value)) if math.isfinite(value) else -1.0

@@ -1,0 +1,187 @@
+"""The choice among stored candidates: which one, if any, may be served for a question, and why.
+
+Rules, in this order; the first that fails is the candidate's reason:
+1. Not live (withdrawn, superseded): no.
+2. Expired (``expires`` at or before now): no.
+3. Older than the caller's ``max_age_s``, or made in the future by more than ``AHEAD_S``: no.
+4. Confidence below ``confidence_min``: no.
+5. Similarity missing or below ``floor``: no (semantic tier only).
+6. Text, where ``check_text`` (always in the semantic tier): the gate's veto is final.
+7. Upper limit ``u`` above ``max_wrong_per_hit``: no (semantic tier only).
+Those that pass are ranked by similarity x confidence, exact and slot matches counting as similarity 1; ties
+go to exact before slot before semantic, then to the newer, then to the smaller CID.
+
+Comparisons with a limit have a tolerance of ``TOLERANCE``: 0.9 in single precision still reaches a floor of
+0.90.
+
+Promises: pure, total, the same for any order of the candidates. Must not know: stores, embeddings, the clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from node.cache.gate import Verdict, judge
+
+TOLERANCE = 1e-6
+AHEAD_S = 300
+"""A record's time may be this far ahead of ours (peers' clocks) before it counts as wrong."""
+
+EXACT, SLOT, SEMANTIC = "exact", "slot", "semantic"
+_TIERS = {EXACT: 0, SLOT: 1, SEMANTIC: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stored answer that might serve. ``similarity`` is the cosine (1.0 exact, None slot); ``confidence``
+    in [0, 1].
+
+    ``check_text`` asks for the gate's vetoes where the tier alone does not settle that the questions agree:
+    keyword matches come as ``slot`` with it; semantic candidates are checked in any case.
+    """
+
+    cid: str
+    query: str
+    similarity: float | None
+    tier: str
+    confidence: float
+    created: datetime
+    expires: datetime | None
+    live: bool = True
+    check_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a hit needs; see the module's rules. ``deterministic`` makes the gate accept no unmatched word."""
+
+    floor: float
+    confidence_min: float = 0.8
+    max_wrong_per_hit: float = 0.05
+    deterministic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate with its judgement. ``score`` = similarity x confidence; ``u`` the upper limit of being
+    wrong."""
+
+    candidate: Candidate
+    score: float
+    p_correct: float | None
+    u: float | None
+    accepted: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The hit, if any; every candidate judged, best first; the reason in words."""
+
+    hit: Judged | None
+    judged: tuple[Judged, ...]
+    reason: str
+
+
+def choose(
+    asked: str,
+    candidates: Sequence[Candidate],
+    policy: Policy,
+    *,
+    now: datetime,
+    max_age_s: int | None = None,
+) -> Choice:
+    """Judge all candidates for ``asked`` at ``now`` (aware) and pick the best that may be served."""
+    judged = [
+        _judge(asked, candidate, policy, _margin(candidate, candidates), now, max_age_s)
+        for candidate in candidates
+    ]
+    judged.sort(key=_rank)
+    hit = next((one for one in judged if one.accepted), None)
+    if hit is not None:
+        return Choice(hit, tuple(judged), hit.reason)
+    return Choice(None, tuple(judged), judged[0].reason if judged else "nothing stored is near")
+
+
+def _rank(one: Judged) -> tuple[bool, float, int, float, str]:
+    candidate = one.candidate
+    tier = _TIERS.get(candidate.tier, len(_TIERS))
+    return (not one.accepted, -round(one.score, 9), tier, -candidate.created.timestamp(), candidate.cid)
+
+
+def _margin(candidate: Candidate, candidates: Sequence[Candidate]) -> float | None:
+    """How far the candidate lies above the nearest one with another question; None without a rival."""
+    if candidate.tier != SEMANTIC or candidate.similarity is None:
+        return None
+    rivals = [
+        rival.similarity
+        for rival in candidates
+        if rival.tier == SEMANTIC and rival.similarity is not None and rival.query != candidate.query
+    ]
+    return candidate.similarity - max(rivals) if rivals else None
+
+
+def _judge(
+    asked: str,
+    candidate: Candidate,
+    policy: Policy,
+    margin: float | None,
+    now: datetime,
+    max_age_s: int | None,
+) -> Judged:
+    similarity = _similarity(candidate)
+    score = max(0.0, similarity) * _unit(candidate.confidence)
+    refusal = _refused(candidate, policy, similarity, now, max_age_s)
+    if refusal is not None:
+        return Judged(candidate, score, None, None, False, refusal)
+    if not candidate.check_text and candidate.tier != SEMANTIC:
+        reason = "same question" if candidate.tier == EXACT else "same slots"
+        return Judged(candidate, score, 1.0, 0.0, True, reason)
+    verdict = judge(
+        asked, candidate.query, similarity=similarity, margin=margin, deterministic=policy.deterministic
+    )
+    accepted = verdict.veto is None and (candidate.tier != SEMANTIC or _within(verdict, policy))
+    reason = verdict.reason
+    if verdict.veto is None and not accepted:
+        reason = f"u = {verdict.u:.3f} above the limit {policy.max_wrong_per_hit:.3f}"
+    return Judged(candidate, score, verdict.p_correct, verdict.u, accepted, reason)
+
+
+def _within(verdict: Verdict, policy: Policy) -> bool:
+    return verdict.u <= policy.max_wrong_per_hit + TOLERANCE
+
+
+def _similarity(candidate: Candidate) -> float:
+    """The cosine, or 1 for a match by key; -1 for one that is missing or not a number."""
+    if candidate.tier in (EXACT, SLOT):
+        return 1.0
+    value = candidate.similarity
+    return -1.0 if value is None or not math.isfinite(value) else max(-1.0, min(1.0, value))
+
+
+def _unit(value: float) -> float:
+    return max(0.0, min(1.0, value)) if math.isfinite(value) else 0.0
+
+
+def _refused(
+    candidate: Candidate, policy: Policy, similarity: float, now: datetime, max_age_s: int | None
+) -> str | None:
+    """The reason of rules 1 to 5, or None."""
+    if candidate.tier not in _TIERS:
+        return f"unknown tier {candidate.tier[:20]}"
+    if not candidate.live:
+        return "withdrawn"
+    if candidate.expires is not None and candidate.expires <= now:
+        return "expired"
+    if candidate.created - now > timedelta(seconds=AHEAD_S):
+        return "dated in the future"
+    if max_age_s is not None and (now - candidate.created).total_seconds() > max_age_s:
+        return f"older than {max_age_s} s"
+    if _unit(candidate.confidence) < policy.confidence_min - TOLERANCE:
+        return f"confidence {_unit(candidate.confidence):.2f} below {policy.confidence_min:.2f}"
+    if candidate.tier == SEMANTIC and similarity < policy.floor - TOLERANCE:
+        return f"similarity {similarity:.3f} below {policy.floor:.2f}"
+    return None

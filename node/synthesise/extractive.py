@@ -1,0 +1,153 @@
+"""Extraction before generation: which sentences of the evidence speak to the question.
+
+Rules (S0-04 … S0-08):
+- score = 0.5 x shared keywords / keywords of the question + 0.2 if it defines something + 0.2 x position
+  - 0.2 if longer than 50 words + 0.1 for each exact term, where position = 1 - (index / sentences) x 0.3;
+- a sentence below 0.25, or one that shares nothing with the question, says nothing to it;
+- the best are given back in document order, as exact quotes.
+Pure and linear in the length of the texts. Quotes may be wrong about the world; they are never invented.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from node.synthesise.sentences import WORD, content_words, plain, sentences
+
+FLOOR = 0.25
+TOP = 3
+LONG_WORDS = 50
+_TEXT_CHARS_MAX = 262_144
+_EXACT_TERMS_MAX = 8
+_EXACT_TERM_CHARS_MAX = 80
+
+_DEFINITION = re.compile(
+    r""
+    r"\b(?:is|are|was|were)\s+(?:defined\s+as|known\s+as|called|an?|the\s+(?:process|act|study|practice|name|term))\b"
+    r"|\bstands?\s+for\b|\brefers?\s+to\b|\bmeans?\b(?!\s+of\b)|\bdenotes?\b|\bconsists?\s+of\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]")
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """One sentence, an exact piece of text number ``source`` (counted from 0), ``index``-th of it."""
+
+    text: str
+    source: int
+    index: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is looked for: stems of the question's content words, and terms matched to the letter."""
+
+    keywords: frozenset[str]
+    exact: tuple[str, ...]
+
+
+def terms_of(question: str) -> Terms:
+    """Keywords and exact terms of a question. Exact: quoted phrases, names and codes (a digit, or a capital
+    that is not just the start of the question)."""
+    exact = [match.group(1).strip() for match in _QUOTED.finditer(question)]
+    for place, match in enumerate(WORD.finditer(question)):
+        word = match.group()
+        marked = any(char.isdigit() for char in word) or any(char.isupper() for char in word[1:])
+        if (
+            (marked or (place > 0 and word[0].isupper() and len(word) > 1))
+            and len(word) <= _EXACT_TERM_CHARS_MAX
+            and content_words(word)
+        ):
+            exact.append(word)
+    return Terms(frozenset(content_words(question)), tuple(dict.fromkeys(exact))[:_EXACT_TERMS_MAX])
+
+
+def defines(sentence: str) -> bool:
+    """Whether the sentence has the form of a definition."""
+    return _DEFINITION.search(sentence) is not None
+
+
+def position(index: int, total: int) -> float:
+    """1 for the first sentence, falling towards 0.7 at the end of the text."""
+    return 1.0 - (index / total) * 0.3
+
+
+def exact_hits(terms: Terms, sentence: str) -> int:
+    """How many of the exact terms stand in the sentence as written, as whole words."""
+    return sum(1 for term in terms.exact if _contains(sentence, term))
+
+
+def _contains(sentence: str, term: str) -> bool:
+    at = sentence.find(term)
+    while at >= 0:
+        end = at + len(term)
+        before = sentence[at - 1] if at else " "
+        after = sentence[end] if end < len(sentence) else " "
+        if not (before.isalnum() or after.isalnum()):
+            return True
+        at = sentence.find(term, at + 1)
+    return False
+
+
+def score(terms: Terms, sentence: str, index: int, total: int) -> float:
+    """The sentence's score by the formula above; may exceed 1 where many exact terms meet."""
+    return _score(
+        terms, sentence, index, total, shared_keywords(terms, sentence), exact_hits(terms, sentence)
+    )
+
+
+def shared_keywords(terms: Terms, sentence: str) -> int:
+    """How many different keywords of the question the sentence has in some form."""
+    return len(terms.keywords.intersection(content_words(sentence)))
+
+
+def _score(terms: Terms, sentence: str, index: int, total: int, shared: int, exact: int) -> float:
+    value = 0.5 * shared / len(terms.keywords) if terms.keywords else 0.0
+    if defines(sentence):
+        value += 0.2
+    value += 0.2 * position(index, total)
+    if len(WORD.findall(sentence)) > LONG_WORDS:
+        value -= 0.2
+    return value + 0.1 * exact
+
+
+def select(question: str, texts: Sequence[str], *, top: int = TOP, floor: float = FLOOR) -> tuple[Quote, ...]:
+    """The best ``top`` sentences over all texts with at least ``floor``, in order of text and place."""
+    terms = terms_of(question)
+    found: list[Quote] = []
+    seen: set[str] = set()
+    budget = _TEXT_CHARS_MAX
+    for number, text in enumerate(texts):
+        parts = sentences(plain(text[:budget]))
+        budget -= min(budget, len(text))
+        for index, sentence in enumerate(parts):
+            shared, exact = shared_keywords(terms, sentence), exact_hits(terms, sentence)
+            if not (shared or exact):
+                continue
+            value = _score(terms, sentence, index, len(parts), shared, exact)
+            # Rounded, so that a score of exactly 0.25 is not lost to binary fractions.
+            if round(value, 9) < floor:
+                continue
+            same = " ".join(sentence.casefold().split())
+            if same not in seen:
+                seen.add(same)
+                found.append(Quote(sentence, number, index, value))
+    best = sorted(found, key=lambda quote: (-quote.score, quote.source, quote.index))[:top]
+    return tuple(sorted(best, key=lambda quote: (quote.source, quote.index)))
+
+
+def narrow(question: str, text: str, *, keep_whole_chars: int, top: int) -> tuple[str, int, int]:
+    """The part of a text that a model should read: (text, sentences kept, sentences there were).
+
+    A text of at most ``keep_whole_chars`` is kept whole: there is nothing to gain. Otherwise only the
+    sentences that speak to the question stay, in order; none means an empty text."""
+    body = plain(text[:_TEXT_CHARS_MAX])
+    total = len(sentences(body))
+    if len(body) <= keep_whole_chars:
+        return body, total, total
+    quotes = select(question, (body,), top=top)
+    return " ".join(quote.text for quote in quotes), len(quotes), total

@@ -1,0 +1,143 @@
+"""What an answer says about itself and owes to its evidence: abstention, contradiction, citations, overlap.
+
+Pure rules over texts. A model's own claim to be right counts for nothing here; only what can be found again
+in the evidence does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from node.synthesise.context import Block
+from node.synthesise.sentences import content_words, coverage, sentences, squeeze, unsupported_figures
+
+CITED_OVERLAP_MIN = 0.15
+"""A cited block must share at least this part of the answer's content words, or the citation is
+decoration."""
+UNCITED_OVERLAP_MIN = 0.35
+"""An uncited block counts as used only where it shares clearly more than the topic."""
+_SENTENCES_MAX = 60
+_SAME_WORDS = 0.8
+_SAME_WORDS_MIN = 2
+
+_ABSTAINS = re.compile(
+    r"\bI(?:'m| am)? (?:(?:really|honestly|simply|just) )?"
+    r"(?:do not|don't|cannot|can't|could not|couldn't|am unable|unable|not able|not sure|not certain|unsure|"
+    r"have no (?:information|knowledge|data|access|way))\b(?! (?:only|just|wait|think (?:so|that)))"
+    r"|\bwe (?:do not|don't|cannot|can't) (?:know|tell|say|determine)\b"
+    r"|\b(?:context|text|document|evidence|passage|information provided|provided information|source)s?\b"
+    r"[^.\n]{0,60}?\b(?:do|does|did|is|are|was)(?: not|n't) "
+    r"(?:mention|contain|provide|include|say|state|specify|give|sufficient|enough|available)"
+    r"|\b(?:no|not enough|insufficient) (?:information|context|data|evidence)\b[^.\n]{0,60}?"
+    r"\b(?:provided|available|given|found|context|to answer)\b"
+    r"|\bas an (?:AI|artificial intelligence)\b|\bnot (?:mentioned|specified|stated) in the\b"
+    r"|\bit is (?:impossible|not possible) (?:for me )?to (?:say|know|tell|determine)\b",
+    re.IGNORECASE,
+)
+_ADMITS = re.compile(
+    r"\b(?:could|can|was|am|were|is|do|does|did)(?: not|n't|not) (?:able to |possible to )?"
+    r"(?:look|find|access|check|retrieve|fetch|get|verify|determine|provide|see|know|have|reach)"
+    r"|\bunable to\b|\bnot available\b|\bno access\b|\bnot (?:sure|certain)\b|\buncertain\b",
+    re.IGNORECASE,
+)
+_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
+_NEGATION = re.compile(r"\b(?:not|no|never|cannot|none|neither|nor|without)\b|n't\b", re.IGNORECASE)
+_POLAR = re.compile(r"\A\W*(yes|no)\b(?=\s*[,.;:!–-])", re.IGNORECASE)
+_MARK = re.compile(r"[ \t]*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+
+
+def abstains(text: str) -> bool:
+    """Whether the answer says that it does not know: in its first sentence, or in a third of them."""
+    parts = sentences(text.translate(_APOSTROPHES))[:_SENTENCES_MAX]
+    if not parts:
+        return True
+    hits = [_ABSTAINS.search(part) is not None for part in parts]
+    return hits[0] or sum(hits) * 3 >= len(parts)
+
+
+def admits_no_lookup(text: str) -> bool:
+    """Whether the answer says somewhere that the thing could not be looked up or is not known."""
+    return _ADMITS.search(text.translate(_APOSTROPHES)) is not None
+
+
+def contradicts_itself(text: str) -> bool:
+    """Whether the answer says both yes and no, or a sentence and its negation."""
+    parts = sentences(text.translate(_APOSTROPHES))[:_SENTENCES_MAX]
+    polar = {match.group(1).lower() for part in parts if (match := _POLAR.match(part)) is not None}
+    if len(polar) > 1:
+        return True
+    said = [(set(content_words(part)), len(_NEGATION.findall(part)) % 2) for part in parts]
+    for place, (words, negated) in enumerate(said):
+        if len(words) < _SAME_WORDS_MIN:
+            continue
+        for others, other_negated in said[place + 1 :]:
+            if negated != other_negated and len(words & others) >= _SAME_WORDS * len(words | others):
+                return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """``text`` with valid citation marks only, renumbered in order of appearance; ``used`` are the blocks
+    behind them in that order; ``explicit`` says whether the answer itself cited; ``share`` is the part of
+    the answer's content words that the used blocks (without any: all blocks) hold; ``uncited_figures`` stand
+    in no evidence."""
+
+    text: str
+    used: tuple[Block, ...]
+    explicit: bool
+    share: float
+    uncited_figures: tuple[str, ...]
+
+    @property
+    def grounded(self) -> bool:
+        return bool(self.used)
+
+
+def strip_marks(text: str) -> str:
+    """The text without citation marks."""
+    return squeeze(_MARK.sub("", text))
+
+
+def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
+    """Which blocks the answer rests on. Marks of blocks that do not exist or share nothing with it are
+    dropped."""
+    bare = strip_marks(text)
+    overlap = {block.number: coverage(bare, (block.text,)) for block in blocks}
+    by_number = {block.number: block for block in blocks}
+    used: list[Block] = []
+
+    def renumber(match: re.Match[str]) -> str:
+        places: list[int] = []
+        for number in (int(part) for part in re.findall(r"\d+", match.group(1))):
+            block = by_number.get(number)
+            if block is None or overlap[number] < CITED_OVERLAP_MIN:
+                continue
+            if block not in used:
+                used.append(block)
+            places.append(used.index(block) + 1)
+        return "".join(f" [{place}]" for place in dict.fromkeys(places))
+
+    marked = squeeze(_MARK.sub(renumber, text))
+    explicit = bool(used)
+    if not explicit:
+        used = sorted(
+            (block for block in blocks if overlap[block.number] >= UNCITED_OVERLAP_MIN),
+            key=lambda block: (-overlap[block.number], block.number),
+        )
+    texts = [block.text for block in (used or blocks)]
+    return Grounding(
+        text=marked,
+        used=tuple(used),
+        explicit=explicit,
+        share=coverage(bare, texts) if texts else 0.0,
+        uncited_figures=unsupported_figures(bare, [*(block.text for block in blocks), question])
+        if blocks
+        else (),
+    )
+
+
+def without_unsupported_figures(text: str, texts: Sequence[str]) -> str:
+    """The sentences of ``text`` that state no figure beyond ``texts``: for what could not be looked up."""
+    return " ".join(part for part in sentences(text) if not unsupported_figures(part, texts))
