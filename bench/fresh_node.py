@@ -59,7 +59,7 @@ async def fresh_node(folder: Path, more: Mapping[str, str]) -> AsyncIterator[Fre
     """Start a node on ``folder`` (again: the same node restarted) and stop it at the end. ``more``: settings
     by their names in the environment, without the prefix. Raises ``RuntimeError`` if it does not start."""
     clock = SystemClock()
-    folder.mkdir(parents=True, exist_ok=True)
+    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     log = folder / "node.log"
     started = clock.monotonic()
     with log.open("wb") as errors:

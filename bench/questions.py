@@ -104,8 +104,8 @@ _PROJECTS = _list(
     """solar panels, high speed trains, community gardens, electric buses, tidal turbines, free libraries,
     vertical farms, bicycle lanes, school meals, desalination plants, universal pensions, digital archives,
     mobile clinics, carbon taxes, night markets, river ferries, seed banks, fiber networks, wind farms,
-    co-operative housing, mountain huts, drone deliveries, rooftop apiaries, compost programs, coral nurseries,
-    language schools, micro loans, music academies, rain barrels, hybrid seeds, ride sharing, heat pumps,
+    co-operative housing, mountain huts, drone deliveries, rooftop apiaries, compost programs,
+    coral nurseries, language schools, micro loans, music academies, rain barrels, hybrid seeds, ride sharing, heat pumps,
     land reforms, green roofs, sign languages, paper ballots, village radio, flood dams, street theatre,
     tree planting"""
 )

@@ -38,11 +38,12 @@ async def test_health_flips_with_the_model_and_never_waits(start: Start) -> None
         async with start(ollama=model.url) as node:
             _, health = await node.get("/health")
             assert health["checks"]["model:ollama"][0]["status"] == "pass"
-            model.misbehave("hang")
+            model.hang_tags = True
             async with asyncio.timeout(10):
                 _, health = await node.get("/health")
             assert health["checks"]["model:ollama"][0]["status"] == "warn"
-            model.behave()
+            model.hang_tags = False
+            model.release()
             _, health = await node.get("/health")
             assert health["checks"]["model:ollama"][0]["status"] == "pass"
 
