@@ -1,13 +1,14 @@
 """pycoingecko in worker threads, tamed: bounded in time, size and number, without retries of its own.
 
-What the library does by itself and this file undoes: it retries and sleeps inside the thread, follows redirects,
-reads bodies of any size for any time, puts the key into the address (where logs keep it) and returns an error
-body that came with status 200 as data. Every answer is checked here, and every failure leaves as one of
-``node.errors``; the retries are the guard's.
+What the library does by itself and this file undoes: it retries and sleeps inside the thread, follows
+redirects, reads bodies of any size for any time, puts the key into the address (where logs keep it) and
+returns an error body that came with status 200 as data. Every answer is checked here, and every failure
+leaves as one of ``node.errors``; the retries are the guard's.
 
-A call owns one ``_Line`` (one client, one session) for as long as its thread runs. When the caller gives up, the
-line's sockets are shut down, so that not even a server that drips a byte a second holds the thread. What can
-outlast that is name resolution, which the operating system bounds; such a line stays taken, the others serve.
+A call owns one ``_Line`` (one client, one session) for as long as its thread runs. When the caller gives up,
+the line's sockets are shut down, so that not even a server that drips a byte a second holds the thread. What
+can outlast that is name resolution, which the operating system bounds; such a line stays taken, the others
+serve.
 
 It knows the vendor's errors, not its figures.
 """
@@ -69,10 +70,14 @@ class _Sockets:
         self._lock = threading.Lock()
         self._open: list[socket.socket] = []
         self._cut = False
+        self._call = 0
 
-    def begin(self) -> None:
+    def begin(self) -> int:
+        """A new call on this line; returns its number."""
         with self._lock:
             self._cut = False
+            self._call += 1
+            return self._call
 
     def add(self, sock: socket.socket | None) -> None:
         """Called after each connect. Raises ``OSError`` when the call was given up meanwhile."""
@@ -86,8 +91,11 @@ class _Sockets:
         sock.close()
         raise OSError("given up")
 
-    def cut(self) -> None:
+    def cut(self, call: int | None = None) -> None:
+        """End the call with that number, if it still is the line's; without a number, whatever runs."""
         with self._lock:
+            if call is not None and call != self._call:
+                return
             self._cut = True
             victims, self._open = self._open, []
         for sock in victims:
@@ -107,7 +115,7 @@ class _Transport(HTTPAdapter):
         super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)  # type: ignore[no-untyped-call]  # untyped in the stubs
+        super().init_poolmanager(*args, **kwargs)
         sockets = self.sockets
 
         class Plain(HTTPConnection):
@@ -187,7 +195,6 @@ class _Line:
     def run(self, call: Callable[[CoinGeckoAPI], object], timeout_s: float, clock: Clock) -> object:
         """The decoded body of a good answer. Blocks; raises ``node.errors``."""
         self._api.request_timeout = (timeout_s, timeout_s)
-        self.sockets.begin()
         try:
             body = call(self._api)
         except ValueError as exc:
@@ -294,12 +301,13 @@ class CoinGeckoClient:
             line = self._free.get_nowait()
         except queue.Empty as exc:
             raise Unavailable("every line to CoinGecko is busy with a call that hangs") from exc
+        number = line.sockets.begin()
         work = self._executor.submit(self._run, line, call, timeout_s)
         work.add_done_callback(lambda done: self._return_unrun(line, done))
         try:
             return await asyncio.wrap_future(work)
         except asyncio.CancelledError:
-            line.sockets.cut()
+            line.sockets.cut(number)
             raise
 
     def _run(self, line: _Line, call: Callable[[CoinGeckoAPI], object], timeout_s: float) -> object:

@@ -105,9 +105,9 @@ _PROJECTS = _list(
     vertical farms, bicycle lanes, school meals, desalination plants, universal pensions, digital archives,
     mobile clinics, carbon taxes, night markets, river ferries, seed banks, fiber networks, wind farms,
     co-operative housing, mountain huts, drone deliveries, rooftop apiaries, compost programs,
-    coral nurseries, language schools, micro loans, music academies, rain barrels, hybrid seeds, ride sharing, heat pumps,
-    land reforms, green roofs, sign languages, paper ballots, village radio, flood dams, street theatre,
-    tree planting"""
+    coral nurseries, language schools, micro loans, music academies, rain barrels, hybrid seeds,
+    ride sharing, heat pumps, land reforms, green roofs, sign languages, paper ballots, village radio, flood dams,
+    street theatre, tree planting"""
 )
 _CRAFTS = _list(
     """weaving, puppet theatre, wrestling, banking, beer brewing, falconry, shadow boxing, glass blowing,

@@ -38,6 +38,7 @@ from node.model import (
     Step,
     Usage,
 )
+from node.normalise import normalise
 from node.ports import Adapter, AuditLog, Embedder, StoredRecord, Vector
 from node.record import AnswerRecord, ModelRef
 from node.score.confidence import Origin, judge, observe, origin_of
@@ -132,12 +133,13 @@ class Pipeline:
     # --- understand -------------------------------------------------------------------------------
 
     def understand(self, query: Query) -> list[tuple[Query, Route]]:
-        """The question's parts, each with its route. Nothing is asked of anyone."""
+        """The question's parts, each with its route. Nothing is asked of anyone. The words as they came
+        are classified, for the marks that normalisation drops tell a question from a statement."""
         has_history = bool(self._sessions.history(query.caller.tenant, query.session))
-        parts = split(query.text) or (query.text,)
+        parts = split(query.asked.strip()) or (query.asked,)
         return [
             (
-                replace(query, text=part),
+                replace(query, text=normalise(part)),
                 self._router.route(part, now=query.received, has_history=has_history),
             )
             for part in parts

@@ -190,7 +190,7 @@ class Service:
         if not caller.may_write:
             raise Forbidden("this key may not write")
         text = normalise(entry.query)
-        route = self._p.router.route(text, now=self._p.clock.now())
+        route = self._p.router.route(entry.query, now=self._p.clock.now())
         asked = {
             None: caller.default_scope,
             "private": private_scope(caller.tenant),
@@ -229,7 +229,7 @@ class Service:
         """Look a question up without asking anyone (``POST /v1/cache/search``). ``floor`` can only
         raise the similarity floor of the question's class."""
         query = self.query(ask, request_id)
-        route = self._p.router.route(query.text, now=query.received)
+        route = self._p.router.route(query.asked, now=query.received)
         base = route.floor if route.floor is not None else self._p.floor_default
         route = replace(route, floor=max(base, floor or 0.0))
         started = self._p.clock.monotonic()

@@ -92,7 +92,7 @@ class PortableIndex:
             if lifetime_s <= 0:
                 return None
         query = normalise(entry.query)
-        route = self._router.route(query, now=now)
+        route = self._router.route(entry.query, now=now)
         return Memory(
             request_id=new_id(),
             query=query,
