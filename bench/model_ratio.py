@@ -1,12 +1,13 @@
-"""How much faster a cached answer is than the model's: the same questions, asked once and then in other words.
+"""How much faster a cached answer is than the model's: the same questions, asked once, then in other words.
 
     python -m bench.model_ratio [--ollama URL] [--model NAME]
 
-A fresh node in a process of its own, with a real Ollama behind it, is asked explanatory questions (the model
-answers, and the answer is stored), then each in other words several times over (the cache answers). Without an
-Ollama that has a model, nothing is measured and the output says so. The address comes from ``--ollama``, else
-``NEUROSWARM_TEST_OLLAMA_URL``, else the node's default; without ``--model`` the node chooses as it always does.
-The model is loaded by one unmeasured question first. Times are the client's, over HTTP.
+A fresh node in a process of its own, with a real Ollama behind it, is asked explanatory questions (the
+model answers, and the answer is stored), then each in four other wordings (the cache answers).
+Without an Ollama that has a model, nothing is measured and the output says so. The address comes from
+``--ollama``, else ``NEUROSWARM_TEST_OLLAMA_URL``, else the node's default; without ``--model`` the node
+chooses as it always does. The model is loaded by one unmeasured question first. Times are the client's,
+over HTTP.
 """
 
 from __future__ import annotations
@@ -30,33 +31,56 @@ from node.settings import Models
 
 TIMEOUT_S = 120.0
 _WARM_UP = "Explain why leaves are green"
-_AGAIN = 3
 
 QUESTIONS = (
     (
         "Explain quantum computing",
-        ("What is quantum computing?", "Could you please explain quantum computing?"),
+        (
+            "What is quantum computing?",
+            "Could you please explain quantum computing?",
+            "tell me about quantum computing",
+            "Quantum computing: what is that?",
+        ),
     ),
-    ("How does photosynthesis work?", ("explain how photosynthesis works", "How do photosyntheses work?")),
+    (
+        "How does photosynthesis work?",
+        (
+            "explain how photosynthesis works",
+            "I want to know how photosynthesis works",
+            "Photosynthesis: how does it work?",
+            "How is it that photosynthesis works?",
+        ),
+    ),
     (
         "What is the difference between a virus and a bacterium?",
         (
             "can you explain the difference between a virus and a bacterium?",
             "how do you distinguish between a virus and a bacterium",
+            "What are the differences between viruses and bacteria?",
+            "A virus and a bacterium: what is the difference between them?",
         ),
     ),
     (
         "Why does the moon have phases?",
-        ("What is the reason why the moon has phases?", "how come the moon has phases?"),
+        (
+            "What is the reason why the moon has phases?",
+            "how come the moon has phases?",
+            "The moon: why does it have phases?",
+            "Please explain why there are phases of the moon",
+        ),
     ),
     (
         "How does a vaccine protect against a disease?",
         (
             "Please explain how vaccines protect against diseases",
             "how do vaccines protect against an illness?",
+            "A vaccine: how does it protect against a disease?",
+            "Against a disease, how does a vaccine protect?",
         ),
     ),
 )
+"""Each question and four other wordings, each asked once: a wording asked again would find its embedding
+remembered."""
 
 
 async def models_at(url: str) -> list[str]:
@@ -81,8 +105,8 @@ async def _ask(http: aiohttp.ClientSession, url: str, text: str) -> tuple[float,
         return (clock.monotonic() - started) * 1_000, reply
 
 
-def _model_named(reply: dict[str, Any]) -> str:
-    return str(reply["source"]["id"])
+def _counted(kinds: Counter[str]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
 
 
 async def run(ollama: str, model: str) -> bool:
@@ -95,7 +119,9 @@ async def run(ollama: str, model: str) -> bool:
     tokens = 0
     name = ""
     print(f"load before: {load_average()}\n")
-    print("| question | model, s | tokens | confidence | stored | in other words, ms (p50) | tiers |")
+    print(
+        "| question | model, s | tokens | confidence | stored | hits in other words, p50, ms | answered by |"
+    )
     print("| --- | ---: | ---: | ---: | --- | ---: | --- |")
     timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
     with tempfile.TemporaryDirectory() as folder:
@@ -109,12 +135,12 @@ async def run(ollama: str, model: str) -> bool:
                 if reply["source"]["kind"] != "llm":
                     print(f"| {text} | not answered by the model: {reply['source']['kind']} | | | | | |")
                     continue
-                name = _model_named(reply)
+                name = str(reply["source"]["id"])
                 asked.append(took_ms)
                 tokens += reply["usage"]["completion_tokens"]
                 mine: list[float] = []
                 kinds: Counter[str] = Counter()
-                for words in again * _AGAIN if reply["stored"] else ():
+                for words in again if reply["stored"] else ():
                     hit_ms, answer = await _ask(http, node.url, words)
                     kind = answer["hit"]["kind"] if answer["hit"] else answer["source"]["kind"]
                     kinds[kind] += 1
@@ -124,18 +150,22 @@ async def run(ollama: str, model: str) -> bool:
                     ratios.append(took_ms / float(np.median(mine)))
                 hits += mine
                 tiers += kinds
-                shown = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "–"
+                shown = _counted(kinds) or "–"
                 middle = f"{np.median(mine):.1f}" if mine else "–"
+                stored = "yes" if reply["stored"] else "no"
                 print(
                     f"| {text} | {took_ms / 1_000:.1f} | {reply['usage']['completion_tokens']} "
-                    f"| {reply['confidence']:.2f} | {'yes' if reply['stored'] else 'no'} | {middle} | {shown} |"
+                    f"| {reply['confidence']:.2f} | {stored} | {middle} | {shown} |"
                 )
     print()
     if not asked or not hits:
         print("no ratio: the model answered nothing, or nothing of it came back from the cache")
         return False
-    print(f"model {name}: {spread(asked)} ms (min / p50 / p95, n = {len(asked)}), {tokens} tokens in all")
-    print(f"cache hit: {spread(hits)} ms (n = {len(hits)})")
+    print(
+        f"model {name}: {min(asked) / 1_000:.1f} / {np.median(asked) / 1_000:.1f} / {max(asked) / 1_000:.1f} s "
+        f"(min / p50 / max, n = {len(asked)}), {tokens} tokens in all"
+    )
+    print(f"cache hit: {spread(hits)} ms (min / p50 / p95, n = {len(hits)}; {_counted(tiers)})")
     ratio = float(np.median(asked)) / float(np.median(hits))
     print(
         f"a hit is {ratio:,.0f} times as fast as the model (medians; by question "

@@ -106,8 +106,8 @@ _PROJECTS = _list(
     mobile clinics, carbon taxes, night markets, river ferries, seed banks, fiber networks, wind farms,
     co-operative housing, mountain huts, drone deliveries, rooftop apiaries, compost programs,
     coral nurseries, language schools, micro loans, music academies, rain barrels, hybrid seeds,
-    ride sharing, heat pumps, land reforms, green roofs, sign languages, paper ballots, village radio, flood dams,
-    street theatre, tree planting"""
+    ride sharing, heat pumps, land reforms, green roofs, sign languages, paper ballots, village radio,
+    flood dams, street theatre, tree planting"""
 )
 _CRAFTS = _list(
     """weaving, puppet theatre, wrestling, banking, beer brewing, falconry, shadow boxing, glass blowing,
@@ -171,7 +171,7 @@ FAMILIES = (
         "causes",
         "How does {x} affect {y}?",
         ("can you explain how {x} affects {y}?", "How is {y} affected by {x}?"),
-        ("{y}: how does {x} affect it?", "{y} and {x}: how does the latter affect the former?"),
+        ("{y}: how does {x} affect it?",),
         _CAUSES,
         tuple(f"{sector} in {country}" for sector, country in itertools.product(_SECTORS, _COUNTRIES[:14])),
     ),

@@ -332,6 +332,8 @@ async def examine(settings: Settings) -> list[Check]:
         checks.append(await kubo.probe(settings.ipfs.kubo_url))
     finally:
         await embedder.close()
-        for closing in (*generators, *adapters):
-            await closing.close()
+        for generator in generators:
+            await generator.close()
+        for adapter in adapters:
+            await adapter.close()
     return checks

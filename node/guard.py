@@ -489,13 +489,14 @@ class Guard:
         permission. True when the attempt is the breaker's probe. Raises ``_NotAdmitted``."""
         turn = _Turn()
         if len(self._queue) >= self._waiters_max:
-            raise _NotAdmitted(self._rate_limited(self._earliest(len(self._queue)) - self._clock.monotonic()))
+            now = self._clock.monotonic()
+            raise _NotAdmitted(self._rate_limited(self._earliest(len(self._queue), now) - now))
         self._queue.append(turn)
         try:
             while True:
                 now = self._clock.monotonic()
                 ahead = self._queue.index(turn)
-                flight.starts_at = self._earliest(ahead)
+                flight.starts_at = self._earliest(ahead, now)
                 self._check(flight, now)
                 if ahead == 0 and flight.starts_at <= now and self._in_flight < self._concurrency:
                     for log in self._logs:
@@ -525,9 +526,8 @@ class Guard:
         if now >= flight.deadline:
             raise _NotAdmitted(TimedOut(f"{self.name}: the turn did not come in time"))
 
-    def _earliest(self, ahead: int) -> float:
-        """When a caller behind ``ahead`` others may start, as far as time decides."""
-        now = self._clock.monotonic()
+    def _earliest(self, ahead: int, now: float) -> float:
+        """When a caller behind ``ahead`` others may start, as far as time decides; ``now`` for at once."""
         return max([now, self._not_before, *(log.earliest(now, ahead) for log in self._logs)])
 
     def _rate_limited(self, wait_s: float) -> RateLimited:

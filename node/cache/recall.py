@@ -110,11 +110,12 @@ class Recaller:
                 consider(stored, "slot", None, check=False)
         expired = _newest_expired(by_cid.values(), now)
         choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
-        if choice.hit is None and (words := keyword_key(query.text)) is not None:
+        # Canonical slots say all there is to say: words and vectors can only blur them.
+        searchable = route.floor is not None and (clients_too or route.key is None)
+        if choice.hit is None and searchable and (words := keyword_key(query.text)) is not None:
             for stored in await self._records.find("keyword_key", words, scopes=scopes, context=context):
                 consider(stored, "slot", None, check=True)
             choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
-        searchable = route.floor is not None and (clients_too or route.key is None)
         if choice.hit is None and searchable and self._index is not None:
             vector = await embed()
             if vector is not None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 import httpx
@@ -22,6 +23,7 @@ from node.errors import Misconfigured, NodeError, Rejected, TimedOut, Unavailabl
 from node.model import Check, Draft
 from node.ports import Prompt
 from node.synthesise.clean import RAW_CHARS_MAX, StrippedDraft, clean, find_loop
+from node.synthesise.prompt import CONTINUATION_STOP, DualPrompt
 from node.synthesise.sentences import one_line
 
 _LOG = logging.getLogger(__name__)
@@ -49,6 +51,8 @@ _TEMPLATE_TOKENS = 64
 
 _EMBEDDING_FAMILIES = ("bert", "xlm-roberta")
 _NOT_CHAT_NAMES = ("embed", "rerank", "minilm", "bge-")
+_TEMPLATE_ACTION = re.compile(r"\{\{[^{}]{0,4000}\}\}")
+_RENDERER = re.compile(r"(?m)^RENDERER\b")
 _LOOP_CHECK_CHARS = 256
 _MESSAGE_CHARS_MAX = 160
 
@@ -155,6 +159,9 @@ class Installed:
     name: str
     digest: str | None
     families: tuple[str, ...]
+    continues_only: bool = False
+    """Its template marks no turns (a base model, or a GGUF without a template): system messages get lost in
+    it."""
 
     @property
     def can_chat(self) -> bool:
@@ -206,6 +213,14 @@ def _installed(response: ListResponse) -> list[Installed]:
     return models
 
 
+def marks_no_turns(template: str, modelfile: str, capabilities: Sequence[str]) -> bool:
+    """Whether a model only continues text: nothing but placeholders in its template, and no renderer
+    instead."""
+    if _RENDERER.search(modelfile) or {"tools", "thinking"} & set(capabilities):
+        return False
+    return not _TEMPLATE_ACTION.sub("", template).strip()
+
+
 def _no_model(wanted: str) -> Unavailable:
     if wanted:
         return Unavailable(f"Ollama has no model {wanted}; type: ollama pull {wanted}")
@@ -215,12 +230,17 @@ def _no_model(wanted: str) -> Unavailable:
 def context_size(prompt: Prompt) -> int:
     """The smallest window step that holds the prompt and its answer. Raises ``Rejected`` when none does:
     Ollama would silently drop the beginning."""
-    size = len(prompt.system.encode("utf-8", "replace")) + len(prompt.user.encode("utf-8", "replace"))
+    continuation = prompt.continuation if isinstance(prompt, DualPrompt) else ""
+    size = max(_size(prompt.system) + _size(prompt.user), _size(continuation))
     needed = size // _BYTES_PER_TOKEN + prompt.tokens_max + _TEMPLATE_TOKENS
     for step in NUM_CTX_STEPS:
         if needed <= step:
             return step
     raise Rejected(f"the prompt of about {needed} tokens is longer than the model's window")
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 @dataclass(slots=True)
@@ -276,6 +296,8 @@ class OllamaGenerator:
         of it had arrived."""
         if self._closed:
             raise Unavailable("Ollama's driver is closed")
+        if timeout_s <= 0:
+            raise TimedOut("no time is left to ask Ollama")
         if self._present >= self._places:
             raise Unavailable(f"Ollama is busy and {self._places - 1} questions wait already")
         window = context_size(prompt)
@@ -310,14 +332,18 @@ class OllamaGenerator:
             }
             if self._threads is not None:
                 options["num_thread"] = self._threads
+            messages = [
+                {"role": "system", "content": prompt.system},
+                {"role": "user", "content": prompt.user},
+            ]
+            if model.continues_only and isinstance(prompt, DualPrompt) and prompt.continuation:
+                messages = [{"role": "user", "content": prompt.continuation}]
+                options["stop"] = [*CONTINUATION_STOP, *prompt.stop]
             with _translated(model.name):
                 try:
                     stream = await self._client.chat(
                         model=model.name,
-                        messages=[
-                            {"role": "system", "content": prompt.system},
-                            {"role": "user", "content": prompt.user},
-                        ],
+                        messages=messages,
                         stream=True,
                         # Thinking would use up the tokens of the answer; models that cannot think ignore
                         # this.
@@ -337,12 +363,14 @@ class OllamaGenerator:
         async for part in parts:
             content = part.message.content or ""
             heard.thought = heard.thought or bool(part.message.thinking)
-            heard.pieces.append(content)
+            if content:
+                heard.pieces.append(content)
+                heard.completion_tokens += 1  # one token a line, until the server says how many
             heard.chars += len(content)
             if part.done:
                 heard.done_reason = part.done_reason or "stop"
                 heard.prompt_tokens = max(0, part.prompt_eval_count or 0)
-                heard.completion_tokens = max(0, part.eval_count or 0)
+                heard.completion_tokens = max(heard.completion_tokens, part.eval_count or 0)
                 return
             if heard.chars >= RAW_CHARS_MAX:
                 heard.done_reason = "length"
@@ -372,7 +400,9 @@ class OllamaGenerator:
             model=heard.model.name,
             model_digest=heard.model.digest,
             complete=cleaned.complete,
-            prompt_tokens=heard.prompt_tokens,
+            # Ollama counts at the end only; an answer that was stopped before has an estimate.
+            prompt_tokens=heard.prompt_tokens
+            or (_size(prompt.system) + _size(prompt.user)) // _BYTES_PER_TOKEN,
             completion_tokens=heard.completion_tokens,
             think_blocks=think_blocks,
             looped=cleaned.looped,
@@ -391,8 +421,23 @@ class OllamaGenerator:
         model = choose(await self._list(LIST_TIMEOUT_S), self._wanted)
         if model is None:
             raise _no_model(self._wanted)
+        model = replace(model, continues_only=await self._continues_only(model.name))
         self._chosen = (self._clock.monotonic() + MODEL_REMEMBERED_S, model)
         return model
+
+    async def _continues_only(self, name: str) -> bool:
+        """Ask for the model's template; a server that does not tell is taken to have one."""
+
+        async def ask() -> bool:
+            with _translated(name):
+                shown = await self._client.show(name)
+                return marks_no_turns(shown.template or "", shown.modelfile or "", shown.capabilities or ())
+
+        try:
+            return await within(self._clock, LIST_TIMEOUT_S, ask(), "Ollama did not show its model in time")
+        except (Rejected, Unavailable) as exc:
+            _LOG.info("ollama.template_unknown model=%s reason=%s", name, exc)
+            return False
 
     async def probe(self) -> Check:
         """Whether Ollama lists a model to use, within ``PROBE_TIMEOUT_S``. Never raises."""

@@ -13,6 +13,7 @@ Pure: the tag is handed in.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from node.ports import Prompt
 from node.synthesise.context import Block
@@ -40,6 +41,37 @@ _WORDS_PER_TOKEN = 0.5
 DONT_KNOW = "I don't know."
 _NONE = "(none)"
 
+CONTINUATION_STOP = ("\n",)
+"""A model that only continues text does not know when it has answered; the examples answer in one line
+each."""
+_EXAMPLES = f"""\
+The following questions are answered truthfully. Where context is given, the answer is taken from it and its \
+number is cited.
+
+{QUESTION_LABEL}: Explain how a sundial works
+{ANSWER_LABEL}: A sundial tells the time by the position of the sun in the sky. A rod called the gnomon casts \
+a shadow on a plate that is marked with the hours. As the earth turns, the shadow moves from one mark to the \
+next, so the time can be read where the shadow falls. It works only by day and when the sky is clear.
+
+{QUESTION_LABEL}: What is the capital of Italy?
+{ANSWER_LABEL}: The capital of Italy is Rome.
+
+[1] library.txt
+The reading room opens at nine and closes at six.
+{QUESTION_LABEL}: When does the reading room open?
+{ANSWER_LABEL}: The reading room opens at nine [1]."""
+_MISSING_EXAMPLE = f"""\
+{QUESTION_LABEL}: What is the temperature in Oslo right now?
+{ANSWER_LABEL}: I could not look up the temperature in Oslo."""
+
+
+@dataclass(frozen=True, slots=True)
+class DualPrompt(Prompt):
+    """A prompt with a second form: ``continuation`` ends where a model without a chat template should go
+    on."""
+
+    continuation: str = ""
+
 
 def build(
     question: str,
@@ -49,7 +81,7 @@ def build(
     *,
     could_not_look_up: str | None = None,
     tokens_max: int = 200,
-) -> Prompt:
+) -> DualPrompt:
     """The prompt for ``question`` over ``blocks``.
 
     ``tag``: letters and digits, fresh and unguessable for each request. ``history``: (question, answer) of
@@ -60,9 +92,7 @@ def build(
     rules = _rules(
         has_context=bool(blocks), has_history=bool(history), missing=could_not_look_up, tokens_max=tokens_max
     )
-    system = "\n".join(
-        ["You answer questions briefly and truthfully. Rules:", *(f"- {rule}" for rule in rules)]
-    )
+    system = " ".join(["You answer questions briefly and truthfully.", *rules[:-1]])
     parts = [" ".join(rules)]
     if history:
         parts.append(_section(HISTORY_LABEL, _turns(history), tag))
@@ -72,7 +102,32 @@ def build(
     parts.append(_section(STORED_LABEL, _texts(stored, tag), tag))
     parts.append(f"{QUESTION_LABEL}: {_question(question)}")
     parts.append(f"{ANSWER_LABEL}:")
-    return Prompt(system=system, user="\n\n".join(parts), tokens_max=tokens_max, stop=STOP)
+    return DualPrompt(
+        system=system,
+        user="\n\n".join(parts),
+        tokens_max=tokens_max,
+        stop=STOP,
+        continuation=_continuation(question, [*adapter, *stored], history, could_not_look_up, tag),
+    )
+
+
+def _continuation(
+    question: str,
+    blocks: Sequence[Block],
+    history: Sequence[tuple[str, str]],
+    missing: str | None,
+    tag: str,
+) -> str:
+    """The same question for a model that only continues text: it ignores rules and follows examples."""
+    parts = [_EXAMPLES if missing is None else f"{_EXAMPLES}\n\n{_MISSING_EXAMPLE}"]
+    last: list[str] = []
+    if history:
+        last.append(_turns(history))
+    if blocks:
+        last.append(_texts(blocks, tag))
+    last.append(f"{QUESTION_LABEL}: {_question(question)}\n{ANSWER_LABEL}:")
+    parts.append("\n".join(last))
+    return "\n\n".join(parts)
 
 
 def _rules(*, has_context: bool, has_history: bool, missing: str | None, tokens_max: int) -> list[str]:

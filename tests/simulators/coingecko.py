@@ -1,7 +1,8 @@
 """A stand-in for the CoinGecko API: the vendor's wire format on loopback, bent at will.
 
-Shapes follow the recorded answers; figures and coins are the tests' own. It is no CoinGecko and proves nothing
-about CoinGecko: only that our side keeps its promises towards a server of that shape, well behaved or not.
+Shapes follow the recorded answers; figures and coins are the tests' own. It is no CoinGecko and proves
+nothing about CoinGecko: only that our side keeps its promises towards a server of that shape, well behaved
+or not.
 
     async with CoinGeckoStandIn() as cg:
         cg.set_price("bitcoin", usd=76975)
@@ -343,8 +344,8 @@ class CoinGeckoStandIn:
             figures = _bent_row(dict(prices), tuple(prices), bent)
             body["market_data"] = {
                 "current_price": figures,
-                "market_cap": {vs: coin.market_cap for vs in prices},
-                "total_volume": {vs: coin.volume for vs in prices},
+                "market_cap": dict.fromkeys(prices, coin.market_cap),
+                "total_volume": dict.fromkeys(prices, coin.volume),
             }
         return body
 
@@ -365,7 +366,7 @@ def _plain_mischief(kind: str, options: Mapping[str, Any]) -> web.Response:
     limit = {
         "status": {
             "error_code": 429,
-            "error_message": "You've exceeded the Rate Limit. Please visit the pricing page for higher limits.",
+            "error_message": "You've exceeded the Rate Limit. Please visit the pricing page.",
         }
     }
     code = options.get("code", 10002)

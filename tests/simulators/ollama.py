@@ -47,7 +47,8 @@ class StandInModel:
     name: str = "llama3.2:latest"
     family: str = "llama"
     capabilities: tuple[str, ...] = ("completion",)
-    template: str = "{{ .System }}{{ .Prompt }}"
+    template: str = "{{ range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>{{ end }}"
+    modelfile: str = ""
 
     @property
     def digest(self) -> str:
@@ -199,7 +200,7 @@ class OllamaStandIn:
             return self._not_found(name)
         return web.json_response(
             {
-                "modelfile": "",
+                "modelfile": model.modelfile,
                 "parameters": "",
                 "template": model.template,
                 "details": {"family": model.family},

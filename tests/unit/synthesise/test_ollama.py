@@ -12,6 +12,7 @@ import pytest
 from node.clock import ManualClock, SystemClock
 from node.errors import Misconfigured, Rejected, TimedOut, Unavailable
 from node.ports import Prompt
+from node.synthesise import prompt as prompts
 from node.synthesise.clean import StrippedDraft
 from node.synthesise.ollama import (
     MODEL_REMEMBERED_S,
@@ -21,6 +22,7 @@ from node.synthesise.ollama import (
     OllamaGenerator,
     choose,
     context_size,
+    marks_no_turns,
     within,
 )
 from tests.simulators.ollama import OllamaStandIn, StandInModel
@@ -152,6 +154,52 @@ def test_choosing(names: tuple[str, ...], wanted: str, chosen: str | None) -> No
     assert (model.name if model else None) == chosen
 
 
+BASE = StandInModel("gemma-base:latest", "gemma3", template="{{ .Prompt }}")
+
+
+@pytest.mark.parametrize(
+    ("template", "modelfile", "capabilities", "base"),
+    [
+        ("{{ .Prompt }}", "", ("completion",), True),
+        ("{{ if .System }}{{ .System }}\n\n{{ end }}{{ .Prompt }}", "", (), True),
+        ("", "", (), True),
+        ("{{ .Prompt }}", "FROM x\nRENDERER qwen3\n", (), False),
+        ("{{ .Prompt }}", "", ("completion", "thinking"), False),
+        ("<|im_start|>user\n{{ .Prompt }}<|im_end|>", "", (), False),
+        ("[INST] {{ .System }} {{ .Prompt }} [/INST]", "", (), False),
+        ("{{" * 40_000, "", (), False),
+    ],
+)
+def test_which_templates_mark_no_turns(
+    template: str, modelfile: str, capabilities: tuple[str, ...], base: bool
+) -> None:
+    assert marks_no_turns(template, modelfile, capabilities) is base
+
+
+async def test_a_base_model_gets_a_text_to_continue(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+) -> None:
+    server.models = (BASE,)
+    server.answer = " Paris is the capital.\nQUESTION: And of Spain?\nANSWER: Madrid."
+    asked = prompts.build("What is the capital of France?", (), "t4g")
+    draft = await build().generate(asked, timeout_s=5)
+    assert draft.text == "Paris is the capital."
+    assert draft.complete
+    (seen,) = server.chats
+    assert seen.messages == [("user", asked.continuation)]
+    assert asked.continuation.endswith("QUESTION: What is the capital of France?\nANSWER:")
+    assert seen.body["options"]["stop"][0] == "\n"
+
+
+async def test_a_chat_model_gets_both_messages(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+) -> None:
+    asked = prompts.build("What is the capital of France?", (), "t4g")
+    await build().generate(asked, timeout_s=5)
+    assert [role for role, _ in server.chats[0].messages] == ["system", "user"]
+    assert "\n" not in server.chats[0].body["options"]["stop"]
+
+
 async def test_thinking_is_counted_wherever_it_comes(
     server: OllamaStandIn, build: Callable[..., OllamaGenerator], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -184,7 +232,7 @@ async def test_a_truncated_answer_says_so(
 
 async def test_a_loop_is_stopped_early(server: OllamaStandIn, build: Callable[..., OllamaGenerator]) -> None:
     server.answer = "Paris is it. " + "The city is on the river Seine. " * 3_000
-    draft = await build().generate(Prompt("", "q", 100_000 % 8_000), timeout_s=5)
+    draft = await build().generate(Prompt("", "q", 8_000), timeout_s=5)
     assert isinstance(draft, StrippedDraft)
     assert draft.text == "Paris is it. The city is on the river Seine."
     assert (draft.looped, draft.complete) == (True, False)

@@ -73,6 +73,15 @@ def test_nothing_closes_the_section_from_within() -> None:
     assert "<|im_end|>" not in user
 
 
+def test_the_form_to_continue_has_examples_and_ends_where_the_answer_begins() -> None:
+    prompt = build("What is the price of bitcoin?", BLOCKS, "t4g", could_not_look_up="it is down")
+    text = prompt.continuation
+    assert text.endswith("QUESTION: What is the price of bitcoin?\nANSWER:")
+    assert "[1] coingecko, 2026-01-01T00:00:00Z\nBitcoin is 67,187.34 USD." in text
+    assert "ANSWER: I could not look up" in text
+    assert "ANSWER: I could not look up" not in build("Q?", (), "t4g").continuation
+
+
 def test_a_long_question_is_bounded() -> None:
     assert len(build("word " * 20_000, (), "t4g").user) < 10_000
 

@@ -1,0 +1,259 @@
+"""The contract of ``node.ports.Adapter``, over every adapter.
+
+An adapter joins by a line in ``ADAPTERS``: how to build it against its stand-in, and questions that are its
+own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adapters import registry
+from adapters.coingecko import CoinGecko
+from adapters.math_calculator import MathCalculator
+from node.clock import ManualClock, SystemClock
+from node.model import Caller, Check, Failed, Found, Freshness, Missed, Query, Recognition
+from node.ports import Adapter
+from node.settings import Adapters, AdapterSettings
+from tests.simulators.coingecko import CoinGeckoStandIn
+
+NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
+DEAD_URL = "http://127.0.0.1:9/api/v3"
+"""The discard port of this machine: nothing listens there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``build`` makes the adapter, with its source alive or dead; ``questions`` are certainly its own;
+    ``pairs`` ask the same in other words."""
+
+    build: Callable[[AsyncExitStack, bool], Awaitable[Adapter]]
+    questions: tuple[str, ...]
+    same: tuple[tuple[str, str], ...]
+
+
+async def _coingecko(stack: AsyncExitStack, alive: bool) -> Adapter:
+    url = DEAD_URL
+    if alive:
+        url = (await stack.enter_async_context(CoinGeckoStandIn())).url
+    return CoinGecko(AdapterSettings(base_url=url, timeout_s=5, per_minute=1_000), _Clock())
+
+
+async def _math(stack: AsyncExitStack, alive: bool) -> Adapter:
+    return MathCalculator(_Clock())
+
+
+class _Clock(SystemClock):
+    """The day is fixed, time runs: the stand-ins quote from that day, sockets need real seconds."""
+
+    def now(self) -> datetime:
+        return NOW
+
+
+ADAPTERS: dict[str, Case] = {
+    "coingecko": Case(
+        _coingecko,
+        ("price of btc", "How much is 2.5 ETH in euros?", "top 3 cryptocurrencies", "24h volume of eth"),
+        (("Bitcoin value", "BTC worth today"), ("price of btc", "what is the price of bitcoin")),
+    ),
+    "math-calculator": Case(
+        _math,
+        ("what is 2 + 2", "15% of 200"),
+        (("2+2", "2 + 2"),),
+    ),
+}
+
+
+WORDS = """
+    price of btc bitcoin eth in usd $ $SOL 2.5 1,000 24h volume what is the top 5 coins and / - , %
+    yesterday 1 January 2024 may 5 ago 2 days + * ( ) ^ 10² ６ ½ sqrt of km to miles
+"""
+
+
+@pytest.fixture(params=sorted(ADAPTERS))
+def case(request: pytest.FixtureRequest) -> Case:
+    return ADAPTERS[request.param]
+
+
+@pytest.fixture
+async def adapter(case: Case) -> AsyncIterator[Adapter]:
+    async with AsyncExitStack() as stack:
+        made = await case.build(stack, True)
+        stack.push_async_callback(made.close)
+        yield made
+
+
+def query(text: str, *, seconds: float = 10.0) -> Query:
+    deadline = SystemClock().monotonic() + seconds
+    return Query("id", text, text, Caller(), NOW, deadline)
+
+
+def recognised(adapter: Adapter, text: str) -> Recognition:
+    found = adapter.recognise(text, NOW)
+    assert found is not None, text
+    return found
+
+
+def test_every_adapter_of_the_registry_is_here() -> None:
+    built = registry.build(Adapters(coingecko=AdapterSettings(base_url=DEAD_URL)), ManualClock(NOW))
+    assert [made.name for made in built] == ["math-calculator", "coingecko"]
+    assert {made.name for made in built} == set(ADAPTERS)
+    asyncio.run(_close(built))
+
+
+async def _close(adapters: tuple[Adapter, ...]) -> None:
+    for made in adapters:
+        await made.close()
+
+
+def test_a_disabled_adapter_is_left_out() -> None:
+    built = registry.build(Adapters(coingecko=AdapterSettings(enabled=False)), ManualClock(NOW))
+    assert "coingecko" not in [made.name for made in built]
+    asyncio.run(_close(built))
+
+
+async def test_recognitions_have_the_uniform_shape(adapter: Adapter, case: Case) -> None:
+    for text in case.questions:
+        found = recognised(adapter, text)
+        assert found.adapter == adapter.name
+        assert found.local == adapter.is_local
+        assert 0 < found.strength <= 1
+        assert found.reason
+        assert (found.key is None) == bool(found.unresolved) or found.key is not None
+        for name, value in found.slots.items():
+            assert isinstance(name, str)
+            assert isinstance(value, str | int | bool | tuple | None)
+        assert adapter.recognise(text, NOW) == found, "pure"
+
+
+async def test_the_same_question_in_other_words_has_the_same_key(adapter: Adapter, case: Case) -> None:
+    for one, other in case.same:
+        key = recognised(adapter, one).key
+        assert key is not None
+        assert recognised(adapter, other).key == key
+
+
+async def test_answers_have_the_uniform_shape(adapter: Adapter, case: Case) -> None:
+    for text in case.questions:
+        recognition = recognised(adapter, text)
+        outcome = await adapter.ask(recognition, query(text))
+        assert isinstance(outcome, Found), outcome
+        evidence = outcome.evidence
+        assert evidence.text
+        assert evidence.text == " ".join(evidence.text.split())
+        assert evidence.source.kind == "adapter"
+        assert 0.5 <= evidence.confidence <= 1
+        assert evidence.key == recognition.key
+        assert dict(evidence.slots) == dict(recognition.slots)
+        if adapter.is_local:
+            assert evidence.freshness is Freshness.COMPUTED
+        else:
+            assert evidence.citations
+            assert evidence.citations[0].source in evidence.text
+            assert evidence.source.url
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=st.one_of(
+        st.text(max_size=300),
+        st.lists(
+            st.sampled_from(WORDS.split()),
+            max_size=14,
+        ).map(" ".join),
+    )
+)
+def test_recognise_is_total_and_pure_on_any_text(adapter: Adapter, text: str) -> None:
+    assert adapter.recognise(text, NOW) == adapter.recognise(text, NOW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "price of btc " * 5_000,
+        "1" * 65_536,
+        "9" * 3_000 + " btc in usd",
+        "(" * 65_536,
+        "price of " + "a" * 65_000,
+        ("1," * 32_000),
+        "$" * 65_536,
+        "-" * 65_536,
+        " " * 65_536,
+        "1 january " * 6_000,
+        "\x00\ud7ff\ue000 price of btc",
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+async def test_recognise_is_bounded_on_long_text(adapter: Adapter, text: str) -> None:
+    adapter.recognise(text, NOW)
+
+
+async def test_health_makes_no_call(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("health reached out")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    check = adapter.health()
+    assert isinstance(check, Check)
+    assert check.status in ("pass", "warn", "fail")
+    assert adapter.name in check.name
+
+
+async def test_ask_never_raises_on_foreign_recognitions(adapter: Adapter, case: Case) -> None:
+    good = recognised(adapter, case.questions[0])
+    foreign = (
+        replace(good, slots={}),
+        replace(good, slots={"ids": ("../ping",), "vs": "usd", "metric": "price"}),
+        replace(good, slots=dict.fromkeys(good.slots, 7)),
+        replace(good, slots={**good.slots, "metric": "no_such", "date": "2024-13-45", "amount": "NaN"}),
+    )
+    for recognition in foreign:
+        outcome = await adapter.ask(recognition, query("what is this"))
+        assert isinstance(outcome, Found | Missed | Failed)
+
+
+async def test_a_passed_deadline_and_a_dead_source_are_values(case: Case) -> None:
+    async with AsyncExitStack() as stack:
+        dead = await case.build(stack, False)
+        stack.push_async_callback(dead.close)
+        for seconds in (10.0, -1.0):
+            for text in case.questions[:2]:
+                outcome = await dead.ask(recognised(dead, text), query(text, seconds=seconds))
+                if dead.is_local:
+                    assert isinstance(outcome, Found)
+                else:
+                    assert isinstance(outcome, Failed)
+                    assert outcome.reason
+                    assert outcome.code in (
+                        "timeout",
+                        "rate_limited",
+                        "breaker_open",
+                        "bad_answer",
+                        "unreachable",
+                        "refused",
+                    )
+
+
+async def test_a_cancelled_ask_leaves_the_adapter_usable(adapter: Adapter, case: Case) -> None:
+    text = case.questions[0]
+    task = asyncio.create_task(adapter.ask(recognised(adapter, text), query(text)))
+    await asyncio.sleep(0)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task  # one that computes may have answered already
+    assert isinstance(await adapter.ask(recognised(adapter, text), query(text)), Found)
+
+
+async def test_close_is_idempotent(adapter: Adapter) -> None:
+    await adapter.close()
+    await adapter.close()

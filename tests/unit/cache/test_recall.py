@@ -1,0 +1,193 @@
+"""Recall over the in-memory store and the exact index: tiers, hard filters, liveness, staleness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from types import MappingProxyType
+
+import numpy as np
+
+from node.cache.flat_index import FlatIndex
+from node.cache.keys import keyword_key
+from node.cache.recall import Recall, Recaller
+from node.clock import ManualClock
+from node.ipfs.cid import Cid
+from node.model import Caller, Kind, Query, Route, Source
+from node.normalise import normalise
+from node.ports import StoredRecord, Vector
+from node.store.memory import MemoryRecords, MemoryStore
+from tests.record_builders import START, Author
+
+US = Author(1)
+DIM = 4
+GENERATIVE = Route(Kind.GENERATIVE, (Source.CACHE,), 0.7, "test")
+PRICE = Route(Kind.DETERMINISTIC, (Source.CACHE,), 0.9, "test", slots=MappingProxyType({}), key="price:x:usd")
+
+
+def unit(*numbers: float) -> Vector:
+    vector = np.array(numbers, dtype=np.float32)
+    return vector / np.float32(np.linalg.norm(vector))
+
+
+NEAR, FAR = unit(1, 0.1, 0, 0), unit(0, 0, 1, 0)
+
+
+class Bench:
+    """A recaller with its store; counts embeddings."""
+
+    def __init__(self, records: MemoryRecords | None = None) -> None:
+        self.store = MemoryStore(own_issuer=US.did)
+        self.records = records or self.store.records
+        self.index = FlatIndex(DIM)
+        self.clock = ManualClock(START)
+        self.embedded = 0
+        self.recaller = Recaller(
+            self.records, self.index, self.clock, confidence_min=0.8, max_wrong_per_hit=0.05, neighbours=8
+        )
+
+    async def keep(self, query: str, vector: Vector | None = None, **changes: object) -> StoredRecord:
+        record = US.answer(query, **changes)
+        stored = await self.records.add(record, keyword_key=keyword_key(record.query))
+        if vector is not None:
+            self.index.add(stored.cid, vector, scope=record.scope, context=record.context)
+        return stored
+
+    async def ask(
+        self,
+        text: str,
+        route: Route = GENERATIVE,
+        vector: Vector | None = NEAR,
+        *,
+        caller: Caller | None = None,
+        context: str | None = None,
+        max_age_s: int | None = None,
+        clients_too: bool = False,
+    ) -> Recall:
+        async def embed() -> Vector | None:
+            self.embedded += 1
+            return vector
+
+        query = Query(
+            id="q",
+            asked=text,
+            text=normalise(text),
+            caller=caller or Caller(),
+            received=self.clock.now(),
+            deadline=self.clock.monotonic() + 10,
+            context=context,
+            max_age_s=max_age_s,
+        )
+        return await self.recaller.recall(query, route, embed, clients_too=clients_too)
+
+
+def found(recall: Recall) -> Cid | None:
+    return None if recall.found is None else recall.found.stored.cid
+
+
+async def test_exact_comes_first_and_needs_no_embedding() -> None:
+    bench = Bench()
+    kept = await bench.keep("What is a heap?", NEAR)
+    recall = await bench.ask("What is a heap?")
+    assert found(recall) == kept.cid
+    assert recall.found is not None
+    assert (recall.found.hit.kind, recall.found.hit.similarity) == ("exact", 1.0)
+    assert bench.embedded == 0
+
+
+async def test_slots_meet_in_other_words_and_never_with_other_slots() -> None:
+    bench = Bench()
+    kept = await bench.keep("price of x", slot_key="price:x:usd", route="deterministic")
+    recall = await bench.ask("x worth today", PRICE)
+    assert found(recall) == kept.cid
+    assert recall.found is not None
+    assert (recall.found.hit.kind, recall.found.hit.similarity) == ("slot", None)
+    assert bench.embedded == 0
+    other = Route(Kind.DETERMINISTIC, (Source.CACHE,), 0.9, "test", key="price:y:usd")
+    assert found(await bench.ask("price of x", other)) is None
+
+
+async def test_semantic_needs_floor_confidence_and_no_veto() -> None:
+    bench = Bench()
+    kept = await bench.keep("How do I bake bread at home?", NEAR)
+    assert found(await bench.ask("How can I bake bread at home?")) == kept.cid
+    assert found(await bench.ask("How do I bake bread at home in Rome?")) is None
+    assert found(await bench.ask("How can I bake bread at home", vector=FAR)) in (None, kept.cid)
+    unsure = Bench()
+    await unsure.keep("How do I bake bread at home?", NEAR, confidence=790_000)
+    assert found(await unsure.ask("How can I bake bread at home?")) is None
+
+
+async def test_scope_and_context_are_hard_filters() -> None:
+    bench = Bench()
+    mine = await bench.keep("Who am I to you?", NEAR, scope="private:ann")
+    assert found(await bench.ask("Who am I to you?", caller=Caller(tenant="ann"))) == mine.cid
+    assert found(await bench.ask("Who am I to you?", caller=Caller(tenant="bob"))) is None
+    assert found(await bench.ask("Who am I to you?", caller=Caller(tenant="ann"), context="a" * 64)) is None
+
+
+async def test_a_record_withdrawn_during_the_look_up_is_not_served() -> None:
+    class Withdrawing(MemoryRecords):
+        """Withdraws whatever was found before it can be served."""
+
+        async def find(
+            self, column: str, key: str, *, scopes: Sequence[str], context: str | None, limit: int = 8
+        ) -> list[StoredRecord]:
+            rows = await super().find(column, key, scopes=scopes, context=context, limit=limit)
+            for row in rows:
+                await self.withdraw(row.cid, "test")
+            return rows
+
+    bench = Bench(Withdrawing(MemoryStore(own_issuer=US.did), US.did))
+    await bench.keep("What is a heap?")
+    recall = await bench.ask("What is a heap?", vector=None)
+    assert recall.found is None
+    assert recall.code == "withdrawn"
+
+
+async def test_a_vector_whose_record_is_gone_is_not_a_candidate() -> None:
+    bench = Bench()
+    kept = await bench.keep("How do I bake bread at home?", NEAR)
+    await bench.records.withdraw(kept.cid, "test")
+    recall = await bench.ask("How can I bake bread at home?")
+    assert recall.found is None
+    assert not recall.seen
+
+
+async def test_expired_records_miss_and_are_kept_for_staleness() -> None:
+    bench = Bench()
+    kept = await bench.keep("price of x", slot_key="price:x:usd", expires=START + timedelta(seconds=45))
+    assert found(await bench.ask("x price", PRICE)) == kept.cid
+    bench.clock.advance(45)
+    late = await bench.ask("x price", PRICE)
+    assert late.found is None
+    assert late.expired is not None
+    assert late.expired.cid == kept.cid
+
+
+async def test_max_age_bounds_what_is_served() -> None:
+    bench = Bench()
+    await bench.keep("What is a heap?")
+    bench.clock.advance(100)
+    assert found(await bench.ask("What is a heap?", vector=None, max_age_s=99)) is None
+    assert found(await bench.ask("What is a heap?", vector=None, max_age_s=100)) is not None
+
+
+async def test_what_clients_stored_is_searched_whatever_its_class() -> None:
+    bench = Bench()
+    kept = await bench.keep("price of bread at home", NEAR)
+    assert found(await bench.ask("cost of bread at home", PRICE)) is None
+    assert found(await bench.ask("cost of bread at home", PRICE, clients_too=True)) == kept.cid
+
+
+async def test_without_an_index_keywords_still_meet() -> None:
+    bench = Bench()
+    kept = await bench.keep("What is a content identifier?")
+    blind = Recaller(
+        bench.records, None, bench.clock, confidence_min=0.8, max_wrong_per_hit=0.05, neighbours=8
+    )
+    bench.recaller = blind
+    recall = await bench.ask("what's a content identifier")
+    assert found(recall) == kept.cid
+    assert recall.found is not None
+    assert recall.found.hit.kind == "slot"
