@@ -689,7 +689,7 @@ def _say_past(asked: _Asked, coin_id: str, quote: _PastQuote, day: date) -> str:
 
 def _joined(parts: Sequence[str]) -> str:
     text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return text[0].upper() + text[1:]
+    return f"The {text[4:]}" if text.startswith("the ") else text
 
 
 def _money(value: Decimal, vs: str) -> str:

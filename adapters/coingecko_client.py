@@ -44,6 +44,7 @@ PRO_HOST = "pro-api.coingecko.com"
 BODY_BYTES_MAX = 2 * 2**20
 WAIT_UNSTATED_S = 15.0
 """Wait after a 429 that does not say how long; the waits seen were 7 to 119 s."""
+CLOSE_WAIT_S = 2.0
 _CHUNK_BYTES = 64 * 1024
 _TRANSIENT = frozenset((408, 502, 503, 504, 520, 521, 522, 523, 524))
 _KEY_ERRORS = {
@@ -145,6 +146,8 @@ class _Transport(HTTPAdapter):
             if response.is_redirect or 300 <= response.status_code < 400:
                 raise _Redirected("redirect refused")
             body = _read(raw)
+        except (_TooLarge, _Redirected):
+            raise  # they are OSErrors too, as all errors of requests
         except urllib3.exceptions.TimeoutError as exc:
             raise requests.exceptions.ReadTimeout("the body took too long") from exc
         except (urllib3.exceptions.HTTPError, OSError) as exc:
@@ -291,6 +294,7 @@ class CoinGeckoClient:
         for line in self._lines:
             self._free.put(line)
         self._executor = ThreadPoolExecutor(lines, thread_name_prefix="coingecko")
+        self._running: set[Future[object]] = set()
         self._closed = False
 
     async def fetch(self, call: Callable[[CoinGeckoAPI], object], timeout_s: float) -> object:
@@ -304,6 +308,7 @@ class CoinGeckoClient:
         number = line.sockets.begin()
         work = self._executor.submit(self._run, line, call, timeout_s)
         work.add_done_callback(lambda done: self._return_unrun(line, done))
+        self._running = {other for other in self._running if not other.done()} | {work}
         try:
             return await asyncio.wrap_future(work)
         except asyncio.CancelledError:
@@ -325,20 +330,27 @@ class CoinGeckoClient:
         """Lines that no thread holds."""
         return self._free.qsize()
 
+    async def settle(self) -> None:
+        """Wait until every thread has come back from its call."""
+        waiting = [asyncio.wrap_future(work) for work in self._running]
+        await asyncio.gather(*waiting, return_exceptions=True)
+
     async def close(self) -> None:
-        """Cut what runs, end the threads. Idempotent. Does not wait for a thread that hangs in the system."""
+        """Cut what runs, end the threads. Idempotent. A thread that hangs in the system is not waited for long."""
         if self._closed:
             return
         self._closed = True
         for line in self._lines:
             line.sockets.cut()
         self._executor.shutdown(wait=False, cancel_futures=True)
-        ended = asyncio.create_task(asyncio.to_thread(self._executor.shutdown, wait=True))
-        timer = asyncio.create_task(self._clock.sleep(2.0))
+        ended = asyncio.create_task(self.settle())
+        timer = asyncio.create_task(self._clock.sleep(CLOSE_WAIT_S))
         try:
             await asyncio.wait({ended, timer}, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            ended.cancel()
             timer.cancel()
+            await asyncio.gather(ended, timer, return_exceptions=True)
             for line in self._lines:
                 line.close()
 

@@ -35,7 +35,7 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ _STATEMENTS = ("I like turtles.", "My garden is green.", "We went to the sea.", 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One question to be measured; ``mark`` is what its right answer contains, None where nothing is
-    stored."""
+    stored; ``prime`` the question that makes the record which is to answer a price."""
 
     kind: str
     text: str
@@ -175,6 +175,14 @@ def make_asks(
 # --- asking ---------------------------------------------------------------------------------------
 
 
+async def chat(http: aiohttp.ClientSession, url: str, text: str) -> dict[str, Any]:
+    """One verbose reply."""
+    async with http.post(f"{url}/chat", json={"query": text, "verbose": True}) as response:
+        reply: dict[str, Any] = await response.json()
+        assert response.status == 200, reply
+    return reply
+
+
 async def measure(http: aiohttp.ClientSession, url: str, ask: Ask, clock: SystemClock) -> Timed:
     """Ask once, from the request's first byte to the reply's last."""
     started = clock.monotonic()
@@ -182,10 +190,8 @@ async def measure(http: aiohttp.ClientSession, url: str, ask: Ask, clock: System
         async with http.get(f"{url}/livez") as response:
             await response.read()
         return Timed(LIVEZ, LIVEZ, False, (clock.monotonic() - started) * 1_000)
-    async with http.post(f"{url}/chat", json={"query": ask.text, "verbose": True}) as response:
-        reply: dict[str, Any] = await response.json()
-        total_ms = (clock.monotonic() - started) * 1_000
-        assert response.status == 200, reply
+    reply = await chat(http, url, ask.text)
+    total_ms = (clock.monotonic() - started) * 1_000
     stages = dict.fromkeys(STAGES, 0.0)
     for step in reply["trace"]:
         if step["stage"] in stages:
@@ -193,9 +199,7 @@ async def measure(http: aiohttp.ClientSession, url: str, ask: Ask, clock: System
     stages["recall"] -= stages["embed"]
     stages["rest"] = total_ms - sum(stages.values())
     outcome = reply["hit"]["kind"] if reply["hit"] else reply["source"]["kind"]
-    is_wrong = False
-    if reply["hit"]:
-        is_wrong = ask.kind == MISS or (ask.mark is not None and ask.mark not in reply["answer"])
+    is_wrong = bool(reply["hit"]) and (ask.mark is None or ask.mark not in reply["answer"])
     reason = next((step["reason"] for step in reply["trace"] if step["stage"] == "recall"), "")
     return Timed(ask.kind, outcome, is_wrong, total_ms, stages, reason)
 
@@ -204,17 +208,18 @@ async def measure_all(url: str, asks: Sequence[Ask], warm_up: Sequence[str]) -> 
     """All questions, one after the other, on one connection."""
     clock = SystemClock()
     timed: list[Timed] = []
+    prices: dict[str, str] = {}
     primed = float("-inf")
     connector = aiohttp.TCPConnector(limit=1)
     async with aiohttp.ClientSession(connector=connector, trust_env=False) as http:
         for text in warm_up:
-            await measure(http, url, Ask("warm-up", text), clock)
+            await chat(http, url, text)
         for ask in asks:
             if ask.prime is not None and clock.monotonic() - primed > PRICES_AGAIN_S:
-                for prime in _COINS:
-                    await measure(http, url, Ask("prime", prime), clock)
+                prices = {prime: (await chat(http, url, prime))["answer"] for prime in _COINS}
                 primed = clock.monotonic()
-            timed.append(await measure(http, url, ask, clock))
+            known = ask if ask.prime is None else replace(ask, mark=prices[ask.prime])
+            timed.append(await measure(http, url, known, clock))
     return timed
 
 

@@ -161,9 +161,10 @@ async def run(ollama: str, model: str) -> bool:
     if not asked or not hits:
         print("no ratio: the model answered nothing, or nothing of it came back from the cache")
         return False
+    least, middle_s, most = (figure / 1_000 for figure in (min(asked), np.median(asked), max(asked)))
     print(
-        f"model {name}: {min(asked) / 1_000:.1f} / {np.median(asked) / 1_000:.1f} / {max(asked) / 1_000:.1f} s "
-        f"(min / p50 / max, n = {len(asked)}), {tokens} tokens in all"
+        f"model {name}: {least:.1f} / {middle_s:.1f} / {most:.1f} s (min / p50 / max, n = {len(asked)}), "
+        f"{tokens} tokens in all"
     )
     print(f"cache hit: {spread(hits)} ms (min / p50 / p95, n = {len(hits)}; {_counted(tiers)})")
     ratio = float(np.median(asked)) / float(np.median(hits))

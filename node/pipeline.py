@@ -362,6 +362,8 @@ class Pipeline:
                 )
             )
         walk.trace.append(Step("documents", "found" if near else "missed", f"{len(near)}_near_records"))
+        if walk.route.kind is Kind.HISTORICAL and not near:
+            walk.could_not_look_up = "no stored record answers it"
         return None
 
     async def _compose(self, walk: _Walk) -> _Outcome:
@@ -416,6 +418,8 @@ class Pipeline:
             reason = "fallback"
         elif walk.route.kind is Kind.DETERMINISTIC:
             reason = "model_on_a_deterministic_question"
+        elif walk.route.kind is Kind.HISTORICAL and not composed.grounded:
+            reason = "history_without_a_record"
         llm = None if draft is None else ModelRef(draft.model, draft.model_digest)
         return _Outcome(answer, walk.vector, None, llm=llm, grounded=composed.grounded, store_reason=reason)
 

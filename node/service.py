@@ -7,6 +7,7 @@ and builds nothing (``app``).
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -50,6 +51,8 @@ from node.record import AnswerRecord
 from node.score.freshness import lifetime_s
 from node.store.remember import Memory, Rememberer, scope_for
 from node.store.state import StateStore
+
+log = logging.getLogger("neuroswarm.service")
 
 HEALTH_TIMEOUT_S = 1.7
 CLIENT_LIFETIME_S = 7 * 86_400
@@ -164,7 +167,18 @@ class Service:
         query = self.query(ask, request_id)
         started = self._p.clock.monotonic()
         answer = await self._p.pipeline.answer(query)
-        self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
+        took_s = self._p.clock.monotonic() - started
+        self._p.metrics.observe(answer, took_s)
+        log.info(
+            "answered id=%s route=%s source=%s confidence=%.2f stored=%s cid=%s ms=%.1f",
+            query.id,
+            answer.route.kind,
+            answer.source.kind,
+            answer.confidence.value,
+            answer.stored,
+            answer.cid,
+            took_s * 1_000,
+        )
         if answer.cid is not None:
             await self._remember_request(query.id, answer.cid)
         return answer

@@ -340,4 +340,6 @@ def build(service: Service, limits: Server, *, service_id: str) -> web.Applicati
     app[_SERVICE_ID] = service_id
     for method, path, handler in ROUTES:
         app.router.add_route(method, path, handler)
+        if method == "GET":
+            app.router.add_route("HEAD", path, handler)
     return app

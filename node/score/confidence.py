@@ -6,7 +6,8 @@ when its signal improves. What a model says about its own certainty counts for n
 
 - ``source_reliability`` (30): by kind of source, see ``RELIABILITY``; never above the source's own figure.
 - ``completeness`` (25): is the kind of thing asked for there (a number, a time, a name, an explanation of
-  some length), is it about what was asked; 0.6 of that when the text was cut; 0 when it does not answer.
+  some length), is it about what was asked; 0.6 of that when the text was cut; 0 when it does not answer;
+  times 0.6 when a figure in it stands in no evidence: that may have been the answer.
 - ``response_quality`` (15): well formed (whole sentences, no leftovers of prompts or markup, little
   repetition); times 0.6 when cut, 0.5 when it ran in circles, 0.5 when it does not answer, 0.8 when it rests
   on evidence without citing it, and 0.8 for each figure that no evidence gives (three at most); quotes
@@ -77,6 +78,7 @@ _SAYS_NOTHING = 0.5
 _UNCITED = 0.8
 _UNCITED_FIGURE = 0.8
 _UNCITED_FIGURES_COUNTED = 3
+_UNCITED_ANSWER = 0.6
 _QUOTES_ONLY = 0.6
 _CONTEXT_FULL = 0.7
 _VOTE = 0.1
@@ -140,7 +142,8 @@ def source_reliability(signals: Signals) -> float:
 def completeness(signals: Signals) -> float:
     if signals.abstained:
         return 0.0
-    return _unit(signals.answered) * (1.0 if signals.complete else _CUT)
+    value = _unit(signals.answered) * (1.0 if signals.complete else _CUT)
+    return value * _UNCITED_ANSWER if signals.uncited_figures > 0 else value
 
 
 def response_quality(signals: Signals) -> float:

@@ -23,10 +23,12 @@ from node.synthesise.grounding import (
     admits_no_lookup,
     contradicts_itself,
     ground,
+    only_given_figures,
+    says_nothing_new,
     strip_marks,
     without_unsupported_figures,
 )
-from node.synthesise.sentences import one_line, plain, says_number, sentences
+from node.synthesise.sentences import one_line, plain, says_number, sentences, squeeze
 
 FALLBACK_RESERVE_S = 1.0
 """Kept back from every generator, so that the answer without one still comes in time."""
@@ -53,10 +55,10 @@ class Composed:
     """The text and what there is to judge about it.
 
     ``source.kind`` is llm, extractive or fallback. ``grounded``: it rests on the evidence cited.
-    ``abstained``: it does not answer (it says that it does not know, or contradicts itself). ``complete``:
-    it was not cut. ``context_share``: the part of its content words that the evidence holds, None without
-    evidence. ``uncited_figures``: numbers in it that no evidence gives. ``tried`` is the trace, failures
-    included."""
+    ``abstained``: it does not answer (it says that it does not know, repeats the question, or contradicts
+    itself). ``complete``: it was not cut. ``context_share``: the part of its content words that the evidence
+    holds, None without evidence. ``uncited_figures``: numbers in it that no evidence gives. ``tried`` is the
+    trace, failures included."""
 
     text: str
     source: SourceRef
@@ -198,9 +200,17 @@ class Composer:
         trail: _Trail,
     ) -> Composed | None:
         """The model's answer with its citations, or None where it bluffs about what could not be looked
-        up."""
-        text = cleaned.text
-        abstained = abstains(text)
+        up, or puts figures of its own in the place of those that were."""
+        text = squeeze(cleaned.text.replace(context.ORDER_REMARK, ""))
+        abstained = abstains(text) or says_nothing_new(question, strip_marks(text))
+        if any(block.from_adapter for block in blocks) and not abstained:
+            # Beside figures that were looked up, a figure of the model's own is an error shown as a fact.
+            text = only_given_figures(text, blocks, question)
+            if not any(char.isalnum() for char in text):
+                trail.add(
+                    "generate", "rejected", f"{draft.engine}: its figures are not those of the evidence"
+                )
+                return None
         if missing is not None:
             supported = [block.text for block in blocks] + [question]
             if not blocks and not (abstained or admits_no_lookup(text)):
@@ -302,7 +312,7 @@ class Composer:
         self, question: str, evidence: Sequence[Evidence], missing: str | None, trail: _Trail, *, advise: bool
     ) -> Composed:
         """What could not be done, what was tried, and how to help it."""
-        subject = one_line(question, 120)
+        subject = one_line(question, 120).rstrip(" .?!")
         parts = [f"I could not find out: {subject}."]
         if missing is not None:
             parts.append(_honest(missing))

@@ -44,6 +44,11 @@ _ADMITS = re.compile(
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
 _NEGATION = re.compile(r"\b(?:not|no|never|cannot|none|neither|nor|without)\b|n't\b", re.IGNORECASE)
 _POLAR = re.compile(r"\A\W*(yes|no)\b(?=\s*[,.;:!–-])", re.IGNORECASE)
+_OPEN_QUESTION = re.compile(
+    r"\W*(?:who|whose|whom|what|when|where|why|how|which|explain|describe|define|tell|name|list|give)\b",
+    re.IGNORECASE,
+)
+_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _MARK = re.compile(r"[ \t]*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 
 
@@ -104,7 +109,7 @@ def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
     """Which blocks the answer rests on. Marks of blocks that do not exist or share nothing with it are
     dropped."""
     bare = strip_marks(text)
-    overlap = {block.number: coverage(bare, (block.text,)) for block in blocks}
+    overlap = {block.number: coverage(bare, (block.text, block.label), beyond=question) for block in blocks}
     by_number = {block.number: block for block in blocks}
     used: list[Block] = []
 
@@ -126,16 +131,31 @@ def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
             (block for block in blocks if overlap[block.number] >= UNCITED_OVERLAP_MIN),
             key=lambda block: (-overlap[block.number], block.number),
         )
-    texts = [block.text for block in (used or blocks)]
+    texts = [text for block in (used or blocks) for text in (block.label, block.text)]
     return Grounding(
         text=marked,
         used=tuple(used),
         explicit=explicit,
         share=coverage(bare, texts) if texts else 0.0,
-        uncited_figures=unsupported_figures(bare, [*(block.text for block in blocks), question])
-        if blocks
-        else (),
+        uncited_figures=unsupported_figures(bare, _given(blocks, question)) if blocks else (),
     )
+
+
+def _given(blocks: Sequence[Block], question: str) -> list[str]:
+    return [text for block in blocks for text in (block.label, block.text)] + [question]
+
+
+def only_given_figures(text: str, blocks: Sequence[Block], question: str) -> str:
+    """The text without the sentences that state a figure which neither a block nor the question gives."""
+    given = _given(blocks, question)
+    return without_unsupported_figures(text, given) if unsupported_figures(strip_marks(text), given) else text
+
+
+def says_nothing_new(question: str, answer: str) -> bool:
+    """Whether the answer to an open question holds no word beyond the question ("The mayor is the mayor")."""
+    if _OPEN_QUESTION.match(question) is None or _CHOICE.search(question):
+        return False
+    return set(content_words(answer)) <= set(content_words(question))
 
 
 def without_unsupported_figures(text: str, texts: Sequence[str]) -> str:

@@ -49,8 +49,8 @@ The following questions are answered truthfully. Where context is given, the ans
 number is cited.
 
 {QUESTION_LABEL}: Explain how a sundial works
-{ANSWER_LABEL}: A sundial tells the time by the position of the sun in the sky. A rod called the gnomon casts \
-a shadow on a plate that is marked with the hours. As the earth turns, the shadow moves from one mark to the \
+{ANSWER_LABEL}: A sundial tells the time by the position of the sun in the sky. A rod called the gnomon \
+casts a shadow on a plate marked with the hours. As the earth turns, the shadow moves from one mark to the \
 next, so the time can be read where the shadow falls. It works only by day and when the sky is clear.
 
 {QUESTION_LABEL}: What is the capital of Italy?

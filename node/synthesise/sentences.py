@@ -234,9 +234,11 @@ def word_count(text: str) -> int:
     return tokens if text.isascii() else max(tokens, letters // 5)
 
 
-def coverage(answer: str, texts: Iterable[str]) -> float:
-    """The share of the answer's different content words that occur in ``texts``; 0 without any."""
-    wanted = set(content_words(answer))
+def coverage(answer: str, texts: Iterable[str], *, beyond: str = "") -> float:
+    """The share of the answer's different content words that occur in ``texts``; 0 without any. Words of
+    ``beyond`` do not count where the answer has others: to repeat the question proves nothing."""
+    words = set(content_words(answer))
+    wanted = words - set(content_words(beyond)) or words
     if not wanted:
         return 0.0
     given: set[str] = set()

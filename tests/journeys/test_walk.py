@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -30,8 +30,11 @@ class MovedClock(SystemClock):
     def __init__(self) -> None:
         self.ahead_s = 0.0
 
-    def now(self):  # type: ignore[no-untyped-def]
+    def now(self) -> datetime:
         return super().now() + timedelta(seconds=self.ahead_s)
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead_s
 
 
 async def test_arithmetic_is_computed_and_no_model_is_asked(start: Start) -> None:
@@ -132,7 +135,7 @@ async def test_without_a_model_the_answer_is_honest(start: Start) -> None:
 async def test_a_hanging_adapter_is_left_in_time(start: Start) -> None:
     async with CoinGeckoStandIn() as vendor:
         async with start(coingecko=vendor.url, coingecko_more={"timeout_s": 0.3}) as node:
-            vendor.misbehave("hang")
+            vendor.misbehave("hang", times=None)
             reply = await node.ask("price of btc")
             assert reply["source"]["kind"] == "fallback"
             assert any(step["stage"] == "adapter:coingecko" for step in reply["trace"])
@@ -149,7 +152,7 @@ async def test_cached_answers_come_without_a_network_and_stale_ones_are_marked(s
     async with vendor, start("other", coingecko=vendor.url, clock=clock) as node:
         first = await node.ask("price of btc")
         clock.ahead_s += 600
-        vendor.misbehave("refuse")
+        vendor.misbehave("refuse", times=None)
         late = await node.ask("price of btc")
         assert late["stale"], late
         assert late["source"]["kind"] in ("cache", "adapter")

@@ -319,6 +319,17 @@ async def test_a_past_deadline_asks_nothing(clock: ManualClock) -> None:
     assert source.started == []
 
 
+async def test_a_clock_that_runs_between_two_readings_does_not_delay_a_call() -> None:
+    class Running(ManualClock):
+        def monotonic(self) -> float:
+            self._mono += 1e-6
+            return self._mono
+
+    clock = Running()
+    guard, source = make(clock), Source(clock)
+    assert (await finish(begin(guard, source))).value == "value"
+
+
 # --- retries ------------------------------------------------------------------------------------------
 
 

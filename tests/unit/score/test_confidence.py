@@ -309,6 +309,7 @@ def test_a_cited_answer_on_evidence_beats_an_uncited_one_and_one_with_invented_f
     assert value() >= 0.85
     assert value() > value(cited=False) > value(cited=False, uncited_figures=1)
     assert value() > value(context_share=0.2)
+    assert value(uncited_figures=1) < STORED_FROM
 
 
 def test_origins_of_source_kinds() -> None:

@@ -95,10 +95,28 @@ async def test_an_uncited_answer_from_the_evidence_gets_its_source() -> None:
 
 
 async def test_uncited_figures_are_flagged() -> None:
-    engine = ScriptedGenerator("Bitcoin is 99,999 USD [1].")
-    composed = await compose([engine], "price of bitcoin", [adapter("Bitcoin is 67,187.34 USD.")])
-    assert composed.uncited_figures == ("99999",)
-    assert "99999" in composed.tried[-1].reason
+    engine = ScriptedGenerator("A quorum is 17 percent of all members [1].")
+    composed = await compose([engine], evidence=[document(MINUTES)])
+    assert composed.uncited_figures == ("17",)
+    assert "17" in composed.tried[-1].reason
+
+
+async def test_a_models_own_figure_never_stands_for_one_that_was_looked_up() -> None:
+    found = [adapter("Bitcoin is 67,187.34 USD.")]
+    composed = await compose([ScriptedGenerator("Bitcoin is 1,000,000 USD [1].")], "price of bitcoin", found)
+    assert composed.source.kind == "extractive"
+    assert composed.text == "According to coingecko:\n- Bitcoin is 67,187.34 USD."
+    assert "not those of the evidence" in composed.tried[2].reason
+    mixed = ScriptedGenerator("Bitcoin is 67,187.34 USD [1]. It was 12 USD once.")
+    assert "12 USD" not in (await compose([mixed], "price of bitcoin", found)).text
+
+
+async def test_repeating_the_question_is_no_answer() -> None:
+    engine = ScriptedGenerator("The mayor of Xyzzyville is the mayor of Xyzzyville.")
+    assert (await compose([engine], "Who is the mayor of Xyzzyville?")).abstained
+    choice = ScriptedGenerator("London is bigger.")
+    assert not (await compose([choice], "Which is bigger, London or Paris?")).abstained
+    assert not (await compose([ScriptedGenerator("The sky is blue.")], "Is the sky blue?")).abstained
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,555 @@
+"""Requirements of the second seed that a whole node has to show; each test names the rows it stands for.
+
+What the other journeys show is not repeated; ``docs/requirements.md`` says which test stands for what.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from aiohttp import web
+
+from node.__main__ import main
+from node.clock import SystemClock
+from node.normalise import query_hash
+from tests.journeys.conftest import Client, Start, stages
+from tests.simulators.coingecko import CoinGeckoStandIn
+from tests.simulators.ollama import OllamaStandIn
+
+ESSAY = (
+    "Photosynthesis turns light into chemical energy. Chlorophyll in the leaves absorbs light, water is "
+    "split, oxygen is set free, and the energy is stored as sugar made from carbon dioxide. Plants, algae and some "
+    "bacteria do it, and nearly all food chains on Earth begin there."
+)
+HONEST = "I could not look up the current price. Prices change quickly, so please check a live source."
+PPM = 1_000_000
+
+
+class MovedClock(SystemClock):
+    """The system's clock, wall and monotonic time moved forward together by hand."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+
+    def now(self) -> datetime:
+        return super().now() + timedelta(seconds=self.ahead_s)
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead_s
+
+
+def decisions(node: Client, *kinds: str) -> list[dict[str, Any]]:
+    """The entries of these kinds on the node's decision log."""
+    path = node.folder / "governance_logs" / "decisions.jsonl"
+    entries = [json.loads(line)["entry"] for line in path.read_text(encoding="utf-8").splitlines()]
+    return [entry for entry in entries if entry["kind"] in kinds]
+
+
+def decision_of(node: Client, reply: dict[str, Any]) -> dict[str, Any]:
+    """The one entry of this request."""
+    [entry] = [one for one in decisions(node, "answer", "refuse") if one["request"] == reply["request_id"]]
+    return entry
+
+
+def step(reply: dict[str, Any], stage: str) -> dict[str, Any]:
+    """The first step of this stage."""
+    return next(one for one in reply["trace"] if one["stage"] == stage)
+
+
+async def put(node: Client, query: str, answer: str, **more: Any) -> str:
+    status, kept = await node.post("/v1/cache/entries", {"query": query, "answer": answer, **more})
+    assert status == 201, kept
+    return str(kept["cid"])
+
+
+async def metric(node: Client, name: str) -> float:
+    """One value of the metrics page; 0 when nothing was counted yet."""
+    _, page, _ = await node.raw("/metrics")
+    found = re.search(rf"^{re.escape(name)} (\S+)$", page.decode(), re.MULTILINE)
+    return 0.0 if found is None else float(found.group(1))
+
+
+# --- route, order of the stations -----------------------------------------------------------------
+
+
+async def test_the_trail_shows_the_stages_in_order_for_a_hit_and_a_miss(start: Start) -> None:
+    """S2-08, S2-35, S2-39: cache before model and before an outside adapter; a hit ends the walk."""
+    async with OllamaStandIn(answer=ESSAY) as model, CoinGeckoStandIn() as vendor, start(ollama=model.url, coingecko=vendor.url) as node:
+        miss = await node.ask("Explain photosynthesis")
+        order = stages(miss)
+        places = [
+            order.index(name) for name in ("understand", "recall", "documents", "compose", "remember")
+        ]
+        assert places == sorted(places), order
+        assert step(miss, "recall")["outcome"] == "miss"
+        hit = await node.ask("Explain photosynthesis")
+        assert step(hit, "recall")["outcome"] == "hit"
+        assert not {"documents", "generate", "compose"} & set(stages(hit))
+        live = await node.ask("price of btc")
+        order = stages(live)
+        assert step(live, "recall")["outcome"] == "miss"
+        assert order.index("recall") < order.index("adapter:coingecko"), order
+        assert "compose" not in order
+        assert decision_of(node, miss)["sources"] == ["cache", "documents", "model"]
+        assert decision_of(node, live)["sources"] == ["cache", "adapter", "stale", "model"]
+
+
+async def test_a_question_of_no_class_has_the_default_threshold(start: Start) -> None:
+    """S2-03, S2-24: 0.80 by default, as configured otherwise; the decision record shows it."""
+    for name, cache, floor in (("a", {}, 0.80), ("b", {"threshold": 0.85}, 0.85)):
+        async with start(name, cache=cache) as node:
+            _, route = await node.post("/route", {"query": "How are you?"})
+            assert (route["route"], route["threshold"]) == ("unclassified", floor)
+            entry = decision_of(node, await node.ask("How are you?"))
+            assert (entry["class"], entry["floor_ppm"]) == ("unclassified", round(floor * PPM))
+
+
+async def test_a_historical_miss_goes_on_to_the_model(start: Start) -> None:
+    """S2-07: nothing stored, so the trail shows the miss, then the model."""
+    answer = "I have no record of a proposal with that number, so I do not know what it was."
+    async with OllamaStandIn(answer=answer) as model, start(ollama=model.url) as node:
+        reply = await node.ask("What was proposal 123?")
+        assert reply["route"] == "historical"
+        assert step(reply, "recall")["outcome"] == "miss"
+        assert stages(reply).index("recall") < stages(reply).index("generate")
+        assert len(model.chats) == 1
+
+
+@pytest.mark.parametrize("trouble", ["hang", "refuse", "missing_id"])
+async def test_an_adapter_that_gives_nothing_falls_through_to_the_model(start: Start, trouble: str) -> None:
+    """S2-06, S2-18: the source fails or has nothing; the model answers, and says that it could not look."""
+    async with OllamaStandIn(answer=HONEST) as model, CoinGeckoStandIn() as vendor:
+        more = {"timeout_s": 0.3}
+        async with start(ollama=model.url, coingecko=vendor.url, coingecko_more=more) as node:
+            vendor.misbehave(trouble, times=None)
+            reply = await node.ask("price of btc")
+            assert reply["source"]["kind"] == "llm", reply
+            assert "could not look" in reply["answer"]
+            assert not re.search(r"\d{2}", reply["answer"].replace(reply["source"]["id"], "")), reply[
+                "answer"
+            ]
+            assert step(reply, "adapter:coingecko")["outcome"] != "found"
+            [asked] = decision_of(node, reply)["adapters"]
+            assert asked["asked"]
+            assert asked["outcome"] == step(reply, "adapter:coingecko")["outcome"]
+            if trouble == "hang":
+                assert asked["outcome"] == "timeout"
+            assert not reply["stored"]
+
+
+# --- adapters -------------------------------------------------------------------------------------
+
+
+async def test_a_price_has_figure_time_and_a_short_life(start: Start) -> None:
+    """S2-11, S2-38 (price): value and quote time of the source; stored for 30 to 60 seconds."""
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
+        vendor.set_price("bitcoin", usd=76_975)
+        reply = await node.ask("Price of BTC")
+        assert reply["source"] == {"kind": "adapter", "id": "coingecko"}
+        assert "76,975" in reply["answer"]
+        assert reply["citations"][0]["time"] == "2026-05-18T08:17:38Z"
+        _, record = await node.get(f"/v1/cache/entries/{reply['cid']}")
+        life = datetime.fromisoformat(record["expires"]) - datetime.fromisoformat(record["timestamp"])
+        assert 30 <= life.total_seconds() <= 60
+
+
+async def test_what_an_adapter_knows_in_part_is_context_for_the_model(start: Start) -> None:
+    """S2-19: the question is not the adapter's, but its figure reaches the model, marked as data."""
+    async with (
+        OllamaStandIn(answer="It depends on when it was bought [1].") as model,
+        CoinGeckoStandIn() as vendor,
+        start(ollama=model.url, coingecko=vendor.url) as node,
+    ):
+        vendor.set_price("bitcoin", usd=76_975)
+        await node.ask("price of btc")
+        reply = await node.ask("What's the ROI of BTC?")
+        assert step(reply, "adapter:coingecko")["outcome"] == "partial"
+        [prompt] = model.prompts
+        adapters = prompt[prompt.index("ADAPTER CONTEXT") : prompt.index("STORED CONTEXT")]
+        assert "76,975" in adapters
+        assert "coingecko" in reply["answer"].lower()
+
+
+async def test_whatever_is_asked_about_coins_at_once_the_limit_of_the_source_holds(start: Start) -> None:
+    """S2-16: 200 price questions at once, each about other coins; never more calls than the window allows,
+    and nobody is refused by the source."""
+    names = ("bitcoin", "ethereum", "solana", "dogecoin", "cardano")
+    currencies = ("usd", "eur")
+    async with CoinGeckoStandIn() as vendor:
+        more = {"timeout_s": 2, "per_minute": 5}
+        async with start(coingecko=vendor.url, coingecko_more=more) as node:
+            questions = [f"price of {name} in {vs}" for name in names for vs in currencies] * 20
+            replies = await asyncio.gather(*(node.ask(question) for question in questions))
+            assert len(replies) == 200
+            assert len(vendor.requests) <= 5
+            assert any(reply["source"]["id"] == "coingecko" for reply in replies)
+
+
+async def test_rain_without_a_weather_source_is_honest(start: Start) -> None:
+    """S2-60, the half without a source: no forecast is made up, with or without a model."""
+    async with OllamaStandIn(answer="Yes, it will rain tomorrow, about 12 mm.") as model, start(ollama=model.url) as node:
+        reply = await node.ask("Will it rain tomorrow?")
+        assert reply["source"]["kind"] == "fallback"
+        assert "could not" in reply["answer"]
+        assert "12" not in reply["answer"]
+        assert not reply["stored"]
+
+
+# --- cache ----------------------------------------------------------------------------------------
+
+
+async def test_the_second_identical_question_gets_the_stored_answer(start: Start) -> None:
+    """S2-22: source cache, same answer, CID shown."""
+    async with OllamaStandIn(answer=ESSAY) as model, start(ollama=model.url) as node:
+        first = await node.ask("Explain photosynthesis")
+        again = await node.ask("Explain photosynthesis")
+        assert first["source"]["kind"] == "llm"
+        assert first["stored"]
+        assert again["source"]["kind"] == "cache"
+        assert again["hit"]["kind"] == "exact"
+        assert (again["answer"], again["cid"]) == (first["answer"], first["cid"])
+        assert len(model.chats) == 1
+
+
+async def test_a_semantic_hit_shows_similarity_confidence_score_and_threshold(start: Start) -> None:
+    """S2-28, S2-29."""
+    async with start() as node:
+        await put(node, "How do plants make sugar from light?", ESSAY, confidence=0.9)
+        reply = await node.ask("In what way do plants make sugar out of light?")
+        hit = reply["hit"]
+        assert hit is not None, reply["trace"]
+        assert hit["kind"] == "semantic"
+        assert 0.7 <= hit["similarity"] < 1
+        assert reply["confidence"] == 0.9
+        assert hit["score"] == pytest.approx(hit["similarity"] * 0.9, abs=1e-5)
+        assert hit["threshold"] == 0.7
+
+
+async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_why(start: Start) -> None:
+    """S2-30, S2-53, S2-71: the same answer is kept where it just reaches the limit, and not where it just
+    misses it; the log has confidence and decision of both, and the CID of the one that is public."""
+    async with OllamaStandIn(answer=ESSAY) as model, start("measure", ollama=model.url, cache={"confidence_min": 0.0}) as node:
+        confidence = (await node.ask("Explain photosynthesis", no_store=True))["confidence"]
+        least = {"met": confidence - 1e-6, "missed": confidence + 1e-3}
+        for name, limit in least.items():
+            async with start(name, ollama=model.url, cache={"confidence_min": limit}) as node:
+                before = await metric(node, "neuroswarm_records")
+                reply = await node.ask("Explain photosynthesis")
+                entry = decision_of(node, reply)
+                assert entry["confidence_ppm"] == round(confidence * PPM)
+                stored = name == "met"
+                assert reply["stored"] is stored
+                assert await metric(node, "neuroswarm_records") == before + stored
+                if stored:
+                    assert entry["storage"] == {"decision": "will_store", "reason": "stored"}
+                    assert [one["decision"] for one in decisions(node, "store")] == ["stored"]
+                else:
+                    assert entry["storage"] == {"decision": "skipped", "reason": "confidence_too_low"}
+                    assert decisions(node, "store") == []
+                    assert reply["cid"] is None
+
+
+async def test_a_public_records_cid_stands_on_the_log(start: Start) -> None:
+    """S2-53: a stored answer's CID can be found on the log; of a skipped one there is none."""
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node:
+        reply = await node.ask("price of btc")
+        [stored] = decisions(node, "store")
+        assert stored["cid"] == reply["cid"] == decision_of(node, reply)["cid"]
+        skipped = await node.ask("Explain the history of the printing press in Korea")
+        assert decision_of(node, skipped)["cid"] is None
+        assert len(decisions(node, "store")) == 1
+
+
+async def test_an_expired_record_means_a_fresh_call_and_a_new_record(start: Start) -> None:
+    """S2-37: the clock past the record's life; nothing is bypassed by the caller."""
+    clock = MovedClock()
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url, clock=clock) as node:
+        vendor.set_price("bitcoin", usd=70_000)
+        first = await node.ask("price of btc")
+        clock.ahead_s += 61
+        vendor.set_price("bitcoin", usd=80_000)
+        second = await node.ask("price of btc")
+        assert second["source"] == {"kind": "adapter", "id": "coingecko"}
+        assert "80,000" in second["answer"]
+        assert vendor.count("/simple/price") == 2
+        _, old = await node.get(f"/v1/cache/entries/{first['cid']}")
+        assert old["state"] == "withdrawn"
+        third = await node.ask("price of btc")
+        assert (third["source"]["kind"], third["cid"]) == ("cache", second["cid"])
+
+
+def legacy(query: str, answer: str, **more: Any) -> dict[str, Any]:
+    text = query.rstrip("?")
+    return {
+        "query": query,
+        "query_hash": hashlib.sha256(text.encode()).hexdigest(),
+        "answer": answer,
+        "source": "llm_model",
+        "confidence": 0.9,
+        "timestamp": "2026-01-02T03:04:05Z",
+        **more,
+    }
+
+
+async def test_the_index_file_holds_embeddings_beside_the_metadata(start: Start) -> None:
+    """S2-31, S2-32: one store, and the exported file has the entry with a vector of the model's length."""
+    async with start() as node:
+        cid = await put(node, "What is a gateway?", "A door to blocks.")
+        folder = node.folder
+        dim = int(await metric(node, "neuroswarm_embedding_dimensions"))
+    index = orjson.loads((folder / "data" / "knowledge-index.json").read_bytes())
+    assert index["version"] == 1
+    assert index["model"].startswith("all-MiniLM-L6-v2")
+    [entry] = index["entries"]
+    assert entry["cid"] == cid
+    assert entry["query_hash"] == query_hash("What is a gateway")
+    assert (entry["query"], entry["answer"]) == ("What is a gateway", "A door to blocks.")
+    assert entry["confidence"] == 0.85
+    assert datetime.fromisoformat(entry["timestamp"]).utcoffset() == timedelta(0)
+    vector = entry["embedding"]
+    numbers = vector if isinstance(vector, list) else _floats(vector)
+    assert len(numbers) == dim == 384
+    assert sum(number * number for number in numbers) == pytest.approx(1.0, abs=1e-4)
+
+
+def _floats(text: str) -> list[float]:
+    import base64
+    import struct
+
+    data = base64.b64decode(text)
+    return list(struct.unpack(f"<{len(data) // 4}f", data))
+
+
+async def test_legacy_entries_are_found_by_hash_and_never_by_meaning(start: Start, tmp_path: Path) -> None:
+    """S2-33, S2-34: a mixed old index; entries without a vector answer their own question only, and the file
+    that the node writes has their keys unchanged."""
+    old = legacy("How do plants make sugar from light?", "By photosynthesis.", curator="ana", votes=3)
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({"version": 1, "model": None, "entries": [old]}), encoding="utf-8")
+    async with start(index_file=path) as node:
+        reply = await node.ask("How do plants make sugar from light?")
+        assert reply["answer"] == old["answer"]
+        assert reply["hit"]["kind"] == "exact"
+        other = await node.ask("In what way do plants make sugar out of light?")
+        assert other["source"]["kind"] != "cache"
+        _, found = await node.post(
+            "/v1/cache/search", {"query": "In what way do plants make sugar out of light?"}
+        )
+        assert found["hit"] is None
+        assert found["candidates"] == []
+        await put(node, "What is a gateway?", "A door to blocks.")
+        folder = node.folder
+    assert json.loads(path.read_text(encoding="utf-8"))["entries"] == [old]
+    index = orjson.loads((folder / "data" / "knowledge-index.json").read_bytes())
+    written = {entry["query_hash"]: entry for entry in index["entries"]}
+    assert len(written) == 2
+    kept = written[old["query_hash"]]
+    assert "embedding" not in kept or kept["embedding"] is None
+    assert {name: kept.get(name) for name in ("answer", "confidence", "curator", "votes")} == {
+        name: old[name] for name in ("answer", "confidence", "curator", "votes")
+    }
+
+
+# --- records, feedback ----------------------------------------------------------------------------
+
+
+async def test_a_fetched_block_has_every_field_of_a_record(start: Start) -> None:
+    """S2-50: query_hash, embedding, answer, source, confidence, timestamp, validations."""
+    import warnings
+
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node:
+        reply = await node.ask("price of btc")
+        status, block, _ = await node.raw(f"/ipfs/{reply['cid']}?format=raw")
+        assert status == 200
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import dag_cbor
+
+        decoded = dag_cbor.decode(block)
+    record: Any = decoded
+    assert record["query_hash"] == hashlib.sha256(b"price of btc").hexdigest()
+    assert isinstance(record["embedding"]["vector"], bytes)
+    assert record["answer"] == reply["answer"]
+    assert (record["source"]["kind"], record["source"]["id"]) == ("adapter", "coingecko")
+    assert record["confidence"] == round(reply["confidence"] * PPM)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(record["timestamp"]))
+    assert record["validations"] == 0
+
+
+async def test_feedback_leaves_signed_statements_and_the_latest_counts(start: Start) -> None:
+    """S2-51: starts at 0; each verdict is a record of its own. All verdicts of one node are one vote, its
+    latest, so that nobody raises a record by repeating himself."""
+    async with start() as node:
+        cid = await put(node, "Who wrote Faust?", "Schiller.")
+        _, record = await node.get(f"/v1/cache/entries/{cid}")
+        assert record["validations"] == {"valid": 0, "invalid": 0}
+        statements = []
+        for verdict, counts in (
+            ("valid", {"valid": 1, "invalid": 0}),
+            ("valid", {"valid": 1, "invalid": 0}),
+            ("invalid", {"valid": 0, "invalid": 1}),
+        ):
+            status, done = await node.post("/feedback", {"cid": cid, "verdict": verdict, "note": f"{counts}"})
+            assert status == 200, done
+            assert done["validations"] == counts
+            statements.append(done["validation"])
+        for statement in statements:
+            _, kept = await node.get(f"/v1/cache/entries/{statement}")
+            assert kept["kind"] == "validation"
+        assert [one["verdict"] for one in decisions(node, "validation")] == ["valid", "valid", "invalid"]
+        _, record = await node.get(f"/v1/cache/entries/{cid}")
+        assert record["validations"] == {"valid": 0, "invalid": 1}
+
+
+# --- governance -----------------------------------------------------------------------------------
+
+
+async def test_each_question_is_one_decision_with_what_was_tried_and_why(start: Start) -> None:
+    """S2-69, S2-70, S2-71: N questions, N entries, each with sources, adapters, reasons, confidence."""
+    questions = [
+        "What is 2+2?",
+        "price of btc",
+        "I like turtles",
+        "Explain the tides",
+        "What was proposal 7?",
+    ]
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
+        replies = [await node.ask(question) for question in questions]
+        entries = [decision_of(node, reply) for reply in replies]
+        assert len(decisions(node, "answer", "refuse")) == len(questions)
+        for reply, entry in zip(replies, entries, strict=True):
+            assert entry["class"] == reply["route"]
+            assert entry["sources"]
+            assert [one["stage"] for one in entry["steps"]] == stages(reply)
+            assert entry["confidence_ppm"] == round(reply["confidence"] * PPM)
+            assert entry["storage"]["decision"] == ("will_store" if reply["stored"] else "skipped")
+        sums, price, statement, *_ = entries
+        assert [(one["name"], one["why"], one["outcome"]) for one in sums["adapters"]] == [
+            ("math-calculator", "slots_matched", "found")
+        ]
+        assert [(one["name"], one["why"], one["outcome"]) for one in price["adapters"]] == [
+            ("coingecko", "slots_matched", "found")
+        ]
+        assert "ids" in price["adapters"][0]["slots"]
+        assert statement["adapters"] == []
+
+
+async def test_the_verify_command_names_the_entry_that_was_changed(
+    start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S2-72: one flipped byte, and the command fails."""
+    async with start() as node:
+        for _ in range(3):
+            await node.ask("What is 2+2?")
+        folder = node.folder / "governance_logs"
+    assert main(["log", "verify", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ok"]
+    path = folder / "decisions.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    changed = bytearray(lines[2])
+    changed[len(changed) // 2] ^= 1
+    path.write_bytes(b"".join([*lines[:2], bytes(changed), *lines[3:]]))
+    assert main(["log", "verify", str(folder)]) == 1
+    assert "entry 2" in capsys.readouterr().out
+
+
+# --- confidence, fallback, operate ----------------------------------------------------------------
+
+
+async def test_the_reply_lists_the_parts_of_its_confidence(start: Start) -> None:
+    """S2-64: the parts that apply, each in [0, 1]; with evidence its use is one of them."""
+    alone = {"source_reliability", "completeness", "response_quality", "validation"}
+    async with OllamaStandIn(answer=ESSAY) as model, CoinGeckoStandIn() as vendor, start(ollama=model.url, coingecko=vendor.url) as node:
+        reply = await node.ask("Explain photosynthesis")
+        assert set(reply["confidence_parts"]) == alone
+        assert all(0 <= part <= 1 for part in reply["confidence_parts"].values())
+        model.answer = "Bitcoin trades at 76,975 dollars, so it depends on the price paid [1]."
+        on_evidence = await node.ask("What's the ROI of BTC?")
+        assert set(on_evidence["confidence_parts"]) == alone | {"context_use"}
+
+
+async def test_a_model_that_goes_and_comes_back_under_a_running_node(start: Start) -> None:
+    """S2-65 and S2-76 as far as there is one engine: every question is answered, health says how it is."""
+    async with AsyncExitStack() as until_it_goes:
+        model = await until_it_goes.enter_async_context(OllamaStandIn(answer=ESSAY))
+        node = await until_it_goes.enter_async_context(start(ollama=model.url))
+        gone = await node.ask("Explain why the sea is salty")
+        assert gone["source"]["kind"] == "fallback"
+        _, health = await node.get("/health")
+        assert health["checks"]["model:ollama"][0]["status"] == "warn"
+        assert (await node.ask("Explain photosynthesis"))["source"]["kind"] == "cache"
+        assert "4" in (await node.ask("What is 2+2?"))["answer"]
+        async with OllamaStandIn(answer=ESSAY, port=model.port):
+            _, health = await node.get("/health")
+            assert health["checks"]["model:ollama"][0]["status"] == "pass"
+            assert (await node.ask("Explain photosynthesis in plants", no_cache=True))["source"][
+                "kind"
+            ] == "llm"
+
+
+async def test_health_flips_with_the_daemon(start: Start) -> None:
+    """S2-76 for IPFS: a daemon that answers its version, is stopped and comes back."""
+
+    async def version(_: web.Request) -> web.Response:
+        return web.json_response(
+            {"Version": "0.29.0", "Commit": "", "Repo": "15", "System": "", "Golang": ""}
+        )
+
+    async def listen(port: int) -> web.AppRunner:
+        app = web.Application()
+        app.router.add_post("/api/v0/version", version)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        return runner
+
+    async def status(node: Client) -> str:
+        _, health = await node.get("/health")
+        return str(health["checks"]["ipfs:daemon"][0]["status"])
+
+    runner = await listen(0)
+    port = runner.addresses[0][1]
+    async with start(ipfs={"kubo_url": f"http://127.0.0.1:{port}"}) as node:
+        assert await status(node) == "pass"
+        await runner.cleanup()
+        assert await status(node) == "warn"
+        runner = await listen(port)
+        assert await status(node) == "pass"
+    await runner.cleanup()
+
+
+async def test_metrics_show_embedding_time_dimension_and_misses_by_class(start: Start) -> None:
+    """S2-46 (all but the README), S2-80."""
+    async with start() as node:
+        await put(node, "What is a CID?", "A content identifier.")
+        await node.ask("What is a CID?")
+        await node.ask("What is a bloom filter?")
+        assert await metric(node, 'neuroswarm_lookups_total{kind="generative",result="exact"}') == 1
+        assert await metric(node, 'neuroswarm_lookups_total{kind="generative",result="miss"}') == 1
+        assert await metric(node, "neuroswarm_embedding_duration_seconds_count") == 1
+        assert await metric(node, "neuroswarm_embedding_dimensions") == 384
+        assert await metric(node, 'neuroswarm_confidence_count{kind="generative"}') == 2
+        assert await metric(node, 'neuroswarm_confidence_part_count{part="source_reliability"}') >= 1
+
+
+async def test_a_statement_moves_no_counter_of_an_engine(start: Start) -> None:
+    """S2-02."""
+    async with start() as node:
+        await node.ask("I like turtles")
+        _, page, _ = await node.raw("/metrics")
+        assert 'neuroswarm_requests_total{kind="statement",source="statement"} 1.0' in page.decode()
+        for name in (
+            "neuroswarm_lookups_total{",
+            "neuroswarm_adapter_requests_total{",
+            "neuroswarm_llm_tokens_total{",
+        ):
+            assert name not in page.decode()
+        assert await metric(node, "neuroswarm_embedding_duration_seconds_count") == 0

@@ -1,0 +1,809 @@
+"""The CoinGecko adapter: what it claims, what it says, and what it does to a source that errs, lies or hangs.
+
+The other side is a stand-in on loopback (see ``tests.simulators.coingecko``), checked against the recorded
+answers where those are at hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from adapters.coingecko import LINES, CoinGecko
+from adapters.coingecko_client import WAIT_UNSTATED_S
+from node.clock import Clock, ManualClock, SystemClock
+from node.guard import Guard, Window
+from node.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query
+from node.settings import AdapterSettings
+from tests.simulators.coingecko import QUOTED_AT, CoinGeckoStandIn
+
+NOW = datetime(2026, 5, 18, 8, 20, tzinfo=UTC)
+TIMEOUT_S = 4.0
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+async def cg() -> AsyncIterator[CoinGeckoStandIn]:
+    async with CoinGeckoStandIn() as stand_in:
+        yield stand_in
+
+
+def single(clock: Clock, *, attempts: int = 1, breaker_failures: int = 100) -> Guard:
+    """A guard that does not wait for retries, so that one fault is one request."""
+    windows = (Window(1_000, 60.0),)
+    return Guard("CoinGecko", clock, windows, 4, attempts, breaker_failures, 30.0, 64, 3_600.0)
+
+
+@pytest.fixture
+async def adapter(cg: CoinGeckoStandIn, clock: ManualClock) -> AsyncIterator[CoinGecko]:
+    made = CoinGecko(AdapterSettings(base_url=cg.url, timeout_s=TIMEOUT_S), clock, single(clock))
+    yield made
+    await made.close()
+
+
+async def ask(adapter: CoinGecko, clock: Clock, text: str, **options: Any) -> Outcome:
+    recognition = adapter.recognise(text, clock.now())
+    assert recognition is not None, text
+    query = Query("id", text, text, Caller(), clock.now(), clock.monotonic() + 30, **options)
+    return await adapter.ask(recognition, query)
+
+
+async def found(adapter: CoinGecko, clock: Clock, text: str, **options: Any) -> Evidence:
+    outcome = await ask(adapter, clock, text, **options)
+    assert isinstance(outcome, Found), outcome
+    return outcome.evidence
+
+
+async def failed(adapter: CoinGecko, clock: Clock, text: str = "price of btc") -> Failed:
+    outcome = await ask(adapter, clock, text)
+    assert isinstance(outcome, Failed), outcome
+    return outcome
+
+
+def key(text: str) -> str | None:
+    recognition = CoinGecko(AdapterSettings(base_url="http://127.0.0.1:9"), ManualClock()).recognise(
+        text, NOW
+    )
+    assert recognition is not None, text
+    return recognition.key
+
+
+def claimed(text: str) -> bool:
+    made = CoinGecko(AdapterSettings(base_url="http://127.0.0.1:9"), ManualClock())
+    return made.recognise(text, NOW) is not None
+
+
+# --- what is claimed ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("price of btc", "price:bitcoin:usd"),
+        ("btc price", "price:bitcoin:usd"),
+        ("Bitcoin value", "price:bitcoin:usd"),
+        ("BTC worth today", "price:bitcoin:usd"),
+        ("how much is one bitcoin", "price:bitcoin:usd"),
+        ("What is the current price of Bitcoin?", "price:bitcoin:usd"),
+        ("How much does a bitcoin cost right now?", "price:bitcoin:usd"),
+        ("hey, can you tell me bitcoin's price please?", "price:bitcoin:usd"),
+        ("BITCOIN PRICE", "price:bitcoin:usd"),
+        ("Price of Bitcoin (BTC) in USD", "price:bitcoin:usd"),
+        ("I'm thinking about investing. What's the current price of Bitcoin?", "price:bitcoin:usd"),
+        ("What's BTC at?", "price:bitcoin:usd"),
+        ("whats the btc price rn", "price:bitcoin:usd"),
+        ("btc/usd", "price:bitcoin:usd"),
+        ("btcusd", "price:bitcoin:usd"),
+        ("BTC-EUR", "price:bitcoin:eur"),
+        ("bitcoin price in eur", "price:bitcoin:eur"),
+        ("euro price of bitcoin", "price:bitcoin:eur"),
+        ("price of ETH", "price:ethereum:usd"),
+        ("what's eth trading at", "price:ethereum:usd"),
+        ("$ETH price", "price:ethereum:usd"),
+        ("eth in btc", "price:ethereum:btc"),
+        ("how much is 2.5 ETH in euros", "price:ethereum:eur:amount=2.5"),
+        ("price for 2,5 ETH in EUR", "price:ethereum:eur:amount=2.5"),
+        ("convert 0.10 btc to usd", "price:bitcoin:usd:amount=0.1"),
+        ("half a bitcoin in dollars", "price:bitcoin:usd:amount=0.5"),
+        ("10k doge in usd", "price:dogecoin:usd:amount=10000"),
+        ("1 million shib in usd", "price:shiba-inu:usd:amount=1000000"),
+        ("1,000 ada in usd", "price:cardano:usd:amount=1000"),
+        ("market cap of solana", "market_cap:solana:usd"),
+        ("24h volume of eth", "volume_24h:ethereum:usd"),
+        ("What's the 24-hour trading volume of Bitcoin?", "volume_24h:bitcoin:usd"),
+        ("24h change of btc", "change_24h:bitcoin:usd"),
+        ("how much has bitcoin changed in the last 24 hours", "change_24h:bitcoin:usd"),
+        ("price of bitcoin on 1 January 2024", "price:bitcoin:usd:date=2024-01-01"),
+        ("How much did bitcoin cost on March 5, 2023", "price:bitcoin:usd:date=2023-03-05"),
+        ("bitcoin price on 2024-02-29", "price:bitcoin:usd:date=2024-02-29"),
+        ("bitcoin price on 13/02/2024", "price:bitcoin:usd:date=2024-02-13"),
+        ("price of bitcoin yesterday", "price:bitcoin:usd:date=2026-05-17"),
+        ("what was the price of ethereum 2 days ago", "price:ethereum:usd:date=2026-05-16"),
+        ("price of bitcoin on 18 May 2026", "price:bitcoin:usd"),
+        ("top 5 coins by market cap", "top:usd:limit=5"),
+        ("What are the biggest cryptocurrencies?", "top:usd:limit=10"),
+        ("price of btc and eth", "price:bitcoin+ethereum:usd"),
+        ("price of ethereum, bitcoin and sol", "price:bitcoin+ethereum+solana:usd"),
+        ("price of SOL", "price:solana:usd"),
+        ("sol token price", "price:solana:usd"),
+        ("sol/usd", "price:solana:usd"),
+        ("price of near protocol", "price:near:usd"),
+        ("cryptocurrency price of link", "price:chainlink:usd"),
+        ("price of the graph token", "price:the-graph:usd"),
+        ("how much is $TRUMP", "price:official-trump:usd"),
+        ("price of Cosmos", "price:cosmos:usd"),
+        ("What's the price of bitcoin cash?", "price:bitcoin-cash:usd"),
+        ("price of bitcon", "price:bitcoin:usd"),
+        ("etherium price", "price:ethereum:usd"),
+        ("price of bitcion", "price:bitcoin:usd"),
+    ],
+)
+def test_questions_and_their_keys(text: str, expected: str) -> None:
+    assert key(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    """what is the price of freedom|who wrote the bitcoin whitepaper|explain bitcoin|what is bitcoin
+    history of ethereum|how does solana work|price of gas in Madrid|price of gas|link me the doc
+    near me restaurants|one dollar in euros|sol in spanish|worth reading|should I buy bitcoin
+    what's the ROI of BTC|bitcoin halving date|will bitcoin reach 100k|the cost of living|value of pi
+    dot product of|dot product of two vectors|how much is Trump worth|price of sand|gas price|eth gas price
+    ethereum gas price|cost of a mask|the time value of money|one price|price of uni in madrid|avalanche price
+    value of link|near price|price of compound|PRICE OF GAS|how much does a ton of gas cost|1 ton in usd
+    bitcoin etf price|bitcoin price prediction|bitcoin price 2030|bitcoin price tomorrow|bitcoin mining cost
+    price of bitcoin on 1 January 2030|price of bitcoin on 05/06/2024|bitcoin price on 31 February 2024
+    what was the price of bitcoin|100 usd in bitcoin|$100 in btc|how much bitcoin can I get for $100
+    how much bitcoin|usd to btc|bitcoin|BTC?|is bitcoin worth it|why is the bitcoin price falling
+    bitcoin vs ethereum|price of btc in usd and eur|what is bitcoin's market cap and price|btc price * 2
+    -5 btc in usd|0 btc in usd|I know the price of bitcoin|What's the price of bitcoin? Why is it falling?
+    price of gold coin|price of a gold coin|subway token price|price of $AAPL|GPT-4 token price|price of XYZ
+    top 10 coins to buy|top 5 movies|biggest coins|top 10 tokens by volume|price of ethereal|price of fathom
+    10² btc in usd|price of a doge|cost of doge|bitcoin and freedom price|how many bitcoins are there|price|
+    """.replace("\n", "|").split("|"),
+)
+def test_other_people_s_questions_are_left_alone(text: str) -> None:
+    assert not claimed(text.strip())
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("price of pepecoin token", "pepecoin"), ("price of $WIF", "wif"), ("XYZ token price", "xyz")],
+)
+def test_an_unknown_name_in_crypto_context_is_passed_on(adapter: CoinGecko, text: str, name: str) -> None:
+    recognition = adapter.recognise(text, NOW)
+    assert recognition is not None
+    assert (recognition.unresolved, recognition.slots["ids"], recognition.key) == ((name,), (), None)
+
+
+def test_slots_are_exactly_the_agreed_ones(adapter: CoinGecko) -> None:
+    recognition = adapter.recognise("how much were 2 btc in euros on 1 January 2024", NOW)
+    assert recognition is not None
+    assert dict(recognition.slots) == {
+        "ids": ("bitcoin",),
+        "vs": "eur",
+        "metric": "price",
+        "amount": "2",
+        "date": "2024-01-01",
+        "limit": None,
+    }
+
+
+# --- what is said -------------------------------------------------------------------------------------
+
+
+async def test_a_live_price_with_source_and_time(adapter: CoinGecko, clock: ManualClock) -> None:
+    evidence = await found(adapter, clock, "price of btc")
+    assert evidence.text == (
+        "Bitcoin (BTC) is trading at $76,975.00 (−1.41% in 24 h), according to CoinGecko at "
+        "2026-05-18 08:17 UTC."
+    )
+    assert evidence.freshness is Freshness.PRICE
+    assert evidence.confidence == 0.95
+    assert evidence.key == "price:bitcoin:usd"
+    assert evidence.data["last_updated_at"] == QUOTED_AT
+    assert evidence.data["stale"] is False
+    [citation] = evidence.citations
+    assert citation.source == "CoinGecko"
+    assert citation.time == datetime.fromtimestamp(QUOTED_AT, UTC)
+    assert citation.url == evidence.source.url == "https://www.coingecko.com/en/coins/bitcoin"
+
+
+async def test_amounts_are_multiplied_exactly(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    cg.set_price("ethereum", eur=1820.100000000001)
+    evidence = await found(adapter, clock, "how much is 2.5 ETH in euros")
+    coins = evidence.data["coins"]
+    assert isinstance(coins, dict)
+    row = coins["ethereum"]
+    assert isinstance(row, dict)
+    assert row["total"] == str(Decimal("2.5") * Decimal("1820.100000000001"))
+    assert "2.5 ETH is worth €4,550.25 (at €1,820.10 each)" in evidence.text
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("market cap of solana", "The market cap of Solana (SOL) is $45,000,000,000,"),
+        ("24h volume of btc", "The 24 h trading volume of Bitcoin (BTC) is $29,096,603,419,"),
+        ("24h change of btc", "Bitcoin (BTC) changed by −1.41% in 24 h, to $76,975.00,"),
+        ("price of shib", "Shiba Inu (SHIB) is trading at $0.00000582 "),
+        ("eth in btc", "Ethereum (ETH) is trading at 0.0275862 BTC "),
+        (
+            "price of btc and eth",
+            "(−1.41% in 24 h) and Ethereum (ETH) is trading at $2,123.45 (+0.52% in 24 h)",
+        ),
+        (
+            "top 2 cryptocurrencies",
+            "1. Bitcoin (BTC) at $76,975.00 (market cap $1,542,226,908,350); 2. Ethereum",
+        ),
+    ],
+)
+async def test_other_figures(adapter: CoinGecko, clock: ManualClock, text: str, part: str) -> None:
+    evidence = await found(adapter, clock, text)
+    assert part in evidence.text
+    assert evidence.text.endswith("according to CoinGecko at 2026-05-18 08:17 UTC.")
+
+
+async def test_a_past_price(adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock) -> None:
+    evidence = await found(adapter, clock, "price of bitcoin on 1 January 2024")
+    assert evidence.text == (
+        "Bitcoin (BTC) was worth $42,208.20 on 2024-01-01 (00:00 UTC), according to CoinGecko."
+    )
+    assert evidence.freshness is Freshness.PAST_PRICE
+    assert evidence.source.time == datetime(2024, 1, 1, tzinfo=UTC)
+    assert cg.requests[0].path == "/coins/bitcoin/history"
+    assert cg.requests[0].query["date"] == "01-01-2024", "day first"
+
+
+async def test_a_day_without_a_price_is_missed(adapter: CoinGecko, clock: ManualClock) -> None:
+    outcome = await ask(adapter, clock, "price of bitcoin on 2 January 2009")
+    assert isinstance(outcome, Missed)
+    assert "2009-01-02" in outcome.reason
+
+
+async def test_names_are_looked_up_and_close_calls_named(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    plain = await found(adapter, clock, "price of $WIF")
+    assert plain.text.startswith("dogwifhat (WIF) is trading at $0.215")
+    assert plain.key == "price:dogwifcoin:usd"
+    assert plain.slots["ids"] == ("dogwifcoin",)
+    assert "Other coins" not in plain.text
+    close = await found(adapter, clock, "pepecoin token price")
+    assert close.text.startswith("PepeCoin is trading at $0.07")
+    assert "Other coins share that name: Pepecoin (stand-in) (PEPECOIN)." in close.text
+    await found(adapter, clock, "price of $WIF")
+    assert cg.count("/search") == 2, "names are remembered"
+
+
+async def test_a_name_that_nobody_has_is_missed(adapter: CoinGecko, clock: ManualClock) -> None:
+    outcome = await ask(adapter, clock, "nosuchthing token price")
+    assert outcome == Missed("CoinGecko lists no coin called nosuchthing")
+
+
+async def test_an_old_quote_says_so(adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock) -> None:
+    cg.coins["bitcoin"].updated = QUOTED_AT - 3 * 86_400
+    evidence = await found(adapter, clock, "price of btc")
+    assert "more than a day old" in evidence.text
+    assert evidence.confidence == 0.75
+
+
+async def test_missing_extras_are_left_out(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    cg.misbehave("null_fields")
+    evidence = await found(adapter, clock, "price of btc")
+    assert evidence.text.startswith(
+        "Bitcoin (BTC) is trading at $76,975.00, according to CoinGecko, which did"
+    )
+    assert evidence.confidence == 0.75
+    cg.misbehave("null_fields")
+    outcome = await ask(adapter, clock, "market cap of solana")
+    assert outcome == Missed("CoinGecko does not state the market cap of Solana (SOL)")
+
+
+# --- one call for many --------------------------------------------------------------------------------
+
+
+async def test_two_hundred_questions_are_one_request(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    wordings = (
+        "price of btc",
+        "Bitcoin value",
+        "BTC worth today",
+        "market cap of bitcoin",
+        "24h change of btc",
+    )
+    outcomes = await asyncio.gather(*(ask(adapter, clock, wordings[n % len(wordings)]) for n in range(200)))
+    assert all(isinstance(outcome, Found) for outcome in outcomes)
+    assert cg.count() == 1
+    clock.advance(31)
+    await found(adapter, clock, "price of btc")
+    assert cg.count() == 2
+
+
+async def test_no_cache_asks_again_and_max_age_is_kept(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    await found(adapter, clock, "price of btc")
+    await found(adapter, clock, "price of btc", no_cache=True)
+    assert cg.count() == 2
+    clock.advance(10)
+    await found(adapter, clock, "price of btc", max_age_s=5)
+    assert cg.count() == 3
+
+
+async def test_default_limits_hold(cg: CoinGeckoStandIn, clock: ManualClock) -> None:
+    made = CoinGecko(AdapterSettings(base_url=cg.url, timeout_s=TIMEOUT_S), clock)
+    currencies = ("usd", "eur", "gbp", "jpy", "inr", "krw", "chf", "aud", "cad", "nzd", "sgd", "hkd")
+    for vs in currencies:
+        cg.set_price("bitcoin", **{vs: 1_000.0})
+    outcomes = [await ask(made, clock, f"price of btc in {vs}") for vs in currencies]
+    await made.close()
+    assert [isinstance(outcome, Found) for outcome in outcomes] == [True] * 10 + [False] * 2
+    refused = outcomes[-1]
+    assert isinstance(refused, Failed)
+    assert (refused.code, refused.retry_after_s) == ("rate_limited", 60.0)
+    assert cg.count() == 10
+
+
+# --- a source that errs, lies or hangs ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "code", "reason"),
+    [
+        ("throttle", {"retry_after": 119}, "rate_limited", "limit"),
+        ("throttle", {"retry_after": None}, "rate_limited", "limit"),
+        ("throttle_in_200", {}, "rate_limited", "limit"),
+        ("refuse", {}, "unreachable", "reached"),
+        ("cut", {}, "unreachable", "reached"),
+        ("html", {"status": 200}, "bad_answer", "not JSON"),
+        ("html", {"status": 503}, "unreachable", "503"),
+        ("html", {"status": 403}, "refused", "403"),
+        ("status_error", {"code": 10002}, "refused", "key is missing"),
+        ("status_error", {"code": 10005, "status": 200}, "refused", "plan"),
+        ("nested_error", {"code": 10010}, "refused", "wrong kind"),
+        ("nested_error", {"code": 10011, "status": 200}, "refused", "wrong kind"),
+        ("nested_error", {"code": 429, "status": 200}, "rate_limited", "limit"),
+        ("status_error", {"code": 1234, "status": 200}, "bad_answer", "1234"),
+        ("text_error", {"text": "Something", "status": 200}, "bad_answer", "error"),
+        ("text_error", {"text": "Something", "status": 400}, "bad_answer", "400"),
+        ("status", {"status": 500}, "bad_answer", "500"),
+        ("status", {"status": 502}, "unreachable", "502"),
+        ("status", {"status": 503}, "unreachable", "503"),
+        ("status", {"status": 503, "headers": {"Retry-After": "40"}}, "rate_limited", "overloaded"),
+        ("status", {"status": 504}, "unreachable", "504"),
+        ("oversized", {"declared": True}, "bad_answer", "bytes"),
+        ("oversized", {"declared": False}, "bad_answer", "bytes"),
+        ("nested_json", {}, "bad_answer", "nested"),
+        ("body", {"text": ""}, "bad_answer", "not JSON"),
+        ("body", {"text": "null"}, "bad_answer", "prices"),
+        ("body", {"text": "[76975]"}, "bad_answer", "prices"),
+        ("body", {"text": '{"bitcoin": 76975}'}, "bad_answer", "figures"),
+        ("body", {"text": '{"bitcoin": {"eur": 76975}}'}, "bad_answer", "USD"),
+        ("body", {"text": '{"bitcoin": {"usd": ' + "9" * 5_000 + "}}"}, "bad_answer", "JSON"),
+        ("body", {"text": '{"ethereum": {"usd": 2000}}'}, "bad_answer", "lists no coin bitcoin"),
+        ("missing_id", {}, "bad_answer", "lists no coin bitcoin"),
+        ("figure", {"value": math.nan}, "bad_answer", "price"),
+        ("figure", {"value": math.inf}, "bad_answer", "price"),
+        ("figure", {"value": -76975}, "bad_answer", "price"),
+        ("figure", {"value": 0}, "bad_answer", "price"),
+        ("figure", {"value": "76975"}, "bad_answer", "price"),
+        ("figure", {"value": None}, "bad_answer", "price"),
+        ("figure", {"value": True}, "bad_answer", "price"),
+        ("figure", {"value": 1e300}, "bad_answer", "price"),
+        ("figure", {"value": [76975]}, "bad_answer", "price"),
+        ("figure", {"value": "now", "fields": ("last_updated_at",)}, "bad_answer", "time"),
+        ("figure", {"value": 1_779_092_258_000, "fields": ("last_updated_at",)}, "bad_answer", "time"),
+        ("figure", {"value": 1_900_000_000, "fields": ("last_updated_at",)}, "bad_answer", "future"),
+        ("figure", {"value": math.nan, "fields": ("usd_24h_change",)}, "bad_answer", "change"),
+        ("figure", {"value": -1, "fields": ("usd_market_cap",)}, "bad_answer", "market cap"),
+    ],
+)
+async def test_every_fault_is_a_clear_failure_and_never_a_figure(
+    adapter: CoinGecko,
+    cg: CoinGeckoStandIn,
+    clock: ManualClock,
+    kind: str,
+    options: dict[str, Any],
+    code: str,
+    reason: str,
+) -> None:
+    cg.misbehave(kind, **options)
+    outcome = await failed(adapter, clock)
+    assert outcome.code == code, outcome
+    assert reason in outcome.reason
+    assert "76" not in outcome.reason
+    assert cg.count() == 1
+    clock.advance(3_600)
+    await found(adapter, clock, "price of btc")
+
+
+async def test_an_unknown_coin_of_the_history_is_missed(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    cg.misbehave("text_error", text="coin not found", status=404)
+    assert isinstance(await ask(adapter, clock, "price of bitcoin on 1 January 2024"), Missed)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"id": "ethereum", "market_data": {"current_price": {"usd": 42208.2}}}',
+        '{"id": "bitcoin", "market_data": {"current_price": {"usd": "42208.2"}}}',
+        '{"id": "bitcoin", "market_data": {"current_price": {"usd": NaN}}}',
+        '{"id": "bitcoin", "market_data": [42208.2]}',
+        '{"id": "bitcoin", "market_data": {"current_price": 42208.2}}',
+        "[]",
+    ],
+)
+async def test_lies_about_the_past_are_refused(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, body: str
+) -> None:
+    cg.misbehave("body", text=body)
+    assert (await failed(adapter, clock, "price of bitcoin on 1 January 2024")).code == "bad_answer"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{}",
+        '{"coins": {}}',
+        '{"coins": [7]}',
+        '{"coins": [{"id": "../../ping", "symbol": "WIF", "name": "x", "market_cap_rank": 1}]}',
+        '{"coins": [{"id": "x", "symbol": "WIF", "market_cap_rank": 1}]}',
+    ],
+)
+async def test_lies_of_the_search_are_refused(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, body: str
+) -> None:
+    cg.misbehave("body", text=body, path="/search")
+    assert (await failed(adapter, clock, "price of $WIF")).code == "bad_answer"
+    assert cg.count() == 1
+
+
+@pytest.mark.parametrize("value", [math.nan, -1, 0, "1", None])
+async def test_lies_in_the_list_are_refused(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, value: object
+) -> None:
+    cg.misbehave("figure", value=value)
+    assert (await failed(adapter, clock, "top 3 cryptocurrencies")).code == "bad_answer"
+
+
+async def test_outside_names_are_cleaned(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    cg.coins["dogwifcoin"].name = "dog\u202e\x1b[31m\nwif" + "x" * 500
+    evidence = await found(adapter, clock, "price of $WIF")
+    assert evidence.text.isprintable()
+    assert len(evidence.text) < 250
+
+
+async def test_redirects_are_not_followed(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    async with CoinGeckoStandIn() as elsewhere:
+        cg.misbehave("redirect", to=f"{elsewhere.url}/simple/price")
+        outcome = await failed(adapter, clock)
+        assert outcome.code == "bad_answer"
+        assert "redirect" in outcome.reason
+        assert elsewhere.count() == 0
+
+
+async def test_the_stated_wait_holds_for_every_question(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    cg.misbehave("throttle", retry_after=119)
+    assert (await failed(adapter, clock)).retry_after_s == 119
+    for text in (
+        "price of eth",
+        "top 3 cryptocurrencies",
+        "price of bitcoin on 1 January 2024",
+        "price of $WIF",
+    ):
+        outcome = await failed(adapter, clock, text)
+        assert outcome.code == "rate_limited"
+        assert outcome.retry_after_s == pytest.approx(119)
+    assert cg.count() == 1
+    check = adapter.health()
+    assert check.status == "warn"
+    assert "wait 119 s" in check.output
+    clock.advance(120)
+    await found(adapter, clock, "price of eth")
+    assert adapter.health().status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        (format_datetime(NOW + timedelta(seconds=45), usegmt=True), 45.0),
+        (format_datetime(NOW - timedelta(days=9), usegmt=True), 0.0),
+        ("soon", WAIT_UNSTATED_S),
+        ("-5", WAIT_UNSTATED_S),
+        ("9" * 40, WAIT_UNSTATED_S),
+    ],
+)
+async def test_the_wait_may_be_a_date_or_rubbish(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, stated: str, expected: float
+) -> None:
+    cg.misbehave("throttle", retry_after=stated)
+    assert (await failed(adapter, clock)).retry_after_s == pytest.approx(expected)
+
+
+async def test_a_stale_figure_bridges_a_failure_and_says_so(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    await found(adapter, clock, "price of btc")
+    clock.advance(600)
+    cg.misbehave("status", status=503)
+    evidence = await found(adapter, clock, "price of btc")
+    assert evidence.data["stale"] is True
+    assert "could not be asked just now; this was fetched 10 min ago" in evidence.text
+    clock.advance(3_600)
+    cg.misbehave("status", status=503)
+    assert (await failed(adapter, clock)).code == "unreachable"
+
+
+async def test_passing_faults_are_retried_within_limits(cg: CoinGeckoStandIn) -> None:
+    clock = SystemClock()
+    made = CoinGecko(AdapterSettings(base_url=cg.url, timeout_s=10), clock, single(clock, attempts=3))
+    cg.coins["bitcoin"].updated = int(clock.now().timestamp())
+    cg.misbehave("status", status=502)
+    cg.misbehave("refuse")
+    await found(made, clock, "price of btc")
+    assert cg.count() == 3
+    cg.misbehave("status", times=None, status=503)
+    assert (await failed(made, clock, "price of eth")).code == "unreachable"
+    assert cg.count() == 6
+    await made.close()
+
+
+async def test_an_open_breaker_answers_at_once(cg: CoinGeckoStandIn, clock: ManualClock) -> None:
+    made = CoinGecko(AdapterSettings(base_url=cg.url), clock, single(clock, breaker_failures=2))
+    cg.misbehave("refuse", times=2)
+    for _ in range(2):
+        await failed(made, clock)
+    outcome = await failed(made, clock)
+    assert outcome.code == "breaker_open"
+    assert outcome.retry_after_s == pytest.approx(30)
+    assert cg.count() == 2
+    assert "asked again in 30 s" in made.health().output
+    clock.advance(30)
+    await found(made, clock, "price of btc")
+    await made.close()
+
+
+# --- time and threads ---------------------------------------------------------------------------------
+
+
+async def lines_back(adapter: CoinGecko) -> None:
+    """Until every thread has come back; a real one takes a moment of real time."""
+    async with asyncio.timeout(10):
+        await adapter._client.settle()
+    assert adapter._client.free == LINES
+
+
+@pytest.mark.parametrize("kind", ["hang", "drip", "drip_head"])
+async def test_a_source_that_never_ends_holds_neither_caller_nor_thread(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, kind: str
+) -> None:
+    cg.misbehave(kind, times=None)
+    for _ in range(3):
+        seen = cg.count()
+        asking = [
+            asyncio.create_task(failed(adapter, clock, f"price of {coin}"))
+            for coin in ("btc", "eth", "xrp", "ltc")
+        ]
+        await cg.wait_for(seen + 4)
+        clock.advance(TIMEOUT_S)
+        for task in asking:
+            assert (await task).code == "timeout"
+        await lines_back(adapter)
+    cg.behave()
+    await found(adapter, clock, "price of btc")
+
+
+async def test_more_hanging_questions_than_threads(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    cg.misbehave("hang", times=None)
+    currencies = ("usd", "eur", "gbp", "jpy", "inr", "krw", "chf", "aud", "cad", "nzd")
+    asking = [asyncio.create_task(failed(adapter, clock, f"price of btc in {vs}")) for vs in currencies]
+    await cg.wait_for(4)
+    assert cg.count() == 4, "no more at a time"
+    assert adapter.health().status == "pass", "health answers meanwhile"
+    clock.advance(TIMEOUT_S)
+    for task in asking:
+        assert (await task).code == "timeout"
+    cg.behave()
+    await found(adapter, clock, "price of btc")
+    await lines_back(adapter)
+
+
+async def test_cancelled_questions_leak_nothing(
+    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
+) -> None:
+    before = asyncio.all_tasks()
+    cg.misbehave("hang", times=None, path="/simple/price")
+    asking = [asyncio.create_task(ask(adapter, clock, "price of btc")) for _ in range(5)]
+    await cg.wait_for(1)
+    for task in asking:
+        task.cancel()
+    outcomes = await asyncio.gather(*asking, return_exceptions=True)
+    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
+    await lines_back(adapter)
+    cg.behave()
+    await found(adapter, clock, "price of btc")
+    ours = {task for task in asyncio.all_tasks() - before if "guard" in repr(task.get_coro())}
+    assert ours == set()
+
+
+async def test_closing_ends_a_hanging_call(cg: CoinGeckoStandIn, clock: ManualClock) -> None:
+    made = CoinGecko(AdapterSettings(base_url=cg.url), clock, single(clock))
+    cg.misbehave("hang", times=None)
+    asking = asyncio.create_task(failed(made, clock))
+    await cg.wait_for(1)
+    await made.close()
+    assert (await asking).code == "unreachable"
+    assert (await failed(made, clock, "price of eth")).code == "unreachable"
+
+
+# --- the key and the way out --------------------------------------------------------------------------
+
+
+async def test_the_key_travels_in_a_header_only(
+    cg: CoinGeckoStandIn, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    settings = AdapterSettings(base_url=cg.url, api_key="CG-secret")
+    made = CoinGecko(settings, clock, single(clock))
+    await found(made, clock, "price of btc")
+    cg.misbehave("status_error", code=10002)
+    outcome = await failed(made, clock, "price of eth")
+    await made.close()
+    [seen, _] = cg.requests
+    assert seen.headers["x-cg-demo-api-key"] == "CG-secret"
+    assert "secret" not in json.dumps(seen.query)
+    assert "secret" not in outcome.reason + made.health().output + caplog.text + repr(settings)
+
+
+async def test_proxies_and_netrc_of_the_environment_are_ignored(
+    adapter: CoinGecko, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    await found(adapter, clock, "price of btc")
+
+
+# --- the stand-in against the recorded answers --------------------------------------------------------
+
+
+def shape(value: object) -> object:
+    """Types and keys of a JSON value, lists by their first element; numbers are one type."""
+    if isinstance(value, dict):
+        return {name: shape(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return (
+        "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+    )
+
+
+def within(ours: object, theirs: object) -> bool:
+    """Every key of ours is theirs too, with the same shape."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return all(name in theirs and within(inner, theirs[name]) for name, inner in ours.items())
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return not ours or not theirs or within(ours[0], theirs[0])
+    return ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("path", "recorded"),
+    [
+        ("/ping", "ping.json"),
+        (
+            "/simple/price?ids=bitcoin&vs_currencies=usd&include_market_cap=true&include_24hr_vol=true"
+            "&include_24hr_change=true&include_last_updated_at=true",
+            "simple_price_full.json",
+        ),
+        ("/simple/price?ids=bitcoin&vs_currencies=usd", "simple_price_min.json"),
+        ("/coins/markets?vs_currency=usd&per_page=1", "coins_markets_oas.json"),
+        ("/search?query=ethereum", "search_ethereum.json"),
+        ("/coins/bitcoin/history?date=01-01-2024", "coin_history_bitcoin.json"),
+    ],
+)
+async def test_the_stand_in_speaks_the_recorded_shapes(
+    cg: CoinGeckoStandIn, vendor_fixtures: Path, path: str, recorded: str
+) -> None:
+    theirs = shape(json.loads((vendor_fixtures / "coingecko" / recorded).read_bytes()))
+    async with aiohttp.ClientSession() as session, session.get(cg.url + path) as response:
+        ours = shape(await response.json())
+    assert within(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "recorded"),
+    [
+        ("throttle", {"retry_after": 119}, "error_429.json"),
+        ("throttle_in_200", {}, "error_429_in_200.json"),
+        ("status_error", {"code": 10002}, "error_401_bad_key.json"),
+        ("text_error", {}, "error_404_coin.json"),
+        ("missing_id", {}, "simple_price_unknown_id.json"),
+    ],
+)
+async def test_the_stand_in_errs_like_the_recorded_errors(
+    cg: CoinGeckoStandIn, vendor_fixtures: Path, kind: str, options: dict[str, Any], recorded: str
+) -> None:
+    theirs = json.loads((vendor_fixtures / "coingecko" / recorded).read_bytes())
+    cg.misbehave(kind, **options)
+    address = cg.url + "/simple/price?ids=bitcoin&vs_currencies=usd"
+    async with aiohttp.ClientSession() as session, session.get(address) as response:
+        assert response.status == theirs["http_status"]
+        assert response.headers.get("retry-after") == theirs["headers"].get("retry-after")
+        assert shape(await response.json()) == shape(theirs["body"])
+
+
+@pytest.mark.parametrize(
+    ("recorded", "text", "part"),
+    [
+        ("simple_price_full.json", "price of btc", "$76,975.00 (−1.41% in 24 h)"),
+        ("simple_price_min.json", "price of btc", "$42,317.00, according to CoinGecko, which did not state"),
+        ("coins_markets_2023.json", "top 2 cryptocurrencies", "1. Bitcoin (BTC) at $43,602.00"),
+        ("coins_markets_oas.json", "top 1 cryptocurrencies", "Bitcoin (BTC) at $77,671.00"),
+        ("coin_history_bitcoin.json", "price of bitcoin on 1 January 2024", "$42,208.20 on 2024-01-01"),
+    ],
+)
+async def test_recorded_answers_are_understood(
+    adapter: CoinGecko,
+    cg: CoinGeckoStandIn,
+    vendor_fixtures: Path,
+    recorded: str,
+    text: str,
+    part: str,
+) -> None:
+    clock = ManualClock(datetime(2026, 5, 18, 13, 0, tzinfo=UTC))
+    made = CoinGecko(AdapterSettings(base_url=cg.url), clock, single(clock))
+    cg.misbehave("body", text=(vendor_fixtures / "coingecko" / recorded).read_text(encoding="utf-8"))
+    assert part in (await found(made, clock, text)).text
+    await made.close()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "name", "coin"),
+    [("search_solana.json", "corn", "solanacorn"), ("search_solana.json", "kitty", "kitty-coin-solana")],
+)
+async def test_recorded_searches_are_understood(
+    adapter: CoinGecko,
+    cg: CoinGeckoStandIn,
+    clock: ManualClock,
+    vendor_fixtures: Path,
+    recorded: str,
+    name: str,
+    coin: str,
+) -> None:
+    body = (vendor_fixtures / "coingecko" / recorded).read_text(encoding="utf-8")
+    cg.misbehave("body", text=body, path="/search")
+    cg.set_price(coin, usd=0.5)
+    evidence = await found(adapter, clock, f"price of {name} token")
+    assert evidence.slots["ids"] == (coin,)
