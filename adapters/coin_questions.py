@@ -33,7 +33,7 @@ from adapters.coin_aliases import (
     MISSPELLABLE,
 )
 
-TEXT_CHARS_MAX = 2_000
+TEXT_CHARS_MAX = 800
 WORDS_MAX = 60
 COINS_MAX = 10
 LIMIT_DEFAULT = 10
@@ -76,6 +76,8 @@ def read_question(text: str, now: datetime) -> CoinQuestion | None:
     today = now.astimezone(UTC).date()
     found: CoinQuestion | None = None
     for sentence in _SENTENCE_END.split(text.translate(_QUOTES)):
+        if not sentence.strip():
+            continue
         reading = _read_sentence(sentence, today)
         if isinstance(reading, CoinQuestion):
             if found is not None:

@@ -336,7 +336,7 @@ class CoinGeckoClient:
         await asyncio.gather(*waiting, return_exceptions=True)
 
     async def close(self) -> None:
-        """Cut what runs, end the threads. Idempotent. A thread that hangs in the system is not waited for long."""
+        """Cut what runs, end the threads. Idempotent. Does not wait long for a thread stuck in the system."""
         if self._closed:
             return
         self._closed = True

@@ -9,6 +9,8 @@ import asyncio
 import hashlib
 import json
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,8 +28,8 @@ from tests.simulators.ollama import OllamaStandIn
 
 ESSAY = (
     "Photosynthesis turns light into chemical energy. Chlorophyll in the leaves absorbs light, water is "
-    "split, oxygen is set free, and the energy is stored as sugar made from carbon dioxide. Plants, algae and some "
-    "bacteria do it, and nearly all food chains on Earth begin there."
+    "split, oxygen is set free, and the energy is stored as sugar made from carbon dioxide. Plants, algae "
+    "and some bacteria do it, and nearly all food chains on Earth begin there."
 )
 HONEST = "I could not look up the current price. Prices change quickly, so please check a live source."
 PPM = 1_000_000
@@ -82,12 +84,14 @@ async def metric(node: Client, name: str) -> float:
 
 async def test_the_trail_shows_the_stages_in_order_for_a_hit_and_a_miss(start: Start) -> None:
     """S2-08, S2-35, S2-39: cache before model and before an outside adapter; a hit ends the walk."""
-    async with OllamaStandIn(answer=ESSAY) as model, CoinGeckoStandIn() as vendor, start(ollama=model.url, coingecko=vendor.url) as node:
+    async with (
+        OllamaStandIn(answer=ESSAY) as model,
+        CoinGeckoStandIn() as vendor,
+        start(ollama=model.url, coingecko=vendor.url) as node,
+    ):
         miss = await node.ask("Explain photosynthesis")
         order = stages(miss)
-        places = [
-            order.index(name) for name in ("understand", "recall", "documents", "compose", "remember")
-        ]
+        places = [order.index(name) for name in ("understand", "recall", "documents", "compose", "remember")]
         assert places == sorted(places), order
         assert step(miss, "recall")["outcome"] == "miss"
         hit = await node.ask("Explain photosynthesis")
@@ -161,23 +165,6 @@ async def test_a_price_has_figure_time_and_a_short_life(start: Start) -> None:
         assert 30 <= life.total_seconds() <= 60
 
 
-async def test_what_an_adapter_knows_in_part_is_context_for_the_model(start: Start) -> None:
-    """S2-19: the question is not the adapter's, but its figure reaches the model, marked as data."""
-    async with (
-        OllamaStandIn(answer="It depends on when it was bought [1].") as model,
-        CoinGeckoStandIn() as vendor,
-        start(ollama=model.url, coingecko=vendor.url) as node,
-    ):
-        vendor.set_price("bitcoin", usd=76_975)
-        await node.ask("price of btc")
-        reply = await node.ask("What's the ROI of BTC?")
-        assert step(reply, "adapter:coingecko")["outcome"] == "partial"
-        [prompt] = model.prompts
-        adapters = prompt[prompt.index("ADAPTER CONTEXT") : prompt.index("STORED CONTEXT")]
-        assert "76,975" in adapters
-        assert "coingecko" in reply["answer"].lower()
-
-
 async def test_whatever_is_asked_about_coins_at_once_the_limit_of_the_source_holds(start: Start) -> None:
     """S2-16: 200 price questions at once, each about other coins; never more calls than the window allows,
     and nobody is refused by the source."""
@@ -195,7 +182,10 @@ async def test_whatever_is_asked_about_coins_at_once_the_limit_of_the_source_hol
 
 async def test_rain_without_a_weather_source_is_honest(start: Start) -> None:
     """S2-60, the half without a source: no forecast is made up, with or without a model."""
-    async with OllamaStandIn(answer="Yes, it will rain tomorrow, about 12 mm.") as model, start(ollama=model.url) as node:
+    async with (
+        OllamaStandIn(answer="Yes, it will rain tomorrow, about 12 mm.") as model,
+        start(ollama=model.url) as node,
+    ):
         reply = await node.ask("Will it rain tomorrow?")
         assert reply["source"]["kind"] == "fallback"
         assert "could not" in reply["answer"]
@@ -222,8 +212,8 @@ async def test_the_second_identical_question_gets_the_stored_answer(start: Start
 async def test_a_semantic_hit_shows_similarity_confidence_score_and_threshold(start: Start) -> None:
     """S2-28, S2-29."""
     async with start() as node:
-        await put(node, "How do plants make sugar from light?", ESSAY, confidence=0.9)
-        reply = await node.ask("In what way do plants make sugar out of light?")
+        await put(node, "How do I sort a list in Python?", "Call sorted on it.", confidence=0.9)
+        reply = await node.ask("In Python, how do I sort a list?")
         hit = reply["hit"]
         assert hit is not None, reply["trace"]
         assert hit["kind"] == "semantic"
@@ -236,7 +226,10 @@ async def test_a_semantic_hit_shows_similarity_confidence_score_and_threshold(st
 async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_why(start: Start) -> None:
     """S2-30, S2-53, S2-71: the same answer is kept where it just reaches the limit, and not where it just
     misses it; the log has confidence and decision of both, and the CID of the one that is public."""
-    async with OllamaStandIn(answer=ESSAY) as model, start("measure", ollama=model.url, cache={"confidence_min": 0.0}) as node:
+    async with (
+        OllamaStandIn(answer=ESSAY) as model,
+        start("measure", ollama=model.url, cache={"confidence_min": 0.0}) as node,
+    ):
         confidence = (await node.ask("Explain photosynthesis", no_store=True))["confidence"]
         least = {"met": confidence - 1e-6, "missed": confidence + 1e-3}
         for name, limit in least.items():
@@ -259,7 +252,10 @@ async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_
 
 async def test_a_public_records_cid_stands_on_the_log(start: Start) -> None:
     """S2-53: a stored answer's CID can be found on the log; of a skipped one there is none."""
-    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node:
+    async with (
+        CoinGeckoStandIn() as vendor,
+        start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node,
+    ):
         reply = await node.ask("price of btc")
         [stored] = decisions(node, "store")
         assert stored["cid"] == reply["cid"] == decision_of(node, reply)["cid"]
@@ -331,18 +327,16 @@ def _floats(text: str) -> list[float]:
 async def test_legacy_entries_are_found_by_hash_and_never_by_meaning(start: Start, tmp_path: Path) -> None:
     """S2-33, S2-34: a mixed old index; entries without a vector answer their own question only, and the file
     that the node writes has their keys unchanged."""
-    old = legacy("How do plants make sugar from light?", "By photosynthesis.", curator="ana", votes=3)
+    old = legacy("How do I sort a list in Python?", "Call sorted on it.", curator="ana", votes=3)
     path = tmp_path / "old.json"
     path.write_text(json.dumps({"version": 1, "model": None, "entries": [old]}), encoding="utf-8")
     async with start(index_file=path) as node:
-        reply = await node.ask("How do plants make sugar from light?")
+        reply = await node.ask("How do I sort a list in Python?")
         assert reply["answer"] == old["answer"]
         assert reply["hit"]["kind"] == "exact"
-        other = await node.ask("In what way do plants make sugar out of light?")
+        other = await node.ask("In Python, how do I sort a list?")
         assert other["source"]["kind"] != "cache"
-        _, found = await node.post(
-            "/v1/cache/search", {"query": "In what way do plants make sugar out of light?"}
-        )
+        _, found = await node.post("/v1/cache/search", {"query": "In Python, how do I sort a list?"})
         assert found["hit"] is None
         assert found["candidates"] == []
         await put(node, "What is a gateway?", "A door to blocks.")
@@ -365,7 +359,10 @@ async def test_a_fetched_block_has_every_field_of_a_record(start: Start) -> None
     """S2-50: query_hash, embedding, answer, source, confidence, timestamp, validations."""
     import warnings
 
-    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node:
+    async with (
+        CoinGeckoStandIn() as vendor,
+        start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node,
+    ):
         reply = await node.ask("price of btc")
         status, block, _ = await node.raw(f"/ipfs/{reply['cid']}?format=raw")
         assert status == 200
@@ -465,65 +462,78 @@ async def test_the_verify_command_names_the_entry_that_was_changed(
 
 
 async def test_the_reply_lists_the_parts_of_its_confidence(start: Start) -> None:
-    """S2-64: the parts that apply, each in [0, 1]; with evidence its use is one of them."""
+    """S2-64: the parts that apply, each in [0, 1]; with evidence its use is one of them. The evidence here is
+    a stored answer to the same question that is not sure enough to be served."""
     alone = {"source_reliability", "completeness", "response_quality", "validation"}
-    async with OllamaStandIn(answer=ESSAY) as model, CoinGeckoStandIn() as vendor, start(ollama=model.url, coingecko=vendor.url) as node:
+    async with OllamaStandIn(answer=ESSAY) as model, start(ollama=model.url) as node:
         reply = await node.ask("Explain photosynthesis")
         assert set(reply["confidence_parts"]) == alone
         assert all(0 <= part <= 1 for part in reply["confidence_parts"].values())
-        model.answer = "Bitcoin trades at 76,975 dollars, so it depends on the price paid [1]."
-        on_evidence = await node.ask("What's the ROI of BTC?")
+        await put(node, "How do I sort a list in Python?", "Call sorted on the list.", confidence=0.6)
+        model.answer = "Call sorted on the list [1]."
+        on_evidence = await node.ask("How do I sort a list in Python?")
+        assert "Call sorted on the list." in model.prompts[-1]
+        assert on_evidence["citations"], on_evidence
         assert set(on_evidence["confidence_parts"]) == alone | {"context_use"}
 
 
 async def test_a_model_that_goes_and_comes_back_under_a_running_node(start: Start) -> None:
     """S2-65 and S2-76 as far as there is one engine: every question is answered, health says how it is."""
-    async with AsyncExitStack() as until_it_goes:
-        model = await until_it_goes.enter_async_context(OllamaStandIn(answer=ESSAY))
-        node = await until_it_goes.enter_async_context(start(ollama=model.url))
+
+    async def status(node: Client) -> str:
+        _, health = await node.get("/health")
+        return str(health["checks"]["model:ollama"][0]["status"])
+
+    async with OllamaStandIn() as first:
+        port = first.port  # free again in a moment
+    async with start(ollama=first.url) as node:
+        async with OllamaStandIn(answer=ESSAY, port=port):
+            assert (await node.ask("Explain photosynthesis"))["source"]["kind"] == "llm"
+            assert await status(node) == "pass"
         gone = await node.ask("Explain why the sea is salty")
         assert gone["source"]["kind"] == "fallback"
-        _, health = await node.get("/health")
-        assert health["checks"]["model:ollama"][0]["status"] == "warn"
+        assert await status(node) == "warn"
         assert (await node.ask("Explain photosynthesis"))["source"]["kind"] == "cache"
         assert "4" in (await node.ask("What is 2+2?"))["answer"]
-        async with OllamaStandIn(answer=ESSAY, port=model.port):
-            _, health = await node.get("/health")
-            assert health["checks"]["model:ollama"][0]["status"] == "pass"
-            assert (await node.ask("Explain photosynthesis in plants", no_cache=True))["source"][
-                "kind"
-            ] == "llm"
+        async with OllamaStandIn(answer=ESSAY, port=port):
+            assert await status(node) == "pass"
+            back = await node.ask("Explain photosynthesis", no_cache=True)
+            assert back["source"]["kind"] == "llm"
+
+
+@asynccontextmanager
+async def daemon(port: int = 0) -> AsyncIterator[int]:
+    """Something that answers the version call of a Kubo daemon, and nothing else; its port."""
+
+    async def version(_: web.Request) -> web.Response:
+        return web.json_response({"Version": "0.29.0", "Commit": "", "Repo": "15"})
+
+    app = web.Application()
+    app.router.add_post("/api/v0/version", version)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
 
 
 async def test_health_flips_with_the_daemon(start: Start) -> None:
-    """S2-76 for IPFS: a daemon that answers its version, is stopped and comes back."""
-
-    async def version(_: web.Request) -> web.Response:
-        return web.json_response(
-            {"Version": "0.29.0", "Commit": "", "Repo": "15", "System": "", "Golang": ""}
-        )
-
-    async def listen(port: int) -> web.AppRunner:
-        app = web.Application()
-        app.router.add_post("/api/v0/version", version)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-        return runner
+    """S2-76 for IPFS: a daemon that answers, is stopped and comes back."""
 
     async def status(node: Client) -> str:
         _, health = await node.get("/health")
         return str(health["checks"]["ipfs:daemon"][0]["status"])
 
-    runner = await listen(0)
-    port = runner.addresses[0][1]
+    async with daemon() as port:
+        pass  # free again
     async with start(ipfs={"kubo_url": f"http://127.0.0.1:{port}"}) as node:
-        assert await status(node) == "pass"
-        await runner.cleanup()
+        async with daemon(port):
+            assert await status(node) == "pass"
         assert await status(node) == "warn"
-        runner = await listen(port)
-        assert await status(node) == "pass"
-    await runner.cleanup()
+        async with daemon(port):
+            assert await status(node) == "pass"
 
 
 async def test_metrics_show_embedding_time_dimension_and_misses_by_class(start: Start) -> None:
