@@ -79,10 +79,11 @@ def run(measurement: Measurement, more: Sequence[str]) -> tuple[int, list[str], 
 
 def section(measurement: Measurement, status: int, lines: Sequence[str], took_s: float) -> str:
     """One part of the report."""
-    body = "\n".join(_paragraphs(lines)) if measurement.markdown else "\n".join(["```", *lines, "```"])
+    text = "\n".join(_paragraphs(lines) if measurement.markdown else lines).strip("\n")
+    body = text if measurement.markdown else f"```\n{text}\n```"
     ended = "" if status == 0 else f"**Ended with status {status}: a check failed or it could not run.**\n\n"
     command = f"`python -m bench.{measurement.name}`, {took_s:.0f} s"
-    return f"## {measurement.title}\n\n{command}\n\n{ended}{body.strip()}\n"
+    return f"## {measurement.title}\n\n{command}\n\n{ended}{body}\n"
 
 
 def _paragraphs(lines: Sequence[str]) -> list[str]:

@@ -102,6 +102,14 @@ async def test_other_doors_are_closed(start: Start) -> None:
 
 async def test_long_and_strange_questions_are_answered(start: Start) -> None:
     async with start() as node:
-        for text in ("?" * 500, "🐢" * 200, "a" * 60_000, "what is " + "(" * 5_000, "9**9**9", "١+١", "\u202eabc?"):
+        for text in (
+            "?" * 500,
+            "🐢" * 200,
+            "a" * 60_000,
+            "what is " + "(" * 5_000,
+            "9**9**9",
+            "١+١",
+            "\u202eabc?",
+        ):
             status, reply = await node.post("/chat", {"query": text})
             assert status == 200, (text[:20], reply)

@@ -34,18 +34,17 @@ async def test_health_names_every_engine_and_what_is_missing(start: Start) -> No
 
 
 async def test_health_flips_with_the_model_and_never_waits(start: Start) -> None:
-    async with OllamaStandIn(answer="x") as model:
-        async with start(ollama=model.url) as node:
+    async with OllamaStandIn(answer="x") as model, start(ollama=model.url) as node:
+        _, health = await node.get("/health")
+        assert health["checks"]["model:ollama"][0]["status"] == "pass"
+        model.hang_tags = True
+        async with asyncio.timeout(10):
             _, health = await node.get("/health")
-            assert health["checks"]["model:ollama"][0]["status"] == "pass"
-            model.hang_tags = True
-            async with asyncio.timeout(10):
-                _, health = await node.get("/health")
-            assert health["checks"]["model:ollama"][0]["status"] == "warn"
-            model.hang_tags = False
-            model.release()
-            _, health = await node.get("/health")
-            assert health["checks"]["model:ollama"][0]["status"] == "pass"
+        assert health["checks"]["model:ollama"][0]["status"] == "warn"
+        model.hang_tags = False
+        model.release()
+        _, health = await node.get("/health")
+        assert health["checks"]["model:ollama"][0]["status"] == "pass"
 
 
 async def test_a_configured_daemon_that_is_down_is_a_warning(start: Start) -> None:
@@ -85,9 +84,7 @@ async def test_openapi_describes_exactly_what_is_served(start: Start) -> None:
 
     async with start() as node:
         _, document = await node.get("/openapi.json")
-    described = {
-        (method.upper(), path) for path, item in document["paths"].items() for method in item
-    }
+    described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
     assert described == {(method, path) for method, path, _ in ROUTES}
 
 
@@ -138,8 +135,16 @@ def _environ(folder: Path) -> dict[str, str]:
 
 async def _serve(folder: Path) -> tuple[asyncio.subprocess.Process, str]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "node", "serve", "--port", "0",
-        cwd=ROOT, env=_environ(folder), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        sys.executable,
+        "-m",
+        "node",
+        "serve",
+        "--port",
+        "0",
+        cwd=ROOT,
+        env=_environ(folder),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
     )
     assert process.stdout is not None
     line = (await process.stdout.readline()).decode().strip()
@@ -186,9 +191,7 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path)
                 except (aiohttp.ClientError, ConnectionError):
                     return
 
-            writes = [
-                asyncio.create_task(write(round_number * 1_000 + number)) for number in range(40)
-            ]
+            writes = [asyncio.create_task(write(round_number * 1_000 + number)) for number in range(40)]
             while sum(task.done() for task in writes) < 5 + 8 * round_number:
                 await asyncio.sleep(0.005)
             await _stop(process, signal.SIGKILL)

@@ -75,9 +75,7 @@ async def test_a_failure_reaches_every_waiter_and_is_not_kept() -> None:
     async def fail() -> int:
         raise ValueError("no")
 
-    results = await asyncio.gather(
-        *(flights.run("k", fail) for _ in range(3)), return_exceptions=True
-    )
+    results = await asyncio.gather(*(flights.run("k", fail) for _ in range(3)), return_exceptions=True)
     assert all(isinstance(result, ValueError) for result in results)
 
     async def succeed() -> int:

@@ -28,7 +28,12 @@ def test_private_texts_are_held_back(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["price of btc", "What is 2+2", "What was proposal 123", "Bitcoin is at $76,975.00 at 2026-05-18 08:17 UTC"],
+    [
+        "price of btc",
+        "What is 2+2",
+        "What was proposal 123",
+        "Bitcoin is at $76,975.00 at 2026-05-18 08:17 UTC",
+    ],
 )
 def test_ordinary_texts_may_be_public(text: str) -> None:
     assert private_reason(text) is None
