@@ -42,7 +42,7 @@ from node.metrics import Metrics
 from node.model import Check
 from node.pipeline import Pipeline, Policy
 from node.ports import Embedder, Generator
-from node.service import Ports, Service
+from node.service import Ports, Service, adapter_check
 from node.settings import Settings, is_loopback
 from node.store import kubo
 from node.store.lock import DataLock
@@ -325,7 +325,7 @@ async def examine(settings: Settings) -> list[Check]:
     generators = _generators(settings, clock)
     adapters = await asyncio.to_thread(registry.build, settings.adapters, clock)
     try:
-        checks = [embedder.health(), *(adapter.health() for adapter in adapters)]
+        checks = [embedder.health(), *map(adapter_check, adapters)]
         checks += [await generator.probe() for generator in generators]
         if not generators:
             checks.append(Check("model", "warn", "no language model is configured (models.ollama_url)"))

@@ -288,7 +288,7 @@ class Pipeline:
             walk.trace.append(Step(stage, "missed", outcome.reason, took))
         else:
             walk.trace.append(Step(stage, outcome.code, outcome.reason, took))
-        walk.could_not_look_up = f"{adapter.name}: {outcome.reason}"
+        walk.could_not_look_up = outcome.reason
         return None
 
     def _from_adapter(self, walk: _Walk, adapter: Adapter, evidence: Evidence) -> _Outcome:

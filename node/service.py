@@ -365,7 +365,7 @@ class Service:
         """Every engine and store, asked at once, each within its own limit; never slower than two seconds."""
         p = self._p
         checks = [p.embedder.health(), self._semantic(), p.log.health()]
-        checks += [adapter.health() for adapter in p.adapters]
+        checks += [adapter_check(adapter) for adapter in p.adapters]
         if not p.generators:
             checks.append(Check("model", "warn", "no language model is configured (models.ollama_url)"))
         probes: list[tuple[str, Awaitable[Check]]] = [
@@ -403,6 +403,11 @@ class Service:
 def worst(checks: Sequence[Check]) -> str:
     """The status of the whole."""
     return max((check.status for check in checks), key=lambda status: _WORST[status], default="pass")
+
+
+def adapter_check(adapter: Adapter) -> Check:
+    """What an adapter says of itself, under its name."""
+    return replace(adapter.health(), name=f"adapter:{adapter.name}")
 
 
 async def _model_check(generator: Generator) -> Check:
