@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import re
 import statistics
 import time
@@ -21,11 +22,13 @@ import orjson
 import pytest
 from aiohttp import web
 
+from adapters import registry
 from adapters.math_calculator import MathCalculator
 from node.__main__ import main
 from node.clock import SystemClock
-from node.model import Caller, Found, Query
+from node.model import Caller, Failed, Found, Query
 from node.normalise import query_hash
+from node.settings import Adapters, AdapterSettings
 from tests.journeys.conftest import Client, Start, stages
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
@@ -178,6 +181,39 @@ async def test_a_sum_takes_little_time_and_no_network() -> None:
     await adapter.close()
 
 
+@pytest.mark.parametrize("question", ["What is 2+2?", "price of btc", "top 3 cryptocurrencies"])
+async def test_every_adapter_result_has_the_same_six_parts(question: str) -> None:
+    """S2-15: answer, adapter, confidence, source, time, data; and of a failure its code and reason."""
+    clock = SystemClock()
+    async with CoinGeckoStandIn() as vendor:
+        settings = Adapters(coingecko=AdapterSettings(base_url=vendor.url))
+        for trouble in (False, True):
+            if trouble:
+                vendor.misbehave("refuse", times=None)
+            built = registry.build(settings, clock)
+            claims = [(one, claim) for one in built if (claim := one.recognise(question, clock.now()))]
+            [(adapter, claim)] = claims
+            asked = Query("id", question, question, Caller(), clock.now(), clock.monotonic() + 3)
+            outcome = await adapter.ask(claim, asked)
+            for one in built:
+                await one.close()
+            if trouble and not adapter.is_local:
+                assert isinstance(outcome, Failed)
+                assert re.fullmatch(r"[a-z_]+", outcome.code)
+                assert outcome.reason
+                continue
+            assert isinstance(outcome, Found)
+            evidence = outcome.evidence
+            assert evidence.text == evidence.text.strip() != ""
+            assert evidence.source.id == adapter.name
+            assert 0 < evidence.confidence <= 1
+            assert evidence.data
+            if not adapter.is_local:
+                assert evidence.source.url
+                assert evidence.source.time is not None
+                assert evidence.source.time.utcoffset() == timedelta(0)
+
+
 async def test_a_price_has_figure_time_and_a_short_life(start: Start) -> None:
     """S2-11, S2-38 (price): value and quote time of the source; stored for 30 to 60 seconds."""
     async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
@@ -263,9 +299,12 @@ async def test_the_seeds_examples_as_this_model_sees_them(words: str, similarity
     assert float(stored @ asked) == pytest.approx(similarity, abs=0.03)
 
 
-async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_why(start: Start) -> None:
+async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_why(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
     """S2-30, S2-53, S2-71: the same answer is kept where it just reaches the limit, and not where it just
-    misses it; the log has confidence and decision of both, and the CID of the one that is public."""
+    misses it; the decision log has confidence and decision of both, the service's log the stored CID."""
+    caplog.set_level(logging.INFO, "neuroswarm")
     async with (
         OllamaStandIn(answer=ESSAY) as model,
         start("measure", ollama=model.url, cache={"confidence_min": 0.0}) as node,
@@ -279,6 +318,8 @@ async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_
                 entry = decision_of(node, reply)
                 assert entry["confidence_ppm"] == round(confidence * PPM)
                 stored = name == "met"
+                [line] = [one for one in caplog.messages if reply["request_id"] in one]
+                assert f"stored={stored} cid={reply['cid']} " in line
                 assert reply["stored"] is stored
                 assert await metric(node, "neuroswarm_records") == before + stored
                 if stored:
