@@ -261,16 +261,19 @@ class HitInfo:
     age_s: int
     origin: str
     reason: str
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of the trace: which station, what came of it, why, how long."""
+    """One line of the trace: which station, what came of it, why (in words), how long. ``code`` is the
+    reason as a stable word: all of it that the decision log may hold, for the words may quote the question."""
 
     stage: str
     outcome: str
     reason: str = ""
     ms: float = 0.0
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

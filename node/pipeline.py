@@ -8,6 +8,7 @@ each leaves a step in the trace. Whatever is missing or fails, an answer comes b
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -190,7 +191,8 @@ class Pipeline:
         return await self._remember(walk, outcome)
 
     async def _visit(self, walk: _Walk) -> _Outcome:
-        walk.trace.append(Step("understand", str(walk.route.kind), walk.route.reason))
+        route = walk.route
+        walk.trace.append(Step("understand", str(route.kind), route.reason, code=route_code(route)))
         for source in walk.route.sources:
             outcome = await self._stations[source](walk)
             if outcome is not None:
@@ -234,11 +236,11 @@ class Pipeline:
         try:
             recall = await self._recaller.recall(query, route, lambda: self._embed(walk))
         except NodeError as exc:
-            walk.trace.append(Step("recall", "failed", str(exc), self._since(started)))
+            walk.trace.append(Step("recall", "failed", str(exc), self._since(started), "store_failed"))
             return None
         walk.seen, walk.expired = recall.seen, recall.expired
         outcome = "hit" if recall.found is not None else "miss"
-        walk.trace.append(Step("recall", outcome, recall.reason or recall.code, self._since(started)))
+        walk.trace.append(Step("recall", outcome, recall.reason, self._since(started), recall.code))
         if recall.found is None:
             return None
         return _Outcome(_from_record(walk, recall.found), walk.vector, None, store_reason="from_cache")
@@ -252,7 +254,7 @@ class Pipeline:
         try:
             [walk.vector] = await self._embedder.embed([walk.query.text])
         except Unavailable as exc:
-            walk.trace.append(Step("embed", "failed", str(exc), self._since(started)))
+            walk.trace.append(Step("embed", "failed", str(exc), self._since(started), "unavailable"))
             return None
         outcome = "too_long" if walk.vector is None else "ok"
         walk.trace.append(Step("embed", outcome, "", self._since(started)))
@@ -279,15 +281,16 @@ class Pipeline:
         stage, took = f"adapter:{adapter.name}", self._since(started)
         if isinstance(outcome, Found):
             evidence = outcome.evidence
-            walk.trace.append(Step(stage, "partial" if evidence.partial else "found", route.reason, took))
+            found = "partial" if evidence.partial else "found"
+            walk.trace.append(Step(stage, found, route.reason, took, "slots_matched"))
             if evidence.partial or route.kind is not Kind.DETERMINISTIC:
                 walk.evidence.append(evidence)
                 return None
             return self._from_adapter(walk, adapter, evidence)
         if isinstance(outcome, Missed):
-            walk.trace.append(Step(stage, "missed", outcome.reason, took))
+            walk.trace.append(Step(stage, "missed", outcome.reason, took, "nothing_found"))
         else:
-            walk.trace.append(Step(stage, outcome.code, outcome.reason, took))
+            walk.trace.append(Step(stage, outcome.code, outcome.reason, took, outcome.code))
         walk.could_not_look_up = outcome.reason
         return None
 
@@ -445,7 +448,7 @@ class Pipeline:
             remembered = await asyncio.wait_for(asyncio.shield(future), STORE_WAIT_S)
         except TimeoutError:
             remembered = Remembered("queued", "the write goes on behind the reply", memory)
-        step = Step("remember", remembered.code, remembered.reason, self._since(started))
+        step = Step("remember", remembered.code, remembered.reason, self._since(started), remembered.code)
         durable = remembered.code in ("stored", "known")
         answer = replace(answer, cid=remembered.cid, stored=durable, trace=(*answer.trace, step))
         return replace(
@@ -502,11 +505,20 @@ class Pipeline:
         except NodeError as exc:
             if self._policy.refuse_unlogged:
                 raise Unavailable(f"the decision could not be logged: {exc}") from exc
-            return replace(answer, trace=(*answer.trace, Step("record", "unlogged", str(exc))))
+            return replace(
+                answer, trace=(*answer.trace, Step("record", "unlogged", str(exc), code="log_failed"))
+            )
         return replace(answer, decision=DecisionRef(appended.log, appended.index))
 
     def _since(self, started: float) -> float:
         return round((self._clock.monotonic() - started) * 1_000, 3)
+
+
+def route_code(route: Route) -> str:
+    """The reason of a route as a stable word. An adapter's own reason names slots, so it stays out."""
+    if route.adapter is not None:
+        return f"claimed_by_{route.adapter}".replace("-", "_")[:40]
+    return re.sub(r"[^a-z0-9]+", "_", route.reason.lower()).strip("_")[:40]
 
 
 def _from_record(walk: _Walk, found: Recalled) -> Answer:

@@ -433,7 +433,7 @@ def _why_not_public(publish: str) -> str:
 def _search_answer(query: Query, route: Route, recall: Recall) -> Answer:
     """A look-up as an answer, so that it is logged and counted like every other decision."""
     found = recall.found
-    trace = (Step("recall", "hit" if found else "miss", recall.reason or recall.code),)
+    trace = (Step("recall", "hit" if found else "miss", recall.reason, code=recall.code),)
     if found is None:
         return Answer(
             query=query,

@@ -67,7 +67,7 @@ class Policy:
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A candidate with its judgement. ``score`` = similarity x confidence; ``u`` the upper limit of being
-    wrong."""
+    wrong; ``code`` the reason as a stable word, without any word of the questions."""
 
     candidate: Candidate
     score: float
@@ -75,6 +75,7 @@ class Judged:
     u: float | None
     accepted: bool
     reason: str
+    code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +137,22 @@ def _judge(
     score = max(0.0, similarity) * _unit(candidate.confidence)
     refusal = _refused(candidate, policy, similarity, now, max_age_s)
     if refusal is not None:
-        return Judged(candidate, score, None, None, False, refusal)
+        code, words = refusal
+        return Judged(candidate, score, None, None, False, words, code)
     if not candidate.check_text and candidate.tier != SEMANTIC:
         reason = "same question" if candidate.tier == EXACT else "same slots"
-        return Judged(candidate, score, 1.0, 0.0, True, reason)
+        return Judged(candidate, score, 1.0, 0.0, True, reason, reason.replace(" ", "_"))
     verdict = judge(
         asked, candidate.query, similarity=similarity, margin=margin, deterministic=policy.deterministic
     )
     accepted = verdict.veto is None and (candidate.tier != SEMANTIC or _within(verdict, policy))
-    reason = verdict.reason
-    if verdict.veto is None and not accepted:
+    reason, code = verdict.reason, "gate_passed"
+    if verdict.veto is not None:
+        code = f"veto_{verdict.veto}"
+    elif not accepted:
         reason = f"u = {verdict.u:.3f} above the limit {policy.max_wrong_per_hit:.3f}"
-    return Judged(candidate, score, verdict.p_correct, verdict.u, accepted, reason)
+        code = "u_above_limit"
+    return Judged(candidate, score, verdict.p_correct, verdict.u, accepted, reason, code)
 
 
 def _within(verdict: Verdict, policy: Policy) -> bool:
@@ -168,20 +173,23 @@ def _unit(value: float) -> float:
 
 def _refused(
     candidate: Candidate, policy: Policy, similarity: float, now: datetime, max_age_s: int | None
-) -> str | None:
-    """The reason of rules 1 to 5, or None."""
+) -> tuple[str, str] | None:
+    """The code and the reason of rules 1 to 5, or None."""
     if candidate.tier not in _TIERS:
-        return f"unknown tier {candidate.tier[:20]}"
+        return "unknown_tier", f"unknown tier {candidate.tier[:20]}"
     if not candidate.live:
-        return "withdrawn"
+        return "withdrawn", "withdrawn"
     if candidate.expires is not None and candidate.expires <= now:
-        return "expired"
+        return "expired", "expired"
     if candidate.created - now > timedelta(seconds=AHEAD_S):
-        return "dated in the future"
+        return "future", "dated in the future"
     if max_age_s is not None and (now - candidate.created).total_seconds() > max_age_s:
-        return f"older than {max_age_s} s"
+        return "too_old", f"older than {max_age_s} s"
     if _unit(candidate.confidence) < policy.confidence_min - TOLERANCE:
-        return f"confidence {_unit(candidate.confidence):.2f} below {policy.confidence_min:.2f}"
+        return (
+            "low_confidence",
+            f"confidence {_unit(candidate.confidence):.2f} below {policy.confidence_min:.2f}",
+        )
     if candidate.tier == SEMANTIC and similarity < policy.floor - TOLERANCE:
-        return f"similarity {similarity:.3f} below {policy.floor:.2f}"
+        return "below_floor", f"similarity {similarity:.3f} below {policy.floor:.2f}"
     return None

@@ -145,7 +145,8 @@ class Recaller:
             if isinstance(record := by_cid[judged.candidate.cid].record, AnswerRecord)
         )
         if choice.hit is None:
-            return Recall(None, "no_match" if not seen else "refused", choice.reason, seen, expired)
+            code = choice.judged[0].code if choice.judged else "nothing_near"
+            return Recall(None, code, choice.reason, seen, expired)
         stored = by_cid[choice.hit.candidate.cid]
         if stored.cid not in await self._records.live([stored.cid]):
             return Recall(None, "withdrawn", "the record was withdrawn meanwhile", seen, expired)
@@ -161,8 +162,9 @@ class Recaller:
             age_s=max(0, int((self._clock.now() - record.timestamp).total_seconds())),
             origin=stored.origin,
             reason=judged.reason,
+            code=judged.code,
         )
-        return Recall(Recalled(stored, record, hit), judged.candidate.tier, judged.reason, seen, expired)
+        return Recall(Recalled(stored, record, hit), judged.code, judged.reason, seen, expired)
 
 
 def _newest_expired(found: Iterable[StoredRecord], now: datetime) -> StoredRecord | None:

@@ -95,7 +95,7 @@ def safe_step(step: Step, *, asked: str = "") -> dict[str, Json]:
     return {
         "stage": step.stage if _STAGE.match(step.stage) else "other",
         "outcome": safe_code(step.outcome, asked=asked),
-        "reason": safe_code(step.reason, asked=asked),
+        "reason": safe_code(step.code or step.reason, asked=asked),
         "latency_us": _microseconds(step.ms),
     }
 
@@ -196,7 +196,7 @@ def _hit(hit: HitInfo | None, confidence: Confidence, asked: str) -> dict[str, J
         "p_correct_ppm": _ppm(hit.p_correct),
         "age_s": max(0, hit.age_s),
         "origin": None if origin is None or _is_cid(origin) else origin,
-        "reason": safe_code(hit.reason, asked=asked),
+        "reason": safe_code(hit.code or hit.reason, asked=asked),
     }
 
 
@@ -238,6 +238,12 @@ def _user_texts(answer: Answer) -> str:
     return "\n".join(texts).lower()
 
 
+def _route_reason(answer: Answer, asked: str) -> str:
+    """Why the question went where it went: the code of the step that understood it."""
+    understood = next((step.code for step in answer.trace if step.stage == "understand"), "")
+    return safe_code(understood or answer.route.reason, asked=asked)
+
+
 def _walked(
     answer: Answer, scope: str, asked: str, private: dict[str, str], *, suffix: str = ""
 ) -> dict[str, Json]:
@@ -247,7 +253,7 @@ def _walked(
     hit = _hit(answer.hit, answer.confidence, asked)
     return {
         "class": answer.route.kind.value,
-        "route_reason": safe_code(answer.route.reason, asked=asked),
+        "route_reason": _route_reason(answer, asked),
         "floor_ppm": _ppm(answer.route.floor),
         "sources": [source.value for source in answer.route.sources[:NAMES_MAX]],
         "adapters": _adapters(answer.route, answer.trace, asked),

@@ -465,7 +465,8 @@ async def test_a_fetched_block_has_every_field_of_a_record(start: Start) -> None
 async def test_feedback_leaves_signed_statements_and_the_latest_counts(start: Start) -> None:
     """S2-51: starts at 0; each verdict is a record of its own. All verdicts of one node are one vote, its
     latest, so that nobody raises a record by repeating himself."""
-    async with start() as node:
+    clock = MovedClock()
+    async with start(clock=clock) as node:
         cid = await put(node, "Who wrote Faust?", "Schiller.")
         _, record = await node.get(f"/v1/cache/entries/{cid}")
         assert record["validations"] == {"valid": 0, "invalid": 0}
@@ -475,6 +476,7 @@ async def test_feedback_leaves_signed_statements_and_the_latest_counts(start: St
             ("valid", {"valid": 1, "invalid": 0}),
             ("invalid", {"valid": 0, "invalid": 1}),
         ):
+            clock.ahead_s += 2  # verdicts have whole seconds
             status, done = await node.post("/feedback", {"cid": cid, "verdict": verdict, "note": f"{counts}"})
             assert status == 200, done
             assert done["validations"] == counts
