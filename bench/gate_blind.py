@@ -105,7 +105,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--show", action="store_true", help="list the errors of the part train")
     options = parser.parse_args(arguments)
     try:
-        engine = MiniLm.load(installed_files())
+        engine = MiniLm.open(installed_files(), threads=1)
     except NodeError as exc:
         print(f"cannot embed: {exc}", file=sys.stderr)
         return 1

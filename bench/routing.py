@@ -35,6 +35,7 @@ import pint
 
 from adapters.coingecko import CoinGecko
 from adapters.math_calculator import MathCalculator
+from adapters.math_calculator.units import find as find_unit
 from node.classify.route import Floors, Router
 from node.clock import ManualClock, SystemClock
 from node.model import Kind, Route
@@ -147,7 +148,9 @@ class Units:
 
 
 def _pint_name(unit: str) -> str:
-    return re.sub(r"^square (\w+)$", r"\1**2", unit).replace("kilometers per hour", "km/h")
+    """The adapter's names for people ("US gallons") are read by its own table, labels by pint."""
+    known = find_unit(unit)
+    return known.pint if known is not None and known.factor == 1 else unit
 
 
 def canonical_day(day: object) -> object:

@@ -267,7 +267,7 @@ class HitInfo:
 @dataclass(frozen=True, slots=True)
 class Step:
     """One line of the trace: which station, what came of it, why (in words), how long. ``code`` is the
-    reason as a stable word: all of it that the decision log may hold, for the words may quote the question."""
+    reason as a stable word: all of it that the decision log may hold, for words may quote the question."""
 
     stage: str
     outcome: str

@@ -155,21 +155,25 @@ class Pipeline:
     async def answer(self, query: Query) -> Answer:
         """Answer one question. Raises nothing but cancellation, and ``Unavailable`` when the
         decision cannot be logged and the setting says to refuse then."""
+        started = self._clock.monotonic()
         parts = self.understand(query)
-        outcomes = await asyncio.gather(*(self._joined(part, route) for part, route in parts))
+        took_ms = self._since(started)
+        outcomes = await asyncio.gather(*(self._joined(part, route, took_ms) for part, route in parts))
         whole = outcomes[0].answer if len(outcomes) == 1 else _join(query, outcomes)
         logged = await self._record(replace(whole, query=query), outcomes)
         self.enter_turn(query, logged.text)
         return logged
 
-    async def _joined(self, query: Query, route: Route) -> _Outcome:
+    async def _joined(self, query: Query, route: Route, understood_ms: float) -> _Outcome:
         """Simultaneous equal questions share one computation; everybody keeps an own deadline."""
         if route.kind is Kind.STATEMENT or query.no_cache or query.no_store or route.needs_history:
-            return await self._bounded(query, route)
+            return await self._bounded(query, route, understood_ms)
         key = (query.caller, query.context, query.text, query.max_age_s, query.ttl_s, query.tags)
         try:
             async with asyncio.timeout(max(0.0, query.deadline - self._clock.monotonic()) + 1.0):
-                outcome, joined = await self._flights.run(key, lambda: self._bounded(query, route))
+                outcome, joined = await self._flights.run(
+                    key, lambda: self._bounded(query, route, understood_ms)
+                )
         except TimeoutError:
             return self._out_of_time(query, route, ())
         if not joined:
@@ -181,8 +185,10 @@ class Pipeline:
         )
         return replace(outcome, answer=shared)
 
-    async def _bounded(self, query: Query, route: Route) -> _Outcome:
+    async def _bounded(self, query: Query, route: Route, understood_ms: float) -> _Outcome:
         walk = _Walk(query, route, self._sessions.history(query.caller.tenant, query.session))
+        step = Step("understand", str(route.kind), route.reason, understood_ms, route_code(route))
+        walk.trace.append(step)
         try:
             async with asyncio.timeout(max(0.0, query.deadline - self._clock.monotonic()) + 0.5):
                 outcome = await self._visit(walk)
@@ -191,8 +197,6 @@ class Pipeline:
         return await self._remember(walk, outcome)
 
     async def _visit(self, walk: _Walk) -> _Outcome:
-        route = walk.route
-        walk.trace.append(Step("understand", str(route.kind), route.reason, code=route_code(route)))
         for source in walk.route.sources:
             outcome = await self._stations[source](walk)
             if outcome is not None:
@@ -429,14 +433,18 @@ class Pipeline:
     # --- remember ---------------------------------------------------------------------------------
 
     async def _remember(self, walk: _Walk, outcome: _Outcome) -> _Outcome:
-        answer = replace(outcome.answer, trace=tuple(walk.trace))
         reason = outcome.store_reason
+        value, least = outcome.answer.confidence.value, self._policy.confidence_min
+        if outcome.answer.hit is None and reason != "statement":
+            enough = "enough" if value >= least else "too_low"
+            walk.trace.append(Step("judge", enough, f"confidence {value:.3f}, stored from {least:.2f}"))
+        answer = replace(outcome.answer, trace=tuple(walk.trace))
         if not reason:
             if walk.query.no_store:
                 reason = "no_store_asked"
             elif walk.route.needs_history:
                 reason = "needs_history"
-            elif answer.confidence.value < self._policy.confidence_min:
+            elif value < least:
                 reason = "confidence_too_low"
         if reason:
             step = Step("remember", "skipped", reason)
@@ -500,6 +508,7 @@ class Pipeline:
             store_reason=first.store_reason,
             scope=first.remembered.memory.scope if first.remembered else answer.query.caller.default_scope,
         )
+        started = self._clock.monotonic()
         try:
             appended = await self._log.append(entry, private_texts=private)
         except NodeError as exc:
@@ -508,7 +517,9 @@ class Pipeline:
             return replace(
                 answer, trace=(*answer.trace, Step("record", "unlogged", str(exc), code="log_failed"))
             )
-        return replace(answer, decision=DecisionRef(appended.log, appended.index))
+        step = Step("record", "logged", "", self._since(started))
+        decision = DecisionRef(appended.log, appended.index)
+        return replace(answer, decision=decision, trace=(*answer.trace, step))
 
     def _since(self, started: float) -> float:
         return round((self._clock.monotonic() - started) * 1_000, 3)

@@ -39,6 +39,7 @@ DIMENSIONS_MAX = 4_096
 _ED25519_DID_PREFIX = b"\xed\x01"
 _DID_KEY = "did:key:z"
 _HEX_64 = re.compile(r"[0-9a-f]{64}\Z")
+_STATEMENT = re.compile(r"[0-9a-f]{32}\Z")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z", re.ASCII)
 
 Sign: TypeAlias = Callable[[bytes], bytes]
@@ -230,14 +231,21 @@ class AnswerRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationRecord(Record):
-    """A signed statement that the record ``target`` (a CID) is ``valid`` or ``invalid``."""
+    """A signed statement that the record ``target`` (a CID) is ``valid`` or ``invalid``. ``statement`` is a
+    random id, so that two equal verdicts in one second are two records."""
 
     target: str
     verdict: str
+    statement: str
     note: str | None = None
 
     def _body(self) -> dict[str, Any]:
-        return {"target": self.target, "verdict": self.verdict, "note": self.note}
+        return {
+            "target": self.target,
+            "verdict": self.verdict,
+            "statement": self.statement,
+            "note": self.note,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -469,8 +477,11 @@ def _read_validation(read: _Reader, common: dict[str, Any]) -> ValidationRecord:
         **common,
         target=str(Cid.parse(read.text("target"))),
         verdict=read.text("verdict"),
+        statement=read.text("statement", most=64),
         note=read.text_or_none("note"),
     )
+    if not _STATEMENT.match(record.statement):
+        raise Rejected("record: statement is not 16 bytes in hex")
     if record.verdict not in ("valid", "invalid"):
         raise Rejected("record: verdict is neither valid nor invalid")
     return record

@@ -55,6 +55,7 @@ class Author:
             "expires": None,
             "target": str(target),
             "verdict": verdict,
+            "statement": "0" * 32,
         }
         return sign(ValidationRecord(**(fields | changes)), self.private.sign)
 

@@ -272,12 +272,13 @@ class MemoryRecords:
         row = self._rows.get(target)
         if row is None:
             return
-        latest: dict[str, tuple[datetime, bytes, str]] = {}
+        latest: dict[tuple[str, bytes], tuple[datetime, bytes, str]] = {}
         for word in self._words_on(target):
             record = word.record
             if isinstance(record, ValidationRecord):
                 verdict = (record.timestamp, word.cid.multihash, record.verdict)
-                latest[record.issuer] = max(latest.get(record.issuer, verdict), verdict)
+                who = (record.issuer, word.cid.multihash if word.origin == rules.LOCAL else b"")
+                latest[who] = max(latest.get(who, verdict), verdict)
         verdicts = [verdict for _, _, verdict in latest.values()]
         counted = replace(row.stored, valid=verdicts.count("valid"), invalid=verdicts.count("invalid"))
         self._rows[target] = replace(row, stored=counted)

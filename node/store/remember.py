@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from node.clock import Clock
+from node.clock import Clock, new_id
 from node.errors import NodeError, Unavailable
 from node.ipfs.cid import Cid
 from node.model import SCOPE_PUBLIC, Citation, Confidence, Json, Slots, SourceRef, ppm
@@ -233,6 +233,7 @@ class Rememberer:
             expires=None,
             target=str(target.cid),
             verdict=verdict,
+            statement=new_id(),
             note=note,
         )
         stored = await self._records.add(sign(statement, self._signer.sign))

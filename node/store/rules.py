@@ -8,8 +8,8 @@ Rules:
    certificate of ``key``.
 3. A tombstone withdraws its target when it is our own word or comes from the target's issuer; nobody
    else can take a record from anybody.
-4. A verdict ``invalid`` withdraws its target when it is our own word; others' verdicts are counted, one per
-   issuer, the latest.
+4. A verdict ``invalid`` withdraws its target when it is our own word. Our own verdicts are counted each, for
+   they are our users' feedback; others' once per issuer, the latest.
 5. Withdrawn is for good: an equal record that arrives again stays withdrawn.
 """
 

@@ -205,10 +205,11 @@ def _note_withdrawal(connection: sqlite3.Connection, multihash: bytes, reason: s
 
 
 def _recount(connection: sqlite3.Connection, target: bytes) -> None:
-    """Count the latest live verdict of each issuer on ``target``, if the target is here."""
+    """Count our own verdicts on ``target`` and the latest of each other issuer, if the target is here."""
     connection.execute(
         "WITH latest AS (SELECT verdict, row_number() OVER"
-        " (PARTITION BY issuer ORDER BY timestamp DESC, multihash DESC) AS place"
+        " (PARTITION BY issuer, CASE origin WHEN 'local' THEN multihash END"
+        " ORDER BY timestamp DESC, multihash DESC) AS place"
         " FROM record WHERE target = :target AND kind = 'validation' AND state <> 'withdrawn')"
         " UPDATE record SET"
         " valid = (SELECT count(*) FROM latest WHERE place = 1 AND verdict = 'valid'),"

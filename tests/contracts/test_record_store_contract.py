@@ -322,13 +322,21 @@ async def test_verdicts_count_once_per_issuer_the_latest(store: Store) -> None:
     assert (stored.valid, stored.invalid, stored.state) == (1, 1, "live")
 
 
+async def test_our_own_verdicts_count_each(store: Store) -> None:
+    target = (await store.records.add(US.answer())).cid
+    for number, verdict in enumerate(("valid", "valid", "invalid")):
+        await store.records.add(US.validation(target, verdict, statement=f"{number:032x}"))
+    stored = await store.records.get(target)
+    assert (stored.valid, stored.invalid, stored.state) == (2, 1, "withdrawn")
+
+
 async def test_our_own_invalid_withdraws_and_a_valid_does_not_bring_back(store: Store) -> None:
     target = (await store.records.add(US.answer())).cid
     await store.records.add(US.validation(target, "invalid"))
     assert await state_of(store, target) == "withdrawn"
     await store.records.add(US.validation(target, "valid", timestamp=START + timedelta(hours=1)))
     stored = await store.records.get(target)
-    assert (stored.state, stored.valid, stored.invalid) == ("withdrawn", 1, 0)
+    assert (stored.state, stored.valid, stored.invalid) == ("withdrawn", 1, 1)
 
 
 async def test_a_stranger_who_claims_our_issuer_withdraws_nothing(store: Store) -> None:

@@ -222,13 +222,14 @@ async def test_feedback_counts_and_an_invalid_record_is_not_served_again(start: 
         for count in (1, 2):
             status, done = await node.post("/feedback", {"cid": reply["cid"], "verdict": "valid"})
             assert status == 200, done
-            assert done["validations"]["valid"] in (1, count)
+            assert done["validations"] == {"valid": count, "invalid": 0}
             assert done["served"]
         status, done = await node.post(
             "/feedback", {"request_id": reply["request_id"], "verdict": "invalid", "note": "it was Goethe"}
         )
         assert status == 200, done
         assert not done["served"]
+        assert done["validations"] == {"valid": 2, "invalid": 1}
         after = await node.ask("Who wrote Faust?")
         assert after["source"]["kind"] != "cache"
         assert "Schiller" not in after["answer"]
@@ -262,9 +263,11 @@ async def test_low_confidence_is_not_stored_and_says_why(start: Start) -> None:
         reply = await node.ask("Explain why the sky is blue")
         assert reply["confidence"] < 0.8
         assert not reply["stored"]
-        assert any(
-            step["stage"] == "remember" and step["reason"] == "confidence_too_low" for step in reply["trace"]
-        )
+        [judged] = [step for step in reply["trace"] if step["stage"] == "judge"]
+        assert judged["outcome"] == "too_low"
+        assert f"{reply['confidence']:.3f}" in judged["reason"]
+        [remembered] = [step for step in reply["trace"] if step["stage"] == "remember"]
+        assert remembered["reason"] == "confidence_too_low"
 
 
 async def test_the_starter_index_answers_and_is_imported_once(start: Start) -> None:
