@@ -182,7 +182,10 @@ EVERYDAY: frozenset[str] = _words(
 """Aliases with another everyday meaning."""
 
 FAMILIAR: frozenset[str] = _words(
-    "doge ether pepe shiba ada sui sei celo dai bonk floki pyth tether ripple stellar lumens lido"
+    """
+    doge ether pepe shiba ada sui sei celo dai bonk floki pyth tether ripple stellar lumens lido sol dot
+    uni atom algo apt arb polygon cosmos neo iota luna fet kava helium injective tao elrond
+    """
 )
 """Everyday aliases that next to the word "price" or "value" still mean the coin."""
 
@@ -197,7 +200,21 @@ MISSPELLABLE: tuple[str, ...] = tuple(
 )
 
 CURRENCIES: Mapping[str, tuple[str, ...]] = {
-    "usd": ("usd", "dollar", "dollars", "us dollar", "us dollars", "american dollars", "bucks", "$", "us$"),
+    "usd": (
+        "usd",
+        "dollar",
+        "dollars",
+        "us dollar",
+        "us dollars",
+        "american dollars",
+        "bucks",
+        "$",
+        "us$",
+        "dolares",
+        "dólares",
+        "dollari",
+        "us-dollar",
+    ),
     "eur": ("eur", "euro", "euros", "€"),
     "gbp": ("gbp", "pound", "pounds", "pound sterling", "pounds sterling", "sterling", "british pounds", "£"),
     "jpy": ("jpy", "yen", "japanese yen", "¥"),

@@ -75,9 +75,13 @@ def read_question(text: str, now: datetime) -> CoinQuestion | None:
         return None
     today = now.astimezone(UTC).date()
     found: CoinQuestion | None = None
-    for sentence in _SENTENCE_END.split(text.translate(_QUOTES)):
+    text = _BLANKS.sub(" ", text)
+    for sentence in _SENTENCE_END.split(_EQUALS.sub(" in ", text.translate(_QUOTES))):
         if not sentence.strip():
             continue
+        if _THANKS.match(sentence):
+            return None
+        sentence = _reordered(sentence)
         reading = _read_sentence(sentence, today)
         if isinstance(reading, CoinQuestion):
             if found is not None:
@@ -86,6 +90,66 @@ def read_question(text: str, now: datetime) -> CoinQuestion | None:
         elif reading is _OTHER and (found is not None or not _STATEMENT.match(sentence.strip())):
             return None
     return found
+
+
+_BLANKS = re.compile(r"[^\S\n]+")
+_EQUALS = re.compile(r"\s*=\s*\?+\s*(?=[^\W\d_]|[$€£])")
+"""1 eth = ? usd"""
+
+
+_THANKS = re.compile(r"\s*(?:many\s)?(?:thanks|thank\syou|thx)\s(?:\w+\s){0,3}?for\s", re.IGNORECASE)
+"""Thanks for a price ask for none."""
+
+
+def _reordered(sentence: str) -> str:
+    """The same question in the order of words that the rest of this file knows."""
+    for pattern, order in _ORDERS:
+        sentence = pattern.sub(order, sentence, count=1)
+    return _COMPOUND.sub(_cut_compound, sentence)
+
+
+def _cut_compound(match: re.Match[str]) -> str:
+    """Bitcoinkurs"""
+    return f"{match[1]} {match[2]}" if _key(match[1]) in _COIN_WORDS else match[0]
+
+
+_MONEY = "|".join(
+    sorted(
+        (re.escape(name) for names in CURRENCIES.values() for name in names if name.isalpha()),
+        key=len,
+        reverse=True,
+    )
+)
+_COMPOUND = re.compile(r"\b([^\W\d_]{3,20}?)s?-?(kurs|preis|wert)\b", re.IGNORECASE)
+_ORDERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), order)
+    for pattern, order in (
+        # 1 BTC is how many dollars
+        (r"\s*(?:=|\bis|\bare|\bequals?|\bto)\s*how\s(?:many|much)\s+(?=\w)", " in "),
+        # how many dollars is 1 btc worth
+        (
+            rf"^(.{{0,40}}?)\bhow\s(?:many|much)\s({_MONEY})\s(?:is|are|for|does|do|would|will|make|makes|equals?)\s(.+)$",
+            r"\1 how much is \3 in \2",
+        ),
+        # how much ETH is
+        (
+            r"\bhow\s(?:much|expensive)\s((?:an?\s|one\s|the\s)?[\w$]{2,20}(?:\s[\w]{2,20})?)\s(?:is|are|costs?)"
+            r"(?=\s*$|\s*,|\s(?:at|now|right|today|currently|worth|in|trading|going|please|rn|atm|these)\b)",
+            r"how much is \1",
+        ),
+        # is bitcoin up today
+        (
+            r"^\s*(?:is|are)\s(?:the\sprice\sof\s|the\s)?([\w$]{2,20}(?:\s[\w]{2,20})?)\s"
+            r"(?:up|down|higher|lower|in the green|in the red)(?=\s*$|\s(?:or|today|now|right|over"
+            r"|in the|this)\b)"
+            r"(?:\sor\s(?:up|down))?",
+            r"change of \1",
+        ),
+        # how did btc do today
+        (r"^\s*how\s(?:did|has)\s([\w$]{2,20}(?:\s[\w]{2,20})?)\s(?:do|done|perform"
+         r"|performed)\b", r"change of \1"),
+    )
+)  # fmt: skip
 
 
 # --- words --------------------------------------------------------------------------------------------
@@ -188,7 +252,8 @@ _FILLERS = """
     what which where is are be the a an of for on me please kindly tell give show get find check fetch look
     up display say i we want wanna need hey hi hello ok okay so well yo thanks thank you u can could would
     do does just exactly exact roughly approximately market each per single whole full convert conversion
-    calculate equal equals equivalent quote quick question coingecko from with am by exchange quickly
+    calculate equal equals equivalent quick check my l d est es ist o gib mir dame dime question coingecko
+    from with am by exchange quickly
     precise actual that de del du des der die das von da di il le la el un una une ein eine
 """
 for _word in _FILLERS.split():
@@ -268,6 +333,86 @@ _say(
 _say("price", "price", "exchange rate", "market rate", "trading at", "trade at", "trades at", "trading for")
 _say("price", "price", "going for", "go for", "goes for", "selling for", "sell for", "sells for", "valued at")
 _say("price", "price", "trading price", "unit price", "pricing", "traded at", "trading", "price tag")
+_say(
+    "fill", "", "how big is", "how large is", "how high is", "how high was", "how low is", "i was asking for"
+)
+_say(
+    "fill", "", "cual es", "cuál es", "quel est", "quelle est", "wie hoch ist", "was ist", "qual é", "qual e"
+)
+_say(
+    "how_much", "", "how expensive is", "how expensive are", "how expensive was", "cuanto esta", "cuánto está"
+)
+_say(
+    "how_much",
+    "",
+    "a cuanto esta",
+    "a cuánto está",
+    "wie steht",
+    "wie steht es um",
+    "quanto está",
+    "quanto esta",
+)
+_say(
+    "how_much",
+    "",
+    "combien coute",
+    "combien est",
+    "combien vaut",
+    "wieviel kostet",
+    "wie viel ist",
+    "cuanto es",
+)
+_say("link", "", "en", "auf")
+_say(
+    "now",
+    "",
+    "aktueller",
+    "aktuelle",
+    "aktuellen",
+    "aktuell",
+    "derzeit",
+    "gerade",
+    "jetzt",
+    "actual",
+    "actuel",
+)
+_say(
+    "now", "", "actuelle", "actuellement", "maintenant", "aujourd'hui", "hoje", "agora", "oggi", "ahora mismo"
+)
+_say(
+    "price",
+    "price",
+    "quote",
+    "quotes",
+    "quotation",
+    "going rate",
+    "wert",
+    "valor",
+    "valeur",
+    "valore",
+    "preco",
+)
+_say("price", "price", "precio actual", "going price", "current value", "ticker")
+_say(
+    "move",
+    "",
+    "rise",
+    "rose",
+    "risen",
+    "rising",
+    "fall",
+    "fell",
+    "fallen",
+    "falling",
+    "gain",
+    "gained",
+    "gains",
+)
+_say(
+    "move", "", "drop", "dropped", "dropping", "increase", "increased", "decrease", "decreased", "performance"
+)
+_say("move", "", "perform", "performed", "performing", "rise or fall", "go up or down", "gone up or down")
+_say("move", "", "go up", "went up", "gone up", "going up", "go down", "went down", "gone down", "going down")
 _say("price", "price", "precio", "preis", "kurs", "prix", "cours", "preço", "prezzo", "cotización")
 _say("price", "cost", "cost", "costs", "it cost to buy", "cost to buy", "it cost to get", "priced")
 _say("price", "cost", "how much to buy")
@@ -354,6 +499,9 @@ _say("number", "1000000", "a million", "one million")
 _say("times", "1000", "thousand")
 _say("times", "1000000", "million", "millions")
 _say("times", "1000000000", "billion", "billions")
+_say("cap", "", "capitalización de mercado", "capitalizacion de mercado", "capitalización bursátil")
+_say("cap", "", "marktkapitalisierung", "capitalisation boursière", "capitalisation boursiere")
+_say("fill", "", "wie ist")
 for _code, _names in CURRENCIES.items():
     for _name in _names:
         _say("currency", _code, _name)
@@ -411,11 +559,11 @@ _MONTHS = {
 }
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATE = re.compile(
-    rf"\b(?:(?P<iso>\d{{4}}-\d{{1,2}}-\d{{1,2}})"
+    rf"\b(?:(?P<iso>\d{{4}}(?:-\d{{1,2}}-|/\d{{1,2}}/)\d{{1,2}})"
     rf"|(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<m1>{_MONTH})\b\.?(?:,?\s(?P<y1>\d{{4}})\b)?"
     rf"|(?P<m2>{_MONTH})\.?\s(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s(?P<y2>\d{{4}})\b)?"
     r"|(?P<n1>\d{1,2})[/.](?P<n2>\d{1,2})[/.](?P<y3>\d{4})"
-    r"|(?P<before>(?:the\s)?day\sbefore\syesterday)|(?P<yesterday>yesterday)"
+    r"|(?P<before>(?:the\s)?day\sbefore\syesterday)|(?P<yesterday>yesterday|gestern|ayer)"
     r"|(?P<count>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten)\s"
     r"(?P<unit>day|week|month|year)s?\sago)\b",
     re.IGNORECASE,
@@ -438,7 +586,7 @@ def _date_of(match: re.Match[str], today: date) -> date | None:
     got = match.groupdict()
     try:
         if got["iso"]:
-            year, month, day = (int(part) for part in got["iso"].split("-"))
+            year, month, day = (int(part) for part in re.split("[-/]", got["iso"]))
             named = date(year, month, day)
         elif got["yesterday"]:
             named = today - timedelta(days=1)
@@ -525,7 +673,25 @@ def _items(tokens: Sequence[_Token]) -> list[_Item]:
         item, size = _item(tokens, at, loud)
         out.append(replace(item, joined=token.joined, split=token.split))
         at += size
+    if any(item.kind == "coin" and item.sure for item in out):
+        return [_Item("price", "price") if _is_price_misspelt(item) else item for item in out]
     return out
+
+
+def _is_price_misspelt(item: _Item) -> bool:
+    """ "prcie": beside a coin beyond doubt, one letter away from a word for the figure."""
+    return (
+        item.kind == "name"
+        and item.value.isalpha()
+        and len(item.value) >= 4
+        and item.value not in _NOT_PRICE
+        and any(
+            item.value[0] == word[0] and _one_apart(item.value, word) for word in ("price", "value", "worth")
+        )
+    )
+
+
+_NOT_PRICE = frozenset(("prime", "pride", "prince", "pricey", "priced", "valve", "worthy", "prices"))
 
 
 def _is_loud(tokens: Sequence[_Token]) -> bool:
@@ -588,7 +754,8 @@ def _glued_pair(word: str) -> _Item | None:
     for size in (3, 4):
         head, tail = word[:-size], word[-size:]
         coin = _COIN_WORDS.get((head,))
-        if coin is not None and coin[1] not in EVERYDAY and tail in _FIAT and len(head) <= 5:
+        known = coin is not None and coin[1] not in EVERYDAY and len(head) <= 5
+        if coin is not None and known and (tail in _FIAT or tail in ("btc", "eth")):
             return _Item("pair", f"{coin[0]} {tail}", coin[1], sure=True, shown=True)
     return None
 
@@ -608,7 +775,7 @@ def _figure(items: list[_Item], day: date | None, today: date) -> CoinQuestion |
     kinds = [item.kind for item in items]
     if {"unknown", "list"} & set(kinds) or kinds.count("date") > 1:
         return None
-    items = _without_amount_of_money(items)
+    items = _without_amount_of_money(_moves(items))
     if not items:
         return None
     metric = _metric({item.kind for item in items})
@@ -646,6 +813,17 @@ def _figure(items: list[_Item], day: date | None, today: date) -> CoinQuestion |
         date=None if day is None or live else day.isoformat(),
         guessed=guessed,
     )
+
+
+def _moves(items: list[_Item]) -> list[_Item]:
+    """A word for movement asks for the change where a time or a verb says so: "the rise of bitcoin" does not
+    (then the list is empty)."""
+    kinds = {item.kind for item in items}
+    if "move" not in kinds:
+        return items
+    if not kinds & {"now", "24h", "aux", "past", "pct", "quantity", "chg"}:
+        return []
+    return [replace(item, kind="chg") if item.kind == "move" else item for item in items]
 
 
 def _ends_in_at(items: Sequence[_Item]) -> bool:
@@ -736,8 +914,11 @@ def _coins(items: Sequence[_Item], crypto: bool) -> tuple[list[str], tuple[str, 
                 n is not None and n.kind in ("currency", "coin") and tie
                 for n, tie in ((before, item.joined), (after, after.joined if after else ""))
             )
+            twin = any(
+                n.kind == "coin" and n.value == item.value and n.alias != item.alias for n in neighbours
+            )
             familiar = item.alias in FAMILIAR and (priced or in_money) and not uses_cost and not article
-            if not (item.sure or item.shown or beside or crypto or listed or stroked or familiar):
+            if not (item.sure or item.shown or beside or crypto or listed or stroked or familiar or twin):
                 return None
             coins.append(item.value)
         elif item.kind == "name":

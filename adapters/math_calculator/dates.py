@@ -235,8 +235,8 @@ _AFTER = re.compile(
 _PLUS = re.compile(rf"{_ASK_DATE}(.{{3,60}}) ?(\+|-|plus|minus) ?{_AMOUNT} {_UNIT}")
 _AGO = re.compile(rf"{_ASK_DATE}{_AMOUNT} {_UNIT} (ago|from now|hence|later)")
 _IN = re.compile(
-    rf"(?:what|which) (?:date|day)(?: of the week)? (?:is it|will it be|is|will be) in {_AMOUNT} {_UNIT}(?: "
-    rf"time)?"
+    rf"(?:(?:what|which) (?:date|day)(?: of the week)? (?:is it|will it be|is|will be|would it be)"
+    rf"|(?:the )?date(?: will be| is)?) in {_AMOUNT} {_UNIT}(?: time)?"
 )
 _WEEKDAY = re.compile(
     r"(?:on )?(?:what|which) (?:day of the week|weekday|day) (?:was|is|will|did|does|falls on)(?: it)?(?: "
@@ -268,9 +268,23 @@ _TODAY = re.compile(
 )
 _ORDER = re.compile(r"(?:the )?(?:iso )?week number(?: of| for)? (.{3,60})")
 
+_YEARS = re.compile(
+    r"(?:how many |(?:the )?number of )?years (?:are |is |have passed |passed |has it been )?(?:there |it )?"
+    r"(?:(?:between|from) (\d{4}) (?:and|to|until|till) (\d{4}|now|today)|since (\d{4})|ago was (\d{4})"
+    r"|(?:until|till) (\d{4}))"
+)
+_NAMED = "|".join(sorted((re.escape(name) for name in (*_FEASTS, *_WEEKDAYS)), key=len, reverse=True))
+_WHEN = re.compile(
+    r"(?:(?:what|which) date (?:is|was|will be|does|falls on)|(?:the )?date(?: of| for| on)?"
+    r"|when (?:is|was|will be|does))"
+    rf" ((?:(?:next|this|last|the next) )?(?:{_NAMED})(?: (?:this|next|last) year|,? (?:of )?\d{{4}})?)"
+    r"(?: fall| be)?"
+)
+_NAMED_DAY = re.compile(r"calendar day (.{3,60})")
+
 _KEYWORDS = re.compile(
     r"\b(?:days?|weeks?|months?|years?|date|until|till|since|born|leap|weekday|today|today's|tomorrow|age|countdown|ago"
-    r"|long)\b|\d{4}-\d"
+    r"|long|when|calendar)\b|\d{4}-\d"
 )
 
 
@@ -578,6 +592,45 @@ def _solve_week(match: re.Match[str], today: date) -> Solution:
     )
 
 
+def _solve_years(match: re.Match[str], today: date) -> Solution:
+    first, second, since, ago, until = match.groups()
+    this = str(today.year)
+    relative = second is None or not second.isdigit()
+    low, high = (
+        (this, until) if until else (first or since or ago, second if second and second.isdigit() else this)
+    )
+    span = abs(int(high) - int(low))
+    return Solution(
+        f"years from {low} to {high}",
+        "date",
+        "a span between two years",
+        f"There {'is' if span == 1 else 'are'} {span} year{'s' if span != 1 else ''} from {low} to {high}.",
+        str(span),
+        unit="years",
+        is_relative=relative,
+    )
+
+
+def _solve_when(match: re.Match[str], today: date) -> Solution:
+    text = match[1].removeprefix("the ").removeprefix("this ")
+    if text.startswith("next ") and text[5:] in _FEASTS:
+        text = text[5:]
+    day = read(text, today, -1 if text.startswith("last ") else 1)
+    named = (
+        "That"
+        if text[-1:].isdigit() and text[:1].isdigit()
+        else " ".join(word[:1].upper() + word[1:] for word in text.split())
+    )
+    return Solution(
+        f"calendar day {day.text}",
+        "date",
+        "the date of a named day",
+        f"{named} is {calendar.day_name[day.value.weekday()]}, {_long(day.value)}.",
+        day.value.isoformat(),
+        is_relative=day.is_relative,
+    )
+
+
 _QUESTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Solution]], ...] = (
     (_TODAY, _solve_today),
     (_BETWEEN, _solve_between),
@@ -595,5 +648,14 @@ _QUESTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Solutio
     (_WEEKDAY, _solve_weekday),
     (_WEEKDAY_SHORT, _solve_weekday),
     (_ORDER, _solve_week),
+    (_YEARS, _solve_years),
+    (_WHEN, _solve_when),
+    (_NAMED_DAY, _solve_when),
     (_SINCE, _solve_since),
 )
+NAMES: tuple[str, ...] = (*_MONTHS, *_WEEKDAYS, *_FEASTS)
+"""Names of months, weekdays and feasts."""
+WORDS = frozenset(
+    word for pattern, _ in _QUESTIONS for word in re.findall(r"[a-z]{2,}", pattern.pattern.replace("s?", "s"))
+) | {word for name in NAMES for word in name.split()}
+"""The words that date questions are made of."""

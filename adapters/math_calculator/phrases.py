@@ -13,7 +13,17 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
-from adapters.math_calculator.parser import ARGUMENTS_MAX, Bin, Node, Num, Percent, call, number, parse
+from adapters.math_calculator.parser import (
+    ARGUMENTS_MAX,
+    Bin,
+    Factorial,
+    Node,
+    Num,
+    Percent,
+    call,
+    number,
+    parse,
+)
 from adapters.math_calculator.tokens import NotMath, roman_value, tokenise
 from adapters.math_calculator.words import ENGLISH
 
@@ -198,6 +208,18 @@ def _compare(left: str, word: str, right: str) -> Node:
     return call("isgreater" if word in larger else "isless", expression(left), expression(right))
 
 
+def _counted_from(amount: str, word: str, base: str) -> Node:
+    """ "3 less than 10" is 7: without "is" it counts from the second number, with "is" it compares."""
+    return Bin("+" if word == "more" else "-", expression(base), expression(amount))
+
+
+def _choose(whole: str, part: str, *, ordered: bool = False) -> Node:
+    """The number of ways to take ``part`` of ``whole``, in order or not, by factorials."""
+    n, k = expression(whole), expression(part)
+    ways = Factorial(Bin("-", n, k))
+    return Bin("/", Factorial(n), ways if ordered else Bin("*", Factorial(k), ways))
+
+
 def _which(word: str, rest: str) -> Node:
     members = items(rest.replace(" or ", ", "))
     if len(members) < 2:
@@ -236,6 +258,12 @@ def _decrease(base: str, amount: str) -> Node:
     return Bin("-", expression(base), expression(amount))
 
 
+_SHARES = (
+    r"(?:people|persons|parts|portions|ways|friends|groups|kids|children|pieces|shares|of us|students|teams"
+    r"|families|players)"
+)
+_FAIRLY = r"(?:evenly |equally |fairly )?"
+_BILL = r"(?: (?:bill|check|meal|dinner|lunch|tab|order|purchase|item|total|price|tip))?"
 _COMPARED = r"(bigger|greater|larger|more|higher|smaller|less|lower|fewer)"
 
 _FORMS: tuple[tuple[str, Build], ...] = (
@@ -277,8 +305,29 @@ _FORMS: tuple[tuple[str, Build], ...] = (
     (r"(.+) with (?:a )?(.+(?:%|percent|per cent)) (?:off|discount)", _fewer),
     (r"(?:a )?(.+(?:%|percent|per cent)) discount (?:on|off|from) (.+)", lambda p, b: _fewer(b, p)),
     (
-        r"(?:a )?(.+(?:%|percent|per cent)) (?:tip|tax|vat|commission|interest|gratuity) (?:on|of|for) (.+)",
+        r"(?:an? )?(.+(?:%|percent|per cent)) (?:tip|tax|vat|commission|interest|gratuity|sales tax)"
+        rf" (?:on|of|for) (?:an? |the |my )?(.+?){_BILL}",
         _portion,
+    ),
+    (
+        r"(?:the |a )?(?:tip|tax|vat|commission|gratuity|sales tax) (?:on|of|for) (?:an? |the |my )?"
+        rf"(.+?){_BILL} (?:at|with|of) (.+(?:%|percent|per cent))",
+        lambda base, percent: _portion(percent, base),
+    ),
+    (
+        r"add (?:an? )?(.+(?:%|percent|per cent)) (?:tip|tax|vat|commission|gratuity|sales tax) to"
+        rf" (?:an? |the |my )?(.+?){_BILL}",
+        lambda percent, base: _more(base, percent),
+    ),
+    (
+        r"(.+) (?:with|plus|and) (?:an? )?(.+(?:%|percent|per cent))"
+        r" (?:tip|tax|vat|commission|gratuity|sales tax)",
+        _more,
+    ),
+    (
+        r"(?:the )?(?:sale |final |discounted |new )?price of (?:an? )?(.+) (?:at|with|after) (?:an? )?"
+        r"(.+(?:%|percent|per cent)) (?:off|discount)",
+        _fewer,
     ),
     (
         r"(?:the )?(?:percent|percentage|%|per cent) (?:change|increase|decrease|difference|growth|drop)"
@@ -292,8 +341,42 @@ _FORMS: tuple[tuple[str, Build], ...] = (
         r"(?:subtract|take away|take|deduct) (.+) from (.+)",
         lambda a, b: Bin("-", expression(b), expression(a)),
     ),
+    (
+        r"(?:take|subtract) (.+) away from (.+)",
+        lambda a, b: Bin("-", expression(b), expression(a)),
+    ),
     (r"multiply (.+) (?:by|with|times) (.+)", _binary("*")),
     (r"divide (.+) by (.+)", _binary("/")),
+    (
+        rf"(?:split|share|divide) (.+?) {_FAIRLY}(?:between|among|amongst|into|in|by) (.+?)"
+        rf" (?:equal )?{_SHARES}",
+        _binary("/"),
+    ),
+    (
+        rf"(?:split|share) (.+?) {_FAIRLY}(?:between|among|amongst|into|in|by) (.+)",
+        _binary("/"),
+    ),
+    (r"split (.+) (\S+) ways", _binary("/")),
+    (
+        rf"(.+?) (?:split|shared|divided) {_FAIRLY}(?:between |among |amongst |into |by )?(.+?)"
+        rf" (?:equal )?{_SHARES}",
+        _binary("/"),
+    ),
+    (
+        rf"(.+?) (?:split|shared|divided) {_FAIRLY}(?:between|among|amongst|by) (.+)",
+        _binary("/"),
+    ),
+    (r"(.+) doubled", lambda a: Bin("*", number(2), expression(a))),
+    (r"(.+) tripled", lambda a: Bin("*", number(3), expression(a))),
+    (r"(.+) halved", lambda a: Bin("/", expression(a), number(2))),
+    (r"(?:the )?(?:number of )?(?:combinations? (?:of )?)?(\d{1,6}) choose (\d{1,6})", _choose),
+    (r"(\d{1,6}) ?c ?(\d{1,6})", _choose),
+    (r"(\d{1,6}) ?p ?(\d{1,6})", lambda n, k: _choose(n, k, ordered=True)),
+    (
+        r"how many ways (?:are there |can (?:you|i|we|one) )?(?:to )?(?:choose|pick|select) (\S+)"
+        r" (?:\w+ )?(?:from|out of|of) (\S+)(?: \w+)?",
+        lambda k, n: _choose(n, k),
+    ),
     (r"divide (.+) into (.+)", lambda a, b: Bin("/", expression(b), expression(a))),
     (r"(.+) divided into (.+)", _binary("/")),
     (
@@ -370,6 +453,7 @@ _FORMS: tuple[tuple[str, Build], ...] = (
         r"cent|%)",
         _function("aspercent"),
     ),
+    (r"(?!is )(.+)(?<! is) (more|less|fewer) than (?!is )(.+)", _counted_from),
     (rf"(?:is )?(.+) (?:is )?{_COMPARED} than (.+)", _compare),
     (r"is (.+?) (?:equal to|the same as|equals|=) (.+)", _function("isequal")),
     (
@@ -405,7 +489,10 @@ _HINT = re.compile(
     r"|octal|denary|roman|arabic|fraction|simplify|than|equal|same "
     r"as|=|bigger|larger|greater|smaller|less|higher"
     r"|prime|even|odd|divisible|biggest|smallest|largest|digits|a number"
+    r"|tip|tax|vat|price|split|share|ways|doubled|tripled|halved|choose|pick|select|\d ?[cp] ?\d|more"
 )
+WORDS = frozenset(word for pattern, _ in _FORMS for word in re.findall(r"[a-z]{2,}", pattern))
+"""The words that the forms are made of."""
 
 
 def understand(text: str) -> Node | None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from adapters.math_calculator import dates, measures, phrases
+from adapters.math_calculator import dates, measures, phrases, spelling, translate
 from adapters.math_calculator.numbers import Budget, Refused, Undefined
 from adapters.math_calculator.parser import Node, Parsed, evaluate, is_operation, parse, show
 from adapters.math_calculator.say import answer_of, kind_of, undefined
@@ -219,6 +219,7 @@ def _vocabulary() -> frozenset[str]:
         "weekday long half a an decimal binary octal hex hexadecimal digits"
     )
     words = set(listed.split())
+    words.update(word for name in dates.NAMES for word in name.split() if len(word) >= _NAME_LETTERS_MIN)
     for language in LANGUAGES:
         for phrase in (
             *language.small,
@@ -238,6 +239,62 @@ def understand(text: str, today: date) -> Solution | None:
     if len(text) > CHARS_MAX:
         return _giant(text)
     text = fold(" ".join(text.split()).replace("’", "'").replace("‘", "'"))
+    found = _understand(text, today)
+    if found is not None or len(text) > _REREAD_CHARS_MAX:
+        return found
+    # only a text that is no question of the calculator as it stands is read again with something put right
+    for change in (_without_thanks, _without_money, spelling.corrected):
+        changed = change(text)
+        if changed is not None and changed != text:
+            text = changed
+            found = _understand(text, today)
+            if found is not None:
+                return found
+    english = translate.translated(text.strip(" ¿¡?!."))
+    return None if english is None else _understand(english, today)
+
+
+_REREAD_CHARS_MAX = 160
+_NAME_LETTERS_MIN = 5
+_FORMULAS = (
+    r"(?:thanks?|thank you|thx|ty|cheers|please|pls|hi|hello|hey|good (?:morning|evening|afternoon)"
+    r"|quick question|(?:much )?appreciated?|ok|okay)"
+    r"(?: (?:there|so|very|much|a lot|a bunch|again|in advance|everyone|all|you|it|mate)){0,4}"
+)
+_OPENING = re.compile(rf"{_FORMULAS}[.!,;: ]+(?:and |so )?", re.IGNORECASE)
+_CLOSING = re.compile(rf"[.?!,;]+ *{_FORMULAS}[.! ]*", re.IGNORECASE)
+_MONEY = re.compile(
+    r"(?<=\d) ?(?P<after>us dollars?|dollars?|bucks?|usd|euros?|eur|€|yen|rupees?)(?!\w)"
+    r"|(?P<before>[$€])(?= ?\d)",
+    re.IGNORECASE,
+)
+_ONE_MONEY = {
+    "$": "dollar",
+    "us dollar": "dollar",
+    "buck": "dollar",
+    "usd": "dollar",
+    "eur": "euro",
+    "€": "euro",
+}
+
+
+def _without_thanks(text: str) -> str | None:
+    """Thanks and greetings that are sentences of their own."""
+    start = _OPENING.match(text)
+    text = text[start.end() :] if start else text
+    end = _CLOSING.search(text, max(0, len(text) - 48))
+    return text[: end.start()] if end and end.end() == len(text) else text
+
+
+def _without_money(text: str) -> str | None:
+    """Amounts of one currency without its name; None when there are two, which nobody adds up here."""
+    named = {(match["after"] or match["before"]).lower().removesuffix("s") for match in _MONEY.finditer(text)}
+    if len({_ONE_MONEY.get(name, name) for name in named}) != 1:
+        return None
+    return _MONEY.sub("", text)
+
+
+def _understand(text: str, today: date) -> Solution | None:
     if not _HINT.search(text) and _vocabulary().isdisjoint(re.findall(r"[^\W\d_]+", text.lower())):
         return None
     has_letters = any(character.isalpha() for character in text)

@@ -233,6 +233,7 @@ def _tables() -> tuple[dict[str, Unit], dict[str, Unit]]:
 
 
 SYMBOLS, NAMES = _tables()
+NAMES["kilo"] = NAMES["kilos"] = NAMES["kilogram"]
 _FOLDED: dict[str, list[Unit]] = {}
 for _symbol, _unit in SYMBOLS.items():
     if _unit not in _FOLDED.setdefault(_symbol.casefold(), []):

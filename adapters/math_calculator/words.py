@@ -17,6 +17,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
+def word_list(words: str) -> list[str]:
+    """The words of a table row written as one text."""
+    return words.split()
+
+
 def fold(text: str) -> str:
     """``text`` without marks on letters ("más" gives "mas"); case and compatibility forms (10²) are kept."""
     if text.isascii():
@@ -158,12 +163,15 @@ ENGLISH = Language(
         "show me", "help me",
         "kindly", "just", "let me know", "may i know", "can i know", "the", "math question", "question",
         "exactly", "approximately", "roughly", "about", "me", "you", "to", "and", "answer", "say",
+        "quick maths", "quick math", "math problem", "math", "maths", "hey there", "hi there", "hello there",
+        "good morning", "good evening", "good afternoon", "sorry", "excuse me", "thanks", "thank you",
         "do you happen to know", "i was wondering", "i wonder", "wondering", "dear assistant", "assistant",
     ),
     asking=(
         "what is", "what's", "whats", "what are", "what're", "what was", "what would be", "what will be",
         "what",
-        "wat is", "how much is", "how much are", "how much's", "what does", "what do", "how much does",
+        "wat is", "wat's", "wats", "how much is", "how much are", "how much's", "what does", "what do",
+        "how much does",
         "how much do",
         "how much", "what do you get if you", "what do you get when you", "what do i get if i",
         "what do i get when i", "what happens if you", "what happens when i", "if i", "if you", "if we",
@@ -183,7 +191,13 @@ ENGLISH = Language(
         "equal what", "is what", "is what number", "is how much", "is", "are", "be", "make", "makes", "give",
         "give you", "come to", "for me", "exactly", "approximately", "roughly", "in total", "altogether",
         "right now",
-        "if you can", "quickly", "pls", "work out to", "add up to", "amount to",
+        "if you can", "quickly", "pls", "plz", "work out to", "add up to", "amount to", "come out to",
+        "cheers", "many thanks", "thanks a lot", "thank you very much", "thanks in advance", "ty", "buddy",
+        "mate", "for me please", "each", "apiece", "how much each", "how much is that", "how much does",
+        "how much is that each", "how much does each pay", "how much does each person pay", "then",
+        "how much does each get", "how much does each owe", "how much does everyone pay",
+        "how much do we each pay", "what do i get", "what do you get", "what is it", "what's that",
+        "what is that",
     ),
     operators=_OPERATORS_EVERYWHERE | {
         "plus": "+", "added to": "+", "minus": "-", "negative": "neg", "less": "-", "take away": "-",

@@ -122,7 +122,15 @@ def _cue(name: str, pattern: str, *, own: bool = False) -> _Cue:
 _CUES: tuple[_Cue, ...] = (
     _cue(
         "asks what this community decided",
-        r"\bour (?:\w+ )?(?:decisions?|votes?|resolutions?)\b|\b(?:did|have|has|had|do|was|were)"
+        r"\b(?:what|which|any|all) (?:\w+ ){0,2}?(?:decisions?|resolutions?) (?:(?:did|have|has"
+        r"|do) (?:we|our \w+"
+        r"|the (?:dao|council|committee|community|board|team|members))|(?:were|was|got|have been|has been)"
+        r" (?:made|taken|passed|adopted|reached) (?:at|in|during|by) (?:the|our|last))\b"
+        r"|\bwhat (?:is|was|are|were|else is) (?:being |we |currently |up |to be ){1,2}(?:voted on"
+        r"|voting on|for vote)\b"
+        r"|\bhow many (?:of us|(?:\w+ )?(?:members|delegates|stewards|token holders|validators))"
+        r" (?:have |has )?(?:voted|abstained|approved|rejected)\b"
+        r"|\bour (?:\w+ )?(?:decisions?|votes?|resolutions?)\b|\b(?:did|have|has|had|do|was|were)"
         r" (?:the |our |any )?" + _BODY + r" (?:\w+ ){0,3}?" + _DECIDE + r"\b"
         r"|\b(?:what|how|who|which|when|why|if|whether) (?:\w+ ){0,4}?(?:we|our \w+|the (?:dao|council"
         r"|committee|community|board|members|delegates|stewards)) (?:\w+ ){0,2}?" + _DECIDE + r"\b"
@@ -133,7 +141,12 @@ _CUES: tuple[_Cue, ...] = (
     ),
     _cue(
         "asks for the record of a vote or a meeting",
-        r"\bdid (?:the |our )?(?:motion|resolution|referendum|proposal|ballot|vote) (?:\w+"
+        r"\b(?:say|said|agree|agreed|decide|decided|discuss|discussed|mention|mentioned|propose|proposed|promised?)"
+        r" (?:\w+ ){0,6}?(?:at|in|during) (?:the|our|last|today's|yesterday's) (?:\w+ ){0,2}?(?:meeting"
+        r"|council"
+        r"|call|session|assembly|agm)\b|\b(?:vote|ballot) (?:number |no )?\d{1,6} (?:results?|outcome"
+        r"|tally)\b"
+        r"|\bdid (?:the |our )?(?:motion|resolution|referendum|proposal|ballot|vote) (?:\w+"
         r" ){0,6}?(?:pass|fail|succeed|carry|go through)\b|\b(?:decided|agreed|discussed|voted on|said"
         r"|approved|resolved) (?:at|in|during) (?:the |our )?(?:\w+ ){0,2}?(?:meeting|council|call"
         r"|session|assembly|agm)\b|\baccording to the (?:\w+ )?(?:bylaws|charter|handbook|statutes"
@@ -163,7 +176,11 @@ _CUES: tuple[_Cue, ...] = (
         r"|\b(?:vote|voted|votes|voting) (?:for|against|on|in favou?r of|to) (?:\w+"
         r" ){0,5}?(?:proposals?|fees?|treasury|budget|grants?|motion|quorum|upgrade|dao|council)\b"
         r"|\b(?:outcome|result|results) of (?:the )?(?:\w+ ){0,2}?vote\b|\bhow did (?:\w+ ){1,3}?vote"
-        r" on\b|\bwho (?:voted|abstained|vetoed|seconded)\b|\bquorum (?:reached|met|in|for|was|last)\b"
+        r" on\b|\bwho (?:voted|abstained|vetoed|seconded)\b"
+        r"|\bwho (?:proposed|submitted|suggested) (?:the|a|this|that|our) (?:\w+ ){0,2}?(?:treasury"
+        r"|budget|fees?"
+        r"|quorum|grants?|amendment|motion|resolution|upgrade|reward|rewards)\b|\bquorum (?:reached|met"
+        r"|in|for|was|last)\b"
         r"|\b(?:was|did|is) (?:the |there )?(?:\w+ )?quorum\b"
         r"|\b(?:governance|treasury|dao) (?:\w+ )?(?:history|proposals?|decisions?|votes?|log"
         r"|records?)\b|\b(?:amendment|change) to (?:our|the) (?:bylaws|charter|statutes)\b",
@@ -184,6 +201,12 @@ _CUES: tuple[_Cue, ...] = (
         r"|says|mention|state|states|require|requires|allow|specify|cover|tell|contain|include|$)"
         r"|\b(?:uploaded|ingested|loaded|attached) (?:\w+ )?(?:documents?|files?|pdfs?|report|notes)\b"
         r"|\bour (?:\w+ ){0,2}?(?:policy|handbook|bylaws|charter|statutes|minutes|guidelines|records)\b"
+        r"|\b(?:documents?|docs|files?|pdfs?|contract|report|notes|minutes|policy|handbook|paper|manual)"
+        r" (?:that |which )?(?:i|we) (?:have |had |just |already )?(?:uploaded?|ingest(?:ed)?|loaded"
+        r"|shared|attached"
+        r"|added|sent you|gave you|provided)\b"
+        r"|\b(?:documents?|files?|pdfs?) (?:have|did) (?:i|we) (?:upload|ingest|load|add|attach)(?:ed)?\b"
+        r"|\bwhat did you (?:say|tell me|answer|reply)\b|\bwhat have (?:i|we) (?:asked|said|talked)\b"
         r"|\bwhat did (?:i|we) (?:ask|say|tell|talk|discuss|write|note)\b|\b(?:our|my) (?:previous"
         r"|last|earlier|past) (?:\w+ )?(?:conversations?|questions?|discussions?|chats?|answers?)\b"
         r"|\bdid i (?:already )?(?:ask|mention|tell)\b",
@@ -346,7 +369,7 @@ class Governance:
 
 def recognise(reading: Reading) -> Governance | None:
     """Read a governance question; None when the text is not one. Total and bounded."""
-    plain, flat = reading.plain[:TEXT_CHARS], reading.flat[:TEXT_CHARS]
+    plain, flat = _spelt(reading.plain[:TEXT_CHARS]), _spelt(reading.flat[:TEXT_CHARS])
     numbers, spans = _numbers(plain)
     if numbers and not _OTHER_PROPOSALS.search(flat):
         return _numbered(plain, flat, numbers, spans)
@@ -364,6 +387,34 @@ def recognise(reading: Reading) -> Governance | None:
             }
             return Governance(slots, None, cue.name, numbered=False)
     return None
+
+
+def _one_slip(word: str) -> frozenset[str]:
+    """``word`` with one letter added, missing, wrong or two swapped."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    slips = {head + tail[1:] for head, tail in cuts}
+    slips |= {head + tail[1:2] + tail[:1] + tail[2:] for head, tail in cuts}
+    slips |= {head + letter + tail[drop:] for head, tail in cuts for letter in letters for drop in (0, 1)}
+    return frozenset(slips - {word})
+
+
+_PROPOSAL_SLIPS = _one_slip("proposal") - {"proposals"}
+_MAYBE_PROPOSAL = re.compile(r"\b[a-z]{7,10}(?=\b|\d)")
+
+
+def _spelt(text: str) -> str:
+    """ "propsal 12": the word that everything here hangs on, with one letter amiss."""
+    return _MAYBE_PROPOSAL.sub(
+        lambda match: (
+            "proposal"
+            if match[0] in _PROPOSAL_SLIPS
+            else "proposals"
+            if match[0].endswith("s") and match[0][:-1] in _PROPOSAL_SLIPS
+            else match[0]
+        ),
+        text,
+    )
 
 
 def _numbered(plain: str, flat: str, numbers: list[str], spans: list[tuple[int, int]]) -> Governance:

@@ -130,6 +130,9 @@ _CLASSES = {
 }
 
 
+_NUMERAL = r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|a hundred)"
+
+
 def _fill(pattern: str) -> str:
     for name in re.findall(r"<([A-Z]+)>", pattern):
         pattern = pattern.replace(f"<{name}>", f"(?:{_CLASSES[name]})")
@@ -218,6 +221,20 @@ ENGLISH = Language(
             r"\bi (?:do|can|could|did|still do|still can) not (?:really |quite |fully )?"
             r"(?:understand|get|see|grasp|figure out|find out|tell) (?:<WH>|if|whether)\b",
         ),
+        # what somebody once did, or what oneself should say: nothing that another could answer
+        _tells(
+            "tells something",
+            r"^i (?:really |just |still )?(?:do not (?:know|remember)|forgot|forget|am not sure) <WH>"
+            r" (?:(?:else )?to (?:say|do|think|feel|believe|tell you|write|add|thank)\b.{0,20}$"
+            r"|(?:he|she|they|we|it) (?:\w+ ){0,3}(?:<PAST>|left|did|said|was|were|called|meant)\b.{0,20}$"
+            r"|(?:\w+ ){1,3}(?:me|us)(?: (?:that|this|it))?$|(?:i|we) (?:<PAST>|put|left|parked|was|were)\b)",
+        ),
+        _tells(
+            "tells something",
+            r"^(?:nobody|no one|everyone|everybody|somebody|someone) (?:really |even )?"
+            r"(?:<THIRD>|<PAST>|cares|wonders|asked|can|will|would|should|is|was|has|had)\b",
+        ),
+        _tells("tells something", r"^NUM0 (?:[\w'-]+ ){1,5}equals NUM0$".replace("NUM0", _NUMERAL)),
         _asks(
             "asks indirectly",
             r"\bi (?:do not know|forgot|forget|am not sure|am unsure|am confused about) <WH>\b",
@@ -421,6 +438,13 @@ ENGLISH = Language(
             r"|go [\w'-]+$"
             r"|can not (?:wait|believe|complain|stand)|let it (?:be|go)|just (?:saying|kidding|a)"
             r"|check (?:it|this) out"
+            r"|bye|goodbye|farewell|of course$|stop$|(?:one|just a|wait a|give me a) (?:moment|minute"
+            r"|second|sec)(?: please)?$"
+            r"|so (?:do|am|did|have|was|will|can) i$|neither (?:do|am|did|have|can) i$|(?:please"
+            r"|pleasure|pleased)"
+            r" to (?:meet|e-meet|hear|see)|long time no|gtg$|g2g$|np$|nvm$|idk$|omw$|afk$|gn$|gm$|yw$|wb$"
+            r"|(?:checking|popping|dropping) (?:in|by)$|saying (?:hi|hello|hey)|as (?:i|you|we) (?:said|say)"
+            r"|by the way , (?:i|we|you|he|she|they|it|that|this|my|your)\b"
             r"|see [\w'-]+$|check$|sorry (?:about|for|to)|done|same|agreed|yes|no|nope|yep|yeah"
             r"|because|fuck|damn|shit|speaking of)\b",
         ),

@@ -270,7 +270,8 @@ TOPICS: tuple[Rule, ...] = (
         r"|\bhow many (?:UNIT|CUR) (?:are |is )?(?:there )?(?:in|per|make) (?:a |an |one |NUM )?(?:\w+"
         r" )?(?:UNIT|CUR)\b"
         r"|\bconvert (?:NUM )?(?:UNIT|CUR) (?:to|into|in) UNIT\b",
-        r"\b(?:why|history|explain|sleep|work week|recipe)\b",
+        r"\b(?:why|history|explain|sleep|work week|recipe)\b|\bhow (?:to|do \w+|can \w+|should \w+) convert"
+        r" (?!NUM)",
         local=True,
     ),
     _rule(

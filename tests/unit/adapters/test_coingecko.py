@@ -150,6 +150,29 @@ def claimed(text: str) -> bool:
         ("price of bitcon", "price:bitcoin:usd"),
         ("etherium price", "price:ethereum:usd"),
         ("price of bitcion", "price:bitcoin:usd"),
+        ("bitcoin prcie", "price:bitcoin:usd"),
+        ("current litecoin quote", "price:litecoin:usd"),
+        ("how expensive is bitcoin right now?", "price:bitcoin:usd"),
+        ("can you check how much ETH is at the moment", "price:ethereum:usd"),
+        ("1 eth = ? usd", "price:ethereum:usd"),
+        ("2 BTC is how many euros", "price:bitcoin:eur:amount=2"),
+        ("how many dollars is 3 btc worth?", "price:bitcoin:usd:amount=3"),
+        ("what's my 0.3 btc worth", "price:bitcoin:usd:amount=0.3"),
+        ("cosmos atom price", "price:cosmos:usd"),
+        ("sol price", "price:solana:usd"),
+        ("ethbtc", "price:ethereum:btc"),
+        ("btc price on 2024/02/29", "price:bitcoin:usd:date=2024-02-29"),
+        ("is bitcoin up today?", "change_24h:bitcoin:usd"),
+        ("did ethereum rise or fall today", "change_24h:ethereum:usd"),
+        ("how much has solana dropped today", "change_24h:solana:usd"),
+        ("how big is bitcoin's market cap", "market_cap:bitcoin:usd"),
+        ("precio de ethereum en euros", "price:ethereum:eur"),
+        ("¿Cuál es el precio de Solana?", "price:solana:usd"),
+        ("Wie hoch ist der Bitcoin-Kurs?", "price:bitcoin:usd"),
+        ("Bitcoinkurs", "price:bitcoin:usd"),
+        ("Was ist ein Bitcoin wert?", "price:bitcoin:usd"),
+        ("quel est le cours de l'ethereum", "price:ethereum:usd"),
+        ("Marktkapitalisierung von Bitcoin", "market_cap:bitcoin:usd"),
     ],
 )
 def test_questions_and_their_keys(text: str, expected: str) -> None:
@@ -173,7 +196,11 @@ def test_questions_and_their_keys(text: str, expected: str) -> None:
     -5 btc in usd|0 btc in usd|I know the price of bitcoin|What's the price of bitcoin? Why is it falling?
     price of gold coin|price of a gold coin|subway token price|price of $AAPL|GPT-4 token price|price of XYZ
     top 10 coins to buy|top 5 movies|biggest coins|top 10 tokens by volume|price of ethereal|price of fathom
-    10² btc in usd|price of a doge|cost of doge|bitcoin and freedom price|how many bitcoins are there|price|
+    the rise and fall of bitcoin|fall of luna|bitcoin performance|how big is bitcoin|how big is bitcoin now
+    is bitcoin up to something|how much bitcoin is there|how much ETH is in circulation|did bitcoin ever fall
+    bitcoin prince|why did bitcoin fall today|was ist ein Bitcoin|Thank you for the price of btc
+    how much is a shiba inu puppy|10² btc in usd|price of a doge|cost of doge
+    bitcoin and freedom price|how many bitcoins are there|price|
     """.replace("\n", "|").split("|"),
 )
 def test_other_people_s_questions_are_left_alone(text: str) -> None:

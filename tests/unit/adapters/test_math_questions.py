@@ -64,6 +64,32 @@ ARITHMETIC = [
     ("difference between 4 and 10", "10-4", "6", "arithmetic"),
     ("how many times does 3 go into 12", "12/3", "4", "arithmetic"),
     ("twice 45", "2*45", "90", "arithmetic"),
+    ("what is 3 less than 10", "10-3", "7", "arithmetic"),
+    ("5 more than 7", "7+5", "12", "arithmetic"),
+    ("take 5 away from 12", "12-5", "7", "arithmetic"),
+    ("how much is 96 split 4 ways", "96/4", "24", "arithmetic"),
+    ("split 120 between 4 people", "120/4", "30", "arithmetic"),
+    ("if I split $90 3 ways how much does each pay", "90/3", "30", "arithmetic"),
+    ("divide 100 into 4 equal parts", "100/4", "25", "arithmetic"),
+    ("what is 99 doubled", "2*99", "198", "arithmetic"),
+    ("8 choose 3", "8!/(3!*(8-3)!)", "56", "arithmetic"),
+    ("how many ways to choose 3 from 10", "10!/(3!*(10-3)!)", "120", "arithmetic"),
+    ("10P3", "10!/(10-3)!", "720", "arithmetic"),
+    # thanks and greetings as sentences of their own, and amounts of one currency
+    ("what is 17*3? thanks!", "17*3", "51", "arithmetic"),
+    ("Good morning. What is 17*3?", "17*3", "51", "arithmetic"),
+    ("100 euros minus 15 percent", "100-15%", "85", "percent"),
+    ("20 euros + 5 dollars", None, None, None),
+    # one letter amiss, where all other words are arithmetic
+    ("waht is 8 plus 9", "8+9", "17", "arithmetic"),
+    ("wht's 45 - 18?", "45-18", "27", "arithmetic"),
+    ("7 divded by 2", "7/2", "3.5", "arithmetic"),
+    ("calcualte 14 * 3", "14*3", "42", "arithmetic"),
+    ("twelv plus three", "12+3", "15", "arithmetic"),
+    ("what is the sqaure root of 49", "sqrt(49)", "7", "root"),
+    ("waht is 15 percnt of 60", "15% of 60", "9", "percent"),
+    ("what is a fort of 40 knights", None, None, None),
+    ("who is 50 cemt", None, None, None),
     ("what is 24 / 7", "24/7", "3.42857142857143", "arithmetic"),
     ("calculate 24/7", "24/7", "3.42857142857143", "arithmetic"),
     ("5!", "5!", "120", "arithmetic"),
@@ -108,6 +134,10 @@ PERCENT = [
     ("15% of $200", "15% of 200", "30", "percent"),
     ("what percent of 80 is 20", "percentof(20;80)", "25", "percent"),
     ("20 is what percent of 80", "percentof(20;80)", "25", "percent"),
+    ("15% tip on a $40 bill", "15% of 40", "6", "percent"),
+    ("what's the tip on 60 dollars at 18%", "18% of 60", "10.8", "percent"),
+    ("add 8% tax to 50", "50+8%", "54", "percent"),
+    ("sale price of 80 at 25% off", "80-25%", "60", "percent"),
     ("what percentage is 20 of 80", "percentof(20;80)", "25", "percent"),
     ("20 as a percentage of 80", "percentof(20;80)", "25", "percent"),
     ("20 percent off 50", "50-20%", "40", "percent"),
@@ -164,6 +194,8 @@ FORMS = [
 ]
 
 UNITS = [
+    ("how many kilos is 200 pounds", "200 pound to kilogram", "90.718474", "unit"),
+    ("5 kilometrs in miles", "5 kilometer to mile", "3.10685596118667", "unit"),
     ("convert 5 km to miles", "5 kilometer to mile", "3.10685596118667", "unit"),
     ("5km in miles", "5 kilometer to mile", "3.10685596118667", "unit"),
     ("five kilometres in miles", "5 kilometer to mile", "3.10685596118667", "unit"),
@@ -207,6 +239,18 @@ UNITS = [
 ]
 
 DATES = [
+    ("how many years between 1969 and 2026", "years from 1969 to 2026", "57", "date"),
+    ("how many years since 2000", "years from 2000 to 2026", "26", "date"),
+    ("when is easter 2027", "calendar day 2027-03-28", "2027-03-28", "date"),
+    ("when is thanksgiving", "calendar day today(2026-11-26)", "2026-11-26", "date"),
+    ("what date is next monday", "calendar day today(2026-01-05)", "2026-01-05", "date"),
+    ("what's the date in 10 days", "10 days after today(2026-01-01)", "2026-01-11", "date"),
+    (
+        "how many days untill chrismas",
+        "days from today(2026-01-01) to today(2026-12-25)",
+        "358",
+        "date",
+    ),
     ("how many days between 2024-01-01 and 2024-12-25", "days from 2024-01-01 to 2024-12-25", "359", "date"),
     ("days from 1 March 2025 to March 31, 2025", "days from 2025-03-01 to 2025-03-31", "30", "date"),
     ("days until 25 December 2026", "days from today(2026-01-01) to 2026-12-25", "358", "date"),
@@ -230,6 +274,17 @@ DATES = [
 ]
 
 OTHER_LANGUAGES = [
+    ("¿cuántos metros hay en un kilómetro?", "1 kilometer to meter", "1000", "unit"),
+    ("5 Meilen in km", "5 mile to kilometer", "8.04672", "unit"),
+    ("wie viele Meter sind ein Kilometer?", "1 kilometer to meter", "1000", "unit"),
+    ("combien de mètres dans un kilomètre", "1 kilometer to meter", "1000", "unit"),
+    (
+        "Wie viele Tage bis Weihnachten?",
+        "days from today(2026-01-01) to today(2026-12-25)",
+        "358",
+        "date",
+    ),
+    ("10 kg in Pfund", None, None, None),  # 500 g to some, an avoirdupois pound to others
     ("¿Cuánto es 2 más 2?", "2+2", "4", "arithmetic"),
     ("cuánto es veintidós por dos", "22*2", "44", "arithmetic"),
     ("treinta y uno menos uno", "31-1", "30", "arithmetic"),

@@ -7,6 +7,16 @@ from __future__ import annotations
 
 LABELLED: dict[str, str] = {
     "statement": """
+bye for now
+I don't know what to say
+I don't know why he left
+I forgot where I put my keys
+nobody knows who wrote it
+2 plus 2 equals 4
+one moment please
+by the way, I like your style
+just checking in
+pleased to meet you
 I like turtles
 hello
 thanks!
@@ -371,6 +381,15 @@ cotação do dólar hoje
 一美元等于多少人民币
 """,
     "historical": """
+What was propsal 123
+what decisions did we make last week
+what decisions were made in the last council meeting
+what did alice say about the treasury in the meeting
+what is being voted on right now
+find the section on refunds in the contract I uploaded
+what documents have I uploaded
+what did you tell me earlier
+who proposed the treasury change
 What was proposal 123?
 proposal 123
 tell me about proposal #123
@@ -452,6 +471,8 @@ proposta 88 foi aprovada?
 第5号议案的投票结果
 """,
     "generative": """
+how to convert celsius to fahrenheit
+I don't know how to install IPFS
 Explain quantum computing
 what is IPFS
 waht is ipfs

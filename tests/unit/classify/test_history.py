@@ -90,6 +90,8 @@ def test_two_numbers_never_share_a_key(one: int, other: int) -> None:
             {"proposal": None, "metric": None, "topic": None, "when": "last"},
         ),
         ("who voted against proposal 7", {"proposal": "7", "metric": "votes", "topic": None, "when": None}),
+        ("what was propsal 123", {"proposal": "123"}),
+        ("proposl 12", {"proposal": "12"}),
         ("who proposed proposal 3", {"proposal": "3", "metric": "author", "topic": None, "when": None}),
         ("how much money did proposal 88 get", {"proposal": "88", "metric": "amount"}),
         ("what did the council decide on 2024-05-06", {"proposal": None, "when": "2024-05-06"}),

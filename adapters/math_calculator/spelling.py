@@ -1,0 +1,106 @@
+"""One letter amiss in the words of arithmetic: "calcualte", "divded", "waht".
+
+Rules: only a text whose other words are all known here is corrected, so that a text about something else
+stays as it is; a word is corrected only when exactly one meaning is one letter away (added, missing, wrong
+or two swapped) and the first letter stands (or is swapped with the second). Unit symbols and short words
+are never guessed. The reading of the corrected text decides whether it was a question of the calculator;
+the answer shows what was understood. Pure and bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from adapters.math_calculator import dates, phrases, units
+from adapters.math_calculator.words import ENGLISH, word_list
+
+CHARS_MAX = 160
+_WORDS_MAX = 24
+_FIXES_MAX = 3
+_LETTERS_MIN = 5
+_FRAME = "what how much many plus minus times half times until days weeks root"
+_FRAME_LETTERS_MIN = 3
+_EXTRA = "calculate compute percent percentage squared square cubed divided multiplied subtract subtracted"
+_NOT_MISSPELT = frozenset(
+    word_list("for and the are can you use min max log sin cos tan any her him his was has had not")
+)
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+
+
+@lru_cache(maxsize=1)
+def _targets() -> dict[str, str]:
+    """Words that may be meant, with what they mean (``meter`` and ``meters`` mean one thing)."""
+    tables = (
+        ENGLISH.asking, ENGLISH.explicit, ENGLISH.operators, ENGLISH.functions,
+        ENGLISH.small, ENGLISH.hundred, ENGLISH.scales, ENGLISH.parts, dates.NAMES,
+    )  # fmt: skip
+    listed = (word for table in tables for phrase in table for word in phrase.split())
+    words = {word: word for word in listed if len(word) >= _LETTERS_MIN and word.isalpha()}
+    for name, unit in units.NAMES.items():
+        if name.isalpha() and len(name) > _LETTERS_MIN:
+            words.setdefault(name, unit.plural)
+    return words | {word: word for word in word_list(f"{_EXTRA} {_FRAME}")}
+
+
+@lru_cache(maxsize=1)
+def _known() -> frozenset[str]:
+    words = {
+        word for phrase in (*ENGLISH.polite, *ENGLISH.suffixes, *ENGLISH.asking) for word in phrase.split()
+    }
+    words |= set(_targets()) | set(ENGLISH.joiners) | set(ENGLISH.points) | set(ENGLISH.articles)
+    words |= {
+        word for phrase in (*ENGLISH.operators, *ENGLISH.functions, *units.NAMES) for word in phrase.split()
+    }
+    words |= {word for number in ENGLISH.numbers for word in number}
+    words |= phrases.WORDS | dates.WORDS | {symbol.lower() for symbol in units.SYMBOLS}
+    return frozenset(words)
+
+
+def corrected(text: str) -> str | None:
+    """``text`` (lower or mixed case) with its misspelt words put right; None when there is nothing to put
+    right or when it is not all arithmetic."""
+    if len(text) > CHARS_MAX:
+        return None
+    words = list(_WORD.finditer(text.lower()))
+    if not 1 <= len(words) <= _WORDS_MAX or len(text.lower()) != len(text):
+        return None
+    out, at, fixes = [], 0, 0
+    for match in words:
+        word, mark, tail = match.group().partition("'")
+        if word in _known() or match.group() in _known():
+            continue
+        meant = _meant(word)
+        fixes += 1
+        if meant is None or fixes > _FIXES_MAX:
+            return None
+        out += [text[at : match.start()], meant, mark, tail]
+        at = match.end()
+    return "".join((*out, text[at:])) if fixes else None
+
+
+def _meant(word: str) -> str | None:
+    if word in _NOT_MISSPELT or len(word) < _FRAME_LETTERS_MIN:
+        return None
+    near = {
+        target: meaning
+        for target, meaning in _targets().items()
+        if len(word) >= len(target) - 1 and _one_apart(word, target)
+    }
+    return min(near) if len(set(near.values())) == 1 else None
+
+
+def _one_apart(a: str, b: str) -> bool:
+    if abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[:2] != b[1::-1]):
+        return False
+    return b in _variants(a, b)
+
+
+def _variants(a: str, b: str) -> Iterator[str]:
+    """Strings one step from ``a`` that could be ``b``: the step is where they first differ."""
+    start = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    yield a[:start] + a[start + 1 :]
+    yield a[:start] + b[start : start + 1] + a[start:]
+    yield a[:start] + b[start : start + 1] + a[start + 1 :]
+    yield a[:start] + a[start + 1 : start + 2] + a[start : start + 1] + a[start + 2 :]
