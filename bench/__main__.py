@@ -35,6 +35,8 @@ MEASUREMENTS = (
     Measurement("embed_speed", "Embedding speed"),
     Measurement("index_speed", "Vector index"),
     Measurement("gate_pairs", "The cache's gate on pairs of questions"),
+    Measurement("gate_blind", "The cache's gate on pairs written blind"),
+    Measurement("routing", "Routing on labelled questions"),
     Measurement("hits", "Cache hits by tier and stage", markdown=True),
     Measurement("model_ratio", "A hit against a model", markdown=True),
 )

@@ -21,7 +21,7 @@ from itertools import pairwise
 from node.cache import words
 from node.cache.features import ASK, NAME, UNIT, Features, Item
 from node.cache.stem import canonical
-from node.cache.tokens import CODE, NUMBER, SYMBOL
+from node.cache.tokens import CODE, NUMBER, SYMBOL, WORD
 
 ORDER_MAX = 40
 """More matched words than this must stand in the same order."""
@@ -37,8 +37,24 @@ def _contraries() -> dict[str, frozenset[str]]:
 
 
 CONTRARIES = _contraries()
+DEEDS = frozenset(canonical(word) for word in words.DEEDS | {"win"})
+_ONCE = DEEDS - {canonical("win")}
 _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis", "anti")
 _BARE_MIN = 4
+_SLIP_MIN, _SLIP_MAX = 8, 30
+_NO_SLIPS = (
+    {"interment", "internment"},
+    {"interments", "internments"},
+    {"infarction", "infraction"},
+    {"lightning", "lightening"},
+    {"planning", "planing"},
+    {"stripped", "striped"},
+    {"starring", "staring"},
+)
+"""Pairs of real words that differ by a slip."""
+_VOWELS = frozenset("aeiouy")
+_SYMMETRIC = frozenset({"difference"})
+"""Stands before or behind what it is between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +82,70 @@ def align(one: Features, other: Features) -> Aligned:
     left, right = alone, [item for item in other.items if id(item) in kept]
     right, left = _joined(left, right, pairs, flip=False), _without(left, pairs, 0)
     left, right = _joined(right, left, pairs, flip=True), _without(right, pairs, 1)
+    if len(left) == len(right) == 1 and respelled(left[0], right[0]):
+        return Aligned((*pairs, (left[0], right[0])), ((), ()))
     return Aligned(tuple(pairs), (tuple(left), tuple(right)))
+
+
+def respelled(one: Item, other: Item) -> bool:
+    """Whether two words are one word with a slip of the pen.
+
+    Only slips that seldom make another word: a letter doubled or not, two neighbours exchanged, "m" for
+    "n", a lost "h" and a consonant lost between others ("goverment"; not "l" or "r": contact, contract).
+    Never vowels (affect, effect), never names, never the first three letters.
+    """
+    short, long = sorted((one.raw.casefold(), other.raw.casefold()), key=len)
+    if one.kind != WORD or other.kind != WORD or len(long) > _SLIP_MAX or len(long) < _SLIP_MIN:
+        return False
+    if short[:3] != long[:3] or short[-1:] != long[-1:] or len(long) - len(short) > 1:
+        return False
+    if {short, long} in _NO_SLIPS or not (short.isascii() and long.isascii() and long.isalpha()):
+        return False
+    at = next((index for index in range(len(short)) if short[index] != long[index]), len(short))
+    if len(short) == len(long):
+        swapped = short[at : at + 2] == long[at : at + 2][::-1] and short[at + 2 :] == long[at + 2 :]
+        nasal = {short[at : at + 1], long[at : at + 1]} == {"m", "n"} and short[at + 1 :] == long[at + 1 :]
+        return swapped or nasal
+    if short[at:] != long[at + 1 :]:
+        return False
+    lost, before, after = long[at], long[at - 1], long[at + 1 : at + 2]
+    clustered = lost not in _VOWELS | {"l", "r"} and after not in _VOWELS
+    return lost in (before, after, "h") or (clustered and _crowded(long, at))
+
+
+def _crowded(word: str, at: int) -> bool:
+    """Whether the letter stands first or second among three consonants."""
+    consonant = [letter not in _VOWELS for letter in word[max(0, at - 1) : at + 3]]
+    return all(consonant[:3]) or all(consonant[1:4])
+
+
+def done_when(pairs: Sequence[tuple[Item, Item]]) -> tuple[bool, bool]:
+    """For questions who did something: whether it is a deed done once, on both sides; and whether only one
+    side says that it goes on ("who is winning", "who won")."""
+    deeds = [pair for pair in pairs if pair[0].key in DEEDS]
+    going = any(goes_on(left) != goes_on(right) for left, right in deeds)
+    return any(left.key in _ONCE for left, _ in deeds), going
+
+
+def goes_on(item: Item) -> bool:
+    """Whether a deed is said to be going on or to be a habit ("winning", "wins")."""
+    raw = item.raw.casefold()
+    return raw.endswith(("ing", "s")) and raw not in words.AGENTS
+
+
+def regraded(one: Features, other: Features, pairs: Sequence[tuple[Item, Item]]) -> tuple[Item, Item] | None:
+    """An adverb on one side that describes a thing on the other ("promote a blog secretly", "promote a
+    secret blog")."""
+    for left, right in pairs:
+        if left.raw.casefold().endswith("ly") == right.raw.casefold().endswith("ly"):
+            continue
+        adjective, side = (right, other) if left.raw.casefold().endswith("ly") else (left, one)
+        if any(
+            item.chunk == adjective.chunk and item.place == adjective.place + 1 and item.kind == WORD
+            for item in side.items
+        ):
+            return left, right
+    return None
 
 
 def _without(items: Sequence[Item], pairs: Sequence[tuple[Item, Item]], side: int) -> list[Item]:
@@ -151,6 +230,8 @@ def _inverted(one: Features, other: Features, pairs: Sequence[tuple[Item, Item]]
 def _may_move(one: Features, other: Features, first: tuple[Item, Item], second: tuple[Item, Item]) -> bool:
     """Whether the two may stand in either order without another meaning."""
     if first[0].sentence != second[0].sentence and first[1].sentence != second[1].sentence:
+        return True
+    if _SYMMETRIC & {first[0].key, second[0].key}:
         return True
     moved = first[0].role == first[1].role and second[0].role == second[1].role
     if moved and first[0].role != second[0].role:

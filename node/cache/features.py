@@ -18,10 +18,21 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from node.cache import phrases, words
 from node.cache.stem import canonical
-from node.cache.syntax import DOER, WHAT, WHO_WHEN, asked_for, is_fronted, turned_round
+from node.cache.syntax import (
+    DOER,
+    WHAT,
+    WHO_WHEN,
+    asked_for,
+    deed,
+    is_fronted,
+    is_participle,
+    subject,
+    turned_round,
+)
 from node.cache.tokens import CODE, END, NUMBER, SYMBOL, WORD, Token, tokenise
 
 CHARS_MAX = 1_500
@@ -29,6 +40,12 @@ CHARS_MAX = 1_500
 TOKENS_MAX = 320
 _LEADS_MAX = 6
 _LEAD_WORDS_MAX = 10
+_DEFINED_MAX = 2
+"""A question for what something is has at most so many content words."""
+_DEFINING = frozenset(words.listed("explain describe define clarify"))
+_PARTICIPLES = frozenset(words.listed("done been gone had come"))
+_LIKING = frozenset(words.listed("to i you we they he she people really not who"))
+_ASKED_BEFORE = frozenset(words.listed("is are was were 's happened happen"))
 
 UNIT, NAME, TIME, COMPARISON, SCOPE, ASK = "unit", "name", "time", "comparison", "scope", "ask"
 _UNIT_WORDS = words.UNIT_WORDS
@@ -50,6 +67,8 @@ class Item:
     soft: bool
     sentence: int
     chunk: int = 0
+    asked: bool = False
+    """Names the class of what is asked for: "city" in "which city is …"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +91,20 @@ class Features:
     """A question for the object: "what do wolves eat", not "what eats wolves"."""
     language: str = "english"
     sentences: int = 0
+    joiners: frozenset[str] = frozenset()
+    """Which of "and" and "or" join content."""
+    subject: str | None = None
+    """Who acts, by ``syntax.subject``, as a canonical word."""
+    deeds: frozenset[str] = frozenset()
+    """What whoever asks would do: the words behind "do I", "can one" …"""
+    leanings: frozenset[str] = frozenset()
+    """Words of which a rival on the other side makes another question: "be" and "have" as the whole verb
+    behind "to" or a modal, "should" and "can" where not a yes or no is asked for, "define" and "exists"
+    ("what is X", "is there X")."""
+    marks: frozenset[str] = frozenset()
+    """Small things that both sides must have or neither: see ``_Reader._mark``."""
+    forms: frozenset[str] = frozenset()
+    """``ing.word`` and ``a.word`` in short questions for what something is."""
 
 
 @lru_cache(maxsize=256)
@@ -165,6 +198,13 @@ class _Reader:
         self.tense = ""
         self.modality = ""
         self.sentence = 0
+        self.joiners: set[str] = set()
+        self.subject: str | None = None
+        self.leanings: set[str] = set()
+        self.marks: set[str] = set()
+        self.forms: set[str] = set()
+        self.deeds: set[str] = set()
+        self.who = False
 
     def features(self, flat: tuple[str, ...], language: str) -> Features:
         return Features(
@@ -180,13 +220,26 @@ class _Reader:
             fronted=self.fronted,
             language=language,
             sentences=self.sentence,
+            joiners=frozenset(self.joiners),
+            subject=self.subject,
+            deeds=frozenset(self.deeds),
+            leanings=frozenset(self.leanings),
+            marks=frozenset(self.marks),
+            forms=frozenset(self.forms),
         )
 
     def read(self, sentence: list[Token]) -> None:
         tokens, ordered = _strip_leads(sentence)
+        actor = subject(tokens)
+        self.deeds.add(canonical(deed(tokens)))
+        defined = bool(_DEFINING & {token.text for token in sentence[:_LEAD_WORDS_MAX]})
         tokens = _rewrite(tokens)
         ask, at = asked_for(tokens, ordered)
         before = len(self.items)
+        self.who = ask == "who" or any(WHO_WHEN.get(token.text) == "who" for token in tokens)
+        if self.subject is None:
+            self.subject = canonical(actor) if actor else actor
+        self._mark(tokens, ask)
         self._verbs(tokens, ask)
         self.fronted = self.fronted or is_fronted(tokens, at)
         if at is not None and (tokens[at].text in WHO_WHEN or tokens[at].text in WHAT):
@@ -195,15 +248,101 @@ class _Reader:
         self._content(turned_round(tokens, at))
         if ask == "howmuch":
             ask = self._how_much(tokens, before)
+        ask = self._compared(tokens, ask, before)
+        mine = self.items[before:]
+        bare = not any(
+            item.role or item.asked or item.kind == COMPARISON or item.key == "difference" for item in mine
+        )
+        is_next = at is not None and at + 1 < len(tokens) and tokens[at + 1].text in words.BE
+        if bare and ask == "what" and (is_next or (at is None and defined)):
+            self.leanings.add("define")
+        elif bare and ask == "exists":
+            self.leanings.add("exists")
+        if mine and mine[-1].key == "world" and mine[-1].role in ("in", "of"):
+            self.items[-1] = replace(mine[-1], soft=True)
+        if any(item.key in words.CURRENCIES for item in mine) and any(
+            item.kind == COMPARISON for item in mine
+        ):
+            self.items[before:] = [replace(item, soft=item.soft or item.key == "price") for item in mine]
+        if ask in ("what", "") and len(mine) <= _DEFINED_MAX:
+            self._forms(tokens)
         if all(item.kind == ASK for item in self.items[before:]) and ask in ("", "what", "yesno"):
             return
         self.sentence += 1
         self.asks.append(ask)
 
+    def _forms(self, tokens: Sequence[Token]) -> None:
+        """What is done and the one thing or person of the same stem ("banking", "a bank")."""
+        for before, token in pairwise(tokens):
+            key = canonical(token.text)
+            if token.text.endswith("ing") and key != token.text:
+                self.forms.add(f"ing.{key}")
+            elif before.text in ("a", "an"):
+                self.forms.add(f"a.{key}")
+
+    def _compared(self, tokens: Sequence[Token], ask: str, before: int) -> str:
+        """ "A vs B", "compare A and B", "how do A and B differ" ask what the difference is."""
+        mine = self.items[before:]
+        if any(item.key == "difference" for item in mine):
+            return "what" if ask in ("", "how", "who") else ask
+        versus = any(token.text in ("vs", "versus") for token in tokens)
+        if ask == "" and versus and len(mine) > 1 and not any(item.kind == COMPARISON for item in mine):
+            self.items.append(Item("difference", WORD, "vs", "", len(self.items), False, self.sentence))
+            return "what"
+        return ask
+
+    def _mark(self, tokens: Sequence[Token], ask: str) -> None:
+        """Marks of a sentence, which two questions must share:
+
+        act      what something does, or is to be done, not what it is
+        perfect  looking back: "should have done"
+        opinion  "for you" at the end; ``your``: about the one who is asked
+        cross    "how do I … your", "how do you … my"
+        object   done to whoever asks: "… me" at the end
+        this     something pointed at
+        he, she  a person not named
+        """
+        texts = [token.text for token in tokens]
+        if not texts:
+            return
+        helped = ""
+        for index, word in enumerate(texts):
+            after = texts[index + 1] if index + 1 < len(texts) else ""
+            kept = ask not in ("how", "yesno")
+            if word == "@m.act" or (
+                word in ("do", "doing", "done")
+                and helped not in ("", "to")
+                and after != "not"
+                and ask in ("what", "")
+            ):
+                self.marks.add("act")
+            if kept and words.MODALS.get(word) in ("should", "can"):
+                self.leanings.add(words.MODALS[word])
+            if word == "have" and helped and (is_participle(after) or after in _PARTICIPLES):
+                self.marks.add("perfect")
+            if word in words.DEMONSTRATIVES and (after == "" or tokens[index].kind != WORD):
+                self.marks.add("this")
+            if words.PRONOUNS.get(word) in ("he", "she") and tokens[index].kind == WORD:
+                self.marks.add(words.PRONOUNS[word])
+            if word in ("be", "have") and helped and not is_participle(after) and after not in _PARTICIPLES:
+                self.leanings.add(word)
+            if word in words.SUBJECT_AUXILIARIES or word in ("to", "may", "might", "must"):
+                helped = word
+        speaker = next((words.PRONOUNS[word] for word in texts if word in ("i", "you", "we")), "")
+        if (speaker == "i" and "your" in texts) or (speaker == "you" and "my" in texts):
+            self.marks.add("cross")
+        done_to = texts[-1] in ("me", "us") or (texts[-1] == "you" and speaker == "you")
+        if done_to and texts[-2:-1] and texts[-2] not in words.PREPOSITIONS | words.ARTICLES:
+            self.marks.add("object")
+        if ask in ("what", "") and "your" in texts and not speaker:
+            self.marks.add("your")
+        if ask == "what" and texts[-2:] in (["for", "you"], ["to", "you"]):
+            self.marks.add("opinion")
+
     def _how_much(self, tokens: Sequence[Token], before: int) -> str:
         """ "How much is bitcoin" asks its price; "how much is 5 kg in pounds" is a plain what."""
         mine = self.items[before:]
-        if any(item.key == "price" or item.kind == NUMBER for item in mine):
+        if any(item.key in ("price", "earn") or item.kind == NUMBER for item in mine):
             return "what"
         at = next((index for index, token in enumerate(tokens) if token.text == "@howmuch"), len(tokens))
         if at + 1 < len(tokens) and tokens[at + 1].text in ("is", "are", "'s", "was", "were"):
@@ -244,6 +383,9 @@ class _Reader:
                 continue
             if token.kind == WORD and word in words.NEGATIONS:
                 negated = words.NEGATION_CLASS.get(word, "not")
+                if _is_sentential(tokens, index):
+                    self.negations.append((negated, "*"))
+                    negated = ""
                 continue
             if token.kind == WORD and word in words.PREPOSITIONS:
                 infinitive = (
@@ -266,6 +408,7 @@ class _Reader:
                 joins = {word for word in connectors if word not in words.ARTICLES}
                 if before is not None and joins and joins <= words.JOINERS:
                     self.links.add(self.chunk)
+                    self.joiners |= joins & {"and", "or"}
                 self.chunk += 1
                 connectors.clear()
             self.items.append(replace(item, chunk=self.chunk))
@@ -313,8 +456,27 @@ class _Reader:
             kind = UNIT if index and tokens[index - 1].kind == NUMBER else NAME
             return Item(token.text, kind, token.raw, role, place, False, self.sentence)
         key = canonical(token.text)
+        before = tokens[index - 1].text if index else ""
+        after = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if self.who and token.text in words.AGENTS and (after == "of" or before == "'s"):
+            key = canonical(words.AGENTS[token.text])
         soft = token.text in words.SOFT or key in words.SOFT
-        return Item(key, _kind(key, token, tokens, index), token.raw, role, place, soft, self.sentence)
+        if token.text == "like" and before in _LIKING:
+            soft = False
+        kind = _kind(key, token, tokens, index)
+        asked = key in words.CLASSES and before in ("@what", "@which") and after in _ASKED_BEFORE
+        return Item(key, kind, token.raw, role, place, soft, self.sentence, asked=asked)
+
+
+def _is_sentential(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a "not" at ``index`` is an auxiliary's ending before the subject ("why isn't my node up"): it
+    denies the sentence and no certain word of it."""
+    first = tokens[0].text
+    if tokens[index].text != "not" or "'" not in tokens[index].raw.replace("\u2019", "'"):
+        return False
+    if index == 1:
+        return first in words.AUXILIARIES
+    return index == 2 and first in ("@why", "@how", "@when", "@where")
 
 
 def _kind(key: str, token: Token, tokens: Sequence[Token], index: int) -> str:

@@ -11,9 +11,12 @@ The gate compares what the two questions say, in this order; the first differenc
 6.  negation    "not", "without", "never", … on one side, or on another word
 7.  opposite    safe and unsafe, buy and sell, highest and lowest …
 8.  time        days, months, relative time, past against present and future
-9.  asks        who, when, where, why, how, how many, whether …
-10. direction   "from A to B" and "from B to A", "A beat B" and "B beat A"
-11. comparison, scope, name, word   content on one side that nothing on the other side says
+9.  asks        who, when, where, why, how, how many, whether …; what it is against what it does or whether
+                there is any; should against can; my against your
+10. direction   "from A to B" and "from B to A", "A beat B" and "B beat A", "how do thieves cheat" and
+                "how do I cheat a thief"; an adverb that describes a thing on the other side
+11. scope       "and" against "or"
+12. comparison, scope, name, word   content on one side that nothing on the other side says
 
 Words that nothing stands against veto whatever they are, unless a table in ``words`` calls them filler or
 soft: the gate knows few words and trusts none that it does not know. A veto cannot be outweighed by any
@@ -32,9 +35,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from node.cache.compare import Aligned, align, opposites, turned
+from node.cache import words
+from node.cache.compare import Aligned, align, done_when, opposites, regraded, turned
 from node.cache.features import ASK, COMPARISON, NAME, SCOPE, TIME, UNIT, Features, Item, extract
 from node.cache.tokens import CODE, NUMBER, SYMBOL
 from node.normalise import normalise
@@ -80,7 +84,7 @@ def judge(
         return _veto("length", "too long to compare")
     if one.flat == other.flat and one.flat:
         return Verdict(True, 1.0, 0.0, "same words", None)
-    aligned = align(one, other)
+    aligned = _classed(one, other, align(one, other))
     found = _difference(one, other, aligned)
     if found is not None:
         return _veto(*found)
@@ -115,12 +119,38 @@ def _difference(one: Features, other: Features, aligned: Aligned) -> tuple[str, 
         return "asks", found
     if pair := turned(one, other, aligned.pairs):
         return "direction", f"other way round: {_show(pair[0])}, {_show(pair[1])}"
+    if found := _acting(one, other, aligned):
+        return "direction", found
+    if pair := regraded(one, other, aligned.pairs):
+        return "direction", f"describes another word: {_show(pair[0])}, stored {_show(pair[1])}"
+    if one.joiners and other.joiners and not one.joiners & other.joiners:
+        return "scope", "joined by and on one side, by or on the other"
     for kind, kinds in _LAST:
         if found := _alone(left, right, kinds):
             return kind, found
     if not any(item.kind != ASK for item, _ in aligned.pairs):
         return "word", "no content in common"
     return None
+
+
+_ASKED_PAIRS_MIN = 2
+
+
+def _classed(one: Features, other: Features, aligned: Aligned) -> Aligned:
+    """With the named class of what is asked for ("which city is the capital") soft, where the other side
+    names none."""
+    left, right = aligned.alone
+    hard = sum(not item.soft for item, _ in aligned.pairs)
+    if hard < _ASKED_PAIRS_MIN or not any(item.asked for item in (*left, *right)):
+        return aligned
+    named, named2 = (any(item.asked for item in side.items) for side in (one, other))
+    return replace(
+        aligned,
+        alone=(
+            tuple(replace(item, soft=item.soft or (item.asked and not named2)) for item in left),
+            tuple(replace(item, soft=item.soft or (item.asked and not named)) for item in right),
+        ),
+    )
 
 
 def _alone(left: Sequence[Item], right: Sequence[Item], kinds: Sequence[str]) -> str | None:
@@ -148,7 +178,7 @@ def _negated(one: Features, other: Features) -> str | None:
     if one.negations != other.negations:
         keys, keys2 = {item.key for item in one.items}, {item.key for item in other.items}
         for (_, target), (_, target2) in zip(one.negations, other.negations, strict=True):
-            if target != target2 and target in keys2 and target2 in keys:
+            if target != target2 and target in keys2 and target2 in keys:  # "*", the sentence, is no key
                 return f"negates {target}, stored {target2}"
     return None
 
@@ -159,11 +189,26 @@ def _times(one: Features, other: Features, aligned: Aligned) -> str | None:
         return None
     if "future" in tenses and len(tenses) == 2:
         return "about the future on one side"
-    if tenses == {"past", "present"}:
+    who = one.asks == other.asks == ("who",)
+    once, going = done_when(aligned.pairs) if who else (False, False)
+    if going:
+        return "done on one side, going on on the other"
+    if tenses == {"past", "present"} and not once:
         return "past on one side, present on the other"
     return None
 
 
+def _acting(one: Features, other: Features, aligned: Aligned) -> str | None:
+    """A word of both that acts in one question, while whoever asks acts in the other ("how do politicians
+    cheat", "how do I cheat a politician")."""
+    for side, opposite in ((one, other), (other, one)):
+        acts = side.subject and opposite.subject == "" and side.subject not in opposite.deeds
+        if acts and any(i.key == side.subject for i, _ in aligned.pairs):
+            return f"{side.subject} acts on one side only"
+    return None
+
+
+_RIVALS = (frozenset({"be", "have"}), frozenset({"should", "can"}), frozenset({"define", "exists"}))
 _PLAIN = frozenset({"", "what", "exists"})
 _SAME_ASK = ({"yesno", "exists"}, {"", "who"})
 
@@ -181,6 +226,15 @@ def _asks(one: Features, other: Features) -> str | None:
         return f"asks the {'/'.join(sorted(one.details))}, stored the {'/'.join(sorted(other.details))}"
     if one.modality != other.modality:
         return f"asks whether it {one.modality or 'is'}, stored whether it {other.modality or 'is'}"
+    if one.marks != other.marks:
+        return f"said on one side: {min(one.marks ^ other.marks)}"
+    for form in sorted(one.forms ^ other.forms):
+        if form.startswith("ing.") and "a." + form[4:] in one.forms | other.forms:
+            return f"what is done on one side, a thing or person on the other: {form[4:]}"
+    for rivals in _RIVALS:
+        leaning, leaning2 = one.leanings & rivals, other.leanings & rivals
+        if leaning and leaning2 and not leaning & leaning2:
+            return f"{min(leaning)} on one side, {min(leaning2)} on the other"
     return _persons(one, other)
 
 
@@ -228,6 +282,10 @@ _PESSIMISM = 1.5
 def _weight(item: Item) -> float:
     if item.kind == ASK:
         return 0.0
+    if item.asked and item.soft:
+        return 0.2
+    if item.soft and item.key in words.LIGHT:
+        return 0.2
     return 0.4 if item.soft else 1.0
 
 

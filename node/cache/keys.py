@@ -15,6 +15,7 @@ import hashlib
 from collections.abc import Sequence
 
 from node.cache import words
+from node.cache.compare import DEEDS, goes_on
 from node.cache.features import ASK, Features, Item, extract
 
 PREFIX = "kw1:"
@@ -49,6 +50,14 @@ def _asked(features: Features) -> str:
     parts += [mark for mark in (features.tense, features.modality) if mark and mark != "present"]
     spoken = {"he", "she"} if set(features.asks) <= _GENERAL else {"he", "she", "i", "you"}
     parts += sorted(features.person & spoken)
+    parts += sorted(features.marks | features.joiners) + [
+        f"to.{verb}" for verb in sorted(features.leanings - {"define"})
+    ]
+    parts += sorted(form for form in features.forms if form.startswith("ing."))
+    if features.asks == ("who",) and any(item.key in DEEDS and goes_on(item) for item in features.items):
+        parts.append("now")
+    if features.subject:
+        parts.append(f"by.{features.subject}")
     return ".".join(parts)
 
 
@@ -66,6 +75,8 @@ def _ordered(items: Sequence[Item]) -> list[Item]:
 
 def _words(features: Features, items: Sequence[Item]) -> list[str]:
     negated = list(features.negations)
+    verb = next((item.key for item in reversed(items) if not item.role), "")
+    negated = [(kind, verb if target == "*" else target) for kind, target in negated]
     out: list[str] = []
     for item in items:
         for entry in [entry for entry in negated if entry[1] == item.key][:1]:

@@ -54,6 +54,8 @@ why is it that => @why
 what (causes|caused|cause) => @why
 for what reason => @why
 what for => @why
+what makes (people|us|someone|humans) => @why
+what do (people|you|we|they) call => @what call
 reason why => @why
 how is it that => @why
 in? (what|which) year => @when @in.year
@@ -72,6 +74,14 @@ the name of the person (who|that) => who
 how (is|'s) the weather => @what weather
 is it possible (for me|for us|for you)? to => can
 how to => @how
+how (do|does|can|could|should|would) (you|i|we|one|someone) best => @how
+(what is|what are|what 's) the (procedure|process) (for|of) => @how
+(what is|what are|what 's) the (treatment|treatments) (for|of) => @how treat
+(what is|what are|what 's) the (function|functions|role|roles|job|task|tasks) of => @what @m.act
+(what is|what are|what 's) the (work|duty|duties|responsibilities) of => @what @m.act
+how (do|can) (you|i|we|one) go about => @how
+what steps (do|must|should|can) (you|i|we|one) (need to)? take to => @how
+how can (one|you|i|we) go about => @how
 how (do|does|can|could|should|would|might|may|must) => @how
 what (is|are|'s) (the|some|a|your)? (best|good|right|proper|correct)? (way|ways|method) (to|of|for) => @how
 what (steps|measures) (should|can|do) => @how
@@ -132,6 +142,9 @@ of all (the|of the)? => of
 all of (the|these|those)? => all
 (in|of) the (whole|entire)? world =>
 of all time =>
+in general =>
+one way => oneway
+as a rule =>
 in (your|my|our)? real? life =>
 (wwii|ww2|2 world war) => world war 2
 (wwi|ww1|1 world war) => world war 1
@@ -142,6 +155,8 @@ apart from => except
 _LEADS = """
 (can|could|would|will) you (please|kindly)? (tell|show|give) me
 (can|could|would|will) you (please|kindly)? (explain|describe|define|tell|say|help|let me know|answer)
+(can|could|would|will) you (please|kindly)? (list|name)
+(can|could|would|will) you (please|kindly)? (give|show|find|provide|state|outline) (the|a|an)?
 (can|could) (i|we) (ask|know|get|have|see)
 (can|could|does) (someone|anyone|anybody|somebody) (please|kindly)? (tell me|explain|describe|define|help me)
 (can|could|does) (someone|anyone|anybody|somebody) (please|kindly)? (know|help|show me|say|give me|tell)

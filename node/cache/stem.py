@@ -27,7 +27,20 @@ _SPELLINGS = (
     ("tres", "ters"),
     ("ogue", "og"),
     ("fence", "fense"),
-    ("licence", "license"),
+    ("aemia", "emia"),
+    ("oural", "oral"),
+)
+_BEGINNINGS = (
+    ("haem", "hem"),
+    ("paed", "ped"),
+    ("orthopaed", "orthoped"),
+    ("anaem", "anem"),
+    ("anaesth", "anesth"),
+    ("oesoph", "esoph"),
+    ("oestr", "estr"),
+    ("foet", "fet"),
+    ("gynaec", "gynec"),
+    ("diarrhoea", "diarrhea"),
 )
 _KEEP_SPELLING = frozenset(
     words.listed(
@@ -39,12 +52,17 @@ _KEEP_SPELLING = frozenset(
 _KEEP_LY = frozenset(
     words.listed("family hourly weekly monthly yearly annually recently formerly originally currently supply")
 )
+_KEEP_OES = frozenset(words.listed("canoes oboes tiptoes throes horseshoes"))
 _KEEP_S = ("ss", "us", "is", "ics", "ias")
 
 
 def _spelling(word: str) -> str:
     if word in _KEEP_SPELLING or len(word) < 5:
         return word
+    for british, american in _BEGINNINGS:
+        if word.startswith(british):
+            word = american + word[len(british) :]
+            break
     for british, american in _SPELLINGS:
         if word.endswith(british) and len(word) - len(british) >= 3:
             return word[: -len(british)] + american
@@ -62,13 +80,17 @@ def _lost_e(stem: str) -> bool:
     if stem[-1] in _VOWELS or stem[-2] not in _VOWELS or stem[-1] in "wx":
         return False
     one_syllable = not _VOWELS & set(stem[:-2])
-    return one_syllable or stem.endswith(("at", "ut", "ir", "ar", "ur", "in", "id", "ag"))
+    return one_syllable or stem.endswith(
+        ("at", "ut", "ir", "ar", "ur", "in", "id", "ag", "ad", "ud", "od", "ib", "ap", "ok", "sum")
+    )
 
 
 def _base(word: str) -> str:
     """The stem of a regular form."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
+    if len(word) > 5 and word.endswith("oes") and word not in _KEEP_OES:
+        return word[:-2]
     if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zzes")):
         return word[:-2]
     if len(word) > 3 and word.endswith("s") and not word.endswith(_KEEP_S):
@@ -90,6 +112,7 @@ def _base(word: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def _stem(word: str) -> str:
+    word = words.MISSPELLED.get(word, word)
     stem = words.IRREGULAR.get(word)
     if stem is None:
         stem = _base(_spelling(word))

@@ -11,6 +11,7 @@ asked. Must not know: content, kinds, other texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from node.cache import words
 from node.cache.tokens import WORD, Token
@@ -28,13 +29,16 @@ WHO_WHEN = {
 }
 WHAT = frozenset({"what", "which"})
 _PASSIVE_SPAN = 5
+_HEAD_SPAN = 6
+_OPEN_SUBJECT = frozenset({("how", "to"), ("way", "to"), ("ways", "to"), ("way", "of"), ("ways", "of")})
+"""Forms without a subject that ask how whoever asks can do something."""
 
 
 def asked_for(tokens: Sequence[Token], ordered: bool) -> tuple[str, int | None]:
     """What a sentence asks for and at which token it says so."""
     for index, token in enumerate(tokens[:3]):
         word = token.text
-        if word.startswith("@") and not word.startswith("@in.") and token.kind == WORD:
+        if _asks_mark(token):
             return word[1:], index
         if word in WHAT:
             return "what", index
@@ -50,21 +54,65 @@ def asked_for(tokens: Sequence[Token], ordered: bool) -> tuple[str, int | None]:
     for index, token in enumerate(tokens):
         word = token.text
         before = tokens[index - 1].text if index else ","
-        if word.startswith("@") and not word.startswith("@in.") and token.kind == WORD:
+        if _asks_mark(token):
             return word[1:], index
         opens = before in (",", "and", "but", "so", "or", "then")
         if opens and (word in WHO_WHEN or word in WHAT):
             return WHO_WHEN.get(word, "what"), index
-        late = index >= len(tokens) - 3 and before in words.PREPOSITIONS
+        last = index == len(tokens) - 1 and index > 0
+        late = last or (index >= len(tokens) - 3 and before in words.PREPOSITIONS)
         if word == "why" or (late and (word in WHO_WHEN or word in WHAT)):
             return WHO_WHEN.get(word, "what"), index
     return "", None
 
 
+def _asks_mark(token: Token) -> bool:
+    return token.kind == WORD and token.text.startswith("@") and not token.text.startswith(("@in.", "@m."))
+
+
 def is_fronted(tokens: Sequence[Token], at: int | None) -> bool:
-    """Whether a sentence asks for the object of its verb: a question word before do, does, did."""
-    following = tokens[at + 1].text if at is not None and at + 1 < len(tokens) else ""
-    return at is not None and tokens[at].text in WHAT and following in ("do", "does", "did")
+    """Whether a sentence asks for the object of its verb: a question word, with its noun, before do, does,
+    did."""
+    if at is None or (tokens[at].text not in WHAT and tokens[at].text not in ("@howmany", "@howmuch")):
+        return False
+    head = tokens[at + 1 : at + 1 + _HEAD_SPAN]
+    return any(token.text in ("do", "does", "did") and token.kind == WORD for token in head)
+
+
+def subject(tokens: Sequence[Token]) -> str | None:
+    """The first word of the subject behind a sentence's first do, can, should …; "" for whoever asks
+    ("I", "you", "one"), None if the sentence is not built so or is a passive."""
+    at = next(
+        (
+            index
+            for index, token in enumerate(tokens[:_HEAD_SPAN])
+            if token.text in words.SUBJECT_AUXILIARIES and token.kind == WORD
+        ),
+        None,
+    )
+    if at is None:
+        pairs = {(one.text, other.text) for one, other in pairwise(tokens)}
+        return "" if pairs & _OPEN_SUBJECT else None
+    if at and tokens[at - 1].text in words.GENERIC_SUBJECTS:
+        return ""
+    if any(token.text in ("be", "been", "being", "get", "got") for token in tokens[at + 1 :]):
+        return None
+    for token in tokens[at + 1 : at + 4]:
+        word = token.text
+        if word in words.GENERIC_SUBJECTS:
+            return ""
+        if word in words.ARTICLES or word in words.POSSESSIVES or word in words.NEGATIONS:
+            continue
+        return None if word in words.FILLER or word.startswith("@") else word
+    return None
+
+
+def deed(tokens: Sequence[Token]) -> str:
+    """The word directly behind "I", "you", "one" as the subject: what whoever asks would do; else ""."""
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if before.text in words.SUBJECT_AUXILIARIES and token.text in words.GENERIC_SUBJECTS:
+            return after.text
+    return ""
 
 
 def turned_round(tokens: Sequence[Token], at: int | None) -> list[Token]:
@@ -105,7 +153,7 @@ def _active(tokens: list[Token]) -> list[Token]:
         (
             index
             for index in range(len(before) - 1, max(-1, len(before) - _PASSIVE_SPAN), -1)
-            if _is_participle(before[index].text)
+            if is_participle(before[index].text)
         ),
         None,
     )
@@ -115,7 +163,7 @@ def _active(tokens: list[Token]) -> list[Token]:
     return [*agent, before[verb], *before[:verb], *before[verb + 1 :]]
 
 
-def _is_participle(word: str) -> bool:
+def is_participle(word: str) -> bool:
     return word.endswith(("ed", "en", "wn", "ught", "ung", "ade", "uilt", "on", "ost", "ept", "ead")) or (
         word in words.IRREGULAR
     )

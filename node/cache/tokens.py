@@ -140,6 +140,8 @@ _GLUED_UNITS = _CASED_UNITS | frozenset(
 _SYMBOL_WORDS = {"%": "percent", "$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "₿": "bitcoin", "₹": "inr"}
 _OPERATORS = frozenset("+-*/^=<>\u2212")
 _ABBREVIATIONS = frozenset(words.listed("mr mrs ms dr st vs etc eg ie prof no approx inc jr sr fig dept"))
+_SIGNS = frozenset("#@*\\§¶†‡‰{}[]~")
+"""Punctuation that, standing alone, may be what is asked about."""
 _PUNCTUATION = frozenset("\"'`“”‘’«»()[]{},:…–—·•*")
 
 
@@ -274,7 +276,8 @@ def _symbol(
         figure_before = before is not None and before.kind == NUMBER
         if figure_next and figure_before:
             return Token(raw, SYMBOL, raw, start, end)
-        return Token("/", WORD, raw, start, end) if raw == "/" else None
+        if raw == "/":
+            return Token("/", WORD, raw, start, end)
     if raw in "()":
         operator_next = following is not None and following[0] in _OPERATORS
         opens = (
@@ -287,9 +290,17 @@ def _symbol(
         return Token("and", WORD, raw, start, end)
     if raw == ",":
         return Token(",", WORD, raw, start, end)
+    if raw in _SIGNS and not _touches(start, end, before, following):
+        return Token(raw, SYMBOL, raw, start, end)
     if raw in _PUNCTUATION or unicodedata.category(raw)[0] in "PZC":
         return None
     return Token(raw, SYMBOL, raw, start, end)
+
+
+def _touches(start: int, end: int, before: Token | None, following: tuple[str, int, int] | None) -> bool:
+    """Whether a word or figure stands directly beside."""
+    left = before is not None and before.end == start and before.kind != SYMBOL
+    return left or (following is not None and following[1] == end and following[0][0].isalnum())
 
 
 def _fold_numbers(tokens: Sequence[Token]) -> list[Token]:

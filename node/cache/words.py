@@ -57,6 +57,11 @@ ROLES = {
 FREE_ROLES = _set("of in during on at for about as upon")
 """Roles that compounds express without a preposition: "price of bitcoin", "bitcoin price"."""
 JOINERS = _set("and or nor vs versus & , /")
+DEMONSTRATIVES = _set("this these those")
+GENERIC_SUBJECTS = _set("i you we one u ya people someone somebody anyone anybody they person")
+"""Subjects of a question that is about whoever asks: "how do I …", "how does one …"."""
+SUBJECT_AUXILIARIES = _set("do does did can could should would will")
+POSSESSIVES = _set("my your our his her their its")
 
 FILLER = (
     ARTICLES
@@ -68,10 +73,10 @@ FILLER = (
         there here this that these those such some any which what who whom whose whatever
         so also then too very really actually exactly basically simply quite rather please pls plz kindly
         thanks thank hello hi hey dear ok okay oh um well yes
-        itself oneself someone somebody something anyone anybody anything person's
+        itself oneself one someone somebody something anyone anybody anything person's
         let lets per se etc eg ie etcetera
         get got getting gets go going goes gone went
-        know known knowing
+        know known knowing generally usually
         currently current now presently
         whether if
         """
@@ -91,6 +96,9 @@ SOFT = _set(
     """
 )
 """Common words that seldom change what is asked: one unmatched word of these lowers the score, no more."""
+
+LIGHT = _set("available list show display exist")
+"""Of the soft words those that only say that there is something, or that it be shown."""
 
 NEGATIONS = _set(
     """not n't no never none neither without cannot cant dont doesnt didnt isnt arent wasnt werent wont
@@ -138,11 +146,68 @@ UNIT_WORDS = _set(
     megabyte gigabyte terabyte bit hertz usd eur gbp jpy inr cny chf cad aud krw rub brl rupee euro yen yuan
     franc peso ruble acre hectare knot mph kph"""
 )
+AGENTS = {
+    **dict(
+        pair.split("=")
+        for pair in listed(
+            """founder=establish cofounder=establish founders=establish inventor=invent
+            inventors=invent creator=create creators=create composer=compose composers=compose
+            discoverer=discover discoverers=discover designer=design designers=design author=write
+            authors=write writer=write writers=write painter=paint painters=paint
+            builder=build builders=build
+            winner=win winners=win killer=kill killers=kill
+            murderer=murder translator=translate
+            """
+        )
+    )
+}
+"""Who did it, and what was done: "who is the founder of" asks what "who founded" asks."""
+DEEDS = _set("establish invent create compose discover design write paint build kill murder translate")
+"""Done once and for all: present and past ask the same ("who is", "who was the inventor of …"). Not an
+office that one has for a time (director), nor what is won each year."""
+CLASSES = _set(
+    """city town village country state river mountain lake island ocean planet event building person man
+    woman"""
+)
+"""What "which city is the capital of" names and "what is the capital of" leaves out. Not qualities: "what
+color is the sun" is not "what is the sun"."""
+MISSPELLED = {
+    **dict(
+        pair.split("=")
+        for pair in listed(
+            """absense=absence accomodate=accommodate accomodation=accommodation adress=address
+            agressive=aggressive arguement=argument begining=beginning beleive=believe benifit=benefit
+            buisness=business calender=calendar catagory=category cemetary=cemetery collegue=colleague
+            comming=coming commitee=committee definately=definitely definetly=definitely definate=definite
+            dependant=dependent diffrent=different differance=difference embarass=embarrass
+            enviroment=environment excercise=exercise existance=existence experiance=experience
+            foriegn=foreign freind=friend goverment=government grammer=grammar garantee=guarantee
+            gaurantee=guarantee happend=happened harrass=harass immediatly=immediately
+            independant=independent intresting=interesting knowlege=knowledge liason=liaison libary=library
+            liscence=license maintainance=maintenance maintenence=maintenance millenium=millennium
+            neccessary=necessary necesary=necessary noticable=noticeable occured=occurred occurence=occurrence
+            oppurtunity=opportunity oppertunity=opportunity parliment=parliament persistant=persistent
+            posession=possession prefered=preferred presance=presence priviledge=privilege
+            pronounciation=pronunciation publically=publicly recieve=receive recieved=received
+            reccomend=recommend recomend=recommend refered=referred relevent=relevant religous=religious
+            remeber=remember restaraunt=restaurant resturant=restaurant rythm=rhythm seige=siege
+            seperate=separate seperation=separation succesful=successful sucessful=successful
+            suprise=surprise temperture=temperature temparature=temperature tommorow=tomorrow
+            tommorrow=tomorrow tomorow=tomorrow truely=truly unfortunatly=unfortunately untill=until
+            wether=whether wich=which writting=writing teh=the alot=many becuase=because
+            langauge=language lenght=length hieght=height wieght=weight univeristy=university
+            managment=management medecine=medicine paralel=parallel portugese=portuguese vaccum=vacuum
+            wierd=weird"""
+        )
+    )
+}
+"""The commonest misspellings; none of them is another word."""
 COMPARATIVE_BASES = _set(
     """big large small tall short long high low fast slow old young new cheap dear rich poor hot cold warm
     cool strong weak light dark hard soft easy early late near far close wide narrow deep shallow thick thin
     great few safe heavy healthy happy bright loud quiet clean dirty smart rare simple"""
 )
+CURRENCIES = _set("usd eur gbp jpy inr cny chf cad aud krw rub brl rupee euro yen yuan franc peso ruble")
 OPPOSITES: tuple[tuple[str, str], ...] = tuple(
     (pair.split("/")[0], pair.split("/")[1])
     for pair in listed(
@@ -211,6 +276,14 @@ IRREGULAR = {
         restoring=restore ignored=ignore ignoring=ignore stored=store storing=store promoted=promote
         promoting=promote opened=open opening=open visited=visit visiting=visit edited=edit editing=edit
         limited=limit limiting=limit dying=die tying=tie owed=owe
+        licence=license licences=license licenced=license licencing=license defence=defense
+        defences=defense offence=offense offences=offense pretence=pretense cheque=check cheques=check
+        grey=gray tyre=tire tyres=tire aluminium=aluminum mum=mom mums=mom pyjamas=pajamas
+        jewellery=jewelry plough=plow mould=mold sulphur=sulfur artefact=artifact artefacts=artifact
+        sceptic=skeptic sceptical=skeptical fulfil=fulfill enrol=enroll skilful=skillful
+        instalment=installment instalments=installment ageing=aging storey=story moustache=mustache
+        manoeuvre=maneuver draught=draft kerb=curb speciality=specialty
+        founded=establish founding=establish syncing=sync synced=sync leaf=leave engineering=engineering
         caches=cache cached=cache caching=cache aches=ache headaches=headache niches=niche indices=index
         vertices=vertex matrices=matrix axes=axis invited=invite inviting=invite
         travelling=travel travelled=travel cancelled=cancel cancelling=cancel modelling=model created=create
@@ -342,6 +415,18 @@ forecast prediction predict
 invent invention inventor
 discover discovery discoverer
 exam examination test
+symptom sign
+help assist aid
+earn salary
+death die
+birth born
+require requirement
+annual yearly
+jail prison
+freedom liberty
+petrol gasoline
+finish end conclude
+directory folder
 math mathematics
 """
 
