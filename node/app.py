@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("neuroswarm")
 
+LINGER_S = 1.0
+"""How long the rest of a body that was refused is still read, so that its sender sees the reply."""
 INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
 
@@ -146,6 +148,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         confidence_min=cache.confidence_min,
         max_wrong_per_hit=cache.max_wrong_per_hit,
         neighbours=cache.neighbours,
+        expired_grace_s=cache.expired_grace_s,
     )
     floors = Floors(
         deterministic=cache.threshold_deterministic,
@@ -184,7 +187,15 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
 
     if keeper is not None:
         stack.push_async_callback(keeper.save)
-    stack.push_async_callback(portable.export, export_to)
+
+    async def export_last() -> None:
+        """The export is a copy: a full disk or a damaged store must not spoil the rest of the stop."""
+        try:
+            await portable.export(export_to)
+        except NodeError as exc:
+            log.warning("the knowledge index was not exported: %s", exc)
+
+    stack.push_async_callback(export_last)
 
     async def drain() -> None:
         abandoned = await queue.close(settings.server.shutdown_timeout_s)
@@ -225,7 +236,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             log=decisions,
             adapters=adapters,
             generators=generators,
-            probes=(lambda: kubo.probe(settings.ipfs.kubo_url),),
+            probes=(kubo.Daemon(settings.ipfs.kubo_url).probe,),
             metrics=Metrics(),
             policy=policy,
             request_timeout_s=settings.server.request_timeout_s,
@@ -238,7 +249,13 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
 
 async def _listen(service: Service, settings: Settings, service_id: str, stack: AsyncExitStack) -> str:
     application = server.build(service, settings.server, service_id=service_id)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=settings.server.shutdown_timeout_s)
+    runner = web.AppRunner(
+        application,
+        access_log=None,
+        shutdown_timeout=settings.server.shutdown_timeout_s,
+        lingering_time=LINGER_S,
+        auto_decompress=False,  # Content-Encoding is refused: a small body must not become a large one
+    )
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
     site = web.TCPSite(runner, settings.server.host, settings.server.port)

@@ -158,7 +158,8 @@ class Route:
 @dataclass(frozen=True, slots=True)
 class SourceRef:
     """Where a text comes from. ``kind``: adapter, cache, documents, llm, extractive, fallback,
-    statement, client. ``digest`` is the hex SHA-256 of what was read, where there is one."""
+    statement, client. ``digest`` is the hex SHA-256 of what was read, of a model its digest, where there is
+    one."""
 
     kind: str
     id: str
@@ -228,16 +229,21 @@ Outcome: TypeAlias = Found | Missed | Failed
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a generator wrote, before it is judged. ``engine`` e.g. ``ollama``; ``model`` its id."""
+    """What a generator wrote, before it is judged.
+
+    ``engine`` e.g. ``ollama``; ``model`` its id; ``model_digest`` hex SHA-256. A draft that is not
+    ``complete`` ends with its last whole sentence or list line. ``think_blocks`` counts the thinking blocks
+    taken out of it; ``looped``: it ran in circles and was cut there."""
 
     text: str
     engine: str
     model: str
     model_digest: str | None = None
     complete: bool = True
-    used_evidence: bool = False
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    think_blocks: int = 0
+    looped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class _Walk:
     history: tuple[tuple[str, str], ...]
     trace: list[Step] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
+    evidence_scopes: set[str] = field(default_factory=set)
     seen: tuple[Seen, ...] = ()
     expired: StoredRecord | None = None
     could_not_look_up: str | None = None
@@ -168,7 +169,9 @@ class Pipeline:
         """Simultaneous equal questions share one computation; everybody keeps an own deadline."""
         if route.kind is Kind.STATEMENT or query.no_cache or query.no_store or route.needs_history:
             return await self._bounded(query, route, understood_ms)
-        key = (query.caller, query.context, query.text, query.max_age_s, query.ttl_s, query.tags)
+        # The route is of the words as they came, and of their moment: "today" differs at midnight.
+        way = (route.kind, route.adapter, route.key)
+        key = (query.caller, query.context, query.text, way, query.max_age_s, query.ttl_s, query.tags)
         try:
             async with asyncio.timeout(max(0.0, query.deadline - self._clock.monotonic()) + 1.0):
                 outcome, joined = await self._flights.run(
@@ -359,6 +362,7 @@ class Pipeline:
         ]
         for one in near[:3]:
             record = one.record
+            walk.evidence_scopes.add(record.scope)
             walk.evidence.append(
                 Evidence(
                     text=record.answer,
@@ -472,6 +476,8 @@ class Pipeline:
             outcome.grounded,
             query.text,
             answer.text,
+            *query.tags,
+            made_from=walk.evidence_scopes,
         )
         return Memory(
             request_id=query.id,

@@ -60,12 +60,15 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a generator reads. ``system`` instructs; ``user`` holds the question and the marked evidence."""
+    """What a generator reads. ``system`` instructs; ``user`` holds the question and the marked evidence.
+    ``continuation`` is the same for a base model, which knows no turns: examples and the beginning of the
+    next, to be continued on one line; empty where there is no such form."""
 
     system: str
     user: str
     tokens_max: int = 200
     stop: tuple[str, ...] = ()
+    continuation: str = ""
 
 
 class Generator(Protocol):
@@ -77,8 +80,9 @@ class Generator(Protocol):
         ...
 
     async def generate(self, prompt: Prompt, *, timeout_s: float) -> Draft:
-        """One completion, temperature 0, think-tags stripped. Raises ``Unavailable`` (not there),
-        ``TimedOut``, ``Rejected`` (an empty or unusable answer)."""
+        """One completion, temperature 0, think-tags stripped, an unfinished end cut back. Raises
+        ``Unavailable`` (not there), ``TimedOut``, ``Rejected`` (an empty or unusable answer). The message is
+        a clause that tells a person what failed and, where something can be done, what to do."""
         ...
 
     async def probe(self) -> Check:

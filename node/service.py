@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from node.cache.recall import Recall, Recaller
+from node.cache.single_flight import SingleFlight
 from node.classify.route import Router
 from node.clock import Clock, new_id
-from node.errors import Forbidden, NodeError, NotFound, Unavailable
+from node.errors import BadInput, Forbidden, NodeError, NotFound, Rejected, Unavailable
 from node.governance.entry import decision_entry, tombstone_entry, validation_entry
 from node.ipfs.cid import Cid
 from node.metrics import Metrics
@@ -140,6 +141,7 @@ class Service:
     def __init__(self, ports: Ports) -> None:
         self._p = ports
         self._ready = True
+        self._examinations: SingleFlight[list[Check]] = SingleFlight()
 
     # --- questions --------------------------------------------------------------------------------
 
@@ -199,11 +201,14 @@ class Service:
     # --- the cache as a service -------------------------------------------------------------------
 
     async def put(self, entry: Entry, request_id: str) -> Kept:
-        """Store a client's answer, durable on return. Raises ``Forbidden``, ``Unavailable``."""
+        """Store a client's answer, durable on return. Raises ``BadInput``, ``Forbidden``, ``Rejected``,
+        ``Unavailable``."""
         caller = entry.caller
         if not caller.may_write:
             raise Forbidden("this key may not write")
         text = normalise(entry.query)
+        if not text:
+            raise BadInput("query holds nothing but question marks and spaces", field="query")
         route = self._p.router.route(entry.query, now=self._p.clock.now())
         asked = {
             None: caller.default_scope,
@@ -211,7 +216,8 @@ class Service:
         }.get(entry.scope, entry.scope)
         assert asked is not None
         source = SourceRef("client", entry.source or caller.tenant)
-        scope = scope_for(asked, self._p.policy.publish, source, False, text, entry.answer)
+        texts = (text, entry.answer, source.id, *entry.tags)
+        scope = scope_for(asked, self._p.policy.publish, source, False, *texts)
         live = route.kind is Kind.DETERMINISTIC
         memory = Memory(
             request_id=request_id,
@@ -232,6 +238,8 @@ class Service:
             slot_key=route.key,
         )
         remembered = await (await self._p.rememberer.submit(memory))
+        if remembered.code == "refused":
+            raise Rejected(f"not stored: {remembered.reason}")
         if remembered.cid is None:
             raise Unavailable(f"not stored: {remembered.reason}")
         reason = "" if scope == asked else _why_not_public(self._p.policy.publish)
@@ -282,8 +290,11 @@ class Service:
 
     async def entry(self, cid: str, caller: Caller) -> StoredRecord:
         """A record this caller may see. Raises ``NotFound`` for all others, alike."""
-        stored = await self._p.records.get(Cid.parse(cid))
-        if stored.record.scope not in caller.visible_scopes:
+        try:
+            stored = await self._p.records.get(Cid.parse(cid))
+        except NotFound:
+            stored = None
+        if stored is None or stored.record.scope not in caller.visible_scopes:
             raise NotFound("no such entry")
         return stored
 
@@ -346,8 +357,11 @@ class Service:
 
     async def public_block(self, cid: Cid) -> bytes:
         """The bytes of a public block. Everything else is not found, whether it exists or not."""
-        stored = await self._p.records.get(cid)
-        if stored.record.scope != SCOPE_PUBLIC:
+        try:
+            stored = await self._p.records.get(cid)
+        except NotFound:
+            stored = None
+        if stored is None or stored.record.scope != SCOPE_PUBLIC:
             raise NotFound("no such block")
         return await self._p.blocks.get(cid)
 
@@ -362,7 +376,13 @@ class Service:
         return self._ready
 
     async def health(self) -> list[Check]:
-        """Every engine and store, asked at once, each within its own limit; never slower than two seconds."""
+        """Every engine and store, asked at once, each within its own limit; never slower than two seconds.
+        Who asks while somebody else's examination is under way shares it: a flood of questions about
+        health is not a flood of probes."""
+        checks, _ = await self._examinations.run("health", self._examine)
+        return checks
+
+    async def _examine(self) -> list[Check]:
         p = self._p
         checks = [p.embedder.health(), self._semantic(), p.log.health()]
         checks += [adapter_check(adapter) for adapter in p.adapters]

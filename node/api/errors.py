@@ -77,6 +77,6 @@ def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Respo
     if isinstance(error, Unavailable):
         wait_s = error.retry_after_s if isinstance(error, RateLimited) else 1.0
         headers["Retry-After"] = str(max(1, math.ceil(wait_s)))
-    return problem(
-        status, title, str(error), request_id=request_id, instance=instance, headers=headers, **more
-    )
+    # What is damaged, and where it lies, is for the operator: the node's log has it.
+    detail = "something stored is damaged" if isinstance(error, CorruptState) else str(error)
+    return problem(status, title, detail, request_id=request_id, instance=instance, headers=headers, **more)

@@ -29,9 +29,14 @@ _PROBLEMS = {
     status: _reply(text, "application/problem+json")
     for status, text in (
         ("400", "bad input; names the field and the limit"),
+        ("403", "not allowed"),
         ("404", "not found"),
+        ("408", "the body did not arrive in time"),
         ("413", "body too large"),
+        ("422", "cannot be stored: a limit of the record format does not hold"),
+        ("500", "something stored is damaged"),
         ("503", "unavailable; Retry-After says when to try again"),
+        ("504", "not finished in time; Retry-After says when to try again"),
     )
 }
 
@@ -131,6 +136,11 @@ def document(max_body_bytes: int) -> dict[str, Any]:
             )
         },
         "/openapi.json": {"get": operation("This document", _reply("OpenAPI 3.1"))},
+    }
+    paths["/health"]["get"]["responses"]["503"] = _reply("what must not fail has", "application/health+json")
+    paths["/readyz"]["get"]["responses"]["503"] = _reply("the node is stopping")
+    paths["/chat"]["post"]["responses"]["200"]["content"]["text/event-stream"] = {
+        "schema": {"type": "string"}
     }
     return {
         "openapi": "3.1.0",

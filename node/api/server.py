@@ -12,10 +12,10 @@ from aiohttp import web
 
 from node.api import views
 from node.api.errors import from_error, problem
-from node.api.fields import TTL_S_MAX, Fields, read_json
+from node.api.fields import TTL_S_MAX, Fields, parse_json, read_body
 from node.api.openapi import document
 from node.clock import new_id
-from node.errors import BadInput, NodeError, Rejected, Unavailable
+from node.errors import BadInput, CorruptState, NodeError, Rejected, TimedOut, Unavailable
 from node.ipfs.cid import Cid
 from node.model import Caller
 from node.service import Ask, Entry, Service
@@ -29,6 +29,12 @@ _BUSY = web.AppKey("busy", asyncio.Semaphore)
 _SERVICE_ID = web.AppKey("service_id", str)
 _CALLER = web.RequestKey("caller", Caller)
 _ID = web.RequestKey("id", str)
+_BODY = web.RequestKey("body", bytes)
+
+BODY_TIMEOUT_S = 10.0
+"""How long a body may take to arrive at most. While it does, it takes no place among those at once."""
+GRACE_S = 5.0
+"""What a request may take beyond its deadline to store and log what it came to."""
 
 SESSION = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
@@ -60,6 +66,8 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         response = await handler(request)
     except NodeError as exc:
+        if isinstance(exc, CorruptState):
+            log.error("damaged state met id=%s path=%r: %s", request_id, request.path, exc)
         response = from_error(exc, request_id=request_id, instance=request.path)
     except web.HTTPException as exc:
         response = problem(
@@ -71,7 +79,7 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
             headers={name: exc.headers[name] for name in ("Allow",) if name in exc.headers},
         )
     except Exception:  # the outermost handler: a fault of ours is a 500, not a dead connection
-        log.exception("request failed id=%s path=%s", request_id, request.path)
+        log.exception("request failed id=%s path=%r", request_id, request.path)
         response = problem(
             500,
             "Internal error",
@@ -99,14 +107,40 @@ async def _only_local_pages(request: web.Request, handler: Handler) -> web.Strea
 
 @web.middleware
 async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """At most so many requests at once; health stays reachable."""
+    """At most so many requests at once, each within its deadline; health stays reachable. A body that
+    arrives slowly takes nobody's place."""
     if request.path in _UNLIMITED:
         return await handler(request)
-    busy = request.app[_BUSY]
+    limits, busy = request.app[_LIMITS], request.app[_BUSY]
+    if request.method == "POST" and request.match_info.http_exception is None:
+        wait_s = min(BODY_TIMEOUT_S, limits.request_timeout_s)
+        try:
+            async with asyncio.timeout(wait_s):
+                request[_BODY] = await read_body(request, limits.max_body_bytes)
+        except TimeoutError:
+            return _too_slow(request, wait_s)
     if busy.locked():
         raise Unavailable("too many requests at once; try again in a moment")
     async with busy:
-        return await handler(request)
+        try:
+            async with asyncio.timeout(limits.request_timeout_s + GRACE_S):
+                return await handler(request)
+        except TimeoutError as exc:
+            raise TimedOut("the request was not finished in time; try again in a moment") from exc
+
+
+def _too_slow(request: web.Request, wait_s: float) -> web.Response:
+    response = problem(
+        408,
+        "Request timeout",
+        f"the body did not arrive within {wait_s:g} s",
+        request_id=request[_ID],
+        instance=request.path,
+        field="body",
+        limit=f"{wait_s:g} s",
+    )
+    response.force_close()
+    return response
 
 
 # --- questions ------------------------------------------------------------------------------------
@@ -121,7 +155,7 @@ def _session(fields: Fields) -> str | None:
 
 async def _chat(request: web.Request) -> web.StreamResponse:
     limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(await read_json(request, limit))
+    fields = Fields(parse_json(request[_BODY]))
     text = fields.must_text("query", most=limit)
     session = _session(fields)
     verbose, stream = fields.flag("verbose"), fields.flag("stream")
@@ -138,28 +172,26 @@ async def _chat(request: web.Request) -> web.StreamResponse:
     fields.end()
     answer = await request.app[SERVICE].answer(ask, request[_ID])
     body = views.answer(answer, verbose=verbose)
-    return await _as_events(request, body) if stream else _json(body)
+    return _as_events(body) if stream else _json(body)
 
 
-async def _as_events(request: web.Request, body: dict[str, object]) -> web.StreamResponse:
-    """Server-sent events: the answer, then the whole reply."""
-    response = web.StreamResponse(
-        headers={
-            "Content-Type": "text/event-stream",
-            "Cache-Control": "private, no-store",
-            "X-Request-Id": request[_ID],
-        }
+def _as_events(body: dict[str, object]) -> web.Response:
+    """Server-sent events: the answer, then the whole reply. Both are known by now, so they are sent as one
+    body, outside of the limits of a request."""
+    events = [
+        b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"
+        for name, data in (("answer", {"text": body["answer"]}), ("done", body))
+    ]
+    return web.Response(
+        body=b"".join(events),
+        content_type="text/event-stream",
+        headers={"Cache-Control": "private, no-store"},
     )
-    await response.prepare(request)
-    for name, data in (("answer", {"text": body["answer"]}), ("done", body)):
-        await response.write(b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n")
-    await response.write_eof()
-    return response
 
 
 async def _route(request: web.Request) -> web.Response:
     limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(await read_json(request, limit))
+    fields = Fields(parse_json(request[_BODY]))
     text = fields.must_text("query", most=limit)
     session = _session(fields)
     fields.end()
@@ -172,7 +204,7 @@ async def _route(request: web.Request) -> web.Response:
 
 async def _put_entry(request: web.Request) -> web.Response:
     limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(await read_json(request, limit))
+    fields = Fields(parse_json(request[_BODY]))
     confidence = None
     entry = Entry(
         query=fields.must_text("query", most=limit),
@@ -196,7 +228,7 @@ async def _put_entry(request: web.Request) -> web.Response:
 
 async def _search(request: web.Request) -> web.Response:
     limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(await read_json(request, limit))
+    fields = Fields(parse_json(request[_BODY]))
     ask = Ask(text=fields.must_text("query", most=limit), caller=request[_CALLER])
     floor = fields.number("floor", 0.0, 1.0)
     fields.end()
@@ -223,7 +255,7 @@ async def _delete_entry(request: web.Request) -> web.Response:
 
 
 async def _feedback(request: web.Request) -> web.Response:
-    fields = Fields(await read_json(request, request.app[_LIMITS].max_body_bytes))
+    fields = Fields(parse_json(request[_BODY]))
     cid = fields.text("cid", most=256)
     about = fields.text("request_id", most=64)
     verdict = fields.choice("verdict", ("valid", "invalid"), required=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from node.cache.keys import keyword_key
 from node.cache.lookup import Candidate, Choice, Judged, Policy, choose
@@ -67,6 +67,7 @@ class Recaller:
         confidence_min: float,
         max_wrong_per_hit: float,
         neighbours: int,
+        expired_grace_s: int = 3_600,
     ) -> None:
         self._records = records
         self._index = index
@@ -74,6 +75,7 @@ class Recaller:
         self._confidence_min = confidence_min
         self._max_wrong = max_wrong_per_hit
         self._neighbours = neighbours
+        self._grace = timedelta(seconds=expired_grace_s)
 
     async def recall(self, query: Query, route: Route, embed: Embed, *, clients_too: bool = False) -> Recall:
         """The best record that answers ``query``. ``embed`` is awaited only if the semantic tier is
@@ -108,7 +110,7 @@ class Recaller:
         if route.key is not None:
             for stored in await self._records.find("slot_key", route.key, scopes=scopes, context=context):
                 consider(stored, "slot", None, check=False)
-        expired = _newest_expired(by_cid.values(), now)
+        expired = _newest_expired(by_cid.values(), now, self._grace)
         choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
         # Canonical slots say all there is to say: words and vectors can only blur them.
         searchable = route.floor is not None and (clients_too or route.key is None)
@@ -167,8 +169,12 @@ class Recaller:
         return Recall(Recalled(stored, record, hit), judged.code, judged.reason, seen, expired)
 
 
-def _newest_expired(found: Iterable[StoredRecord], now: datetime) -> StoredRecord | None:
-    expired = [one for one in found if one.record.expires is not None and one.record.expires <= now]
+def _newest_expired(found: Iterable[StoredRecord], now: datetime, grace: timedelta) -> StoredRecord | None:
+    expired = [
+        one
+        for one in found
+        if one.record.expires is not None and one.record.expires <= now < one.record.expires + grace
+    ]
     return max(expired, key=lambda one: one.sequence, default=None)
 
 

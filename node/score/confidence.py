@@ -255,17 +255,15 @@ _ASKED: tuple[tuple[Asked, re.Pattern[str]], ...] = tuple(
 _HOW_LONG_TIME = re.compile(r"\bhow long (?:ago|until|since)\b", re.IGNORECASE)
 
 _NUMBER = re.compile(
-    r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
-    r""
-    r"(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundreds?|thousands?|millions?|billions?|none|half|twice|never|daily|"
-    r"weekly|monthly|yearly)\b",
+    r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
+    r"|hundreds?|thousands?|millions?|billions?|none|half|twice|never|daily|weekly|monthly|yearly)\b",
     re.IGNORECASE,
 )
 _TIME = re.compile(
-    r"\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december|"
-    r""
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|tonight|noon|midnight|century|never|soon|"
-    r"spring|summer|autumn|winter|morning|evening|now)\b",
+    r"\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|tonight|noon|midnight"
+    r"|century|never|soon|spring|summer|autumn|winter|morning|evening|now)\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -279,11 +277,9 @@ _TOPIC_SHARE_FULL = 0.5
 _OFF_TOPIC = 0.6
 _PLAIN_WORDS_TEXT = (
     "what when where which that this these those with from about between does work works explain describe "
-    "compare difference differences tell more mean means meaning definition define please have "
-    "should would could "
-    "into their there your some make used using like terms simple simply briefly detail come "
-    "summarize summarise "
-    "outline discuss contrast elaborate were will they them"
+    "compare difference differences tell more mean means meaning definition define please have should "
+    "would could into their there your some make used using like terms simple simply briefly detail come "
+    "summarize summarise outline discuss contrast elaborate were will they them"
 )
 _PLAIN_WORDS = frozenset(_PLAIN_WORDS_TEXT.split())
 
@@ -349,7 +345,7 @@ def _names_someone(answer: str) -> bool:
 _DEBRIS = re.compile(
     r"<\|[^|<>\n]{1,40}\|>"
     r"|</?(?:think|thinking|reasoning|s|div|span|br|p|html|body|start_of_turn|end_of_turn)\b[^<>\n]{0,80}>"
-    r"|\[/?INST\]|<{3,}|>{3,}|\ufffd|\bundefined\b|\bnull\b|\bNaN\b"
+    r"|\[/?INST\]|<{3,}|>{3,}|\ufffd|\A\W*(?:undefined|null|NaN)\W*\Z"
     r"|(?m:^[ \t]*(?:QUESTION|ANSWER|(?:ADAPTER |STORED )?CONTEXT)\b[^:\n]{0,40}:)",
 )
 _CLOSED = re.compile(r"(?:[.!?…。！？:;][\"'”’»)\]*_`]*|[\])}`|\d%°])\s*\Z")
@@ -403,7 +399,7 @@ def observe(
     """The signals of an answer, its text measured here, the rest as handed in."""
     return Signals(
         origin=origin,
-        answered=0.0 if origin is Origin.FALLBACK else answered(question, answer),
+        answered=answered(question, answer),
         well_formed=well_formed(answer),
         complete=complete,
         abstained=abstained or origin is Origin.FALLBACK,

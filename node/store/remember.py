@@ -8,13 +8,13 @@ the process dies between the two, the index replays from its watermark at the ne
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from node.clock import Clock, new_id
-from node.errors import NodeError, Unavailable
+from node.errors import NodeError, Rejected, Unavailable
 from node.ipfs.cid import Cid
 from node.model import SCOPE_PUBLIC, Citation, Confidence, Json, Slots, SourceRef, ppm
 from node.normalise import query_hash
@@ -34,6 +34,7 @@ from node.store.write_back import WriteBack
 
 _SHORT = 1_000
 _CITATIONS_MAX = 16
+_EQUALS_MAX = 8
 
 
 class Signer(Protocol):
@@ -73,7 +74,8 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What came of it. ``code``: stored, known (the same answer is already live), queue_full, failed."""
+    """What came of it. ``code``: stored, known (the same answer is already live), queue_full,
+    refused (no record can hold it), failed."""
 
     code: str
     reason: str
@@ -130,6 +132,8 @@ class Rememberer:
         for a failing store: the outcome says so."""
         try:
             outcome = await self._store(memory)
+        except Rejected as exc:
+            outcome = Remembered("refused", str(exc), memory)
         except NodeError as exc:
             outcome = Remembered("failed", str(exc), memory)
         await self._report(outcome)
@@ -147,19 +151,32 @@ class Rememberer:
                 [vector] = await self._embedder.embed([memory.query])
             except Unavailable:
                 vector = None  # found by hash, slot and keyword until it is embedded
-        record = self._build(memory, now, vector, rivals)
-        stored = await self._records.add(
-            record,
-            supersede=[rival.cid for rival in rivals],
-            keyword_key=self._keyword_key(memory.query),
-            kept=memory.kept,
-        )
+        stored = await self._add(memory, now, vector, rivals)
         if self._index is not None:
             for rival in rivals:
                 self._index.remove(rival.cid)
             if vector is not None:
                 self._index.add(stored.cid, vector, scope=memory.scope, context=memory.context)
         return Remembered("stored", "", memory, stored)
+
+    async def _add(
+        self, memory: Memory, now: datetime, vector: Vector | None, rivals: Sequence[StoredRecord]
+    ) -> StoredRecord:
+        """The record, live. Times are whole seconds, so one that was withdrawn in this same second may be
+        equal to it; as an equal record stays withdrawn, the new one then says that it follows that one."""
+        newest = max(rivals, key=lambda rival: rival.sequence, default=None)
+        follows = None if newest is None else newest.cid
+        for _ in range(_EQUALS_MAX):
+            stored = await self._records.add(
+                self._build(memory, now, vector, follows),
+                supersede=[rival.cid for rival in rivals],
+                keyword_key=self._keyword_key(memory.query),
+                kept=memory.kept,
+            )
+            if stored.state == "live":
+                return stored
+            follows = stored.cid
+        raise Unavailable("the same answer was withdrawn again and again within this second")
 
     async def _rivals(self, memory: Memory) -> list[StoredRecord]:
         """Own live records that the new one replaces: same question (or slots), scope, context and
@@ -183,7 +200,7 @@ class Rememberer:
         return list(found.values())
 
     def _build(
-        self, memory: Memory, now: datetime, vector: Vector | None, rivals: Sequence[StoredRecord]
+        self, memory: Memory, now: datetime, vector: Vector | None, follows: Cid | None
     ) -> AnswerRecord:
         embedding = None
         if vector is not None and self._embedder is not None:
@@ -192,7 +209,6 @@ class Rememberer:
             embedding = Embedding(info.model, info.digest, info.dim, data)
         source = memory.source
         expires = None if memory.lifetime_s is None else now + timedelta(seconds=memory.lifetime_s)
-        newest = max(rivals, key=lambda rival: rival.sequence, default=None)
         record = AnswerRecord(
             issuer=self._signer.root,
             key=self._signer.node,
@@ -219,12 +235,14 @@ class Rememberer:
             ),
             embedding=embedding,
             llm=memory.llm,
-            supersedes=None if newest is None else str(newest.cid),
+            supersedes=None if follows is None else str(follows),
         )
         return sign(record, self._signer.sign)
 
     async def validate(self, target: StoredRecord, verdict: str, note: str | None) -> StoredRecord:
-        """Store this node's signed verdict on a record, durable on return; ``invalid`` withdraws it."""
+        """Store this node's signed verdict on a record, durable on return; ``invalid`` withdraws it.
+        A verdict on a public record is public, the words of whoever gave it are not: they stay beside it."""
+        is_public = target.record.scope == SCOPE_PUBLIC
         statement = ValidationRecord(
             issuer=self._signer.root,
             key=self._signer.node,
@@ -234,9 +252,10 @@ class Rememberer:
             target=str(target.cid),
             verdict=verdict,
             statement=new_id(),
-            note=note,
+            note=None if is_public else note,
         )
-        stored = await self._records.add(sign(statement, self._signer.sign))
+        kept = {"note": note} if is_public and note is not None else None
+        stored = await self._records.add(sign(statement, self._signer.sign), kept=kept)
         if verdict == "invalid" and self._index is not None:
             self._index.remove(target.cid)
         return stored
@@ -258,12 +277,25 @@ class Rememberer:
         return stored
 
 
-def scope_for(memory_scope: str, publish: str, source: SourceRef, grounded: bool, *texts: str) -> str:
+def scope_for(
+    memory_scope: str,
+    publish: str,
+    source: SourceRef,
+    grounded: bool,
+    *texts: str,
+    made_from: Iterable[str] = (),
+) -> str:
     """The scope with which an answer is stored, by ``sharing.publish`` and the privacy screen.
 
     sourced: answers of adapters and checked documents; grounded: also model answers on evidence; all: also
-    what clients store with ``scope: public`` (the caller passes ``public`` in for those).
+    what clients store with ``scope: public`` (the caller passes ``public`` in for those). What is made from
+    stored records (``made_from``: their scopes) is never seen by more people than they are.
     """
+    for scope in made_from:
+        if scope not in ("shared", SCOPE_PUBLIC):
+            return scope  # the asker's own private records: no other tenant's are ever evidence
+        if scope == "shared":
+            publish = "none"
     if source.kind == "client":
         wanted = publish == "all" and memory_scope == SCOPE_PUBLIC
     else:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from node.model import Draft
 from node.synthesise.markup import ANSWER_LABEL, CHAT_TOKEN, DATA_MARK, LABEL_LINE, THINK_TAG
 from node.synthesise.sentences import cut_to_sentence, is_closed, plain, sentence_spans, squeeze
 
@@ -49,15 +48,6 @@ class Cleaned:
     @property
     def usable(self) -> bool:
         return bool(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class StrippedDraft(Draft):
-    """A draft whose text has been through ``clean``: how many thinking blocks were taken out, and whether it
-    ran in circles."""
-
-    think_blocks: int = 0
-    looped: bool = False
 
 
 def strip_thinking(text: str) -> tuple[str, int]:

@@ -8,7 +8,7 @@ of models."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from node.model import Evidence, SourceRef
@@ -46,26 +46,21 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The blocks in order of number, and what became of the rest, in characters of evidence text."""
+    """The blocks in order of number, and what became of the evidence's text, in characters."""
 
     blocks: tuple[Block, ...]
     chars_used: int
     chars_dropped: int
-    texts_dropped: int
-
-    @property
-    def orders(self) -> int:
-        """Sentences left out of all blocks because they gave orders."""
-        return sum(block.orders for block in self.blocks)
 
     @property
     def summary(self) -> str:
         """For the trace; tokens are estimated."""
+        orders = sum(block.orders for block in self.blocks)
         return (
             f"{len(self.blocks)} blocks; "
             f"used {self.chars_used} characters, about {self.chars_used // CHARS_PER_TOKEN} tokens; "
             f"dropped {self.chars_dropped} characters, about {self.chars_dropped // CHARS_PER_TOKEN} tokens"
-            + (f"; {self.orders} sentences with orders left out" if self.orders else "")
+            + (f"; {orders} sentences with orders left out" if orders else "")
         )
 
 
@@ -89,7 +84,7 @@ def _without_orders(text: str) -> tuple[str, int]:
                 pieces += [text[at:start], ORDER_REMARK]
             orders, remarked = orders + 1, True
             at = end
-        elif remarked:
+        else:
             remarked = False
     pieces.append(text[at:])
     return squeeze("".join(pieces)) if orders else text, orders
@@ -105,7 +100,7 @@ def pack(evidence: Sequence[Evidence], chars_max: int) -> Packed:
     blocks: list[Block] = []
     seen: set[str] = set()
     left = chars_max
-    used = dropped = texts_dropped = 0
+    used = dropped = 0
     for index in order:
         item = evidence[index]
         text, orders = _without_orders(squeeze(defang(squeeze(plain(item.text)))))
@@ -113,18 +108,16 @@ def pack(evidence: Sequence[Evidence], chars_max: int) -> Packed:
         if not same or same in seen:
             continue
         seen.add(same)
-        from_adapter = item.source.kind == "adapter"
-        block = Block(len(blocks) + 1, index, item.source, text, from_adapter)
+        block = Block(len(blocks) + 1, index, item.source, text, item.source.kind == "adapter", orders)
         room = left - len(block.label) - 2
         if len(order) > 1:
             room = min(room, chars_max // 2)
         if len(blocks) >= BLOCKS_MAX or room < min(_BLOCK_CHARS_MIN, len(text)):
             dropped += len(text)
-            texts_dropped += 1
             continue
         fitted = cut_to_sentence(text, room)
-        blocks.append(Block(block.number, index, item.source, fitted, from_adapter, orders))
+        blocks.append(replace(block, text=fitted))
         used += len(fitted)
-        dropped += len(text) - min(len(text), len(fitted))
+        dropped += len(text) - len(fitted)
         left -= len(block.label) + 2 + len(fitted)
-    return Packed(tuple(blocks), used, dropped, texts_dropped)
+    return Packed(tuple(blocks), used, dropped)

@@ -19,13 +19,13 @@ from node.synthesise.sentences import WORD, content_words, plain, sentences
 FLOOR = 0.25
 TOP = 3
 LONG_WORDS = 50
-_TEXT_CHARS_MAX = 262_144
+TEXT_CHARS_MAX = 262_144
 _EXACT_TERMS_MAX = 8
 _EXACT_TERM_CHARS_MAX = 80
 
 _DEFINITION = re.compile(
-    r""
-    r"\b(?:is|are|was|were)\s+(?:defined\s+as|known\s+as|called|an?|the\s+(?:process|act|study|practice|name|term))\b"
+    r"\b(?:is|are|was|were)\s+"
+    r"(?:defined\s+as|known\s+as|called|an?|the\s+(?:process|act|study|practice|name|term))\b"
     r"|\bstands?\s+for\b|\brefers?\s+to\b|\bmeans?\b(?!\s+of\b)|\bdenotes?\b|\bconsists?\s+of\b",
     re.IGNORECASE,
 )
@@ -93,44 +93,43 @@ def _contains(sentence: str, term: str) -> bool:
     return False
 
 
-def score(terms: Terms, sentence: str, index: int, total: int) -> float:
-    """The sentence's score by the formula above; may exceed 1 where many exact terms meet."""
-    return _score(
-        terms, sentence, index, total, shared_keywords(terms, sentence), exact_hits(terms, sentence)
-    )
+def matches(terms: Terms, sentence: str) -> tuple[int, int]:
+    """How many different keywords of the question the sentence has in some form, and how many exact terms."""
+    return len(terms.keywords.intersection(content_words(sentence))), exact_hits(terms, sentence)
 
 
-def shared_keywords(terms: Terms, sentence: str) -> int:
-    """How many different keywords of the question the sentence has in some form."""
-    return len(terms.keywords.intersection(content_words(sentence)))
-
-
-def _score(terms: Terms, sentence: str, index: int, total: int, shared: int, exact: int) -> float:
-    value = 0.5 * shared / len(terms.keywords) if terms.keywords else 0.0
+def score(
+    terms: Terms, sentence: str, index: int, total: int, matched: tuple[int, int] | None = None
+) -> float:
+    """The sentence's score by the formula above; may exceed 1 where many exact terms meet. ``matched``: what
+    ``matches`` found, where it was asked before."""
+    shared, exact = matched or matches(terms, sentence)
+    value = 0.2 * position(index, total) + 0.1 * exact
+    if terms.keywords:
+        value += 0.5 * shared / len(terms.keywords)
     if defines(sentence):
         value += 0.2
-    value += 0.2 * position(index, total)
     if len(WORD.findall(sentence)) > LONG_WORDS:
         value -= 0.2
-    return value + 0.1 * exact
+    return value
 
 
-def select(question: str, texts: Sequence[str], *, top: int = TOP, floor: float = FLOOR) -> tuple[Quote, ...]:
-    """The best ``top`` sentences over all texts with at least ``floor``, in order of text and place."""
+def select(question: str, texts: Sequence[str], *, top: int = TOP) -> tuple[Quote, ...]:
+    """The best ``top`` sentences over all texts with at least ``FLOOR``, in order of text and place."""
     terms = terms_of(question)
     found: list[Quote] = []
     seen: set[str] = set()
-    budget = _TEXT_CHARS_MAX
+    budget = TEXT_CHARS_MAX
     for number, text in enumerate(texts):
         parts = sentences(plain(text[:budget]))
         budget -= min(budget, len(text))
         for index, sentence in enumerate(parts):
-            shared, exact = shared_keywords(terms, sentence), exact_hits(terms, sentence)
-            if not (shared or exact):
+            matched = matches(terms, sentence)
+            if not any(matched):
                 continue
-            value = _score(terms, sentence, index, len(parts), shared, exact)
+            value = score(terms, sentence, index, len(parts), matched)
             # Rounded, so that a score of exactly 0.25 is not lost to binary fractions.
-            if round(value, 9) < floor:
+            if round(value, 9) < FLOOR:
                 continue
             same = " ".join(sentence.casefold().split())
             if same not in seen:
@@ -145,7 +144,7 @@ def narrow(question: str, text: str, *, keep_whole_chars: int, top: int) -> tupl
 
     A text of at most ``keep_whole_chars`` is kept whole: there is nothing to gain. Otherwise only the
     sentences that speak to the question stay, in order; none means an empty text."""
-    body = plain(text[:_TEXT_CHARS_MAX])
+    body = plain(text[:TEXT_CHARS_MAX])
     total = len(sentences(body))
     if len(body) <= keep_whole_chars:
         return body, total, total

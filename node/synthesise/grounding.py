@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from node.synthesise.context import Block
-from node.synthesise.sentences import content_words, coverage, sentences, squeeze, unsupported_figures
+from node.synthesise.sentences import (
+    content_words,
+    coverage,
+    says_number,
+    sentences,
+    squeeze,
+    unsupported_figures,
+)
 
 CITED_OVERLAP_MIN = 0.15
 """A cited block must share at least this part of the answer's content words, or the citation is
@@ -26,8 +33,9 @@ _ABSTAINS = re.compile(
     r"(?:do not|don't|cannot|can't|could not|couldn't|am unable|unable|not able|not sure|not certain|unsure|"
     r"have no (?:information|knowledge|data|access|way))\b(?! (?:only|just|wait|think (?:so|that)))"
     r"|\bwe (?:do not|don't|cannot|can't) (?:know|tell|say|determine)\b"
-    r"|\b(?:context|text|document|evidence|passage|information provided|provided information|source)s?\b"
-    r"[^.\n]{0,60}?\b(?:do|does|did|is|are|was)(?: not|n't) "
+    r"|\b(?:the|this|these|provided|given|available) (?:\w{1,20} )?"
+    r"(?:context|texts?|documents?|evidence|passages?|information|sources?)\b(?! code)[^.\n]{0,60}?\b"
+    r"(?:do|does|did|is|are|was)(?: not|n't) "
     r"(?:mention|contain|provide|include|say|state|specify|give|sufficient|enough|available)"
     r"|\b(?:no|not enough|insufficient) (?:information|context|data|evidence)\b[^.\n]{0,60}?"
     r"\b(?:provided|available|given|found|context|to answer)\b"
@@ -131,24 +139,32 @@ def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
             (block for block in blocks if overlap[block.number] >= UNCITED_OVERLAP_MIN),
             key=lambda block: (-overlap[block.number], block.number),
         )
-    texts = [text for block in (used or blocks) for text in (block.label, block.text)]
     return Grounding(
         text=marked,
         used=tuple(used),
         explicit=explicit,
-        share=coverage(bare, texts) if texts else 0.0,
-        uncited_figures=unsupported_figures(bare, _given(blocks, question)) if blocks else (),
+        share=coverage(bare, _texts(used or blocks)),
+        uncited_figures=unsupported_figures(bare, (*_texts(blocks), question)) if blocks else (),
     )
 
 
-def _given(blocks: Sequence[Block], question: str) -> list[str]:
-    return [text for block in blocks for text in (block.label, block.text)] + [question]
+def _texts(blocks: Sequence[Block]) -> list[str]:
+    return [text for block in blocks for text in (block.label, block.text)]
 
 
 def only_given_figures(text: str, blocks: Sequence[Block], question: str) -> str:
     """The text without the sentences that state a figure which neither a block nor the question gives."""
-    given = _given(blocks, question)
-    return without_unsupported_figures(text, given) if unsupported_figures(strip_marks(text), given) else text
+    given = (*_texts(blocks), question)
+    if not unsupported_figures(text, given):
+        return text
+    return " ".join(part for part in sentences(text) if not unsupported_figures(part, given))
+
+
+def without_number_words(text: str, question: str) -> str:
+    """The sentences of ``text`` that state no number at all, not even in words, unless the question does."""
+    if says_number(question):
+        return text
+    return " ".join(part for part in sentences(text) if not says_number(part))
 
 
 def says_nothing_new(question: str, answer: str) -> bool:
@@ -156,8 +172,3 @@ def says_nothing_new(question: str, answer: str) -> bool:
     if _OPEN_QUESTION.match(question) is None or _CHOICE.search(question):
         return False
     return set(content_words(answer)) <= set(content_words(question))
-
-
-def without_unsupported_figures(text: str, texts: Sequence[str]) -> str:
-    """The sentences of ``text`` that state no figure beyond ``texts``: for what could not be looked up."""
-    return " ".join(part for part in sentences(text) if not unsupported_figures(part, texts))

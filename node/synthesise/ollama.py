@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
@@ -22,8 +22,8 @@ from node.clock import Clock
 from node.errors import Misconfigured, NodeError, Rejected, TimedOut, Unavailable
 from node.model import Check, Draft
 from node.ports import Prompt
-from node.synthesise.clean import RAW_CHARS_MAX, StrippedDraft, clean, find_loop
-from node.synthesise.prompt import CONTINUATION_STOP, DualPrompt
+from node.synthesise.clean import RAW_CHARS_MAX, clean, find_loop
+from node.synthesise.prompt import CONTINUATION_STOP
 from node.synthesise.sentences import one_line
 
 _LOG = logging.getLogger(__name__)
@@ -52,11 +52,10 @@ _TEMPLATE_TOKENS = 64
 _EMBEDDING_FAMILIES = ("bert", "xlm-roberta")
 _NOT_CHAT_NAMES = ("embed", "rerank", "minilm", "bge-")
 _TEMPLATE_ACTION = re.compile(r"\{\{[^{}]{0,4000}\}\}")
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _RENDERER = re.compile(r"(?m)^RENDERER\b")
 _LOOP_CHECK_CHARS = 256
 _MESSAGE_CHARS_MAX = 160
-
-ClientFactory = Callable[[str], AsyncClient]
 
 
 async def within(clock: Clock, seconds: float, work: Awaitable[_T], message: str) -> _T:
@@ -145,8 +144,12 @@ def _translated(model: str = "") -> Iterator[None]:
         if exc.status_code == 404:
             raise Unavailable(f"Ollama has no model {model}; type: ollama pull {model}") from exc
         raise Unavailable(f"Ollama failed: {said or exc.status_code}") from exc
-    except (httpx.HTTPError, httpx.StreamError, OSError) as exc:
-        raise Unavailable("Ollama is not reachable at its address") from exc
+    except (httpx.ConnectError, OSError) as exc:
+        raise Unavailable(
+            f"Ollama is not reachable at its address; start it, or install it and {PULL_HINT}"
+        ) from exc
+    except (httpx.HTTPError, httpx.StreamError) as exc:
+        raise Unavailable("the connection to Ollama broke off") from exc
     except (ValueError, TypeError, AttributeError, RecursionError) as exc:
         # The client decodes without checking: whatever is not its protocol ends in one of these.
         raise Rejected("Ollama sent something that is not its protocol") from exc
@@ -208,8 +211,14 @@ def _installed(response: ListResponse) -> list[Installed]:
             continue
         details = item.details
         families = [details.family, *(details.families or ())] if details is not None else []
-        digest = (item.digest or "").removeprefix("sha256:").lower() or None
-        models.append(Installed(item.model, digest, tuple(family for family in families if family)))
+        digest = (item.digest or "").lower().removeprefix("sha256:")
+        models.append(
+            Installed(
+                item.model,
+                digest if _SHA256.match(digest) else None,
+                tuple(family for family in families if family),
+            )
+        )
     return models
 
 
@@ -230,8 +239,7 @@ def _no_model(wanted: str) -> Unavailable:
 def context_size(prompt: Prompt) -> int:
     """The smallest window step that holds the prompt and its answer. Raises ``Rejected`` when none does:
     Ollama would silently drop the beginning."""
-    continuation = prompt.continuation if isinstance(prompt, DualPrompt) else ""
-    size = max(_size(prompt.system) + _size(prompt.user), _size(continuation))
+    size = max(_size(prompt.system) + _size(prompt.user), _size(prompt.continuation))
     needed = size // _BYTES_PER_TOKEN + prompt.tokens_max + _TEMPLATE_TOKENS
     for step in NUM_CTX_STEPS:
         if needed <= step:
@@ -271,7 +279,6 @@ class OllamaGenerator:
         *,
         queue_max: int = 8,
         threads: int | None = None,
-        client_factory: ClientFactory = official_client,
     ) -> None:
         """``model`` may be empty: see ``choose``. ``threads`` is for an Ollama on this machine, to leave the
         node a core; None leaves it to the server. Raises ``Misconfigured``."""
@@ -279,9 +286,7 @@ class OllamaGenerator:
         self._clock = clock
         self._places = 1 + queue_max
         self._threads = threads
-        self._client = client_factory(base_url)
-        self._open = AsyncExitStack()
-        self._open.push_async_exit(self._client)
+        self._client = official_client(base_url)
         self._turn = asyncio.Lock()
         self._present = 0
         self._chosen: tuple[float, Installed] | None = None
@@ -317,7 +322,7 @@ class OllamaGenerator:
             self._present -= 1
         draft = self._draft(prompt, heard, complete=heard.done_reason not in (None, "length"))
         if draft is None:
-            raise Rejected("Ollama's answer is of no use")
+            raise Rejected("Ollama broke off before it said anything")
         return draft
 
     async def _speak(self, prompt: Prompt, window: int, heard: _Heard) -> None:
@@ -336,7 +341,7 @@ class OllamaGenerator:
                 {"role": "system", "content": prompt.system},
                 {"role": "user", "content": prompt.user},
             ]
-            if model.continues_only and isinstance(prompt, DualPrompt) and prompt.continuation:
+            if model.continues_only and prompt.continuation:
                 messages = [{"role": "user", "content": prompt.continuation}]
                 options["stop"] = [*CONTINUATION_STOP, *prompt.stop]
             with _translated(model.name):
@@ -381,7 +386,7 @@ class OllamaGenerator:
                     heard.done_reason = "length"  # it will not find out by itself
                     return
 
-    def _draft(self, prompt: Prompt, heard: _Heard, *, complete: bool) -> StrippedDraft | None:
+    def _draft(self, prompt: Prompt, heard: _Heard, *, complete: bool) -> Draft | None:
         """What was heard as a draft, or None when the time was up before anything of use came.
         Raises ``Rejected`` where the engine itself ended with nothing of use."""
         if heard.model is None:
@@ -393,8 +398,8 @@ class OllamaGenerator:
         if not cleaned.usable:
             if heard.done_reason is None:
                 return None
-            raise Rejected(f"the model's answer is unusable: {cleaned.reason}")
-        return StrippedDraft(
+            raise Rejected(f"the model's answer was unusable: {cleaned.reason}")
+        return Draft(
             text=cleaned.text,
             engine=self.name,
             model=heard.model.name,
@@ -447,7 +452,7 @@ class OllamaGenerator:
         try:
             installed = await self._list(PROBE_TIMEOUT_S)
         except NodeError as exc:
-            return Check(self.name, "warn", f"{exc}; without it no text is generated")
+            return Check(self.name, "warn", f"no text is generated: {exc}")
         model = choose(installed, self._wanted)
         if model is None:
             return Check(self.name, "warn", str(_no_model(self._wanted)))
@@ -458,4 +463,5 @@ class OllamaGenerator:
         if self._closed:
             return
         self._closed = True
-        await self._open.aclose()
+        async with AsyncExitStack() as closing:
+            closing.push_async_exit(self._client)  # its own ``close`` has no types

@@ -13,7 +13,6 @@ Pure: the tag is handed in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from node.ports import Prompt
 from node.synthesise.context import Block
@@ -65,14 +64,6 @@ _MISSING_EXAMPLE = f"""\
 {ANSWER_LABEL}: I could not look up the temperature in Oslo."""
 
 
-@dataclass(frozen=True, slots=True)
-class DualPrompt(Prompt):
-    """A prompt with a second form: ``continuation`` ends where a model without a chat template should go
-    on."""
-
-    continuation: str = ""
-
-
 def build(
     question: str,
     blocks: Sequence[Block],
@@ -81,7 +72,7 @@ def build(
     *,
     could_not_look_up: str | None = None,
     tokens_max: int = 200,
-) -> DualPrompt:
+) -> Prompt:
     """The prompt for ``question`` over ``blocks``.
 
     ``tag``: letters and digits, fresh and unguessable for each request. ``history``: (question, answer) of
@@ -102,7 +93,7 @@ def build(
     parts.append(_section(STORED_LABEL, _texts(stored, tag), tag))
     parts.append(f"{QUESTION_LABEL}: {_question(question)}")
     parts.append(f"{ANSWER_LABEL}:")
-    return DualPrompt(
+    return Prompt(
         system=system,
         user="\n\n".join(parts),
         tokens_max=tokens_max,
@@ -144,9 +135,8 @@ def _rules(*, has_context: bool, has_history: bool, missing: str | None, tokens_
     rules.append(f"If that is not enough, answer: {DONT_KNOW}")
     if missing is not None:
         rules.append(
-            "This had to be looked up, and that failed: say that you could not look it up, and "
-            "do not state or "
-            "guess any figure, price, date or result."
+            "This had to be looked up, and that failed: say that you could not look it up, and do not state "
+            "or guess any figure, price, date or result."
         )
     rules.append(f"Answer directly in at most {words} words, in whole sentences.")
     return rules

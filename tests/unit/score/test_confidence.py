@@ -221,6 +221,15 @@ def test_completeness_looks_for_the_kind_of_thing_asked(question: str, whole: st
     assert answered(question, lacking) < 0.7
 
 
+def test_short_names_and_other_scripts_name_someone() -> None:
+    assert answered("Who wrote Hamlet?", "shakespeare") == 1.0
+    assert answered("Who wrote Hamlet?", "это написал уильям шекспир") == 1.0
+
+
+def test_a_question_without_a_topic_is_answered_by_length() -> None:
+    assert answered("Why?", EXPLANATION) == 1.0
+
+
 def test_an_explanation_of_something_else_is_not_complete() -> None:
     assert answered("Explain photosynthesis in plants", EXPLANATION) == pytest.approx(0.6)
 
@@ -233,6 +242,8 @@ def test_an_explanation_of_something_else_is_not_complete() -> None:
         ("QUESTION: what?\nParis.", "Paris."),
         ("the cat sat on the mat. " * 12, EXPLANATION),
         ("Caf\ufffd.", "Café."),
+        ("undefined", "Division by zero is undefined."),
+        ("**null**", "A null hypothesis says that there is no effect."),
     ],
 )
 def test_form(bad: str, good: str) -> None:
@@ -290,7 +301,7 @@ def test_a_flawed_answer_of_the_model_alone_is_not(answer: str, flaws: dict[str,
 
 
 def test_the_fallback_is_far_below() -> None:
-    text = "I could not find out: Explain quantum computing. No language model is set up."
+    text = "I could not find out the answer to “Explain quantum computing”: no language model is configured."
     assert judge(observe("Explain quantum computing", text, Origin.FALLBACK)).value < 0.35
 
 

@@ -32,11 +32,19 @@ def test_a_tag_made_by_stripping_is_no_tag() -> None:
     assert "<think>" not in strip_thinking("<thi<think></think>nk>secret")[0]
 
 
-@pytest.mark.parametrize("raw", ["", "   \n", "...", "<think>only this", "<think>a</think>", "\x00\x01"])
-def test_nothing_usable(raw: str) -> None:
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        *((raw, "it was empty") for raw in ("", "   \n", "...", "\x00\x01")),
+        *((raw, "it was thinking only") for raw in ("<think>only this", "<think>a</think>")),
+        ("on and on and on and on and on and on", "it ran in circles"),
+        ("QUESTION: what now?", "it repeated the prompt"),
+    ],
+)
+def test_nothing_usable(raw: str, reason: str) -> None:
     cleaned = clean(raw)
     assert not cleaned.usable
-    assert cleaned.reason
+    assert cleaned.reason == reason
 
 
 def test_a_cut_end_goes_back_to_the_last_sentence() -> None:

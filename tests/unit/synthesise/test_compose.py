@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from node.clock import ManualClock
 from node.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
-from node.model import Draft, Evidence, Kind
+from node.model import Citation, Draft, Evidence, Kind
 from node.ports import Prompt
-from node.synthesise.compose import FALLBACK_RESERVE_S, MODEL_ADVICE, Composed, Composer
+from node.synthesise.compose import FALLBACK_RESERVE_S, NO_MODEL, Composed, Composer
 from node.synthesise.context import ORDER_REMARK
 from tests.unit.synthesise.evidence import ScriptedGenerator, adapter, document
 
@@ -57,9 +58,12 @@ async def test_a_model_alone() -> None:
     assert (composed.grounded, composed.abstained, composed.complete) == (False, False, True)
     assert composed.citations == ()
     assert composed.context_share is None
-    assert composed.draft is not None
-    assert not composed.draft.used_evidence
     assert stages(composed) == [("generate", "ok")]
+
+
+async def test_the_source_names_the_models_digest() -> None:
+    engine = ScriptedGenerator(Draft("A quorum is a number.", "e", "m", "ab" * 32))
+    assert (await compose([engine])).source.digest == "ab" * 32
 
 
 async def test_three_stages_with_counts_and_a_citation() -> None:
@@ -159,26 +163,49 @@ async def test_an_adapters_words_are_quoted_whatever_they_share() -> None:
 async def test_evidence_beside_the_point_gives_an_honest_answer() -> None:
     composed = await compose([], "Which planets have rings?", [document(MINUTES)])
     assert composed.source.kind == "fallback"
-    assert "I don't have information on that" in composed.text
+    assert composed.text == (
+        "I don't have information on that: nothing that was found speaks to “Which planets have rings”, "
+        f"and {NO_MODEL}."
+    )
     assert (composed.grounded, composed.abstained) == (False, True)
 
 
-async def test_the_fallback_says_what_was_tried_and_how_to_help() -> None:
-    engines = [ScriptedGenerator(Unavailable("Ollama is not reachable at its address"), name="ollama")]
-    composed = await compose(engines, "Explain quantum computing")
+async def test_the_fallback_says_once_what_failed_and_how_to_help() -> None:
+    gone = Unavailable("Ollama is not reachable at its address; start it.")
+    composed = await compose(
+        [ScriptedGenerator(gone, name="ollama"), ScriptedGenerator(gone, name="other")],
+        "Explain quantum computing?",
+    )
     assert composed.source.kind == "fallback"
     assert composed.text == (
-        "I could not find out: Explain quantum computing. Tried: ollama: Ollama is not "
-        "reachable at its address. "
-        f"{MODEL_ADVICE}."
+        "I could not find out the answer to “Explain quantum computing”: "
+        "Ollama is not reachable at its address; start it."
     )
-    assert "No language model is set up" in (await compose([], "Explain quantum computing")).text
+    without = (await compose([], "Explain quantum computing")).text
+    assert without == f"I could not find out the answer to “Explain quantum computing”: {NO_MODEL}."
+    assert "ollama pull" in without
 
 
 async def test_no_advice_to_install_what_is_there() -> None:
     composed = await compose([ScriptedGenerator(TimedOut("too slow"))])
-    assert MODEL_ADVICE not in composed.text
+    assert "ollama pull" not in composed.text
     assert "too slow" in composed.text
+
+
+@pytest.mark.parametrize("kind", [Kind.DETERMINISTIC, Kind.HISTORICAL])
+async def test_a_model_is_not_recommended_for_what_had_to_be_looked_up(kind: Kind) -> None:
+    engines = [ScriptedGenerator(Unavailable("Ollama has no model; type: ollama pull llama3.2"))]
+    for there in ([], engines):
+        composed = await compose(
+            there, "price of btc", kind=kind, could_not_look_up="CoinGecko could not be reached"
+        )
+        assert composed.text == (
+            "I could not find out the answer to “price of btc”: CoinGecko could not be reached."
+        )
+
+
+async def test_a_long_question_is_cut_in_the_fallback() -> None:
+    assert len((await compose([], "why " * 5_000)).text) < 400
 
 
 async def test_time_is_kept_back_for_the_fallback() -> None:
@@ -209,17 +236,37 @@ async def test_an_unusable_answer_fails_over_and_is_flagged(answer: str) -> None
 
 async def test_thinking_is_stripped_and_counted_whoever_left_it() -> None:
     composed = await compose([ScriptedGenerator("<think>a</think>A quorum is a number.<think>b")])
-    assert (composed.text, composed.think_blocks) == ("A quorum is a number.", 2)
-
-
-async def test_a_cut_answer_is_marked() -> None:
-    engine = ScriptedGenerator(Draft("A quorum is a number. It is used in the", "e", "m", complete=False))
-    composed = await compose([engine])
     assert composed.text == "A quorum is a number."
-    assert not composed.complete
     assert composed.draft is not None
-    assert not composed.draft.complete
+    assert composed.draft.think_blocks == 2
+    counted = await compose([ScriptedGenerator(Draft("A number.", "e", "m", think_blocks=1))])
+    assert counted.draft is not None
+    assert counted.draft.think_blocks == 1
+
+
+@pytest.mark.parametrize("text", ["A quorum is a number.", "Steps:\n1. Count\n2. Vote"])
+async def test_a_cut_answer_is_marked_and_not_cut_again(text: str) -> None:
+    engine = ScriptedGenerator(Draft(text, "e", "m", complete=False, looped=True))
+    composed = await compose([engine])
+    assert composed.text == text
+    assert (composed.complete, composed.looped) == (False, True)
     assert stages(composed) == [("generate", "cut")]
+
+
+async def test_a_loop_is_cut_whoever_left_it() -> None:
+    composed = await compose([ScriptedGenerator("A quorum is a number. " + "It is a number of us. " * 9)])
+    assert composed.text == "A quorum is a number. It is a number of us."
+    assert (composed.complete, composed.looped) == (False, True)
+
+
+async def test_further_places_of_a_source_follow_the_numbered_citations() -> None:
+    same = Citation("handbook.md", "page 1", "A quorum is ten percent of all members.")
+    pages = (same, Citation("handbook.md", "page 2", "See also page 9."), same)
+    evidence = replace(document("A quorum is ten percent of all members."), citations=pages)
+    composed = await compose(
+        [ScriptedGenerator("A quorum is ten percent of all members [1].")], evidence=[evidence]
+    )
+    assert composed.citations == pages[:2]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +297,9 @@ class TestWhatCouldNotBeLookedUp:
             could_not_look_up="open-meteo did not answer",
         )
         assert composed.source.kind == "fallback"
-        assert "I could not look this up: open-meteo did not answer." in composed.text
+        assert composed.text == (
+            "I could not find out the answer to “Will it rain tomorrow”: open-meteo did not answer."
+        )
         assert "12" not in composed.text
         assert "as if it had been" in composed.tried[0].reason
 

@@ -10,7 +10,8 @@ from node.synthesise.grounding import (
     admits_no_lookup,
     contradicts_itself,
     ground,
-    without_unsupported_figures,
+    only_given_figures,
+    without_number_words,
 )
 from tests.unit.synthesise.evidence import adapter, document
 
@@ -28,6 +29,7 @@ from tests.unit.synthesise.evidence import adapter, document
         "As an AI language model, I have opinions on nothing.",
         "It is impossible to say.",
         "We cannot know.",
+        "The provided information does not include a date.",
         "",
     ],
 )
@@ -44,6 +46,8 @@ def test_these_abstain(text: str) -> None:
         "Nobody knows who built it.",
         "The device does not contain lead.",
         "Socrates said that he knew nothing. That was his wisdom.",
+        "Open source does not provide a warranty.",
+        "A text file does not contain formatting.",
     ],
 )
 def test_these_answer(text: str) -> None:
@@ -117,4 +121,11 @@ def test_figures_without_a_source_are_flagged() -> None:
 
 def test_sentences_with_unsupported_figures_go() -> None:
     text = "I could not check. Rain is likely. It will be 21 degrees."
-    assert without_unsupported_figures(text, ["Q?"]) == "I could not check. Rain is likely."
+    assert only_given_figures(text, (), "Q?") == "I could not check. Rain is likely."
+    assert only_given_figures(text, (), "Is it 21 degrees?") == text
+
+
+def test_sentences_with_numbers_in_words_go_unless_the_question_has_some() -> None:
+    text = "I could not check. It is about forty thousand."
+    assert without_number_words(text, "price of btc") == "I could not check."
+    assert without_number_words(text, "Are there two of them?") == text

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 
 import pytest
 
@@ -13,7 +14,6 @@ from node.clock import ManualClock, SystemClock
 from node.errors import Misconfigured, Rejected, TimedOut, Unavailable
 from node.ports import Prompt
 from node.synthesise import prompt as prompts
-from node.synthesise.clean import StrippedDraft
 from node.synthesise.ollama import (
     MODEL_REMEMBERED_S,
     PROBE_TIMEOUT_S,
@@ -91,6 +91,7 @@ async def test_nobody_there(unused_tcp_port: int) -> None:
     check = await engine.probe()
     assert check.status == "warn"
     assert "not reachable" in check.output
+    assert "ollama pull llama3.2" in check.output
     await engine.close()
 
 
@@ -102,6 +103,11 @@ async def test_no_model_installed(server: OllamaStandIn, build: Callable[..., Ol
     check = await engine.probe()
     assert (check.status, check.name) == ("warn", "ollama")
     assert "ollama pull" in check.output
+
+
+async def test_the_named_model_is_missing(build: Callable[..., OllamaGenerator]) -> None:
+    with pytest.raises(Unavailable, match="Ollama has no model gemma3:4b; type: ollama pull gemma3:4b"):
+        await build(model="gemma3:4b").generate(PROMPT, timeout_s=5)
 
 
 async def test_the_choice_is_remembered_for_a_while(
@@ -126,6 +132,28 @@ async def test_a_model_removed_meanwhile_is_looked_for_again(
     with pytest.raises(Unavailable, match=r"no model llama3\.2:latest"):
         await engine.generate(PROMPT, timeout_s=5)
     assert (await engine.generate(PROMPT, timeout_s=5)).model == "qwen3:4b"
+
+
+@dataclass(frozen=True)
+class Digested(StandInModel):
+    """Lists a digest in a form of its own."""
+
+    listed: str = ""
+
+    @property
+    def digest(self) -> str:
+        return self.listed
+
+
+@pytest.mark.parametrize(
+    ("listed", "digest"),
+    [("sha256:" + "AB" * 32, "ab" * 32), ("ab" * 31, None), ("latest", None), ("", None)],
+)
+async def test_a_digest_is_a_hex_sha256_or_none(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator], listed: str, digest: str | None
+) -> None:
+    server.models = (Digested(listed=listed),)
+    assert (await build().generate(PROMPT, timeout_s=5)).model_digest == digest
 
 
 def _models(*names: str) -> list[Installed]:
@@ -207,7 +235,6 @@ async def test_thinking_is_counted_wherever_it_comes(
     server.answer = "<think>hm</think>Paris."
     with caplog.at_level("INFO"):
         draft = await build().generate(PROMPT, timeout_s=5)
-    assert isinstance(draft, StrippedDraft)
     assert (draft.text, draft.think_blocks) == ("Paris.", 2)
     assert "ollama.think_stripped blocks=2" in caplog.text
 
@@ -233,7 +260,6 @@ async def test_a_truncated_answer_says_so(
 async def test_a_loop_is_stopped_early(server: OllamaStandIn, build: Callable[..., OllamaGenerator]) -> None:
     server.answer = "Paris is it. " + "The city is on the river Seine. " * 3_000
     draft = await build().generate(Prompt("", "q", 8_000), timeout_s=5)
-    assert isinstance(draft, StrippedDraft)
     assert draft.text == "Paris is it. The city is on the river Seine."
     assert (draft.looped, draft.complete) == (True, False)
 
@@ -295,6 +321,16 @@ async def test_a_stream_that_just_ends_is_incomplete(
     assert (draft.text, draft.complete) == ("Paris is it.", False)
 
 
+async def test_a_stream_that_ends_before_it_says_anything(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+) -> None:
+    engine = build(ManualClock())
+    await engine.generate(PROMPT, timeout_s=5)
+    server.raw_body = b'{"model": "m", "message": {"role": "assistant", "content": ""}, "done": false}\n'
+    with pytest.raises(Rejected, match="before it said anything"):
+        await engine.generate(PROMPT, timeout_s=5)
+
+
 async def test_html_instead_of_json(server: OllamaStandIn, build: Callable[..., OllamaGenerator]) -> None:
     server.malformed = True
     with pytest.raises(Rejected, match="protocol"):
@@ -305,7 +341,7 @@ async def test_a_connection_cut_in_the_middle(
     server: OllamaStandIn, build: Callable[..., OllamaGenerator]
 ) -> None:
     server.cut_connection = True
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="broke off"):
         await build().generate(PROMPT, timeout_s=5)
 
 

@@ -1,0 +1,227 @@
+"""A whole node to be attacked: in this process over real sockets, or in a child that can be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+from multidict import CIMultiDict
+
+from node.app import Running, running
+from node.clock import Clock, SystemClock
+from node.settings import load
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = "http://127.0.0.1:9"
+"""An address where nothing listens (the discard port)."""
+PATIENCE_S = 15.0
+"""No reply may take longer in these tests, whatever is done to the node: a hang, not a speed."""
+
+
+class Jumping(SystemClock):
+    """The real clock, whose wall time can be set and which can sleep for hours, as a laptop does."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta()
+        self._slept_s = 0.0
+
+    def now(self) -> datetime:
+        return super().now() + self._ahead
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self._slept_s
+
+    def set_by(self, **by: float) -> None:
+        """An operator or NTP moves the wall clock alone."""
+        self._ahead += timedelta(**by)
+
+    def sleep_through(self, **by: float) -> None:
+        """Time passes while nothing runs."""
+        self._ahead += timedelta(**by)
+        self._slept_s += timedelta(**by).total_seconds()
+
+
+@dataclass
+class Client:
+    """Talks to one node; every call ends within ``PATIENCE_S``."""
+
+    url: str
+    http: aiohttp.ClientSession
+    folder: Path
+    node: Running | None = None
+
+    async def send(
+        self, method: str, path: str, body: Any = None, **more: Any
+    ) -> tuple[int, Any, CIMultiDict[str]]:
+        if body is not None:
+            more |= {
+                "data": json.dumps(body, ensure_ascii=False).encode(),
+                "headers": {"Content-Type": "application/json"},
+            }
+        async with asyncio.timeout(PATIENCE_S):
+            async with self.http.request(method, self.url + path, **more) as response:
+                is_json = "json" in response.content_type
+                data = await (response.json(content_type=None) if is_json else response.read())
+                return response.status, data, response.headers.copy()
+
+    async def post(self, path: str, body: Any) -> tuple[int, Any]:
+        status, reply, _ = await self.send("POST", path, body)
+        return status, reply
+
+    async def ask(self, query: str, **more: Any) -> dict[str, Any]:
+        """Ask verbosely; an answer must come."""
+        status, reply = await self.post("/chat", {"query": query, "verbose": True, **more})
+        assert status == 200, reply
+        assert isinstance(reply, dict)
+        return reply
+
+    async def search(self, query: str) -> dict[str, Any]:
+        status, reply = await self.post("/v1/cache/search", {"query": query})
+        assert status == 200, reply
+        assert isinstance(reply, dict)
+        return reply
+
+    async def store(self, query: str, answer: str, **more: Any) -> str:
+        status, reply = await self.post("/v1/cache/entries", {"query": query, "answer": answer, **more})
+        assert status == 201, reply
+        return str(reply["cid"])
+
+    async def raw(self, data: bytes, *, half_close: bool = False) -> bytes:
+        """Send exactly these bytes on a connection of their own; everything that comes back."""
+        address = urlsplit(self.url)
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        try:
+            writer.write(data)
+            if half_close:
+                writer.write_eof()
+            async with asyncio.timeout(PATIENCE_S):
+                return await reader.read()
+        except ConnectionError:
+            return b""
+        finally:
+            writer.close()
+
+
+def reasons(reply: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """The trace of a verbose reply by stage."""
+    return {step["stage"]: (step["outcome"], step["reason"]) for step in reply["trace"]}
+
+
+@asynccontextmanager
+async def start(
+    folder: Path,
+    *,
+    coingecko: str = NOBODY,
+    ollama: str = "",
+    clock: Clock | None = None,
+    index_file: Path | None = None,
+    embed: str = "none",
+    **sections: Any,
+) -> AsyncIterator[Client]:
+    """A node in this process; the same folder again is the same node restarted."""
+    flags: dict[str, Any] = {
+        "data_dir": str(folder / "data"),
+        "governance_dir": str(folder / "logs"),
+        "index_file": str(index_file or folder / "none.json"),
+        "embed": {"engine": embed},
+        "server": {"port": 0, **sections.pop("server", {})},
+        "adapters": {"coingecko": {"base_url": coingecko, **sections.pop("coingecko_more", {})}},
+        "models": {"ollama_url": ollama, **sections.pop("models", {})},
+        **sections,
+    }
+    connector = aiohttp.TCPConnector(limit=0)
+    async with (
+        running(load({}, flags=flags), clock) as node,
+        aiohttp.ClientSession(trust_env=False, connector=connector) as http,
+    ):
+        yield Client(node.url, http, folder, node)
+
+
+class Child:
+    """``neuroswarm serve`` as a process."""
+
+    def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
+        self.process = process
+        self.folder = folder
+        self.url = ""
+
+    @classmethod
+    async def spawn(
+        cls, folder: Path, *, settings: dict[str, str] | None = None, command: Sequence[str] = ("-m", "node")
+    ) -> Child:
+        own = {
+            "NEUROSWARM_DATA_DIR": str(folder / "data"),
+            "NEUROSWARM_GOVERNANCE_DIR": str(folder / "logs"),
+            "NEUROSWARM_INDEX_FILE": str(folder / "none.json"),
+            "NEUROSWARM_EMBED__ENGINE": "none",
+            "NEUROSWARM_MODELS__OLLAMA_URL": "",
+            "NEUROSWARM_ADAPTERS__COINGECKO__BASE_URL": NOBODY,
+            **(settings or {}),
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *command,
+            "serve",
+            "--port",
+            "0",
+            cwd=ROOT,
+            env={**os.environ, **own},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=2**24,
+        )
+        return cls(process, folder)
+
+    async def listen(self) -> None:
+        """Wait until it listens."""
+        assert self.process.stdout is not None
+        line = (await self.process.stdout.readline()).decode().strip()
+        assert line.startswith("listening on http://127.0.0.1:"), (line, await self.said())
+        self.url = line.removeprefix("listening on ")
+
+    async def said(self) -> str:
+        """Its last words; ends it if need be."""
+        if self.process.returncode is None:
+            self.process.kill()
+        assert self.process.stderr is not None
+        return (await self.process.stderr.read()).decode()[-2_000:]
+
+    def limit_files(self, most: int | None) -> None:
+        """A limit on file size stands for a full disk; None: there is room again."""
+        _, hard = resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE)
+        soft = hard if most is None else most
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+
+    async def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        if self.process.returncode is None:
+            self.process.send_signal(how)
+        async with asyncio.timeout(PATIENCE_S):
+            await self.process.communicate()
+        assert self.process.returncode is not None
+        return self.process.returncode
+
+
+@asynccontextmanager
+async def child(folder: Path, **settings: str) -> AsyncIterator[tuple[Child, Client]]:
+    """A listening node in a process of its own, ended at the end whatever happened."""
+    one = await Child.spawn(folder, settings=settings)
+    try:
+        await one.listen()
+        async with aiohttp.ClientSession(trust_env=False) as http:
+            yield one, Client(one.url, http, folder)
+    finally:
+        if one.process.returncode is None:
+            one.process.kill()
+        await one.process.communicate()
