@@ -148,6 +148,8 @@ class Composer:
                 composed = _from_draft(
                     question, draft, asked, packed.blocks, kept, missing, self._clock.now()
                 )
+                if route_kind is Kind.HISTORICAL and not (composed.grounded or composed.abstained):
+                    raise Rejected("the model's answer about stored decisions did not rest on them")
             except NodeError as exc:
                 trail.add("generate", _code(exc), f"{generator.name}: {exc}")
                 failures.append(str(exc))

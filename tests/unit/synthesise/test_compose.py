@@ -234,6 +234,16 @@ async def test_an_unusable_answer_fails_over_and_is_flagged(answer: str) -> None
     assert "unusable" in composed.tried[0].reason
 
 
+async def test_stored_decisions_are_not_guessed() -> None:
+    engine = ScriptedGenerator("The keys were given to a painter from Madrid in May.")
+    composed = await compose(
+        [engine], "What did proposal 123 change?", [document(MINUTES)], kind=Kind.HISTORICAL
+    )
+    assert ("generate", "rejected") in stages(composed)
+    assert composed.source.kind == "extractive"
+    assert "Madrid" not in composed.text
+
+
 async def test_thinking_is_stripped_and_counted_whoever_left_it() -> None:
     composed = await compose([ScriptedGenerator("<think>a</think>A quorum is a number.<think>b")])
     assert composed.text == "A quorum is a number."
