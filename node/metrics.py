@@ -15,32 +15,45 @@ class Metrics:
     """What this process has done since it started."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+        self._registry = registry = CollectorRegistry()
 
-        def named(kind: type, name: str, text: str, labels: tuple[str, ...] = (), **more: object):  # type: ignore[no-untyped-def]
-            return kind(f"neuroswarm_{name}", text, labels, registry=self._registry, **more)
-
-        self._requests: Counter = named(Counter, "requests_total", "Questions answered", ("kind", "source"))
-        self._seconds: Histogram = named(
-            Histogram, "request_duration_seconds", "Time to answer", ("source",), buckets=_SECONDS
+        self._requests = Counter(
+            "neuroswarm_requests_total", "Questions answered", ("kind", "source"), registry=registry
         )
-        self._lookups: Counter = named(Counter, "lookups_total", "Cache look-ups", ("kind", "result"))
-        self._similarity: Histogram = named(
-            Histogram, "similarity", "Cosine of semantic hits", buckets=_SHARES
+        self._seconds = Histogram(
+            "neuroswarm_request_duration_seconds",
+            "Time to answer",
+            ("source",),
+            buckets=_SECONDS,
+            registry=registry,
         )
-        self._confidence: Histogram = named(
-            Histogram, "confidence", "Confidence of answers", ("kind",), buckets=_SHARES
+        self._lookups = Counter(
+            "neuroswarm_lookups_total", "Cache look-ups", ("kind", "result"), registry=registry
         )
-        self._parts: Histogram = named(
-            Histogram, "confidence_part", "Parts of the confidence", ("part",), buckets=_SHARES
+        self._similarity = Histogram(
+            "neuroswarm_similarity", "Cosine of semantic hits", buckets=_SHARES, registry=registry
         )
-        self._stale: Counter = named(Counter, "stale_served_total", "Answers served marked as stale")
-        self._adapters: Counter = named(
-            Counter, "adapter_requests_total", "Adapters asked", ("adapter", "outcome")
+        self._confidence = Histogram(
+            "neuroswarm_confidence", "Confidence of answers", ("kind",), buckets=_SHARES, registry=registry
         )
-        self._tokens: Counter = named(Counter, "llm_tokens_total", "Tokens of language models", ("kind",))
+        self._parts = Histogram(
+            "neuroswarm_confidence_part",
+            "Parts of the confidence",
+            ("part",),
+            buckets=_SHARES,
+            registry=registry,
+        )
+        self._stale = Counter(
+            "neuroswarm_stale_served_total", "Answers served marked as stale", registry=registry
+        )
+        self._adapters = Counter(
+            "neuroswarm_adapter_requests_total", "Adapters asked", ("adapter", "outcome"), registry=registry
+        )
+        self._tokens = Counter(
+            "neuroswarm_llm_tokens_total", "Tokens of language models", ("kind",), registry=registry
+        )
         self._gauges: dict[str, Gauge] = {
-            name: named(Gauge, name, text)
+            name: Gauge(f"neuroswarm_{name}", text, registry=registry)
             for name, text in (
                 ("records", "Live records"),
                 ("blocks", "Stored blocks"),
@@ -49,10 +62,10 @@ class Metrics:
                 ("embedding_dimensions", "Length of a vector"),
             )
         }
-        self._embedding: Histogram = named(
-            Histogram, "embedding_duration_seconds", "Time to embed", buckets=_SECONDS
+        self._embedding = Histogram(
+            "neuroswarm_embedding_duration_seconds", "Time to embed", buckets=_SECONDS, registry=registry
         )
-        info: Gauge = named(Gauge, "build_info", "Version of this node", ("version",))
+        info = Gauge("neuroswarm_build_info", "Version of this node", ("version",), registry=registry)
         info.labels(__version__).set(1)
 
     def observe(self, answer: Answer, seconds: float) -> None:

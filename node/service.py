@@ -46,6 +46,7 @@ from node.ports import (
     Generator,
     RecordStore,
     StoredRecord,
+    Vector,
     VectorIndex,
 )
 from node.record import AnswerRecord
@@ -256,14 +257,14 @@ class Service:
         route = replace(route, floor=max(base, floor or 0.0))
         started = self._p.clock.monotonic()
 
-        async def embed() -> object:
+        async def embed() -> Vector | None:
             try:
                 [vector] = await self._p.embedder.embed([query.text])
             except Unavailable:
                 return None
             return vector
 
-        recall = await self._p.recaller.recall(query, route, embed, clients_too=True)  # type: ignore[arg-type]
+        recall = await self._p.recaller.recall(query, route, embed, clients_too=True)
         answer = _search_answer(query, route, recall)
         self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
         return recall, await self._log_answer(answer)
