@@ -79,10 +79,28 @@ class AdapterSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class News:
+    """Feeds by address; used from the routing issue on."""
+
+    feeds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Adapters:
-    """Settings by adapter name."""
+    """Settings by adapter name. So far only ``coingecko`` is read; the names of the others are taken, so
+    that one settings file serves the versions to come."""
 
     coingecko: AdapterSettings = AdapterSettings()
+    open_meteo: AdapterSettings = AdapterSettings()
+    open_meteo_archive: AdapterSettings = AdapterSettings()
+    open_meteo_geocoding: AdapterSettings = AdapterSettings()
+    espn: AdapterSettings = AdapterSettings()
+    balldontlie: AdapterSettings = AdapterSettings()
+    hn: AdapterSettings = AdapterSettings()
+    frankfurter: AdapterSettings = AdapterSettings()
+    snapshot: AdapterSettings = AdapterSettings()
+    wikipedia: AdapterSettings = AdapterSettings()
+    news: News = News()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +239,7 @@ def _parse(key: str, value: Any, wanted: Any) -> Any:
 def _merge(base: _Node, values: Mapping[str, Any], prefix: str) -> _Node:
     """A copy of the settings node with ``values`` laid over it; every key must exist."""
     hints = get_type_hints(type(base))
-    known = {item.name for item in fields(base)}  # type: ignore[arg-type]
+    known = set(hints)
     changes: dict[str, Any] = {}
     for name, value in values.items():
         key = f"{prefix}{name}"
@@ -272,6 +290,8 @@ def _check(settings: Settings) -> None:
     ranges = dict(_RANGES)
     for item in fields(settings.adapters):
         adapter = getattr(settings.adapters, item.name)
+        if not isinstance(adapter, AdapterSettings):
+            continue
         if adapter.base_url:
             _check_url(f"adapters.{item.name}.base_url", adapter.base_url)
         ranges |= {f"adapters.{item.name}.{name}": span for name, span in _ADAPTER_RANGES.items()}

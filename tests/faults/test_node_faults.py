@@ -27,11 +27,6 @@ from tests.simulators.ollama import OllamaStandIn
 EXPLAIN = "Explain how suspension bridges carry their load"
 
 
-def wire(status: int, reply: Any) -> Any:
-    assert status < 500, reply
-    return reply
-
-
 async def live_rows(node: Client) -> int:
     assert node.node is not None
     checks = await node.node.service.health()
@@ -595,17 +590,16 @@ async def test_what_is_published_on_the_wire(tmp_path: Path, publish: str) -> No
             wanted = {"scope": "public"}
             cid = await node.store("What is a keel?", "The spine of a boat.", **wanted)
             assert await scope_of(node, cid) == ("public" if publish == "all" else "shared")
-            for number, (query, answer, more) in enumerate(
-                (
-                    ("Who keeps the harbour?", "Write to jane.doe@example.com.", {}),
-                    ("What is my boat called?", "Ariadne.", {}),
-                    ("Who keeps the pier?", "Call +49 151 2345 6789.", {}),
-                    ("Who keeps the mole?", "Joan.", {"source": "jane.doe@example.com"}),
-                    ("Who keeps the dock?", "Joan.", {"tags": ["jane.doe@example.com"]}),
-                )
-            ):
+            personal: tuple[tuple[str, str, dict[str, Any]], ...] = (
+                ("Who keeps the harbour?", "Write to jane.doe@example.com.", {}),
+                ("What is my boat called?", "Ariadne.", {}),
+                ("Who keeps the pier?", "Call +49 151 2345 6789.", {}),
+                ("Who keeps the mole?", "Joan.", {"source": "jane.doe@example.com"}),
+                ("Who keeps the dock?", "Joan.", {"tags": ["jane.doe@example.com"]}),
+            )
+            for query, answer, more in personal:
                 cid = await node.store(query, answer, **wanted, **more)
-                assert await scope_of(node, cid) == "shared", number
+                assert await scope_of(node, cid) == "shared", query
             plain = await node.store("What is a hull?", "The body of a boat.")
             assert await scope_of(node, plain) == "shared"
             secret = await node.store("What is a mast?", "A pole.", scope="private")
