@@ -90,6 +90,7 @@ class Recaller:
         )
         now = self._clock.now()
 
+        exact_source = route.adapter is not None and not clients_too
         by_cid: dict[str, StoredRecord] = {}
         candidates: list[Candidate] = []
 
@@ -100,6 +101,8 @@ class Recaller:
                 return
             if route.key is not None and record.slot_key is not None and record.slot_key != route.key:
                 return  # the same words can mean another day or another coin
+            if exact_source and record.source.kind == "client":
+                return  # exact first: what an adapter can look up is not taken from a client's word
             by_cid[cid] = stored
             candidates.append(_candidate(stored, record, tier, similarity, check=check))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
 
@@ -16,6 +17,7 @@ from node.ipfs.cid import Cid
 from node.model import Caller, Kind, Query, Route, Source
 from node.normalise import normalise
 from node.ports import StoredRecord, Vector
+from node.record import RecordSource
 from node.store.memory import MemoryRecords, MemoryStore
 from tests.record_builders import START, Author
 
@@ -178,6 +180,16 @@ async def test_what_clients_stored_is_searched_whatever_its_class() -> None:
     kept = await bench.keep("price of bread at home", NEAR)
     assert found(await bench.ask("cost of bread at home", PRICE)) is None
     assert found(await bench.ask("cost of bread at home", PRICE, clients_too=True)) == kept.cid
+
+
+async def test_a_clients_word_does_not_stand_for_what_an_adapter_looks_up() -> None:
+    bench = Bench()
+    told = RecordSource("client", "somebody")
+    kept = await bench.keep("price of x", slot_key="price:x:usd", source=told)
+    with_adapter = replace(PRICE, adapter="coingecko")
+    assert found(await bench.ask("price of x", with_adapter)) is None
+    assert found(await bench.ask("price of x", with_adapter, clients_too=True)) == kept.cid
+    assert found(await bench.ask("price of x", PRICE)) == kept.cid
 
 
 async def test_without_an_index_keywords_still_meet() -> None:
