@@ -1,0 +1,274 @@
+"""The commands of ``neuroswarm``: arguments in, text out, no rule of their own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import ProxyHandler, Request, build_opener
+
+from node import __version__
+from node.errors import NodeError
+from node.settings import Settings, load
+
+_MARK = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """Defaults, file, environment, flags: in this order."""
+    file = Path(args.config) if args.config else None
+    if file is None and Path("neuroswarm.toml").is_file():
+        file = Path("neuroswarm.toml")
+    flags: dict[str, Any] = {}
+    if getattr(args, "data_dir", None):
+        flags["data_dir"] = args.data_dir
+    listen = {name: value for name in ("host", "port") if (value := getattr(args, name, None)) is not None}
+    if listen:
+        flags["server"] = listen
+    return load(os.environ, file=file, flags=flags)
+
+
+def _call(url: str, body: dict[str, Any] | None, timeout_s: float) -> tuple[int, dict[str, Any]]:
+    """One JSON call to a node; the status and the document, problem documents included."""
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
+    opener = build_opener(ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=timeout_s) as response:
+            return response.status, json.load(response)
+    except HTTPError as exc:
+        with exc:
+            return exc.code, json.load(exc)
+
+
+def _base(args: argparse.Namespace, settings: Settings) -> str:
+    host = settings.server.host
+    host = f"[{host}]" if ":" in host else host
+    return str(args.url or f"http://{host}:{settings.server.port}").rstrip("/")
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def _serve(args: argparse.Namespace) -> int:
+    settings = _settings(args)
+    logging.basicConfig(
+        level=logging.DEBUG if args.verbose else logging.INFO,
+        format="%(asctime)s level=%(levelname)s logger=%(name)s %(message)s",
+        stream=sys.stderr,
+    )
+    for noisy in ("apscheduler", "httpx", "urllib3", "httpcore"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+    async def serve() -> None:
+        from node.app import running
+
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(name, stop.set)
+        async with running(settings) as node:
+            for check in node.checks:
+                if check.status != "pass":
+                    print(f"{_MARK[check.status]} {check.name}: {check.output}", file=sys.stderr)
+            print(f"listening on {node.url}", flush=True)
+            await stop.wait()
+            print("stopping: finishing what is under way", file=sys.stderr, flush=True)
+
+    asyncio.run(serve())
+    return 0
+
+
+def _ask(args: argparse.Namespace) -> int:
+    settings = _settings(args)
+    body: dict[str, Any] = {"query": " ".join(args.question), "verbose": args.verbose}
+    if args.session:
+        body["session_id"] = args.session
+    if args.no_cache:
+        body["no_cache"] = True
+    base = _base(args, settings)
+    try:
+        status, reply = _call(f"{base}/chat", body, settings.server.request_timeout_s + 5)
+    except (URLError, OSError, ValueError) as exc:
+        print(f"no node answers at {base} ({exc}); start one with: neuroswarm serve", file=sys.stderr)
+        return 2
+    if args.json:
+        print(json.dumps(reply, indent=2, ensure_ascii=False))
+        return 0 if status == 200 else 1
+    if status != 200:
+        print(f"{reply.get('title')}: {reply.get('detail')}", file=sys.stderr)
+        return 1
+    print(reply["answer"])
+    source = reply["source"]
+    print(f"  source      {source['kind']}: {source['id']}")
+    print(f"  confidence  {reply['confidence']:.2f}")
+    if reply["hit"]:
+        hit = reply["hit"]
+        print(f"  from cache  {hit['kind']}, {hit['age_s']} s old: {hit['reason']}")
+    if reply["cid"]:
+        print(f"  record      {reply['cid']}")
+    if reply["decision"]:
+        print(f"  decision    #{reply['decision']['index']}")
+    for step in reply.get("trace", []):
+        print(f"  {step['stage']:<24} {step['outcome']:<10} {step['ms']:>9.1f} ms  {step['reason']}")
+    return 0
+
+
+async def _examine(settings: Settings) -> list[tuple[str, str, str]]:
+    """Look at each engine without a running node."""
+    from node.app import examine
+
+    return [(check.status, check.name, check.output) for check in await examine(settings)]
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    settings = _settings(args)
+    base = _base(args, settings)
+    rows: list[tuple[str, str, str]] = [
+        ("pass", "python", sys.version.split()[0]),
+        ("pass", "node", __version__),
+    ]
+    try:
+        _, health = _call(f"{base}/health", None, 5)
+        rows.append(("pass", "running", f"a node answers at {base}"))
+        for name, checks in health["checks"].items():
+            observed = checks[0].get("observedValue")
+            text = checks[0]["output"] + ("" if observed is None else f" ({observed})")
+            rows.append((checks[0]["status"], name, text))
+    except (URLError, OSError, ValueError, KeyError):
+        rows.append(
+            ("warn", "running", f"no node answers at {base}; start one with: make run (or neuroswarm serve)")
+        )
+        rows += asyncio.run(_examine(settings))
+    worst = "fail" if any(row[0] == "fail" for row in rows) else "pass"
+    if args.json:
+        print(
+            json.dumps([dict(zip(("status", "check", "output"), row, strict=True)) for row in rows], indent=2)
+        )
+    else:
+        for status, name, text in rows:
+            print(f"{_MARK[status]}  {name:<22} {text}")
+    return 1 if worst == "fail" else 0
+
+
+def _keys(args: argparse.Namespace) -> int:
+    from node.clock import SystemClock
+    from node.identity import Identity
+
+    settings = _settings(args)
+    directory = Path(settings.data_dir) / "keys"
+    if not directory.is_dir():
+        print(f"no keys in {directory} yet; they are made at the first start", file=sys.stderr)
+        return 1
+    identity = Identity.load_or_create(directory, SystemClock().now())
+    shown = {
+        "root": identity.root,
+        "node": identity.node,
+        "ipns_name": identity.ipns_name,
+        "decisions_vkey": identity.decisions_vkey,
+        "publications_vkey": identity.publications_vkey,
+        "witness_vkey": identity.witness_vkey,
+    }
+    print(json.dumps(shown, indent=2) if args.json else "\n".join(f"{k:<18} {v}" for k, v in shown.items()))
+    return 0
+
+
+def _log_verify(args: argparse.Namespace) -> int:
+    from node.governance.verify import verify_folder
+
+    settings = _settings(args)
+    report = verify_folder(Path(args.folder or settings.governance_dir))
+    shown = {
+        "ok": report.ok,
+        "size": report.size,
+        "head": report.head,
+        "first_bad": report.first_bad,
+        "reason": report.reason,
+    }
+    if args.json:
+        print(json.dumps(shown, indent=2))
+    elif report.ok:
+        print(f"ok: {report.size} entries, head {report.head}")
+    else:
+        print(f"NOT ok: entry {report.first_bad}: {report.reason}")
+    return 0 if report.ok else 1
+
+
+def _embed(args: argparse.Namespace) -> int:
+    import batch_embed
+
+    return batch_embed.main(args.rest)
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--config", help="settings file (default: neuroswarm.toml here, if there is one)")
+    common.add_argument("--json", action="store_true", help="machine-readable output")
+    common.add_argument("--data-dir", help="where records, keys and state live (default: data)")
+    caller = argparse.ArgumentParser(add_help=False)
+    caller.add_argument("--url", help="address of the node (default: from the settings)")
+
+    parser = argparse.ArgumentParser(prog="neuroswarm", description="A decentralized semantic cache node.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    serve = commands.add_parser("serve", parents=[common], help="start the node")
+    serve.add_argument("--host")
+    serve.add_argument("--port", type=int)
+    serve.add_argument("--verbose", action="store_true", help="debug log")
+    serve.set_defaults(run=_serve)
+
+    ask = commands.add_parser("ask", parents=[common, caller], help="ask a running node")
+    ask.add_argument("question", nargs="+")
+    ask.add_argument("--session", help="session id, for follow-ups")
+    ask.add_argument("--no-cache", action="store_true", help="compute afresh")
+    ask.add_argument("--verbose", action="store_true", help="show every station")
+    ask.set_defaults(run=_ask)
+
+    doctor = commands.add_parser("doctor", parents=[common, caller], help="what runs, what is missing")
+    doctor.set_defaults(run=_doctor)
+
+    keys = commands.add_parser("keys", help="this node's identity").add_subparsers(dest="what", required=True)
+    keys.add_parser("show", parents=[common], help="public keys and names").set_defaults(run=_keys)
+
+    logs = commands.add_parser("log", help="the decision log").add_subparsers(dest="what", required=True)
+    verify = logs.add_parser("verify", parents=[common], help="check a log folder")
+    verify.add_argument("folder", nargs="?", help="default: the governance_dir setting")
+    verify.set_defaults(run=_log_verify)
+
+    embed = commands.add_parser(
+        "embed", add_help=False, help="embed entries of a knowledge index (batch_embed.py)"
+    )
+    embed.add_argument("rest", nargs=argparse.REMAINDER)
+    embed.set_defaults(run=_embed)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser()
+    if words[:1] == ["embed"]:
+        args = argparse.Namespace(run=_embed, rest=words[1:])
+    else:
+        args = parser.parse_args(words)
+    try:
+        return int(args.run(args))
+    except NodeError as exc:
+        print(f"neuroswarm: {exc}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()
+        return 1
