@@ -11,9 +11,6 @@ from __future__ import annotations
 class NodeError(Exception):
     """Base of every error that this program raises on purpose. The message is for a person."""
 
-    transient: bool = False
-    """True where the same call may succeed later without anybody changing anything."""
-
 
 class BadInput(NodeError):
     """The caller sent something unusable; names the field and, where there is one, the limit."""
@@ -38,8 +35,6 @@ class Rejected(NodeError):
 
 class Unavailable(NodeError):
     """An engine, source or queue cannot serve now."""
-
-    transient = True
 
 
 class TimedOut(Unavailable):

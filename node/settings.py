@@ -254,7 +254,7 @@ def _merge(base: _Node, values: Mapping[str, Any], prefix: str) -> _Node:
             raise Misconfigured(f"setting {key} is a value, not a section")
         else:
             changes[name] = _parse(key, value, hints[name])
-    return replace(base, **changes)  # type: ignore[type-var]
+    return replace(base, **changes)  # type: ignore[type-var] # every settings node is a dataclass
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:

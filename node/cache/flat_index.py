@@ -110,16 +110,13 @@ class FlatIndex:
 
     ``search`` is synchronous. Reading 20,000 rows of 384 numbers takes 3 ms and grows
     linearly, so a coroutine calls it through ``asyncio.to_thread`` once ``len(index)`` is beyond
-    ``SEARCH_INLINE_ROWS``; that is safe while the loop's thread goes on adding and removing.
+    5,000 (``recall.THREAD_ABOVE_ROWS``); that is safe while the loop's thread goes on adding and removing.
 
     How: each change happens under one lock, held for microseconds. A search notes, under the lock, which
     matrices and how many rows it looks at, computes without it, and looks again: if meanwhile a row was
     removed (the last one is moved into the gap, so rows changed under the reader) it starts anew,
     and after three such tries it computes holding the lock.
     """
-
-    SEARCH_INLINE_ROWS = 5_000
-    """Up to here a search (0.4 ms measured) costs the loop no more than handing it to a thread would."""
 
     def __init__(self, dim: int, *, rows_max: int = ROWS_MAX) -> None:
         if dim < 1:

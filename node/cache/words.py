@@ -124,10 +124,6 @@ TIME = _set(
     since until till during daily weekly monthly yearly annual annually hourly historical historically
     originally formerly latest newest"""
 )
-MONTHS = _set(
-    """january february march april may june july august september october november december jan feb mar
-    apr jun jul aug sep sept oct nov dec"""
-)
 COMPARISON = _set(
     """more less most least fewer fewest better best worse worst than greater lesser over under above below
     beyond equal same versus compared comparison exceed top bottom maximum minimum max min peak upper lower

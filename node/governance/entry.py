@@ -41,9 +41,6 @@ Entry: TypeAlias = tuple[dict[str, Json], dict[str, str]]
 
 VERSION = 1
 
-CRITICAL_KINDS = frozenset({"key", "tombstone", "policy", "quarantine", "validation"})
-"""Decisions that matter beyond one question: what publishes and anchors a log does so at once for these."""
-
 STEPS_MAX = 32
 PARTS_MAX = 10
 PART_STEPS_MAX = 12
@@ -314,20 +311,6 @@ def decision_entry(
     return entry, private
 
 
-def refusal_entry(*, request: str, tenant: str, reason: str, policy: str) -> Entry:
-    """A request that was turned away before any station was asked; ``reason`` is a code."""
-    private = {"tenant": tenant}
-    entry: dict[str, Json] = {
-        "v": VERSION,
-        "kind": "refuse",
-        "request": _request(request, private),
-        "policy": _token(policy),
-        "decision": "refused",
-        "reason": safe_code(reason),
-    }
-    return entry, private
-
-
 def store_entry(
     *,
     request: str,
@@ -397,43 +380,7 @@ def tombstone_entry(*, target: str, reason: str, scope: str, policy: str, cid: s
     return entry, private
 
 
-def quarantine_entry(*, cid: str, issuer: str, reason: str, policy: str) -> Entry:
-    """A record from elsewhere was kept aside. Its CID and issuer are public, or it would not have come."""
-    private: dict[str, str] = {}
-    entry: dict[str, Json] = {
-        "v": VERSION,
-        "kind": "quarantine",
-        "policy": _token(policy),
-        "decision": "quarantined",
-        "reason": safe_code(reason),
-        "issuer": _token(issuer),
-        "cid": _cid(cid, SCOPE_PUBLIC, private),
-    }
-    return entry, private
-
-
 # --- the node itself ------------------------------------------------------------------------------
-
-
-def key_entry(
-    *,
-    subject: str,
-    use: str,
-    event: str,
-    not_before: datetime | None = None,
-    not_after: datetime | None = None,
-) -> Entry:
-    """A key of this node: ``event`` is certified, rotated or revoked; ``subject`` its did:key."""
-    entry: dict[str, Json] = {
-        "v": VERSION,
-        "kind": "key",
-        "decision": "key_rotated" if event == "rotated" else safe_code(event),
-        "subject": _token(subject),
-        "use": safe_code(use),
-        "not_before_s": _seconds(not_before),
-        "not_after_s": _seconds(not_after),
-    }
-    return entry, {}
 
 
 def policy_entry(*, event: str, policy: str, software: str, settings_digest: str) -> Entry:
