@@ -21,10 +21,12 @@ from pycoingecko import CoinGeckoAPI
 from adapters.coin_aliases import BY_ID
 from adapters.coin_questions import CoinQuestion, canonical_key, read_question
 from adapters.coingecko_client import PUBLIC_URL, CoinGeckoClient
+from adapters.fetch import budgets_of
 from node.clock import Clock
 from node.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut
 from node.guard import BreakerOpen, Guard, Guarded, Window
 from node.model import (
+    Budget,
     Check,
     Citation,
     Evidence,
@@ -161,7 +163,7 @@ class CoinGecko:
     def is_local(self) -> bool:
         return False
 
-    def recognise(self, text: str, now: datetime) -> Recognition | None:
+    def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         """See ``coin_questions``; ``key`` is None while a name is still to be looked up."""
         question = read_question(text, now)
         if question is None:
@@ -189,6 +191,9 @@ class CoinGecko:
 
     def warm(self) -> None:
         """Nothing is slow to load."""
+
+    def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None:
+        return None
 
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         """``Found`` with the figure, ``Missed`` when the source has none, else ``Failed``."""
@@ -224,6 +229,9 @@ class CoinGecko:
             problems.append(f"last error: {now.last_error}")
         output = "" if not problems else f"No fresh prices: {'; '.join(problems)}."
         return Check(f"adapter:{NAME}", "warn" if problems else "pass", output, since=now.since)
+
+    def budgets(self) -> tuple[Budget, ...]:
+        return budgets_of(self._guard)
 
     async def close(self) -> None:
         await self._client.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -112,6 +112,12 @@ class Query:
     no_store: bool = False
     ttl_s: int | None = None
     tags: tuple[str, ...] = ()
+    zone: tzinfo = UTC
+
+    @property
+    def local(self) -> datetime:
+        """The moment of asking on the asker's own clock: what "today" and "tomorrow" are said of."""
+        return self.received.astimezone(self.zone)
 
 
 # --- understand -----------------------------------------------------------------------------------
@@ -123,7 +129,10 @@ class Recognition:
 
     ``key`` is the canonical slot key, e.g. ``price:bitcoin:usd``: equal keys mean that the same
     answer serves; None while something (``unresolved``) still has to be looked up by ``ask``.
-    ``strength`` in (0, 1] orders rival claims; ``reason`` names the pattern in words.
+    ``reason`` names the pattern in words. ``strength`` in (0, 1] orders rival claims and says what they mean:
+    from ``CERTAIN`` every word of the text is accounted for, so it is the question whether or not it sounds
+    like one; from ``CLAIM`` the topic is the adapter's, if the text asks at all; below, the adapter can add
+    part of an answer as context. ``kind`` is the row of the route table that a claim leads to.
     """
 
     adapter: str
@@ -133,6 +142,11 @@ class Recognition:
     reason: str
     strength: float = 1.0
     unresolved: tuple[str, ...] = ()
+    kind: Kind = Kind.DETERMINISTIC
+
+
+CERTAIN = 0.9
+CLAIM = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +161,8 @@ class Route:
     slots: Slots = field(default_factory=dict)
     key: str | None = None
     unresolved: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """Further adapters that claim the same key: asked too, so that figures can be compared."""
     time_sensitive: bool = False
     needs_history: bool = False
     """A follow-up that only the session's turns make a question: neither looked up nor stored."""
@@ -187,6 +203,8 @@ class Evidence:
     slots: Slots = field(default_factory=dict)
     key: str | None = None
     citations: tuple[Citation, ...] = ()
+    figures: Mapping[str, str] = field(default_factory=dict)
+    """Decimals by name that another source of the same key may state too (``bitcoin`` -> ``76975``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +242,28 @@ class Failed:
     retry_after_s: float | None = None
 
 
-Outcome: TypeAlias = Found | Missed | Failed
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """The source could answer if the asker said more. ``ask`` is the sentence to put to them, such as which
+    place is meant; ``reason`` is for the trace."""
+
+    ask: str
+    reason: str
+
+
+Outcome: TypeAlias = Found | Missed | Failed | Unclear
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What is left of one limit of one outside source: ``remaining`` of ``limit`` calls in any ``window_s``;
+    ``wait_s`` is the rest of a wait that the source asked for."""
+
+    source: str
+    limit: int
+    window_s: float
+    remaining: int
+    wait_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

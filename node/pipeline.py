@@ -37,6 +37,7 @@ from node.model import (
     Source,
     SourceRef,
     Step,
+    Unclear,
     Usage,
 )
 from node.normalise import normalise
@@ -294,6 +295,9 @@ class Pipeline:
                 walk.evidence.append(evidence)
                 return None
             return self._from_adapter(walk, adapter, evidence)
+        if isinstance(outcome, Unclear):
+            walk.trace.append(Step(stage, "unclear", outcome.reason, took, "unclear"))
+            return None
         if isinstance(outcome, Missed):
             walk.trace.append(Step(stage, "missed", outcome.reason, took, "nothing_found"))
         else:

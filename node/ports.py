@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from node.ipfs.cid import Cid
-from node.model import Check, Draft, Evidence, Json, Outcome, Query, Recognition, Slots
+from node.model import Budget, Check, Draft, Evidence, Json, Outcome, Query, Recognition, Slots
 from node.record import Record
 
 if TYPE_CHECKING:
@@ -103,9 +103,19 @@ class Adapter(Protocol):
         """True when ``ask`` computes here and reaches nothing outside."""
         ...
 
-    def recognise(self, text: str, now: datetime) -> Recognition | None:
+    def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         """The adapter's own patterns and slot grammar. Pure, total, bounded (a millisecond or so on
-        any text of 64 KiB), case-insensitive where that is safe. None when the text is not for it."""
+        any text of 64 KiB), case-insensitive where that is safe. None when the text is not for it.
+
+        ``now`` is on the asker's clock: its date is their today. ``hinted``: something else (the semantic
+        classifier) already found that the text is on this adapter's topic; only its traps and slots are
+        looked at then, not its patterns."""
+        ...
+
+    def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None:
+        """The self-contained question that ``fragment`` ("and ETH?", "tomorrow?") asks after the question
+        ``earlier``, in words that ``recognise`` claims with certainty; None when ``earlier`` is not this
+        adapter's or the fragment does not fill one of its slots beyond doubt. Pure, total, bounded."""
         ...
 
     def warm(self) -> None:
@@ -118,6 +128,11 @@ class Adapter(Protocol):
 
     def health(self) -> Check:
         """Without I/O."""
+        ...
+
+    def budgets(self) -> Sequence[Budget]:
+        """What is left of each limit of the sources behind it; empty for one that reaches nothing outside.
+        Without I/O."""
         ...
 
     async def close(self) -> None: ...

@@ -80,17 +80,22 @@ class AdapterSettings:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Feeds by address; used from the routing issue on."""
+    """Feeds by address (RSS, Atom, RDF), comma separated in the environment; empty means a short list of
+    public ones, a single ``none`` no feeds at all. ``enabled`` switches the adapter."""
 
     feeds: tuple[str, ...] = ()
+    enabled: bool = True
+    timeout_s: float = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """Settings by adapter name. So far only ``coingecko`` is read; the names of the others are taken, so
-    that one settings file serves the versions to come."""
+    """Settings by source. ``contact`` is an e-mail or web address of the operator; it goes into the
+    User-Agent, as some sources ask."""
 
+    contact: str = ""
     coingecko: AdapterSettings = AdapterSettings()
+    coinbase: AdapterSettings = AdapterSettings()
     open_meteo: AdapterSettings = AdapterSettings()
     open_meteo_archive: AdapterSettings = AdapterSettings()
     open_meteo_geocoding: AdapterSettings = AdapterSettings()
@@ -152,6 +157,7 @@ class Settings:
     data_dir: str = "data"
     governance_dir: str = "governance_logs"
     index_file: str = "knowledge-index.json"
+    time_zone: str = "UTC"
     server: Server = Server()
     embed: Embed = Embed()
     models: Models = Models()

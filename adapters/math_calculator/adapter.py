@@ -16,6 +16,7 @@ from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.understand import understand
 from node.clock import Clock
 from node.model import (
+    Budget,
     Check,
     Evidence,
     Failed,
@@ -63,12 +64,15 @@ class MathCalculator:
         units.warm()
         understand("wie viel ist 1 mal 1", self._clock.now().date())  # compiles every language's patterns
 
-    def recognise(self, text: str, now: datetime) -> Recognition | None:
+    def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         """A claim when all of ``text`` is one question of this calculator; the answer is in the slots."""
         solution = understand(text, _day(now))
         if solution is None:
             return None
         return Recognition(NAME, _slots(solution), _key(solution), local=True, reason=solution.reason)
+
+    def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None:
+        return None
 
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         """``Found`` for answers and for definite facts such as division by zero; ``Failed`` with code
@@ -115,6 +119,10 @@ class MathCalculator:
     def health(self) -> Check:
         """Always able; the registry loads on first use where ``warm`` was not called."""
         return Check(NAME, "pass")
+
+    def budgets(self) -> tuple[Budget, ...]:
+        """None: it reaches nothing outside."""
+        return ()
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from node.classify.reading import Reading, word_list
 from node.model import Slots
+from node.reading import Reading, word_list
 
 TEXT_CHARS = 600
 _TOPIC_WORDS = 8

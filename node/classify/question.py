@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 
 from node.classify.languages import ENGLISH, LANGUAGES, SCRIPTS, Language
-from node.classify.reading import Reading, Sentence, word_list
+from node.reading import Reading, Sentence, word_list
 
 _SENTENCE_CHARS = 600
 """Patterns look at this much of one sentence: what asks stands at its start, and the work stays bounded."""

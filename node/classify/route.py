@@ -20,8 +20,8 @@ from typing import TypeAlias
 
 from node.classify import history, rules
 from node.classify.question import Asked, is_hurried, judge
-from node.classify.reading import Reading, read
 from node.model import Kind, Recognition, Route, Source
+from node.reading import Reading, read
 
 Recogniser: TypeAlias = Callable[[str, datetime], Recognition | None]
 

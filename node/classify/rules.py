@@ -16,7 +16,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from node.classify.reading import word_list
+from node.reading import word_list
+from node.wording import EXPLAINS
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,26 +150,6 @@ def tag(words: tuple[str, ...]) -> str:
 
 # --- shared vetoes --------------------------------------------------------------------------------
 
-# Questions about how and why things are, or about works that bear a topic's name, are not asked of a live
-# source.
-_EXPLAINS = (
-    r"\b(?:why|explain|explains|describe|how (?:do|does|did|can|could|are|is|was|were|to)"
-    r" (?!(?:the )?\w+ (?:do|doing)\b)"
-    r"(?!(?:the )?weather\b)(?:\w+ ){1,5}(?:work|works|made|make|predict|predicted|forecast"
-    r"|measure|measured|form|formed"
-    r"|affect|calculated|calculate|determined|computed|score|read|watch|report|become|write|trade|mine|mined)"
-    r"|difference between|differ|versus|history of|invented|founded|founder|meaning of|mean|means"
-    r"|define|definition"
-    r"|etymology|origin|poem|haiku|song|songs|lyrics|album|albums|band|movie|movies|film|films"
-    r"|novel|book|books|essay"
-    r"|story|joke|jokes|episode|soundtrack|theory|philosophy|causes?|caused|impact|effects?"
-    r"|influence|pros and cons"
-    r"|should|best way|tips|advice|learn|tutorial|code|python|function|api|app|apps|synonyms?|translate"
-    r"|por que|porque|warum|wieso|pourquoi|perche|explica\w*|erklare?|explique\w*|spiega\w*"
-    r"|expliquez|historia de"
-    r"|geschichte|histoire|storia|unterschied|diferencia|difference entre|bedeutet|significa"
-    r"|funktioniert|funciona)\b"
-)
 _WHEN = (
     r"(?:today|tonight|tomorrow|now|outside|currently|yesterday|right now|this (?:morning"
     r"|afternoon|evening|week|weekend)"
@@ -177,11 +158,11 @@ _WHEN = (
 )
 
 
-def _rule(name: str, pattern: str, veto: str | None = _EXPLAINS, *, local: bool = False) -> Rule:
+def _rule(name: str, pattern: str, veto: str | None = EXPLAINS, *, local: bool = False) -> Rule:
     return Rule(name, re.compile(pattern), re.compile(veto) if veto else None, local)
 
 
-_WEATHER_TRAPS = _EXPLAINS.replace(r"|should|", "|").replace(r"|app|apps|", "|") + (
+_WEATHER_TRAPS = EXPLAINS.replace(r"|should|", "|").replace(r"|app|apps|", "|") + (
     r"|under the weather|weather (?:underground|systems?|patterns?|balloons?|vanes?|channel|girl"
     r"|man|apps?|api|stations?"
     r"|stripping|modification|proof|resistant|delays?|permitting|models?|derivatives?|insurance"
@@ -387,7 +368,7 @@ TOPICS: tuple[Rule, ...] = (
         r"|neiger\w*|il fera|previsions?|fait-il (?:chaud|froid|beau)|temperature a|parapluie"
         r"|che tempo|piove|piovera|nevica|nevichera|previsioni|chovera|chovendo|chove|previsao"
         r"|guarda-chuva|ombrello|paraguas)\b",
-        _EXPLAINS + r"|\bcuanto tiempo|quanto tempo\b",
+        EXPLAINS + r"|\bcuanto tiempo|quanto tempo\b",
     ),
     _rule(
         "asks for a price on a market",
@@ -402,7 +383,7 @@ TOPICS: tuple[Rule, ...] = (
         r"|closing|up|down|performance|trading)\b"
         r"|\b(?:aktienkurs|goldpreis|olpreis|precio del (?:oro|petroleo)|prix de l' or|prix du petrole"
         r"|prezzo dell' oro|preco do ouro|cours de l' action)\b",
-        _EXPLAINS
+        EXPLAINS
         + r"|\b(?:silver lining|golden|gold medal|predict|invest|fish|flea|super|fall of|crash of|19\d\d"
         r"|20\d\d)\b",
     ),
@@ -415,7 +396,7 @@ TOPICS: tuple[Rule, ...] = (
         r"|\bhow much (?:\w+ ){0,4}?COIN\b|\bCOIN (?:to|in|a|en|into) (?:CUR|COIN)\b|\bCOIN vs CUR\b|\bcuanto"
         r" (?:vale|cuesta) (?:\w+ ){0,2}COIN\b|\bwie (?:steht|viel) (?:\w+ ){0,3}COIN\b|\bcombien"
         r" (?:vaut|coute) (?:\w+ )?COIN\b|\bquanto (?:vale|costa|custa) (?:\w+ )?COIN\b",
-        _EXPLAINS
+        EXPLAINS
         + r"|\b(?:who|whitepaper|white paper|predict\w*|mining|miner|energy|proposition|add(?:ed)? value"
         r"|first|store of value)\b",
     ),
@@ -491,7 +472,7 @@ TOPICS: tuple[Rule, ...] = (
         r"|actualites?|les nouvelles|nouvelles du jour|infos du jour|gros titres|a la une|dernieres"
         r" (?:infos|nouvelles)|notizie|manchetes|ultime notizie|que (?:ha pasado|pasa|paso) (?:hoy|en"
         r" el mundo|ayer))\b",
-        _EXPLAINS,
+        EXPLAINS,
     ),
 )
 

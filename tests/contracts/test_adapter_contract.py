@@ -1,7 +1,6 @@
 """The contract of ``node.ports.Adapter``, over every adapter.
 
-An adapter joins by a line in ``ADAPTERS``: how to build it against its stand-in, and questions that are its
-own.
+An adapter joins by a module ``case_<name>.py`` and a line in ``ADAPTERS``.
 """
 
 from __future__ import annotations
@@ -9,68 +8,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters import registry
-from adapters.coingecko import CoinGecko
-from adapters.math_calculator import MathCalculator
 from node.clock import ManualClock, SystemClock
-from node.model import Caller, Check, Failed, Found, Freshness, Missed, Query, Recognition
+from node.model import CERTAIN, Caller, Check, Failed, Found, Freshness, Missed, Query, Recognition
 from node.ports import Adapter
 from node.settings import Adapters, AdapterSettings
-from tests.simulators.coingecko import CoinGeckoStandIn
-
-NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
-DEAD_URL = "http://127.0.0.1:9/api/v3"
-"""The discard port of this machine: nothing listens there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """``build`` makes the adapter, with its source alive or dead; ``questions`` are certainly its own;
-    ``pairs`` ask the same in other words."""
-
-    build: Callable[[AsyncExitStack, bool], Awaitable[Adapter]]
-    questions: tuple[str, ...]
-    same: tuple[tuple[str, str], ...]
-
-
-async def _coingecko(stack: AsyncExitStack, alive: bool) -> Adapter:
-    url = DEAD_URL
-    if alive:
-        url = (await stack.enter_async_context(CoinGeckoStandIn())).url
-    return CoinGecko(AdapterSettings(base_url=url, timeout_s=5, per_minute=1_000), _Clock())
-
-
-async def _math(stack: AsyncExitStack, alive: bool) -> Adapter:
-    return MathCalculator(_Clock())
-
-
-class _Clock(SystemClock):
-    """The day is fixed, time runs: the stand-ins quote from that day, sockets need real seconds."""
-
-    def now(self) -> datetime:
-        return NOW
-
+from tests.contracts import case_coins, case_math
+from tests.contracts.adapter_case import DEAD_URL, NOW, Case
 
 ADAPTERS: dict[str, Case] = {
-    "coingecko": Case(
-        _coingecko,
-        ("price of btc", "How much is 2.5 ETH in euros?", "top 3 cryptocurrencies", "24h volume of eth"),
-        (("Bitcoin value", "BTC worth today"), ("price of btc", "what is the price of bitcoin")),
-    ),
-    "math-calculator": Case(
-        _math,
-        ("what is 2 + 2", "15% of 200"),
-        (("2+2", "2 + 2"),),
-    ),
+    **case_coins.CASES,
+    **case_math.CASES,
 }
 
 
@@ -82,7 +38,10 @@ WORDS = """
 
 @pytest.fixture(params=sorted(ADAPTERS))
 def case(request: pytest.FixtureRequest) -> Case:
-    return ADAPTERS[request.param]
+    chosen = ADAPTERS[request.param]
+    if chosen.skip is not None:
+        pytest.skip(chosen.skip)
+    return chosen
 
 
 @pytest.fixture
@@ -252,6 +211,31 @@ async def test_a_cancelled_ask_leaves_the_adapter_usable(adapter: Adapter, case:
     with contextlib.suppress(asyncio.CancelledError):
         await task  # one that computes may have answered already
     assert isinstance(await adapter.ask(recognised(adapter, text), query(text)), Found)
+
+
+async def test_follow_ups_become_self_contained_questions(adapter: Adapter, case: Case) -> None:
+    for earlier, fragment, same in case.follow_ups:
+        resolved = adapter.follow_up(fragment, earlier, NOW)
+        assert resolved is not None, (earlier, fragment)
+        found = recognised(adapter, resolved)
+        assert found.strength >= CERTAIN, resolved
+        assert found.key == recognised(adapter, same).key, resolved
+        assert adapter.follow_up(fragment, "who wrote Hamlet?", NOW) is None
+    for fragment in ("", "why?", "and", "?", "tell me a joke about it", "x" * 3_000):
+        assert adapter.follow_up(fragment, "who wrote Hamlet?", NOW) is None
+
+
+async def test_budgets_name_their_source_and_shrink_with_use(adapter: Adapter, case: Case) -> None:
+    before = adapter.budgets()
+    assert (not before) == adapter.is_local
+    for budget in before:
+        assert budget.source
+        assert 0 <= budget.remaining <= budget.limit
+        assert budget.window_s > 0
+    await adapter.ask(recognised(adapter, case.questions[0]), query(case.questions[0]))
+    after = adapter.budgets()
+    if not adapter.is_local:
+        assert sum(one.remaining for one in after) < sum(one.remaining for one in before)
 
 
 async def test_close_is_idempotent(adapter: Adapter) -> None:

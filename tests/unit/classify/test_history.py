@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.classify.history import recognise
-from node.classify.reading import read
+from node.reading import read
 
 
 def slots(text: str) -> dict[str, object]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from node.classify.languages import LANGUAGES
 from node.classify.question import judge
-from node.classify.reading import HEAD_CHARS, TAIL_CHARS, fold, read
+from node.reading import HEAD_CHARS, TAIL_CHARS, fold, read
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 HEAD_CHARS = 2_000
 TAIL_CHARS = 500
@@ -134,8 +135,10 @@ class Reading:
         return " ".join(self.words)
 
 
+@lru_cache(maxsize=8)
 def read(text: str) -> Reading:
-    """Read ``text``; total, and linear in the window only."""
+    """Read ``text``; total, and linear in the window only. The last few are kept, for every adapter reads the
+    same one."""
     window = _window(text)
     folded = fold(window)
     sentences = tuple(_sentences(folded))

@@ -1,0 +1,254 @@
+"""One outside HTTP source behind its ``Guard``: bounded in time, bytes and number, whatever it sends.
+
+It promises: redirects are refused, so a source cannot lead the node to another address; a body ends at
+``body_bytes_max`` also when it was compressed; a byte now and then does not outlast the attempt; a failure
+leaves as one of ``node.errors``; retries, limits, the breaker, the cache and single flight are the guard's.
+The session is handed in. It knows HTTP, not what a source means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import zlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TypeAlias, TypeVar
+
+import aiohttp
+import orjson
+
+from node.clock import Clock
+from node.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
+from node.guard import Guard, Guarded
+from node.model import Budget, Check
+
+Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app.py
+T = TypeVar("T")
+
+BODY_BYTES_MAX = 2 * 2**20
+WAIT_UNSTATED_S = 15.0
+"""Wait after a 429 that does not say how long."""
+ATTEMPT_SHARE = 0.6
+"""Part of the time of a call that one attempt may take, so that a quick failure leaves time for another."""
+_CHUNK_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer, whole. Header names are lower case."""
+
+    source: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> object:
+        """The decoded body; NaN and the like are no JSON. Raises ``Rejected``."""
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError as exc:
+            raise Rejected(f"{self.source} answered with something that is not JSON") from exc
+
+
+Explain = Callable[[Reply], NodeError | None]
+
+
+class Source:
+    """A base address and how to ask it. Safe for concurrent callers on one event loop."""
+
+    def __init__(
+        self,
+        base_url: str,
+        http: Http,
+        clock: Clock,
+        guard: Guard,
+        *,
+        timeout_s: float,
+        headers: Mapping[str, str] | None = None,
+        body_bytes_max: int = BODY_BYTES_MAX,
+        explain: Explain | None = None,
+    ) -> None:
+        """``guard.name`` is the source's name for people. ``timeout_s`` bounds a call with its retries.
+        ``explain`` looks at every answer first and returns the error that a vendor's own format states,
+        whatever its status; None leaves it to the status."""
+        self.name = guard.name
+        self._base = base_url.rstrip("/")
+        self._http = http
+        self._clock = clock
+        self._guard = guard
+        self._timeout_s = timeout_s
+        self._headers = {"Accept-Encoding": "identity", **(headers or {})}
+        self._bytes_max = body_bytes_max
+        self._explain = explain
+
+    async def get(
+        self,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        key: str | None,
+        read: Callable[[Reply], T],
+        ttl_s: float,
+        deadline: float,
+        max_age_s: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        post: bytes | None = None,
+        accept: tuple[int, ...] = (200,),
+    ) -> Guarded[T]:
+        """What ``read`` makes of the answer; only what it accepts is remembered, under ``key`` for ``ttl_s``.
+
+        ``read`` raises ``Rejected`` or ``NotFound``. ``post`` sends that JSON body instead. Raises what
+        ``Guard.call`` raises, and never waits past ``deadline`` (monotonic) nor ``timeout_s``."""
+
+        async def attempt(timeout_s: float) -> T:
+            reply = await self._once(path, params, headers, post, timeout_s)
+            error = self._explain(reply) if self._explain is not None else None
+            error = error or self._error(reply, accept)
+            if error is not None:
+                raise error
+            return read(reply)
+
+        checked: Callable[[float], Awaitable[T]] = attempt
+        return await self._guard.call(
+            checked,
+            key=key,
+            ttl_s=ttl_s,
+            deadline=min(deadline, self._clock.monotonic() + self._timeout_s),
+            attempt_timeout_s=self._timeout_s * ATTEMPT_SHARE,
+            max_age_s=max_age_s,
+        )
+
+    async def _once(
+        self,
+        path: str,
+        params: Mapping[str, str] | None,
+        headers: Mapping[str, str] | None,
+        post: bytes | None,
+        timeout_s: float,
+    ) -> Reply:
+        all_headers = {**self._headers, **(headers or {})}
+        if post is not None:
+            all_headers["Content-Type"] = "application/json"
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                self._http.request(
+                    "GET" if post is None else "POST",
+                    self._base + path,
+                    params=params,
+                    data=post,
+                    headers=all_headers,
+                    allow_redirects=False,
+                ) as response,
+            ):
+                names = {name.lower(): value for name, value in response.headers.items()}
+                if 300 <= response.status < 400 and response.status != 304:
+                    raise Rejected(f"the address of {self.name} redirects elsewhere, which is not followed")
+                return Reply(self.name, response.status, names, await self._read(response, names))
+        except TimeoutError as exc:
+            raise TimedOut(f"{self.name} did not answer in time") from exc
+        except (aiohttp.ClientError, OSError, ValueError) as exc:
+            raise Unavailable(f"{self.name} could not be reached") from exc
+
+    async def _read(self, response: aiohttp.ClientResponse, headers: Mapping[str, str]) -> bytes:
+        declared = headers.get("content-length", "")
+        if declared.isdecimal() and int(declared[:20]) > self._bytes_max:
+            raise self._too_large()
+        coding = headers.get("content-encoding", "identity").strip().lower()
+        if coding not in ("identity", "", "gzip", "deflate"):
+            raise Rejected(f"{self.name} answered in the encoding {coding[:20]!r}, which was not asked for")
+        inflate = zlib.decompressobj(47) if coding in ("gzip", "deflate") else None
+        body = bytearray()
+        async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
+            if inflate is None:
+                body += chunk
+            else:
+                try:
+                    body += inflate.decompress(chunk, self._bytes_max + 1 - len(body))
+                except zlib.error as exc:
+                    raise Rejected(f"{self.name} answered with a damaged body") from exc
+            if len(body) > self._bytes_max:
+                raise self._too_large()
+        return bytes(body)
+
+    def _too_large(self) -> Rejected:
+        return Rejected(f"{self.name} answered with more than {self._bytes_max} bytes")
+
+    def _error(self, reply: Reply, accept: tuple[int, ...]) -> NodeError | None:
+        status = reply.status
+        if status in accept:
+            return None
+        stated = wait_s(reply.headers.get("retry-after"), self._clock)
+        if status == 429:
+            return RateLimited(
+                f"the limit of calls to {self.name} is reached",
+                retry_after_s=WAIT_UNSTATED_S if stated is None else stated,
+            )
+        if status == 503 and stated is not None:
+            return RateLimited(f"{self.name} is overloaded and asks to wait", retry_after_s=stated)
+        if status in (401, 403):
+            return Forbidden(f"{self.name} refused (status {status})")
+        if status in (404, 410):
+            return NotFound(f"{self.name} does not know it")
+        if status == 408 or status >= 500:
+            return Unavailable(f"{self.name} failed (status {status})")
+        return Rejected(f"{self.name} answered with status {status}")
+
+    # --- what is known now ------------------------------------------------------------------------
+
+    def budgets(self) -> tuple[Budget, ...]:
+        """What is left of each of its limits."""
+        return budgets_of(self._guard)
+
+    def problems(self) -> list[str]:
+        """What is wrong with it at the moment, in clauses for people; empty when nothing is."""
+        return problems_of(self._guard)
+
+
+def budgets_of(guard: Guard) -> tuple[Budget, ...]:
+    """What is left of each window of a guard."""
+    now = guard.snapshot()
+    return tuple(
+        Budget(now.name, window.count, window.seconds, free, now.not_before_s)
+        for window, free in now.remaining
+    )
+
+
+def problems_of(guard: Guard) -> list[str]:
+    """What is wrong with a guarded source at the moment, in clauses for people."""
+    now = guard.snapshot()
+    found: list[str] = []
+    if now.state != "closed":
+        found.append(
+            f"{now.name} is left alone after repeated failures, asked again in {now.reopens_s:.0f} s"
+        )
+    if now.not_before_s > 0:
+        found.append(f"{now.name} asked to wait {now.not_before_s:.0f} s")
+    if any(free == 0 for _, free in now.remaining):
+        found.append(f"the limit of calls to {now.name} is used up for the moment")
+    if found and now.last_error:
+        found.append(f"last error: {now.last_error}")
+    return found
+
+
+def check_of(adapter: str, problems: list[str], disables: str) -> Check:
+    """The health of an adapter. ``disables`` opens the sentence: what does not work while it is unwell."""
+    output = f"{disables}: {'; '.join(problems)}." if problems else ""
+    return Check(f"adapter:{adapter}", "warn" if problems else "pass", output)
+
+
+def wait_s(retry_after: str | None, clock: Clock) -> float | None:
+    """Retry-After in seconds, from a number or an HTTP date; None when absent or unreadable."""
+    if not retry_after:
+        return None
+    text = retry_after.strip()[:64]
+    if re.fullmatch(r"\d{1,9}(?:\.\d{1,6})?", text):
+        return float(text)
+    try:
+        wait = (parsedate_to_datetime(text) - clock.now()).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return max(0.0, wait) if math.isfinite(wait) else None

@@ -1,0 +1,60 @@
+"""Reading what a source says: checked figures, bounded lists, clean text. Pure.
+
+Every function takes the value as decoded, the name of the source and of the thing, and raises ``Rejected``
+with a clause for people when the value is not what the source's documentation says. Outside text is
+printable, in one line and cut; a figure is finite and within ``FIGURE_MAX``; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from node.errors import Rejected
+
+FIGURE_MAX = Decimal(10) ** 24
+
+
+def mapping(value: object, source: str, what: str) -> Mapping[str, object]:
+    """An object."""
+    if not isinstance(value, dict):
+        raise Rejected(f"{source} gave no {what}")
+    return value
+
+
+def listing(value: object, source: str, what: str, *, most: int) -> Sequence[object]:
+    """The first ``most`` entries of an array."""
+    if not isinstance(value, list):
+        raise Rejected(f"{source} gave no {what}")
+    return value[:most]
+
+
+def number(value: object, source: str, what: str) -> Decimal:
+    """A finite JSON number; text, true and null are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Rejected(f"{source} gave no number for the {what}")
+    if isinstance(value, int) and abs(value) > FIGURE_MAX:
+        raise Rejected(f"{source} gave an impossible {what}")
+    figure = Decimal(repr(value))
+    if not figure.is_finite() or abs(figure) > FIGURE_MAX:
+        raise Rejected(f"{source} gave an impossible {what}")
+    return figure
+
+
+def whole(value: object, source: str, what: str, *, most: int) -> int:
+    """An integer from 0 to ``most``, also as text of digits, as some sources write scores."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 12:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise Rejected(f"{source} gave no number for the {what}")
+    return value
+
+
+def text(value: object, *, most: int) -> str:
+    """Printable text in one line, at most ``most`` characters, cut at a word; empty for anything else."""
+    if not isinstance(value, str):
+        return ""
+    line = " ".join("".join(char if char.isprintable() else " " for char in value[: most * 4]).split())
+    if len(line) <= most:
+        return line
+    return line[: most - 1].rsplit(" ", 1)[0].rstrip(",;:-") + "…"
