@@ -1,0 +1,1 @@
+"""Grammar that several adapters read questions with: times and places."""
