@@ -132,6 +132,8 @@ class VendorStandIn:
         self._closing.set()
         if self._runner is not None:
             await self._runner.cleanup()
+            for _ in range(2):  # transports that are closing let go of their sockets in the next turns
+                await asyncio.sleep(0)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         seen = Seen(request.path, dict(request.query), dict(request.headers), await request.read())
