@@ -1,0 +1,5 @@
+"""The adapter ``nba-scores``."""
+
+from adapters.scores.adapter import Scores
+
+__all__ = ["Scores"]

@@ -1,0 +1,65 @@
+"""What is asked of a game: score, winner, schedule or standings. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adapters.grammar import when as time_words
+from adapters.scores.tokens import Token, asks_rank, shape
+from adapters.scores.words import (
+    ASKS_WHEN,
+    GOES,
+    IS_ON,
+    IS_THERE,
+    MARGIN,
+    MEETS,
+    NOT_PAST_DATES,
+    PAST,
+    RUNNING,
+)
+
+
+def metric_of(tokens: Sequence[Token], flat: str, said: str | None, ahead: bool) -> tuple[str, bool]:
+    """The metric, and whether a word says so. ``ahead``: the time lies after today."""
+    tags = {tag for token in tokens for tag in token.tags}
+    words = {token.word for token in tokens}
+    if asks_rank(tokens):
+        return "standings", True
+    if "STANDINGS" in tags and not ("SCORE" in tags and "record" not in words):
+        return "standings", True
+    first = next((tag for token in tokens for tag in ("SCORE", "WIN", "SCHEDULE") if tag in token.tags), None)
+    asks_when = ASKS_WHEN.search(flat) is not None
+    past = bool(words & PAST)
+    if (
+        asks_when
+        and not past
+        and first != "SCORE"
+        and (tags & {"GAME", "PLAY", "SCHEDULE", "VS", "NEXT"} or any(token.name for token in tokens))
+    ):
+        return "schedule", True
+    if first == "SCHEDULE":
+        return "schedule", True
+    if first == "SCORE":
+        return "score", True
+    if first == "WIN":
+        wins = {token.word for token in tokens if "WIN" in token.tags}
+        return ("score" if wins <= RUNNING or MARGIN.search(flat) else "winner"), True
+    if "AHEAD" in tags:
+        return "score", True
+    if "LAST" in tags or past:
+        return "score", True
+    if GOES.search(flat):
+        return "score", True
+    if MEETS.search(flat) or IS_ON.search(shape(tokens)):
+        return "schedule", True
+    if "NEXT" in tags:
+        return "schedule", True
+    counted = said is not None and said.startswith("today+")
+    upcoming = ahead or counted or said in NOT_PAST_DATES or said in time_words.WEEKDAYS
+    if "PLAY" in tags and (said is None or upcoming):
+        return "schedule", True
+    if IS_THERE.search(flat) and upcoming:
+        return "schedule", True
+    if "GAME" in tags and upcoming and said != "now":
+        return "schedule", True
+    return ("schedule", False) if ahead else ("score", False)
