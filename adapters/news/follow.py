@@ -1,0 +1,88 @@
+"""A fragment that goes on from a question for news, and questions for news as canonical English. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from datetime import date
+
+from adapters.grammar import when as times
+from adapters.news.outlets import find_outlet
+from adapters.news.slots import LIMIT_MAX, NewsQuestion
+from adapters.news.topics import topic_of
+from adapters.news.words import ABOUT, COUNTABLE, NEWS, NO_TOPIC
+from node.reading import read, word_list
+
+_LEADS: tuple[tuple[str, ...], ...] = tuple(
+    tuple(row.split())
+    for row in sorted(
+        (
+            *("and what about", "and how about", "what about", "how about", "same for", "and", "also", "now"),
+            *("or", "ok and", "but", "just", "only", "und was ist mit", "was ist mit", "und", "y que hay de"),
+            *("y sobre", "y", "et pour", "et", "e per", "e"),
+        ),
+        key=len,
+        reverse=True,
+    )
+)
+_QUESTION_WORDS = frozenset(
+    word_list(
+        "weather temperature price cost time score joke story why how what who more else again then euros"
+        " dollars euro tell write explain describe compare summarize translate calculate"
+    )
+)
+
+
+def follow_up_question(
+    fragment: str, earlier: NewsQuestion, today: date, *, outlets: Collection[str] = ()
+) -> NewsQuestion | None:
+    """``earlier`` with the slots that ``fragment`` fills, when all of the fragment is accounted for."""
+    reading = read(fragment)
+    words = reading.words
+    if not words or len(words) > 12 or reading.script not in ("latin",):
+        return None
+    led = False
+    for lead in _LEADS:
+        if words[: len(lead)] == lead and len(words) > len(lead):
+            words, led = words[len(lead) :], True
+            break
+    while len(words) > 1 and words[0] in ("only", "just", "the") and words[1] not in NEWS:
+        words = words[1:]
+    source, words, _ = find_outlet(words, outlets)
+    when, words = times.find(words, today, past=True)
+    limit = None
+    if len(words) in (1, 2, 3) and words[0] in ("top", "first") and len(words) > 1:
+        words = words[1:]
+    counted = len(words) == 1 or (len(words) == 2 and words[1] in COUNTABLE)
+    if counted and re.fullmatch(r"[1-9][0-9]?", words[0]):
+        limit, words = min(int(words[0]), LIMIT_MAX), ()
+    topic = None
+    filled = source or when or limit
+    words = tuple(word for at, word in enumerate(words) if not (word in NEWS and at == len(words) - 1))
+    if words:
+        intro = words[0] in ABOUT
+        if not (led or intro) or len(words) > 6:
+            return None
+        topic = topic_of(words)
+        if topic is None or any(word in NO_TOPIC or word in _QUESTION_WORDS for word in topic.split()):
+            return None
+    elif not filled:
+        return None
+    return NewsQuestion(
+        topic if topic is not None else earlier.topic,
+        when if when is not None else earlier.when,
+        source if source is not None else earlier.source,
+        limit if limit is not None else earlier.limit,
+    )
+
+
+def phrase(question: NewsQuestion) -> str:
+    """English words that ``read_question`` reads back to ``question`` with certainty."""
+    said = ["latest news" if question.limit is None else f"top {question.limit} headlines"]
+    if question.topic is not None:
+        said.append(f"about {question.topic}")
+    if question.source is not None:
+        said.append(f"from {question.source}")
+    if question.when is not None:
+        said.append(times.phrase(question.when))
+    return " ".join(said)
