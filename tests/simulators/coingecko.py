@@ -18,41 +18,48 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 
-from aiohttp import web
+from tests.simulators.vendor import Answered, Seen, VendorStandIn
 
+_PREFIX = "/api/v3"
 QUOTED_AT = 1_779_092_258
 """2026-05-18 08:17:38 UTC: the time of the recorded quote."""
 
-MISBEHAVIOURS = frozenset(
+_ERRORS = frozenset(("throttle", "throttle_in_200", "status_error", "nested_error", "text_error"))
+_FIGURES = frozenset(("figure", "null_fields", "missing_id"))
+_COMMON = frozenset(
     (
         "delay",  # seconds, before a good answer
         "hang",  # never answers
-        "throttle",  # 429 with Retry-After (retry_after, None for none)
-        "throttle_in_200",  # the 429 body with status 200
         "refuse",  # the connection is reset
         "cut",  # the body breaks off
         "html",  # a page instead of data (status)
-        "status_error",  # {status: {error_code}} (code, status)
-        "nested_error",  # {error: {status: {error_code}}} (code, status)
-        "text_error",  # {error: "text"} (text, status)
         "status",  # an empty answer with that status (status)
         "drip",  # a byte now and then, for ever
         "drip_head",  # a status line, then header bytes for ever
         "oversized",  # declared: true or false
-        "figure",  # every figure of a quote becomes value (NaN, text, negative, null ...)
-        "null_fields",  # everything but the price is null
-        "missing_id",  # 200 with nothing in it
         "redirect",  # to another address (to)
         "body",  # exactly this text (text)
         "nested_json",  # brackets without end
     )
 )
+"""As every vendor's stand-in does them."""
+
+MISBEHAVIOURS = _COMMON | _ERRORS | _FIGURES
+"""The vendor's own: ``throttle`` (429 with ``retry_after``, None for none), ``throttle_in_200`` (the same
+body with status 200), ``status_error``, ``nested_error`` (``code``, ``status``) and ``text_error`` (``text``,
+``status``) in its three shapes of errors, ``figure`` (every price, or those of ``fields``, becomes
+``value``), ``null_fields`` (everything but the price is null), ``missing_id`` (200 with nothing in it)."""
+
+_LIMIT = {
+    "status": {
+        "error_code": 429,
+        "error_message": "You've exceeded the Rate Limit. Please visit the pricing page.",
+    }
+}
 
 
 @dataclass(slots=True)
@@ -72,17 +79,8 @@ class StandInCoin:
     """ISO day to prices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """One request as it arrived."""
-
-    path: str
-    query: dict[str, str]
-    headers: dict[str, str]
-
-
 @dataclass(slots=True)
-class _Mischief:
+class _Bend:
     kind: str
     times: int | None
     path: str | None
@@ -126,18 +124,13 @@ def _catalogue() -> dict[str, StandInCoin]:
     return {coin.id: coin for coin in coins}
 
 
-class CoinGeckoStandIn:
-    """The server. ``requests`` holds everything asked; ``wait_for`` waits until so much was asked."""
+class CoinGeckoStandIn(VendorStandIn):
+    """The server. ``coins`` is what it lists."""
 
     def __init__(self, port: int = 0) -> None:
-        self._port = port
+        super().__init__(port)
         self.coins = _catalogue()
-        self.requests: list[Seen] = []
-        self.url = ""
-        self._mischief: list[_Mischief] = []
-        self._changed = asyncio.Event()
-        self._closing = asyncio.Event()
-        self._runner: web.AppRunner | None = None
+        self._bends: list[_Bend] = []
 
     # --- for tests --------------------------------------------------------------------------------
 
@@ -147,116 +140,54 @@ class CoinGeckoStandIn:
         coin.prices.update(prices)
 
     def misbehave(self, kind: str, times: int | None = 1, path: str | None = None, **options: Any) -> None:
-        """From now on, ``times`` requests (None: all) whose path ends in ``path`` meet ``kind``."""
+        """As every stand-in, and in the vendor's own ways; one request meets one of them, in the order in
+        which they were asked for within each kind."""
         if kind not in MISBEHAVIOURS:
             raise ValueError(f"the stand-in cannot {kind}")
-        self._mischief.append(_Mischief(kind, times, path, options))
+        if kind in _COMMON:
+            super().misbehave(kind, times, path, **options)
+        else:
+            self._bends.append(_Bend(kind, times, path, options))
 
     def behave(self) -> None:
-        """End all misbehaviour, for requests to come."""
-        self._mischief.clear()
+        super().behave()
+        self._bends.clear()
 
-    def count(self, path: str = "") -> int:
-        """How many requests ended in ``path``."""
-        return sum(seen.path.endswith(path) for seen in self.requests)
-
-    async def wait_for(self, count: int, path: str = "") -> None:
-        """Return when so many requests have arrived."""
-        while self.count(path) < count:
-            self._changed.clear()
-            await self._changed.wait()
-
-    # --- server -----------------------------------------------------------------------------------
+    # --- the vendor -------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
-        await site.start()
-        host, port = self._runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}/api/v3"
+        await super().__aenter__()
+        self.url += _PREFIX
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._closing.set()
-        if self._runner is not None:
-            await self._runner.cleanup()
+    def answer(self, asked: Seen) -> Answered:
+        path = "/" + asked.path.removeprefix(_PREFIX).strip("/")
+        bend = next((bend for bend in self._bends if bend.path is None or path.endswith(bend.path)), None)
+        if bend is not None and bend.times is not None:
+            bend.times -= 1
+            if bend.times <= 0:
+                self._bends.remove(bend)
+        if bend is not None and bend.kind in _ERRORS:
+            return _error(bend.kind, bend.options)
+        return self._good(path, asked.query, bend)
 
-    async def _serve(self, request: web.Request) -> web.StreamResponse:
-        path = "/" + request.match_info["path"].removeprefix("api/v3").strip("/")
-        self.requests.append(Seen(path, dict(request.query), dict(request.headers)))
-        self._changed.set()
-        mischief = self._next(path)
-        if mischief is None:
-            return self._answer(path, request.query, None)
-        return await self._bend(mischief, path, request)
-
-    def _next(self, path: str) -> _Mischief | None:
-        for mischief in self._mischief:
-            if mischief.path is not None and not path.endswith(mischief.path):
-                continue
-            if mischief.times is not None:
-                mischief.times -= 1
-                if mischief.times <= 0:
-                    self._mischief.remove(mischief)
-            return mischief
-        return None
-
-    async def _bend(self, mischief: _Mischief, path: str, request: web.Request) -> web.StreamResponse:
-        kind, options = mischief.kind, mischief.options
-        if kind == "delay":
-            await asyncio.sleep(options.get("seconds", 0.1))
-            return self._answer(path, request.query, None)
-        if kind == "hang":
-            await self._closing.wait()
-            return web.Response()
-        if kind in ("drip", "drip_head", "cut"):
-            return await self._trickle(kind, request)
-        if kind == "refuse":
-            assert request.transport is not None
-            request.transport.abort()
-            return web.Response()
-        if kind in ("figure", "null_fields", "missing_id"):
-            return self._answer(path, request.query, mischief)
-        return _plain_mischief(kind, options)
-
-    async def _trickle(self, kind: str, request: web.Request) -> web.StreamResponse:
-        transport = request.transport
-        assert transport is not None
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-        if kind == "cut":
-            transport.write(head + b'Content-Length: 500\r\n\r\n{"bitcoin": {"usd": 7')
-            await asyncio.sleep(0.02)
-            transport.close()
-            return web.Response()
-        transport.write(head + (b"X-Slow: " if kind == "drip_head" else b"Content-Length: 100000\r\n\r\n"))
-        while not self._closing.is_set() and not transport.is_closing():
-            transport.write(b" " if kind == "drip" else b"x")
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._closing.wait(), 0.02)
-        return web.Response()
-
-    def _answer(self, path: str, query: Mapping[str, str], bent: _Mischief | None) -> web.Response:
+    def _good(self, path: str, query: Mapping[str, str], bent: _Bend | None) -> Answered:
         if path == "/ping":
-            return _json({"gecko_says": "(V3) To the Moon!"})
+            return Answered({"gecko_says": "(V3) To the Moon!"})
         if path == "/simple/price":
-            return _json(self._simple_price(query, bent))
+            return Answered(self._simple_price(query, bent))
         if path == "/coins/markets":
-            return _json(self._markets(query, bent))
+            return Answered(self._markets(query, bent))
         if path == "/search":
-            return _json(self._search(query))
+            return Answered(self._search(query))
         if path.startswith("/coins/") and path.endswith("/history"):
             coin = self.coins.get(path.split("/")[2])
             if coin is None:
-                return _json({"error": "coin not found"}, status=404)
-            return _json(self._history(coin, query, bent))
-        return _json({"error": "Incorrect path. Please check the documentation."}, status=404)
+                return Answered({"error": "coin not found"}, 404)
+            return Answered(self._history(coin, query, bent))
+        return Answered({"error": "Incorrect path. Please check the documentation."}, 404)
 
-    def _simple_price(self, query: Mapping[str, str], bent: _Mischief | None) -> dict[str, Any]:
+    def _simple_price(self, query: Mapping[str, str], bent: _Bend | None) -> dict[str, Any]:
         if bent is not None and bent.kind == "missing_id":
             return {}
         currencies = query.get("vs_currencies", "").split(",")
@@ -280,7 +211,7 @@ class CoinGeckoStandIn:
             out[coin_id] = _bent_row(row, tuple(currencies), bent)
         return out
 
-    def _markets(self, query: Mapping[str, str], bent: _Mischief | None) -> list[dict[str, Any]]:
+    def _markets(self, query: Mapping[str, str], bent: _Bend | None) -> list[dict[str, Any]]:
         if bent is not None and bent.kind == "missing_id":
             return []
         vs = query.get("vs_currency", "usd")
@@ -331,7 +262,7 @@ class CoinGeckoStandIn:
         ]
         return {"coins": rows, "exchanges": [], "icos": [], "categories": [], "nfts": []}
 
-    def _history(self, coin: StandInCoin, query: Mapping[str, str], bent: _Mischief | None) -> dict[str, Any]:
+    def _history(self, coin: StandInCoin, query: Mapping[str, str], bent: _Bend | None) -> dict[str, Any]:
         body: dict[str, Any] = {
             "id": coin.id,
             "symbol": coin.symbol,
@@ -350,7 +281,7 @@ class CoinGeckoStandIn:
         return body
 
 
-def _bent_row(row: dict[str, Any], prices: tuple[str, ...], bent: _Mischief | None) -> dict[str, Any]:
+def _bent_row(row: dict[str, Any], prices: tuple[str, ...], bent: _Bend | None) -> dict[str, Any]:
     if bent is None:
         return row
     if bent.kind == "figure":
@@ -362,53 +293,18 @@ def _bent_row(row: dict[str, Any], prices: tuple[str, ...], bent: _Mischief | No
     return row
 
 
-def _plain_mischief(kind: str, options: Mapping[str, Any]) -> web.Response:
-    limit = {
-        "status": {
-            "error_code": 429,
-            "error_message": "You've exceeded the Rate Limit. Please visit the pricing page.",
-        }
-    }
-    code = options.get("code", 10002)
-    status = int(options.get("status", 200 if kind in ("body", "nested_json") else 401))
+def _error(kind: str, options: Mapping[str, Any]) -> Answered:
+    code, status = options.get("code", 10002), int(options.get("status", 401))
     if kind == "throttle":
         wait = options.get("retry_after", 1)
-        return _json(limit, 429, {} if wait is None else {"Retry-After": str(wait)})
+        return Answered(_LIMIT, 429, {} if wait is None else {"Retry-After": str(wait)})
     if kind == "throttle_in_200":
-        return _json(limit)
-    if kind == "html":
-        page = "<!DOCTYPE html><html><body>One moment please: 76975 dollars</body></html>"
-        return web.Response(text=page, status=int(options.get("status", 200)), content_type="text/html")
+        return Answered(_LIMIT)
     if kind == "status_error":
-        return _json({"status": {"error_code": code, "error_message": "No."}}, status)
+        return Answered({"status": {"error_code": code, "error_message": "No."}}, status)
     if kind == "nested_error":
-        return _json({"error": {"status": {"error_code": code, "error_message": "No."}}}, status)
-    if kind == "text_error":
-        return _json({"error": options.get("text", "coin not found")}, int(options.get("status", 404)))
-    if kind == "status":
-        return web.Response(status=status, headers=options.get("headers", {}))
-    if kind == "oversized":
-        return _oversized(declared=bool(options.get("declared", True)))
-    if kind == "redirect":
-        return web.Response(status=302, headers={"Location": str(options["to"])})
-    if kind == "nested_json":
-        return web.Response(text="[" * 200_000, content_type="application/json")
-    return web.Response(text=str(options.get("text", "")), content_type="application/json")
-
-
-def _oversized(*, declared: bool) -> web.Response:
-    body = b'{"bitcoin": {"usd": 76975}, "x": "' + b"x" * (3 * 2**20) + b'"}'
-    response = web.Response(body=body, content_type="application/json")
-    if not declared:
-        response.enable_chunked_encoding()
-    return response
-
-
-def _json(body: object, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    # json.dumps writes NaN as NaN, as a careless server would.
-    return web.Response(
-        text=json.dumps(body), status=status, headers=headers, content_type="application/json"
-    )
+        return Answered({"error": {"status": {"error_code": code, "error_message": "No."}}}, status)
+    return Answered({"error": options.get("text", "coin not found")}, int(options.get("status", 404)))
 
 
 async def _main() -> None:

@@ -2,7 +2,7 @@
 
 ``COINS`` maps what people write to the ids that CoinGecko uses. It holds only the well known; for others the
 source's own search decides. ``EVERYDAY`` lists the aliases that are ordinary words (or tickers of other
-things) as well: they name a coin only with further evidence, which ``coin_questions`` asks for.
+things) as well: they name a coin only with further evidence, which the reader of questions asks for.
 
 Pure data; it knows nothing of questions. Ids were written from general knowledge of the service: a wrong or
 retired id makes an answer fail clearly ("lists no such coin"), it cannot produce another coin's figure.
@@ -184,10 +184,63 @@ EVERYDAY: frozenset[str] = _words(
 FAMILIAR: frozenset[str] = _words(
     """
     doge ether pepe shiba ada sui sei celo dai bonk floki pyth tether ripple stellar lumens lido sol dot
-    uni atom algo apt arb polygon cosmos neo iota luna fet kava helium injective tao elrond
+    uni atom apt arb polygon cosmos neo iota luna fet kava helium injective tao elrond
     """
 )
 """Everyday aliases that next to the word "price" or "value" still mean the coin."""
+
+UNPRICED: frozenset[str] = _words("near link op arb algo imx fet tao theta egld ondo ena ldo grt xdc axs")
+"""Everyday aliases and rare tickers of things that have no price: directly at the word "price" they mean the
+coin."""
+
+SCRIPT_NAMES: Mapping[str, tuple[str, ...]] = {
+    "bitcoin": ("ビットコイン", "比特币", "比特幣", "биткоин", "биткойн", "биток", "비트코인"),
+    "ethereum": (
+        "イーサリアム",
+        "イーサ",
+        "以太坊",
+        "以太币",
+        "以太幣",
+        "эфириум",
+        "этериум",
+        "эфир",
+        "이더리움",
+        "이더",
+    ),
+    "bitcoin-cash": ("ビットコインキャッシュ", "比特币现金", "биткоин кэш", "비트코인캐시"),
+    "ethereum-classic": ("イーサリアムクラシック", "以太经典", "이더리움클래식"),
+    "ripple": ("リップル", "瑞波币", "瑞波", "рипл", "риппл", "리플"),
+    "solana": ("ソラナ", "索拉纳", "солана", "соланы", "солану", "솔라나"),
+    "dogecoin": ("ドージコイン", "ドージ", "狗狗币", "狗狗幣", "догикоин", "догкоин", "доджкоин", "도지코인"),
+    "litecoin": ("ライトコイン", "莱特币", "萊特幣", "лайткоин", "라이트코인"),
+    "cardano": ("カルダノ", "エイダコイン", "艾达币", "кардано", "에이다", "카르다노"),
+    "polkadot": ("ポルカドット", "波卡", "полкадот", "폴카닷"),
+    "shiba-inu": ("柴犬コイン", "シバイヌ", "柴犬币", "шиба ину", "시바이누"),
+    "tether": ("テザー", "泰达币", "тезер", "테더"),
+    "tron": ("トロン", "波场", "트론"),
+    "monero": ("モネロ", "门罗币", "монеро", "모네로"),
+    "binancecoin": ("バイナンスコイン", "币安币", "бинанс коин", "바이낸스코인"),
+    "avalanche-2": ("アバランチ", "雪崩币", "아발란체"),
+    "chainlink": ("チェーンリンク", "чейнлинк", "체인링크"),
+    "the-open-network": ("тонкоин", "톤코인"),
+}
+"""Names in other scripts; Russian ones take endings."""
+
+SCRIPT_CURRENCIES: Mapping[str, tuple[str, ...]] = {
+    "usd": ("米ドル", "ドル", "美元", "美金", "доллар", "бакс", "달러"),
+    "eur": ("ユーロ", "欧元", "歐元", "евро", "유로"),
+    "jpy": ("日本円", "日元", "日圆", "円", "иен", "엔화"),
+    "gbp": ("英ポンド", "ポンド", "英镑", "фунт", "파운드"),
+    "cny": ("人民币", "人民幣", "元", "юан", "위안"),
+    "rub": ("ルーブル", "卢布", "рубл", "루블"),
+    "krw": ("ウォン", "韩元", "вон", "원화"),
+    "twd": ("台币", "新台幣", "台幣"),
+    "hkd": ("港币", "港元", "港幣"),
+    "chf": ("スイスフラン", "瑞士法郎", "франк"),
+    "inr": ("ルピー", "卢比", "рупи"),
+    "uah": ("гривн",),
+}
+"""Stems of currencies in other scripts; the longest that is found counts."""
 
 # What a name may be misspelt for; short ones and those one letter away from another word are left out.
 MISSPELLABLE: tuple[str, ...] = tuple(
@@ -210,34 +263,67 @@ CURRENCIES: Mapping[str, tuple[str, ...]] = {
         "bucks",
         "$",
         "us$",
+        "dolar",
         "dolares",
-        "dólares",
+        "dollaro",
         "dollari",
-        "us-dollar",
+        "dolares americanos",
+        "dollars americains",
+        "american dollar",
     ),
     "eur": ("eur", "euro", "euros", "€"),
-    "gbp": ("gbp", "pound", "pounds", "pound sterling", "pounds sterling", "sterling", "british pounds", "£"),
-    "jpy": ("jpy", "yen", "japanese yen", "¥"),
+    "gbp": (
+        "gbp",
+        "pound",
+        "pounds",
+        "pound sterling",
+        "pounds sterling",
+        "sterling",
+        "british pounds",
+        "british pound",
+        "quid",
+        "pfund",
+        "libras esterlinas",
+        "livres sterling",
+        "sterline",
+        "£",
+    ),
+    "jpy": ("jpy", "yen", "yens", "yenes", "japanese yen", "¥"),
     "cny": ("cny", "rmb", "yuan", "renminbi", "chinese yuan"),
-    "inr": ("inr", "rupee", "rupees", "indian rupees", "₹"),
+    "inr": ("inr", "rupee", "rupees", "indian rupee", "indian rupees", "₹"),
     "krw": ("krw", "korean won", "₩"),
-    "chf": ("chf", "franc", "francs", "swiss franc", "swiss francs"),
-    "aud": ("aud", "australian dollar", "australian dollars"),
-    "cad": ("cad", "canadian dollar", "canadian dollars"),
-    "nzd": ("nzd", "new zealand dollars"),
-    "sgd": ("sgd", "singapore dollars"),
+    "chf": (
+        "chf",
+        "franc",
+        "francs",
+        "swiss franc",
+        "swiss francs",
+        "franken",
+        "schweizer franken",
+        "francs suisses",
+    ),
+    "aud": (
+        *("aud", "australian dollar", "australian dollars", "dollars australiens", "dolares australianos"),
+        *("australische dollar", "australischen dollar", "dollari australiani"),
+    ),
+    "cad": (
+        *("cad", "canadian dollar", "canadian dollars", "dollars canadiens", "dolares canadienses"),
+        *("kanadische dollar", "kanadischen dollar", "dollari canadesi", "dolares canadenses"),
+    ),
+    "nzd": ("nzd", "new zealand dollar", "new zealand dollars"),
+    "sgd": ("sgd", "singapore dollar", "singapore dollars"),
     "hkd": ("hkd", "hong kong dollars"),
     "twd": ("twd", "taiwan dollars"),
     "brl": ("brl", "reais", "brazilian reais", "brazilian real"),
-    "mxn": ("mxn", "mexican peso", "mexican pesos"),
+    "mxn": ("mxn", "mexican peso", "mexican pesos", "pesos mexicanos"),
     "ars": ("ars", "argentine pesos"),
     "clp": ("clp", "chilean pesos"),
     "php": ("php", "philippine pesos"),
     "rub": ("rub", "ruble", "rubles", "roubles", "russian rubles", "₽"),
     "uah": ("uah", "hryvnia", "₴"),
     "try": ("turkish lira", "lira", "₺"),
-    "zar": ("zar", "rand", "south african rand"),
-    "sek": ("sek", "swedish krona", "swedish kronor"),
+    "zar": ("zar", "rand", "rands", "south african rand"),
+    "sek": ("sek", "swedish krona", "swedish kronor", "kronor"),
     "nok": ("nok", "norwegian kroner"),
     "dkk": ("dkk", "danish kroner"),
     "pln": ("pln", "zloty", "zlotys", "polish zloty"),
@@ -259,7 +345,7 @@ CURRENCIES: Mapping[str, tuple[str, ...]] = {
     "gel": ("gel", "georgian lari"),
     "sats": ("sats", "satoshi", "satoshis"),
 }
-"""Currency code of the source to what people write. "TRY" is read in capitals only, by ``coin_questions``."""
+"""Currency code of the source to what people write. "TRY" is read in capitals only, by the reader."""
 
 COIN_CURRENCIES: Mapping[str, str] = {
     "bitcoin": "btc",
@@ -274,5 +360,7 @@ COIN_CURRENCIES: Mapping[str, str] = {
     "polkadot": "dot",
     "yearn-finance": "yfi",
     "solana": "sol",
+    "tether": "usd",
+    "usd-coin": "usd",
 }
-"""Coins in which the source quotes other coins."""
+"""Coins in which the source quotes other coins; those that stand for a dollar are dollars."""

@@ -1,0 +1,246 @@
+"""A fragment that goes on from a question about coins, as a question of its own. Pure.
+
+Rules of this file:
+- The whole fragment must fill slots of the question before: coins, a currency, a time, a figure, an amount.
+- The result is a canonical English phrase that ``questions`` reads back to exactly the merged slots; where it
+  does not, there is no result.
+- After a question about coins a single word that nothing else knows may be a ticker: it is passed on to be
+  looked up ("price of kaspa coin"), never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+from adapters.coins import dates, scripts
+from adapters.coins.aliases import BY_ID, COIN_CURRENCIES, EVERYDAY, FAMILIAR, UNPRICED
+from adapters.coins.claims import claim
+from adapters.coins.figures import COINS_MAX, decimal_of
+from adapters.coins.items import Item, misspelt
+from adapters.coins.questions import sentences_of
+from adapters.coins.slots import CoinQuestion
+from adapters.coins.words import NOT_A_COIN_NAME, PHRASES
+from adapters.outgoing import may_leave
+from node.model import CLAIM
+from node.reading import read, word_list
+
+FRAGMENT_CHARS_MAX = 80
+
+_METRIC_KINDS = {
+    "cap": "market_cap",
+    "vol": "volume_24h",
+    "chg": "change_24h",
+    "24h": "change_24h",
+    "price": "price",
+}
+_WORDS = {
+    "price": "price",
+    "market_cap": "market cap",
+    "volume_24h": "trading volume",
+    "change_24h": "24h change",
+}
+_LEAD = re.compile(
+    r"^(?:(?:and|ok|okay|now|so|also|then|what about|how about|what of|same for|and for|und|wie ist es mit"
+    r"|was ist mit|und was ist mit|y|que tal|y que tal|et|et pour|e|ed|e o|e a|och|cool|thanks|great|nice"
+    r"|what is it|what was it|how much is it|how much is that|how much was it)\b[\s,]*)+",
+    re.IGNORECASE,
+)
+_ITS = re.compile(r"^(?:its|their|sa|son|su|sus|seine?|ihre?|suo|sua|la sua|il suo)\s+", re.IGNORECASE)
+"""Before a figure, of the coins asked about before."""
+_SCRIPT_LEAD = re.compile(r"^(?:а как насчет|а|и|那么|那|じゃあ|では|그럼)[\s、,]*")
+_SCRIPT_REST = re.compile(r"[\s?？。、,]|は|では|なら|呢|的|в|для|은|는|で|建て|换成|の価格|价格|цена|курс")
+_COMMON = frozenset(
+    word_list("""
+    about africa again all amazon america ancora another answer any apple approximately april asia
+    august average ayer bad bank beer berlin best better big bond bonds book bread but buying bye canada
+    car cash cat chart chi china code coffee cold comment como computer continue cool copper corn cuando
+    date day december demain dog dollar domani donde dove dow down else email encore end england euro
+    europe exactly explain false fast february file first food for france friday friend from future game
+    gas germany gestern get give go gold good google got graph great haha hello help her here heute hey
+    hier high him his history holding home hot hour house how hoy ieri image index india internet into
+    investing italy its january japan java job joke july june kid last later left less life link links
+    list lol london long love low madrid make man manana many march market markets mas math maximum
+    maybe median mehr meta microsoft milk minimum mining minute monday money month more morgen morning
+    movie much music nasdaq new news next nice night none not november now nvidia october off oggi oil
+    okay old on one other out over paris past people perche phone piu pizza platinum please plus poem
+    porque pound pourquoi present proof python quand quando que question qui quien rain really reason
+    right rome saturday school score second selling september seriously share shares short show silver
+    slow small snow some song soon source sources spain sports staking start stock stocks stop story sum
+    summary sun sunday sure table take team tell temperature tesla texas than thank thanks that the
+    their them then there they third this thursday time today tokyo tomorrow tonight total trading true
+    tuesday two under up video warum water weather website wednesday week weiter what wheat when where
+    which who why wieso with woman work world worst wow wrong year yen yes yesterday york you your
+    """)
+)
+_TICKER = re.compile(r"[a-z]{2,12}\Z")
+
+
+def follow_up(fragment: str, earlier: str, today: date) -> str | None:
+    """The self-contained question, or None."""
+    if len(fragment) > FRAGMENT_CHARS_MAX or not fragment.strip():
+        return None
+    before = claim(earlier, today)
+    if before is None or before.strength < CLAIM:
+        return None
+    merged = _merged(fragment, before.question, today)
+    if merged is None or merged == before.question:
+        return None
+    if merged.unresolved and not may_leave(fragment):
+        return None
+    return phrase(merged, today)
+
+
+def phrase(question: CoinQuestion, today: date) -> str | None:
+    """English words for a question, which are read back to it with certainty; None when there are none."""
+    vs = "" if question.vs == "usd" else f" in {'turkish lira' if question.vs == 'try' else question.vs}"
+    if question.metric == "top":
+        words = f"top {question.limit} cryptocurrencies{vs}"
+    else:
+        names = [_alias(coin_id) for coin_id in question.ids]
+        names += [f"{name} coin" for name in question.unresolved]
+        listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        when = "" if question.date is None else f" {dates.phrase(question.date)}"
+        amount = "" if question.amount is None else f"{question.amount} "
+        words = f"{_WORDS[question.metric]} of {amount}{listed}{when}{vs}"
+        if question.money is not None:
+            words = f"{question.money} {'turkish lira' if question.vs == 'try' else question.vs} in {listed}"
+    read_back = claim(words, today)
+    return words if read_back is not None and read_back.question == question else None
+
+
+def _alias(coin_id: str) -> str:
+    """A name that is no everyday word, or the ticker with a ``$``."""
+    coin = BY_ID.get(coin_id)
+    if coin is None:
+        return coin_id
+    return next(
+        (name for name in (*coin.names, *coin.symbols) if name not in EVERYDAY), f"${coin.symbols[0]}"
+    )
+
+
+def _merged(fragment: str, before: CoinQuestion, today: date) -> CoinQuestion | None:
+    reading = read(fragment)
+    if reading.script not in ("latin", "none"):
+        return _from_script(reading.plain, before)
+    text = fragment.strip().rstrip("?！!. ")
+    shorter = _LEAD.sub("", text)
+    figure = _ITS.sub("", shorter)
+    sentences = sentences_of(figure or text, today)
+    if len(sentences) != 1 or sentences[0].items is None or sentences[0].wrong_day:
+        return None
+    items = [item for item in sentences[0].items if item.kind != "fill"]
+    if not items or (figure != shorter and any(item.kind in ("coin", "name") for item in items)):
+        return None
+    named_today = any(item.kind == "date" for item in items) and sentences[0].said is None
+    return _fill(items, before, sentences[0].said, named_today=named_today)
+
+
+def _fill(
+    items: Sequence[Item], before: CoinQuestion, said: str | None, *, named_today: bool
+) -> CoinQuestion | None:
+    """The question with every item of the fragment in its slot; None when one has none."""
+    merged = before
+    ids: list[str] = []
+    names: list[str] = []
+    for at, item in enumerate(items):
+        previous = items[at - 1] if at else None
+        if item.kind in ("and", "link"):
+            if at + 1 == len(items):
+                return None
+        elif item.kind == "currency":
+            merged = replace(merged, vs=item.value)
+        elif item.kind == "coin":
+            quoted = previous is not None and previous.kind == "link" and previous.value != "vs"
+            if quoted and not ids and before.ids and item.value not in before.ids:
+                if item.value not in COIN_CURRENCIES:
+                    return None
+                merged = replace(merged, vs=COIN_CURRENCIES[item.value])
+            elif item.sure or item.shown or item.alias in FAMILIAR or item.alias in UNPRICED:
+                ids.append(item.value)
+            else:
+                return None
+        elif item.kind == "name":
+            if (known := misspelt(item.value)) is not None:
+                ids.append(known)
+            elif _may_be_ticker(item, items):
+                names.append(item.value)
+            else:
+                return None
+        elif item.kind in _METRIC_KINDS:
+            merged = _with_metric(merged, _METRIC_KINDS[item.kind])
+        elif item.kind == "date":
+            merged = replace(merged, date=None if named_today else said)
+        elif item.kind == "now":
+            merged = replace(merged, date=None)
+        elif item.kind == "number":
+            amount = decimal_of(item.value)
+            if not amount or any(one.kind in ("currency", "times") for one in items):
+                return None
+            if merged.metric == "top":
+                if not amount.isdecimal() or not 1 <= int(amount[:4]) <= 100:
+                    return None
+                merged = replace(merged, limit=int(amount))
+            elif merged.money is not None:
+                merged = replace(merged, money=amount)
+            else:
+                merged = replace(merged, amount=None if amount == "1" else amount)
+        elif not _goes_along(item, items[at + 1 :], bool(ids or names), before):
+            return None
+    if ids or names:
+        if before.metric == "top" or len(ids) + len(names) > COINS_MAX:
+            return None
+        merged = replace(merged, ids=tuple(sorted(set(ids))), unresolved=tuple(names))
+    return merged if _fits(merged) else None
+
+
+def _goes_along(item: Item, rest: Sequence[Item], named: bool, before: CoinQuestion) -> bool:
+    """ "coin" beside a coin's name, "top" in a list of the largest: words that fill no slot."""
+    if item.kind == "ctx":
+        return named or (bool(rest) and rest[0].kind == "name")
+    return item.kind == "top" and before.metric == "top"
+
+
+def _with_metric(question: CoinQuestion, metric: str) -> CoinQuestion:
+    """Another figure of the same coins; an amount has a price only."""
+    if question.metric == "top":
+        return replace(question, metric="")
+    if metric == question.metric:
+        return replace(question, money=None)  # "and the price?" after "100 usd in btc"
+    return replace(question, metric=metric, amount=question.amount if metric == "price" else None, money=None)
+
+
+def _fits(question: CoinQuestion) -> bool:
+    if question.metric == "top":
+        return question.date is None
+    if question.metric not in _WORDS:
+        return False
+    if question.money is not None and (question.date is not None or len(question.ids) != 1):
+        return False
+    several = len(question.ids) + len(question.unresolved) != 1
+    return not (question.amount and (several or question.metric != "price"))
+
+
+def _may_be_ticker(item: Item, items: Sequence[Item]) -> bool:
+    """A single word of which nothing else is known."""
+    if sum(one.kind in ("name", "coin") for one in items) > 1:
+        return False
+    known = item.value in _COMMON or item.value in NOT_A_COIN_NAME or (item.value,) in PHRASES
+    return item.shown or (_TICKER.match(item.value) is not None and not known)
+
+
+def _from_script(plain: str, before: CoinQuestion) -> CoinQuestion | None:
+    """ "イーサリアムは?", "那以太坊呢", "а эфир?", "в евро?"."""
+    text = _SCRIPT_LEAD.sub("", plain.strip())
+    if _SCRIPT_REST.sub("", scripts.without_names(text)):
+        return None
+    coins = tuple(sorted({coin_id for coin_id, _ in scripts.coins_in(text)}))
+    vs = scripts.currency_in(text)
+    if before.metric == "top" and coins:
+        return None
+    merged = replace(before, vs=vs or before.vs)
+    if coins:
+        merged = replace(merged, ids=coins, unresolved=())
+    return merged if (coins or vs) and _fits(merged) else None
