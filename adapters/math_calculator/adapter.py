@@ -9,9 +9,9 @@ which relative dates are resolved; a refused question has no key, because nothin
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import datetime
 
-from adapters.math_calculator import units
+from adapters.math_calculator import follow, story, units
 from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.understand import understand
 from node.clock import Clock
@@ -31,6 +31,7 @@ from node.model import (
 )
 
 NAME = "math-calculator"
+_AT_THE_END = 0.8
 
 
 def _slots(solution: Solution) -> Slots:
@@ -39,10 +40,6 @@ def _slots(solution: Solution) -> Slots:
 
 def _key(solution: Solution) -> str | None:
     return None if solution.refused else f"math:{solution.expr}"
-
-
-def _day(moment: datetime) -> date:
-    return (moment.astimezone(UTC) if moment.tzinfo else moment).date()
 
 
 class MathCalculator:
@@ -62,17 +59,32 @@ class MathCalculator:
     def warm(self) -> None:
         """Load the unit registry (about a second, blocking: call it in a thread at start)."""
         units.warm()
-        understand("wie viel ist 1 mal 1", self._clock.now().date())  # compiles every language's patterns
+        # a question of nobody's compiles every language's patterns
+        understand("what is 1 zebra", self._clock.now().date())
 
     def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
-        """A claim when all of ``text`` is one question of this calculator; the answer is in the slots."""
-        solution = understand(text, _day(now))
+        """Certain when all of ``text`` is one question of this calculator, a claim when it ends in one; the
+        answer is in the slots."""
+        solution = understand(text, now.date())
+        strength, where = 1.0, ""
+        if solution is None:
+            solution = story.last(text, now.date())
+            strength, where = _AT_THE_END, ", at the end of the text"
         if solution is None:
             return None
-        return Recognition(NAME, _slots(solution), _key(solution), local=True, reason=solution.reason)
+        return Recognition(
+            NAME,
+            _slots(solution),
+            _key(solution),
+            local=True,
+            reason=solution.reason + where,
+            strength=strength,
+        )
 
     def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None:
-        return None
+        """The last result gone on with ("times 3?"), or the last question with another amount, unit,
+        percentage or day in it ("and in miles?")."""
+        return follow.up(fragment, earlier, now.date())
 
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         """``Found`` for answers and for definite facts such as division by zero; ``Failed`` with code
@@ -102,7 +114,7 @@ class MathCalculator:
     def _solution(self, recognition: Recognition, query: Query) -> Solution | None:
         """The query's own text when it is what was recognised; else (a part of several questions, a
         resolved follow-up) the canonical text of the recognition, which reads back to the same."""
-        today = _day(self._clock.now())
+        today = query.local.date()
         for text in (query.text, f"={recognition.slots.get('expr')}"):
             solution = understand(text, today)
             if solution is None:

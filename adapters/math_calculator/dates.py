@@ -1,6 +1,6 @@
 """Dates: explicit forms, day counts, dates so many days away, weekdays, ages, leap years.
 
-Rules: the proleptic Gregorian calendar, years 1 to 9999; today is the UTC date of the injected time.
+Rules: the proleptic Gregorian calendar, years 1 to 9999; today is what the caller says, in the asker's zone.
 Accepted are
 2025-03-01, 1 March 2025, March 1, 2025 and d/m/y only where one reading is possible; a date that does not
 exist
@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from fractions import Fraction
 
 from adapters.math_calculator.numbers import Undefined
 from adapters.math_calculator.solution import Solution
@@ -212,6 +213,7 @@ _UNTIL = re.compile(
     rf"(?:{_COUNT}|how (?:long|much longer|far away)(?: is it)?(?: left)?|(?:the )?countdown) "
     r"(?:until|till|til|to|before|away is) (.{3,60}?)(?: from (?:now|today))?"
 )
+_IN_HOW_MANY = re.compile(r"in how many (days|weeks|months|years) (?:is|will be|will it be|comes) (.{3,60})")
 _HOW_FAR = re.compile(r"(?:how far away|how (?:long|many (days|weeks|months)) away) is (.{3,60})")
 _SINCE = re.compile(
     rf"(?:{_COUNT}|how long(?: is it| has it been| ago)?)(?: has it been| have passed| passed)? "
@@ -266,6 +268,9 @@ _TODAY = re.compile(
     r"(?:what|which) (?:day|date)(?: of the week)? (?:is it|is it today|is today|it is today)|(?:the "
     r")?(?:today's|current|todays) date(?: today)?|(?:the )?date today|date of today\((.{10})\)"
 )
+_DATE_OF = re.compile(
+    r"(?:the )?date (?:will be |was |is |of |for )?(tomorrow|yesterday|the day after tomorrow)"
+)
 _ORDER = re.compile(r"(?:the )?(?:iso )?week number(?: of| for)? (.{3,60})")
 
 _YEARS = re.compile(
@@ -283,7 +288,8 @@ _WHEN = re.compile(
 _NAMED_DAY = re.compile(r"calendar day (.{3,60})")
 
 _KEYWORDS = re.compile(
-    r"\b(?:days?|weeks?|months?|years?|date|until|till|since|born|leap|weekday|today|today's|tomorrow|age|countdown|ago"
+    r"\b(?:days?|weeks?|months?|years?|date|until|till|since|born|leap|weekday|today|today's|tomorrow|age"
+    r"|countdown|ago"
     r"|long|when|calendar)\b|\d{4}-\d"
 )
 
@@ -311,8 +317,11 @@ def solve(text: str, today: date) -> Solution | None:
     return None
 
 
+_SPANS = tuple(f"{unit}{many}" for unit in ("day", "week", "month", "year") for many in ("", "s"))
+
+
 def _count_unit(match: re.Match[str]) -> str:
-    return next((group for group in match.groups() if group in ("day", "week", "month", "year")), "day") + "s"
+    return next((group for group in match.groups() if group in _SPANS), "day").removesuffix("s") + "s"
 
 
 def _between(start: Day, end: Day, unit: str) -> Solution:
@@ -331,23 +340,35 @@ def _between(start: Day, end: Day, unit: str) -> Solution:
         if unit == "years":
             whole //= 12
         rest = (high - _months_on(low, whole * (12 if unit == "years" else 1))).days
-    is_exact = rest == 0
+    # a week has seven days whichever it is; months and years differ, so their rest is told in words only
+    answer = str(Fraction(days, 7)) if unit == "weeks" else str(whole)
+    is_exact = rest == 0 or unit == "weeks"
     name = unit if whole != 1 else unit[:-1]
     more = f" and {rest} day{'s' if rest != 1 else ''}" if rest else ""
     verb = "is" if whole == 1 and not rest else "are"
     total = "" if unit == "days" else f", {days} day{'s' if days != 1 else ''} in all"
     sentence = f"There {verb} {whole} {name}{more} {span}{backwards}{total}."
-    return Solution(expr, "date", "a span between two dates", sentence, str(whole), is_exact, unit, relative)
+    return Solution(expr, "date", "a span between two dates", sentence, answer, is_exact, unit, relative)
 
 
+_YEARLESS = re.compile(
+    rf"(?:on )?(?:(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH})"
+    rf"|(?:{_MONTH})\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?)"
+)
 _TODAY_WORD = re.compile(r"\b(?:today|now|tomorrow|yesterday)\b")
 
 
 def _solve_between(match: re.Match[str], today: date) -> Solution:
     *_, first, second = match.groups()
     start, end = read(first, today), read(second, today)
-    if end.is_relative and end.value < start.value and not _TODAY_WORD.search(second):
-        end = read(second, start.value)  # the new year that follows that christmas
+    if start.is_relative and not end.is_relative and _YEARLESS.fullmatch(first.strip(" ,.")):
+        # "between 4 July and 25 December 2026" tells the year once, for both
+        start = Day(read(first, end.value, -1).value)
+    elif end.is_relative and not _TODAY_WORD.search(second):
+        if not start.is_relative and _YEARLESS.fullmatch(second.strip(" ,.")):
+            end = Day(read(second, start.value).value)
+        elif end.value < start.value:
+            end = read(second, start.value)  # the new year that follows that christmas
     return _between(start, end, _count_unit(match))
 
 
@@ -573,7 +594,7 @@ def _solve_today(match: re.Match[str], today: date) -> Solution:
         f"date of today({today.isoformat()})",
         "date",
         "today's date",
-        f"Today is {name}, {_long(today)} (UTC).",
+        f"Today is {name}, {_long(today)}.",
         today.isoformat(),
         is_relative=True,
     )
@@ -636,6 +657,7 @@ _QUESTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Solutio
     (_BETWEEN, _solve_between),
     (_UNTIL, _solve_until),
     (_HOW_FAR, _solve_until),
+    (_IN_HOW_MANY, _solve_until),
     (_AFTER, _solve_after),
     (_AGO, _solve_ago),
     (_IN, _solve_in),
@@ -651,6 +673,7 @@ _QUESTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Solutio
     (_YEARS, _solve_years),
     (_WHEN, _solve_when),
     (_NAMED_DAY, _solve_when),
+    (_DATE_OF, _solve_when),
     (_SINCE, _solve_since),
 )
 NAMES: tuple[str, ...] = (*_MONTHS, *_WEEKDAYS, *_FEASTS)

@@ -45,8 +45,18 @@ _VERB = re.compile(
 _NUMBER = re.compile(
     r"\s*([-+−]?\s?(?:\d[\d,]*(?:\.\d+)?(?:e[+-]?\d{1,3})?|\.\d+)(?: \d{1,4}/\d{1,4}|/\d{1,6})?)\s?"
 )
+_DECIMAL_COMMA = re.compile(
+    r"(?<![\d.,])(?:(?P<whole>\d{1,3}(?:\.\d{3}){1,6}|\d{1,15}),(?P<few>\d{1,2})|0,(?P<below>\d{1,15}))"
+    r"(?![\d,]|\.\d)"
+)
+"""A comma that groups no thousands: one or two digits after it, or nothing but a zero before it."""
 _GLUE = re.compile(r"\s*(?:,|and|\+)\s+", re.IGNORECASE)
 
+
+WORDS = frozenset(
+    word for pattern in (_HOW_MANY, _SEPARATOR, _VERB) for word in re.findall(r"[a-z]{2,}", pattern.pattern)
+)
+"""The words that unit questions are made of, apart from the units."""
 
 _FEET_INCHES = re.compile(r"(?:feet|foot|ft) (?:and|&) (?:inches|inch|in)", re.IGNORECASE)
 
@@ -169,10 +179,18 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
+def _point(match: re.Match[str]) -> str:
+    """The number of a ``_DECIMAL_COMMA`` with a point."""
+    whole = (match["whole"] or "0").replace(".", "")
+    return f"{whole}.{match['few'] or match['below']}"
+
+
 def solve(text: str) -> Solution | None:
-    """The answer to a unit question that makes up all of ``text`` (case kept, wrappers removed), or None."""
+    """The answer to a unit question that makes up all of ``text`` (case kept, wrappers removed), or None.
+    "3,5 km" is three and a half in any language, "3,500 km" three thousand five hundred."""
     if len(text) > CHARS_MAX:
         return None
+    text = _DECIMAL_COMMA.sub(_point, text)
     ambiguous: str | None = None
     for left, right in _pairs(text):
         target_text = right.strip(" .?").removeprefix("the ")

@@ -264,6 +264,9 @@ _SHARES = (
 )
 _FAIRLY = r"(?:evenly |equally |fairly )?"
 _BILL = r"(?: (?:bill|check|meal|dinner|lunch|tab|order|purchase|item|total|price|tip))?"
+_BILL_OF = (
+    r"(?:(?:an?|the|this|our|my) (?:(?:bill|check|tab|total|cost|rent|sum|amount|order) (?:of|for) )?)?"
+)
 _COMPARED = r"(bigger|greater|larger|more|higher|smaller|less|lower|fewer)"
 
 _FORMS: tuple[tuple[str, Build], ...] = (
@@ -297,6 +300,29 @@ _FORMS: tuple[tuple[str, Build], ...] = (
     (r"(.+) (?:decreased|reduced|lowered|discounted|down|cut) by (.+(?:%|percent|per cent))", _fewer),
     (r"(.+(?:%|percent|per cent)) (?:more|higher|greater|bigger|larger) than (.+)", lambda p, b: _more(b, p)),
     (r"(.+(?:%|percent|per cent)) (?:less|lower|fewer|smaller) than (.+)", lambda p, b: _fewer(b, p)),
+    (
+        r"(?:an? )?(.+(?:%|percent|per cent)) (?:increase|raise|rise|markup|mark-up|growth"
+        r"|surcharge) "
+        r"(?:on|of|from|to|in|over) (?:an? )?(.+)",
+        lambda p, b: _more(b, p),
+    ),
+    (
+        r"(?:an? )?(.+(?:%|percent|per cent)) (?:decrease|reduction|cut|drop|markdown|mark-down"
+        r"|loss) "
+        r"(?:on|of|from|to|in|off) (?:an? )?(.+)",
+        lambda p, b: _fewer(b, p),
+    ),
+    (
+        r"(.+) (?:after|with|plus) (?:an? )?(.+(?:%|percent|per cent))"
+        r" (?:increase|raise|rise|markup|surcharge)",
+        _more,
+    ),
+    (
+        r"(.+) (?:after|with|minus|less) (?:an? )?(.+(?:%|percent|per cent))"
+        r" (?:decrease|reduction|discount|cut|drop|off)",
+        _fewer,
+    ),
+    (r"(?:the )?price of (.+) (?:increased|raised|marked up) by (.+(?:%|percent|per cent))", _more),
     (r"add (.+(?:%|percent|per cent)) to (.+)", lambda p, b: _more(b, p)),
     (
         r"(?:take|subtract|deduct|remove) (.+(?:%|percent|per cent)) (?:off|from|off of) (.+)",
@@ -348,15 +374,15 @@ _FORMS: tuple[tuple[str, Build], ...] = (
     (r"multiply (.+) (?:by|with|times) (.+)", _binary("*")),
     (r"divide (.+) by (.+)", _binary("/")),
     (
-        rf"(?:split|share|divide) (.+?) {_FAIRLY}(?:between|among|amongst|into|in|by) (.+?)"
+        rf"(?:split|share|divide) {_BILL_OF}(.+?) {_FAIRLY}(?:between|among|amongst|into|in|by) (.+?)"
         rf" (?:equal )?{_SHARES}",
         _binary("/"),
     ),
     (
-        rf"(?:split|share) (.+?) {_FAIRLY}(?:between|among|amongst|into|in|by) (.+)",
+        rf"(?:split|share) {_BILL_OF}(.+?) {_FAIRLY}(?:between|among|amongst|into|in|by) (.+)",
         _binary("/"),
     ),
-    (r"split (.+) (\S+) ways", _binary("/")),
+    (rf"split {_BILL_OF}(.+?){_BILL} {_FAIRLY}(?:in |into )?(\S+) ways", _binary("/")),
     (
         rf"(.+?) (?:split|shared|divided) {_FAIRLY}(?:between |among |amongst |into |by )?(.+?)"
         rf" (?:equal )?{_SHARES}",
@@ -366,6 +392,10 @@ _FORMS: tuple[tuple[str, Build], ...] = (
         rf"(.+?) (?:split|shared|divided) {_FAIRLY}(?:between|among|amongst|by) (.+)",
         _binary("/"),
     ),
+    (r"double (.+)", lambda a: Bin("*", number(2), expression(a))),
+    (r"triple (.+)", lambda a: Bin("*", number(3), expression(a))),
+    (r"quadruple (.+)", lambda a: Bin("*", number(4), expression(a))),
+    (r"halve (.+)", lambda a: Bin("/", expression(a), number(2))),
     (r"(.+) doubled", lambda a: Bin("*", number(2), expression(a))),
     (r"(.+) tripled", lambda a: Bin("*", number(3), expression(a))),
     (r"(.+) halved", lambda a: Bin("/", expression(a), number(2))),
@@ -489,7 +519,7 @@ _HINT = re.compile(
     r"|octal|denary|roman|arabic|fraction|simplify|than|equal|same "
     r"as|=|bigger|larger|greater|smaller|less|higher"
     r"|prime|even|odd|divisible|biggest|smallest|largest|digits|a number"
-    r"|tip|tax|vat|price|split|share|ways|doubled|tripled|halved|choose|pick|select|\d ?[cp] ?\d|more"
+    r"|tip|tax|vat|price|split|share|ways|double|triple|quadruple|halve|choose|pick|select|\d ?[cp] ?\d|more"
 )
 WORDS = frozenset(word for pattern, _ in _FORMS for word in re.findall(r"[a-z]{2,}", pattern))
 """The words that the forms are made of."""

@@ -44,8 +44,24 @@ def _targets() -> dict[str, str]:
     return words | {word: word for word in word_list(f"{_EXTRA} {_FRAME}")}
 
 
+def _shortened(word: str) -> set[str]:
+    """``word`` and what is left of it with one letter dropped; words one step apart share one of these."""
+    return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
+
+
 @lru_cache(maxsize=1)
-def _known() -> frozenset[str]:
+def _by_shortened() -> dict[str, tuple[str, ...]]:
+    """The targets under each of their shortened forms, so that a word is compared with a handful only."""
+    found: dict[str, list[str]] = {}
+    for target in _targets():
+        for short in _shortened(target):
+            found.setdefault(short, []).append(target)
+    return {short: tuple(targets) for short, targets in found.items()}
+
+
+@lru_cache(maxsize=1)
+def known() -> frozenset[str]:
+    """Every English word that a question of the calculator may be made of."""
     words = {
         word for phrase in (*ENGLISH.polite, *ENGLISH.suffixes, *ENGLISH.asking) for word in phrase.split()
     }
@@ -66,28 +82,27 @@ def corrected(text: str) -> str | None:
     words = list(_WORD.finditer(text.lower()))
     if not 1 <= len(words) <= _WORDS_MAX or len(text.lower()) != len(text):
         return None
-    out, at, fixes = [], 0, 0
-    for match in words:
-        word, mark, tail = match.group().partition("'")
-        if word in _known() or match.group() in _known():
-            continue
+    right = known()
+    wrong = [match for match in words if match[0] not in right and match[0].partition("'")[0] not in right]
+    if not 1 <= len(wrong) <= _FIXES_MAX:
+        return None
+    out, at = [], 0
+    for match in wrong:
+        word, mark, tail = match[0].partition("'")
         meant = _meant(word)
-        fixes += 1
-        if meant is None or fixes > _FIXES_MAX:
+        if meant is None:
             return None
         out += [text[at : match.start()], meant, mark, tail]
         at = match.end()
-    return "".join((*out, text[at:])) if fixes else None
+    return "".join((*out, text[at:]))
 
 
 def _meant(word: str) -> str | None:
     if word in _NOT_MISSPELT or len(word) < _FRAME_LETTERS_MIN:
         return None
-    near = {
-        target: meaning
-        for target, meaning in _targets().items()
-        if len(word) >= len(target) - 1 and _one_apart(word, target)
-    }
+    targets, index = _targets(), _by_shortened()
+    candidates = {target for short in _shortened(word) for target in index.get(short, ())}
+    near = {target: targets[target] for target in candidates if _one_apart(word, target)}
     return min(near) if len(set(near.values())) == 1 else None
 
 

@@ -173,6 +173,12 @@ class _Reader:
                     continue
             if word in language.joiners and after_joinable:
                 self.at += 1
+                joined = self.word()
+                addend = language.hundreds.get(joined) if not current else None
+                if addend:
+                    self.at += 1
+                    current = addend
+                    continue
                 addend = self._small()
                 if addend and (current or 0) % 100 == 0 and (total or current):
                     current, after_joinable = (current or 0) + addend, False

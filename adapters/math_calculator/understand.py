@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from adapters.math_calculator import dates, measures, phrases, spelling, translate
+from adapters.math_calculator import dates, measures, phrases, scripts, spelling, translate
 from adapters.math_calculator.numbers import Budget, Refused, Undefined
 from adapters.math_calculator.parser import Node, Parsed, evaluate, is_operation, parse, show
 from adapters.math_calculator.say import answer_of, kind_of, undefined
 from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.tokens import CHARS_MAX, NotMath, tokenise
-from adapters.math_calculator.words import IDIOMS, LANGUAGES, Language, fold
+from adapters.math_calculator.words import IDIOMS, LANGUAGES, Language, fold, word_list
 
 _PREFIXES_MAX = 8
 _SUFFIXES_MAX = 4
@@ -159,6 +159,50 @@ def _expression(stage: _Stage, language: Language) -> Solution | None:
     return _solved(parsed.node)
 
 
+_REWRITTEN_CHARS_MAX = 120
+_ARTICLES = r"(?:(?:the|el|la|le|les|il|lo|der|die|das|den|o|a|l'|des?|del|dei) ?)?"
+
+
+@lru_cache(maxsize=8)
+def _orders(code: str) -> tuple[tuple[tuple[re.Pattern[str], str], ...], re.Pattern[str] | None]:
+    language = next(language for language in LANGUAGES if language.code == code)
+    rewrites = tuple((re.compile(pattern), form) for pattern, form in language.rewrites)
+    if not language.lists:
+        return rewrites, None
+    names = _alternation(tuple(language.lists))
+    return rewrites, re.compile(
+        rf"{_ARTICLES}({names})(?: (?:de|von|aus|di|der|des|del|dei|da|entre|tra|zwischen)(?: (?:los|las"
+        rf"|le|les))?)?"
+        rf" (?:(?:numeros|zahlen|nombres|numeri|чисел) )?(.+)"
+    )
+
+
+def _rewritten(text: str, language: Language) -> list[str]:
+    """``text`` (folded, lower case) in the order of the grammar, where it is written in another one."""
+    if not language.rewrites or len(text) > _REWRITTEN_CHARS_MAX:
+        return []
+    rewrites, of_list = _orders(language.code)
+    found = [match.expand(form) for pattern, form in rewrites if (match := pattern.fullmatch(text))]
+    match = of_list.fullmatch(text) if of_list else None
+    if match:
+        members = [
+            part.strip() for part in re.split(r",\s+|;|\s(?:y|und|et|e|и)\s", match[2]) if part.strip()
+        ]
+        name = language.lists[match[1]]
+        if len(members) >= 2:
+            joint = {"sum": " + ", "product": " * "}.get(name) if len(members) == 2 else None
+            found.append(joint.join(members) if joint else f"{name}({'; '.join(members)})")
+    return found
+
+
+def _ordered(stage: _Stage, language: Language) -> Solution | None:
+    for text in _rewritten(stage.text.lower(), language):
+        solution = _expression(_Stage(text, _EXPLICIT), language)
+        if solution is not None:
+            return solution
+    return None
+
+
 def _parsed(text: str, language: Language) -> Parsed:
     """Raises ``NotMath`` and ``Refused``. In max(3,500) the comma divides arguments."""
     try:
@@ -234,27 +278,76 @@ def _vocabulary() -> frozenset[str]:
     return frozenset(words)
 
 
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+@lru_cache(maxsize=8)
+def _words_of(code: str) -> frozenset[str]:
+    """Every word that the grammar of one language is made of."""
+    language = next(language for language in LANGUAGES if language.code == code)
+    phrases_ = [*language.asking, *language.explicit, *language.polite, *language.suffixes]
+    phrases_ += [*language.operators, *language.functions, *language.number_starts, *language.joiners]
+    phrases_ += [*language.points, *language.articles, *language.half_and, *language.lists]
+    phrases_ += [*language.hundred, *language.hundreds, *language.scales, *language.parts]
+    phrases_ += [pattern for pattern, _ in language.rewrites] + [_LIST_LINKS, *_WORD_CONSTANTS]
+    phrases_ += [word for number in language.numbers for word in number]
+    if code == "en":
+        phrases_ += [*spelling.known(), *_vocabulary(), *measures.WORDS]
+    return frozenset(word for phrase in phrases_ for word in _LETTERS.findall(fold(phrase).lower()))
+
+
+def _is_beyond(words: frozenset[str], language: Language) -> bool:
+    """Whether some of ``words`` cannot stand in a question of that language. English forms leave a few places
+    open; single letters may be signs or digits."""
+    unknown = sum(len(word) > 1 for word in words - _words_of(language.code))
+    return unknown > (_OPEN_WORDS_MAX if language.code == "en" else 0)
+
+
+@lru_cache(maxsize=1)
+def _all_words() -> frozenset[str]:
+    """Every word that any form, wrapper or table here knows, so that other texts are left alone at once."""
+    others = frozenset({*_CHAT, *_CHAT_ASKS, *_CHAT_END, *translate.WORDS})
+    return others.union(*(_words_of(language.code) for language in LANGUAGES))
+
+
 def understand(text: str, today: date) -> Solution | None:
     """The solution of the question that all of ``text`` asks, or None. Never raises."""
     if len(text) > CHARS_MAX:
         return _giant(text)
-    text = fold(" ".join(text.split()).replace("’", "'").replace("‘", "'"))
+    text = " ".join(text.split()).replace("’", "'").replace("‘", "'")
+    if scripts.is_eastern(text):
+        text = scripts.translated(text) or text
+    text = fold(text)
+    unknown = len(frozenset(_LETTERS.findall(text.lower())) - _all_words())
+    if unknown > _UNKNOWN_WORDS_MAX:
+        return None
     found = _understand(text, today)
     if found is not None or len(text) > _REREAD_CHARS_MAX:
         return found
     # only a text that is no question of the calculator as it stands is read again with something put right
-    for change in (_without_thanks, _without_money, spelling.corrected):
+    for change in (_without_thanks, _without_chat, _without_money, spelling.corrected):
         changed = change(text)
         if changed is not None and changed != text:
             text = changed
             found = _understand(text, today)
             if found is not None:
                 return found
-    english = translate.translated(text.strip(" ¿¡?!."))
-    return None if english is None else _understand(english, today)
+    for english in translate.translated(text.strip(" ¿¡?!.")) if not unknown else ():
+        found = _understand(english, today)
+        if found is not None:
+            return found
+    return None
 
 
 _REREAD_CHARS_MAX = 160
+_OPEN_WORDS_MAX = 2
+_WORD_CONSTANTS = ("pi", "bn", "mod", "xor")
+_LIST_LINKS = (
+    "de von aus di der des del dei da entre tra zwischen los las le les the el la il lo die das den un ein"
+    " numeros zahlen nombres numeri чисел y und et e и"
+)
+_UNKNOWN_WORDS_MAX = 4
+"""Of a question of the calculator: three misspelt ones, and what its forms leave open ("choose 3 cards")."""
 _NAME_LETTERS_MIN = 5
 _FORMULAS = (
     r"(?:thanks?|thank you|thx|ty|cheers|please|pls|hi|hello|hey|good (?:morning|evening|afternoon)"
@@ -286,6 +379,65 @@ def _without_thanks(text: str) -> str | None:
     return text[: end.start()] if end and end.end() == len(text) else text
 
 
+_CHAT = frozenset(
+    word_list(
+        "please plz pls plss hey hi hiya hello yo sup ok okay k so well um umm uh hmm hm oh now just like"
+        " lol lmao haha"
+        " bro bruh dude man mate buddy guys bot assistant siri alexa can could would will you u ya cud any"
+        " anyone"
+        " someone somebody idea ideas clue know tell me us give gimme lemme quick quickly question real"
+        " really"
+        " help need want to i'd i id love wanna wondering wonder curious was do does did i'm im trying"
+        " figure out"
+        " check me math maths q stupid dumb silly simple easy one my the for a second sec pop quiz"
+    )
+)
+_CHAT_ASKS = frozenset(
+    word_list("what whats what's wats wat is how much are hows equals would be know figure out tell")
+)
+_CHAT_END = frozenset(
+    word_list(
+        "please plz pls thx thanks thank you ty ta lol haha bro bruh dude man mate buddy again real quick"
+        " quickly"
+        " exactly anyone someone anybody somebody u ok okay tho though ya asap cheers and is for me equal"
+        " to equals now"
+    )
+)
+_CHAT_WORDS_MAX = 14
+_WORD_AND_BLANK = re.compile(r"([^\W\d_]+(?:'[^\W\d_]+)?)[\s,:;.!?-]+")
+_BLANK_AND_WORD = re.compile(r"[\s,:;.!?-]+([^\W\d_]+(?:'[^\W\d_]+)?)[\s.!?]*$")
+
+
+def _without_chat(text: str) -> str | None:
+    """What stands before and after a question when people chat; the rest must still be read whole."""
+    asked, start = False, 0
+    for _ in range(_CHAT_WORDS_MAX):
+        match = _WORD_AND_BLANK.match(text, start)
+        if match is None:
+            break
+        word = match[1].lower()
+        # "how many" and "how long" belong to the question
+        if word == "how" and not re.match(r"much (?:is|are)\b", text[match.end() :], re.IGNORECASE):
+            break
+        if word not in _CHAT and word not in _CHAT_ASKS:
+            break
+        if word in ("a", "the", "for", "one") and not asked and start == 0:
+            break
+        asked = asked or word in _CHAT_ASKS
+        start = match.end()
+    end = len(text)
+    for _ in range(_CHAT_WORDS_MAX):
+        found = _BLANK_AND_WORD.search(text, max(start, end - 24), end)
+        if found is None or found[1].lower() not in _CHAT_END:
+            break
+        asked = asked or found[1].lower() in ("is", "equal", "equals")
+        end = found.start()
+    rest = text[start:end].strip()
+    if not rest or len(rest) == len(text):
+        return None
+    return f"what is {rest}" if asked else rest
+
+
 def _without_money(text: str) -> str | None:
     """Amounts of one currency without its name; None when there are two, which nobody adds up here."""
     named = {(match["after"] or match["before"]).lower().removesuffix("s") for match in _MONEY.finditer(text)}
@@ -295,10 +447,12 @@ def _without_money(text: str) -> str | None:
 
 
 def _understand(text: str, today: date) -> Solution | None:
-    if not _HINT.search(text) and _vocabulary().isdisjoint(re.findall(r"[^\W\d_]+", text.lower())):
+    words = frozenset(_LETTERS.findall(text.lower()))
+    if not _HINT.search(text) and _vocabulary().isdisjoint(words):
         return None
-    has_letters = any(character.isalpha() for character in text)
-    for language in LANGUAGES if has_letters else LANGUAGES[:1]:
+    for language in LANGUAGES if words else LANGUAGES[:1]:
+        if _is_beyond(words, language):
+            continue
         for stage in _stages(text, language):
             if not stage.text or _is_name(stage.text, stage.level):
                 continue
@@ -310,7 +464,7 @@ def _understand(text: str, today: date) -> Solution | None:
 
 def _stage(stage: _Stage, language: Language, today: date) -> Solution | None:
     if language.code != "en":
-        return _expression(stage, language)
+        return _expression(stage, language) or _ordered(stage, language)
     lower = stage.text.lower()
     if dates.may_be_date(lower):
         found = dates.solve(lower, today)

@@ -170,6 +170,7 @@ _PLAIN = (
 _FACTORED = (
     # pint's acre is the survey acre; the international one is 4,840 square yards
     Unit("yard**2", "acre", "acres", "area", Fraction(4_840)),
+    Unit("day", "leap year", "leap years", "time", Fraction(366)),
     # pint's decade is a logarithmic unit
     Unit("year", "decade", "decades", "time", Fraction(10)),
     Unit("1/minute", "rpm", "rpm", "frequency"),
@@ -178,6 +179,7 @@ _FACTORED = (
 _FACTORED_NAMES = {
     "acre": ("ac",),
     "decade": (),
+    "leap year": (),
     "rpm": ("revolutions per minute",),
     "liter per 100 km": ("l/100km", "L/100km", "l/100 km", "L/100 km", "liters per 100km",
                          "litres per 100 km",

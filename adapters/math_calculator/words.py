@@ -52,12 +52,18 @@ class Language:
     """Names of one part of a whole: third -> 3."""
     half_and: tuple[str, ...] = ()
     decimal_comma: bool = False
+    rewrites: tuple[tuple[str, str], ...] = ()
+    """Orders of words that are no infix ("multiplica 3 por 4"): a pattern of all the text, its infix form."""
+    lists: Mapping[str, str] = field(default_factory=dict)
+    """Names of functions of a list ("promedio") by their canonical names."""
     phrases: Mapping[tuple[str, ...], tuple[str, str]] = field(init=False, default_factory=dict)
     """Operators and functions by their words: (("divided", "by"): ("op", "/"))."""
     numbers: Mapping[tuple[str, ...], int] = field(init=False, default_factory=dict)
     phrases_from: Mapping[str, tuple[tuple[str, ...], ...]] = field(init=False, default_factory=dict)
     """The phrases by their first word, longest first."""
     number_starts: frozenset[str] = field(init=False, default=frozenset())
+    number_words: frozenset[str] = field(init=False, default=frozenset())
+    """Every word that a number is made of, apart from articles."""
 
     def __post_init__(self) -> None:
         phrases = {tuple(key.split()): ("op", value) for key, value in self.operators.items()}
@@ -68,19 +74,16 @@ class Language:
         for key in sorted(phrases, key=len, reverse=True):
             by_first[key[0]] = (*by_first.get(key[0], ()), key)
         object.__setattr__(self, "phrases_from", by_first)
+        words = {word for key in self.numbers for word in key}
+        words.update(self.hundreds, self.hundred, self.scales, self.parts)
+        object.__setattr__(self, "number_words", frozenset(words))
         starts = {key[0] for key in self.numbers}
         starts.update(self.hundreds, self.hundred, self.scales, self.parts, self.articles)
         object.__setattr__(self, "number_starts", frozenset(starts))
 
     def knows(self, word: str) -> bool:
         """Whether ``word`` can start or continue a number here."""
-        return (
-            any(word == part for key in self.numbers for part in key)
-            or word in self.hundreds
-            or word in self.hundred
-            or word in self.scales
-            or word in self.parts
-        )
+        return word in self.number_words
 
 
 # --- English ----------------------------------------------------------------------------------------
@@ -165,7 +168,8 @@ ENGLISH = Language(
         "exactly", "approximately", "roughly", "about", "me", "you", "to", "and", "answer", "say",
         "quick maths", "quick math", "math problem", "math", "maths", "hey there", "hi there", "hello there",
         "good morning", "good evening", "good afternoon", "sorry", "excuse me", "thanks", "thank you",
-        "do you happen to know", "i was wondering", "i wonder", "wondering", "dear assistant", "assistant",
+        "plz", "yo", "do you happen to know", "i was wondering", "i wonder", "wondering", "dear assistant",
+        "assistant",
     ),
     asking=(
         "what is", "what's", "whats", "what are", "what're", "what was", "what would be", "what will be",
@@ -309,6 +313,19 @@ SPANISH = Language(
     parts={"mitad": 2, "medio": 2, "tercio": 3, "tercios": 3, "cuarto": 4, "cuartos": 4, "quinto": 5,
     "quintos": 5},
     decimal_comma=True,
+    rewrites=(
+        (r"(?:multiplica|multiplicar|multiplique) (.+) por (.+)", r"\1 por \2"),
+        (r"(?:divide|dividir|divida) (.+) (?:entre|por) (.+)", r"\1 entre \2"),
+        (r"(?:suma|sumar|sume) (.+) (?:y|mas|con|a) (.+)", r"\1 mas \2"),
+        (r"(?:resta|restar|reste|quita) (.+) (?:de|a) (.+)", r"\2 menos \1"),
+        (r"que (?:porcentaje|por ciento|%) de (.+) (?:es|son) (.+)", r"percentof(\2;\1)"),
+        (r"(.+) (?:es|son) que (?:porcentaje|por ciento) de (.+)", r"percentof(\1;\2)"),
+        (r"(?:un )?(.+(?:%|por ciento)) de descuento (?:en|sobre|de|a) (.+)", r"\2 - \1"),
+        (r"(.+) con (?:un )?(.+(?:%|por ciento)) de descuento", r"\1 - \2"),
+    ),
+    lists={"promedio": "average", "media": "average", "suma": "sum", "producto": "product",
+           "mediana": "median",
+           "maximo": "max", "minimo": "min"},
 )  # fmt: skip
 
 # --- German -----------------------------------------------------------------------------------------
@@ -357,7 +374,10 @@ def _german_hundreds() -> dict[str, int]:
     joined = {
         f"{h}{w}": hv + v for h, hv in ({"hundert": 100} | hundreds).items() for w, v in small.items() if v
     }
-    return hundreds | joined
+    hundreds |= joined
+    return hundreds | {
+        f"{w}tausend": v * 1_000 for table in (small, hundreds) for w, v in table.items() if v and w != "eins"
+    }
 
 
 GERMAN = Language(
@@ -390,6 +410,19 @@ GERMAN = Language(
     articles=frozenset({"ein", "eine"}),
     parts={"halfte": 2, "drittel": 3, "viertel": 4, "funftel": 5, "zehntel": 10},
     decimal_comma=True,
+    rewrites=(
+        (r"(?:multipliziere?|multiplizieren) (.+) (?:mit|und) (.+)", r"\1 mal \2"),
+        (r"(?:teile?|dividiere?|teilen) (.+) durch (.+)", r"\1 durch \2"),
+        (r"(?:addiere?|addieren) (.+) (?:und|mit|zu) (.+)", r"\1 plus \2"),
+        (r"(?:subtrahiere?|ziehe?) (.+) von (.+?)(?: ab)?", r"\2 minus \1"),
+        (r"(?:wie ?viel )?(?:prozent|%) (?:von )?(.+) (?:sind|ist) (.+)", r"percentof(\2;\1)"),
+        (r"wie ?viel (?:prozent|%) (?:sind|ist) (.+) von (.+)", r"percentof(\1;\2)"),
+        (r"(.+) (?:sind|ist) wie ?viel (?:prozent|%) von (.+)", r"percentof(\1;\2)"),
+        (r"(.+(?:%|prozent)) (?:rabatt|nachlass|skonto) (?:auf|von|bei) (.+)", r"\2 - \1"),
+        (r"(.+) (?:abzuglich|mit) (.+(?:%|prozent))(?: rabatt| nachlass)?", r"\1 - \2"),
+    ),
+    lists={"durchschnitt": "average", "mittelwert": "average", "summe": "sum", "produkt": "product",
+           "median": "median", "maximum": "max", "minimum": "min"},
 )  # fmt: skip
 
 # --- French -----------------------------------------------------------------------------------------
@@ -454,9 +487,274 @@ FRENCH = Language(
     articles=frozenset({"un", "une"}),
     parts={"moitie": 2, "demi": 2, "tiers": 3, "quart": 4, "quarts": 4, "cinquieme": 5, "cinquiemes": 5},
     decimal_comma=True,
+    rewrites=(
+        (r"(?:multiplie|multiplier|multipliez) (.+) (?:par|et) (.+)", r"\1 fois \2"),
+        (r"(?:divise|diviser|divisez) (.+) (?:par|en) (.+)", r"\1 sur \2"),
+        (r"(?:additionne|additionner|ajoute|ajouter) (.+) (?:et|a|plus) (.+)", r"\1 plus \2"),
+        (r"(?:soustrais|soustraire|enleve|retire) (.+) (?:de|a) (.+)", r"\2 moins \1"),
+        (r"quel pourcentage de (.+) (?:est|font|represente|representent) (.+)", r"percentof(\2;\1)"),
+        (r"(.+) (?:est|represente|font) quel pourcentage de (.+)", r"percentof(\1;\2)"),
+        (r"(?:une )?(.+(?:%|pour cent|pourcent)) de (?:reduction|remise|rabais) sur (.+)", r"\2 - \1"),
+        (r"(.+) avec (?:une )?(.+(?:%|pour cent|pourcent)) de (?:reduction|remise|rabais)", r"\1 - \2"),
+    ),
+    lists={"moyenne": "average", "somme": "sum", "produit": "product", "mediane": "median", "maximum": "max",
+           "minimum": "min"},
 )  # fmt: skip
 
-LANGUAGES: tuple[Language, ...] = (ENGLISH, SPANISH, GERMAN, FRENCH)
+# --- Italian ----------------------------------------------------------------------------------------
+
+_IT_20 = word_list(
+    "zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici"
+    " sedici"
+    " diciassette diciotto diciannove"
+)
+_IT_TENS = word_list("venti trenta quaranta cinquanta sessanta settanta ottanta novanta")
+
+
+def _italian_small() -> dict[str, int]:
+    small = {word: value for value, word in enumerate(_IT_20)} | {"un": 1, "una": 1}
+    for index, ten in enumerate(_IT_TENS):
+        value = 20 + 10 * index
+        small[ten] = value
+        for unit in range(1, 10):
+            stem = ten[:-1] if unit in (1, 8) else ten  # ventuno, ventotto
+            small[stem + _IT_20[unit]] = value + unit
+            small[f"{ten} {_IT_20[unit]}"] = value + unit
+    return small
+
+
+def _italian_hundreds() -> dict[str, int]:
+    hundreds = {"cento": 100} | {f"{_IT_20[unit]}cento": unit * 100 for unit in range(2, 10)}
+    small = {word: value for word, value in _italian_small().items() if " " not in word and value}
+    hundreds |= {h + w: hv + v for h, hv in hundreds.items() for w, v in small.items()}
+    return hundreds | {
+        f"{w}mila": v * 1_000 for table in (small, hundreds) for w, v in table.items() if v > 1
+    }
+
+
+ITALIAN = Language(
+    code="it",
+    polite=(
+        "per favore", "per piacere", "ciao", "salve", "buongiorno", "mi dici", "dimmi", "puoi dirmi",
+        "mi sai dire",
+        "sai dirmi", "il", "la", "lo", "l'", "ma", "allora", "scusa",
+    ),
+    asking=(
+        "quanto fa", "quanto fanno", "quanto e", "quant'e", "quanto sono", "quanto vale", "quanto da",
+        "quanto viene",
+        "qual e", "quale e", "cos'e", "che cos'e", "il risultato di", "risultato di", "quanto farebbe",
+    ),
+    explicit=("calcola", "calcolami", "calcolare", "risolvi", "fai il calcolo"),
+    suffixes=("per favore", "grazie", "quanto fa", "fa quanto", "uguale", "e uguale a", "fa", "e"),
+    operators=_OPERATORS_EVERYWHERE | {
+        "piu": "+", "meno": "-", "per": "*", "volte": "*", "moltiplicato per": "*", "diviso": "/",
+        "diviso per": "/", "fratto": "/", "elevato a": "^", "elevato alla": "^", "alla potenza di": "^",
+        "al quadrato": "squared", "al cubo": "cubed", "per cento": "%", "percento": "%", "di": "of",
+        "del": "of",
+        "fattoriale": "!", "modulo": "mod",
+    },
+    functions=_FUNCTIONS_EVERYWHERE | {
+        "radice quadrata": "sqrt", "radice cubica": "cbrt", "radice": "sqrt", "fattoriale": "factorial",
+        "il doppio": "double", "doppio": "double", "il triplo": "triple", "triplo": "triple",
+    },
+    small=_italian_small(),
+    hundreds=_italian_hundreds(),
+    hundred=frozenset(),
+    scales={"mille": 10**3, "mila": 10**3, "milione": 10**6, "milioni": 10**6, "miliardo": 10**9,
+            "miliardi": 10**9},
+    joiners=frozenset({"e"}),
+    points=frozenset({"virgola"}),
+    articles=frozenset({"un", "una"}),
+    parts={"meta": 2, "mezzo": 2, "terzo": 3, "terzi": 3, "quarto": 4, "quarti": 4, "quinto": 5, "quinti": 5},
+    decimal_comma=True,
+    rewrites=(
+        (r"moltiplica(?:re)? (.+) (?:per|con) (.+)", r"\1 per \2"),
+        (r"(?:dividi|dividere) (.+) (?:per|in) (.+)", r"\1 diviso \2"),
+        (r"(?:somma|sommare|aggiungi) (.+) (?:e|a|piu|con) (.+)", r"\1 piu \2"),
+        (r"(?:sottrai|sottrarre|togli) (.+) (?:da|a) (.+)", r"\2 meno \1"),
+        (r"che percentuale (?:di|del) (.+) (?:e|sono) (.+)", r"percentof(\2;\1)"),
+        (r"(.+) (?:e|sono) (?:che|quale) percentuale (?:di|del) (.+)", r"percentof(\1;\2)"),
+        (r"(?:il )?(.+(?:%|per cento|percento)) di sconto su (.+)", r"\2 - \1"),
+        (r"(.+) (?:con|scontato del) (?:il )?(.+(?:%|per cento|percento))(?: di sconto)?", r"\1 - \2"),
+    ),
+    lists={"media": "average", "somma": "sum", "prodotto": "product", "mediana": "median", "massimo": "max",
+           "minimo": "min"},
+)  # fmt: skip
+
+# --- Portuguese -------------------------------------------------------------------------------------
+
+_PT_20 = word_list(
+    "zero um dois tres quatro cinco seis sete oito nove dez onze doze treze quatorze quinze"
+    " dezesseis dezessete"
+    " dezoito dezenove"
+)
+_PT_TENS = word_list("vinte trinta quarenta cinquenta sessenta setenta oitenta noventa")
+
+
+def _portuguese_small() -> dict[str, int]:
+    small = {word: value for value, word in enumerate(_PT_20)} | {"uma": 1, "duas": 2, "catorze": 14}
+    small |= {"dezasseis": 16, "dezassete": 17, "dezanove": 19}
+    for index, ten in enumerate(_PT_TENS):
+        value = 20 + 10 * index
+        small[ten] = value
+        small |= {f"{ten} e {_PT_20[unit]}": value + unit for unit in range(1, 10)}
+        small |= {f"{ten} e uma": value + 1, f"{ten} e duas": value + 2}
+    return small
+
+
+PORTUGUESE = Language(
+    code="pt",
+    polite=(
+        "por favor", "ola", "oi", "bom dia", "me diga", "diga me", "voce pode me dizer", "pode me dizer",
+        "me diz",
+        "o", "a", "os", "as", "voce sabe", "sabe",
+    ),
+    asking=(
+        "quanto e", "quanto sao", "quantos sao", "quanto da", "quanto fica", "quanto vale", "quanto faz",
+        "qual e",
+        "quanto seria", "o resultado de", "resultado de", "quanto resulta", "o que e",
+    ),
+    explicit=("calcula", "calcule", "calcular", "resolva", "resolve", "compute", "faca a conta"),
+    suffixes=("por favor", "obrigado", "obrigada", "e igual a", "igual a", "e igual", "da", "e", "quanto e",
+              "quanto da"),
+    operators=_OPERATORS_EVERYWHERE | {
+        "mais": "+", "menos": "-", "vezes": "*", "multiplicado por": "*", "x": "x", "dividido por": "/",
+        "dividido": "/", "sobre": "/", "elevado a": "^", "elevado ao": "^", "a potencia de": "^",
+        "ao quadrado": "squared", "ao cubo": "cubed", "por cento": "%", "porcento": "%", "de": "of",
+        "do": "of",
+        "fatorial": "!", "modulo": "mod",
+    },
+    functions=_FUNCTIONS_EVERYWHERE | {
+        "raiz quadrada": "sqrt", "raiz cubica": "cbrt", "raiz": "sqrt", "fatorial": "factorial",
+        "o dobro": "double", "dobro": "double", "o triplo": "triple", "triplo": "triple",
+    },
+    small=_portuguese_small(),
+    hundreds={
+        "cem": 100, "cento": 100, "duzentos": 200, "duzentas": 200, "trezentos": 300, "quatrocentos": 400,
+        "quinhentos": 500, "seiscentos": 600, "setecentos": 700, "oitocentos": 800, "novecentos": 900,
+    },
+    hundred=frozenset(),
+    scales={"mil": 10**3, "milhao": 10**6, "milhoes": 10**6, "bilhao": 10**9, "bilhoes": 10**9},
+    joiners=frozenset({"e"}),
+    points=frozenset({"virgula"}),
+    articles=frozenset({"um", "uma"}),
+    parts={"metade": 2, "meio": 2, "terco": 3, "tercos": 3, "quarto": 4, "quartos": 4,
+           "quinto": 5, "quintos": 5},
+    decimal_comma=True,
+    rewrites=(
+        (r"(?:multiplica|multiplique|multiplicar) (.+) por (.+)", r"\1 vezes \2"),
+        (r"(?:divide|divida|dividir) (.+) por (.+)", r"\1 dividido por \2"),
+        (r"(?:soma|some|somar|adicione) (.+) (?:e|com|mais|a) (.+)", r"\1 mais \2"),
+        (r"(?:subtraia|subtrai|subtrair|tire) (.+) de (.+)", r"\2 menos \1"),
+        (r"(?:que|qual) (?:a )?porcentagem de (.+) (?:e|sao) (.+)", r"percentof(\2;\1)"),
+        (r"(.+) (?:e|sao) (?:que|qual|quantos?) (?:porcentagem|por cento) de (.+)", r"percentof(\1;\2)"),
+        (r"(.+(?:%|por cento)) de desconto (?:em|sobre|de) (.+)", r"\2 - \1"),
+        (r"(.+) com (.+(?:%|por cento)) de desconto", r"\1 - \2"),
+    ),
+    lists={"media": "average", "soma": "sum", "produto": "product", "mediana": "median", "maximo": "max",
+           "minimo": "min"},
+)  # fmt: skip
+
+# --- Russian ----------------------------------------------------------------------------------------
+
+_RU_20 = word_list(
+    "ноль один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать тринадцать"
+    " четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать"
+)
+_RU_20_OF = word_list(
+    "нуля одного двух трех четырех пяти шести семи восьми девяти десяти одиннадцати двенадцати тринадцати"
+    " четырнадцати пятнадцати шестнадцати семнадцати восемнадцати девятнадцати"
+)
+_RU_TENS = word_list("двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто")
+_RU_TENS_OF = word_list("двадцати тридцати сорока пятидесяти шестидесяти семидесяти восьмидесяти девяноста")
+
+
+def _russian_small() -> dict[str, int]:
+    small = {fold("нуль"): 0, "одна": 1, "одно": 1, "одну": 1, "две": 2}
+    for low, tens in ((_RU_20, _RU_TENS), (_RU_20_OF, _RU_TENS_OF)):
+        small |= {word: value for value, word in enumerate(low)}
+        for index, ten in enumerate(tens):
+            value = 20 + 10 * index
+            small[ten] = value
+            small |= {f"{ten} {low[unit]}": value + unit for unit in range(1, 10)}
+    small |= {f"{ten} одна": 21 + 10 * index for index, ten in enumerate(_RU_TENS)}
+    small |= {f"{ten} две": 22 + 10 * index for index, ten in enumerate(_RU_TENS)}
+    return small
+
+
+def _as_folded(table: Mapping[str, str]) -> dict[str, str]:
+    return {fold(word): name for word, name in table.items()}
+
+
+RUSSIAN = Language(
+    code="ru",
+    polite=tuple(fold(word) for word in (
+        "пожалуйста", "привет", "здравствуйте", "скажи", "скажите", "подскажи", "подскажите", "можешь", "а",
+        "ну",
+        "сколько это", "ответь", "слушай", "мне",
+    )),
+    asking=tuple(fold(word) for word in (
+        "сколько будет", "сколько это будет", "сколько", "чему равно", "чему равен", "чему равна",
+        "что будет",
+        "каков результат", "какой результат", "результат", "чему будет равно", "что такое", "найди",
+        "найдите",
+    )),
+    explicit=tuple(fold(word) for word in (
+        "посчитай", "посчитайте", "вычисли", "вычислите", "рассчитай", "рассчитайте", "сосчитай", "реши",
+    )),
+    suffixes=tuple(fold(word) for word in (
+        "пожалуйста", "спасибо", "это сколько", "равно", "будет", "сколько будет", "равно чему", "чему равно",
+    )),
+    operators=_OPERATORS_EVERYWHERE | _as_folded({
+        "плюс": "+", "прибавить": "+", "добавить": "+", "минус": "-", "отнять": "-", "вычесть": "-",
+        "умножить на": "*", "умноженное на": "*", "умножено на": "*", "помножить на": "*",
+        "помноженное на": "*",
+        "разделить на": "/", "поделить на": "/", "делить на": "/", "деленное на": "/", "разделенное на": "/",
+        "делённое на": "/", "поделенное на": "/", "в степени": "^", "в квадрате": "squared",
+        "в кубе": "cubed",
+        "процент": "%", "процента": "%", "процентов": "%", "от": "of", "из": "of", "факториал": "!", "х": "x",
+        "по модулю": "mod",
+    }),
+    functions=_FUNCTIONS_EVERYWHERE | _as_folded({
+        "корень": "sqrt", "квадратный корень": "sqrt", "корень квадратный": "sqrt",
+        "кубический корень": "cbrt",
+        "корень кубический": "cbrt", "корень третьей степени": "cbrt", "факториал": "factorial",
+        "факториал числа": "factorial", "квадрат": "square", "квадрат числа": "square", "куб": "cube",
+        "корень числа": "sqrt", "квадратный корень числа": "sqrt", "удвоенное": "double",
+    }),
+    small=_russian_small(),
+    hundreds={
+        "сто": 100, "ста": 100, "двести": 200, "двухсот": 200, "триста": 300, "трехсот": 300,
+        "четыреста": 400,
+        "четырехсот": 400, "пятьсот": 500, "пятисот": 500, "шестьсот": 600, "шестисот": 600, "семьсот": 700,
+        "семисот": 700, "восемьсот": 800, "восьмисот": 800, "девятьсот": 900, "девятисот": 900,
+    },
+    hundred=frozenset(),
+    scales={"тысяча": 10**3, "тысячи": 10**3, "тысяч": 10**3, "тысячу": 10**3, "миллион": 10**6,
+            "миллиона": 10**6, "миллионов": 10**6, "миллиард": 10**9, "миллиарда": 10**9,
+            "миллиардов": 10**9},
+    joiners=frozenset(),
+    points=frozenset(),
+    articles=frozenset(),
+    parts={"половина": 2, "половину": 2, "треть": 3, "четверть": 4},
+    decimal_comma=True,
+    rewrites=tuple((fold(pattern), form) for pattern, form in (
+        (r"(?:умножь|умножьте|умножить|перемножь) (.+) (?:на|и) (.+)", r"\1 умножить на \2"),
+        (r"(?:раздели|разделите|разделить|подели|поделить) (.+) на (.+)", r"\1 разделить на \2"),
+        (r"(?:сложи|сложите|сложить) (.+) (?:и|с|плюс) (.+)", r"\1 плюс \2"),
+        (r"(?:прибавь|прибавить|добавь) (.+) к (.+)", r"\2 плюс \1"),
+        (r"(?:вычти|вычесть|отними|отнять) (.+) (?:из|от) (.+)", r"\2 минус \1"),
+        (r"сколько процентов (?:от )?(.+) составляет (.+)", r"percentof(\2;\1)"),
+        (r"сколько процентов составляет (.+) от (.+)", r"percentof(\1;\2)"),
+        (r"(.+) со скидкой (.+(?:%|процентов|процента|процент))", r"\1 - \2"),
+        (r"скидка (.+(?:%|процентов|процента|процент)) (?:от|на|с) (.+)", r"\2 - \1"),
+    )),
+    lists=_as_folded({"среднее": "average", "среднее арифметическое": "average", "сумма": "sum",
+                      "сумму": "sum",
+                      "произведение": "product", "медиана": "median", "максимум": "max", "минимум": "min"}),
+)  # fmt: skip
+
+LANGUAGES: tuple[Language, ...] = (ENGLISH, SPANISH, GERMAN, FRENCH, ITALIAN, PORTUGUESE, RUSSIAN)
 
 # --- what only looks like arithmetic -----------------------------------------------------------------
 
