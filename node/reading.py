@@ -41,7 +41,7 @@ _QUOTED_ON = re.compile(r"[\"')\]»]+\s+[a-z]")
 _WORD = re.compile(
     r"(?:qu|lorsqu|jusqu|puisqu|quelqu|dell|nell|all|dall|sull|[jldcnmts])'(?=[^\W_])"  # elided articles
     r"|[^\W_]+(?:[-'.][^\W_]+)*"
-    r"|,"
+    r"|,(?!\d)"
 )
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _HAN_KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")

@@ -27,7 +27,7 @@ _NOUN = (
     r"|резолюци[а-я]{1,2}|提案|议案|議案|決議)"
 )
 _SIGN = (
-    r"(?:\s*(?:number|numbers|no\.?|nr\.?|num\.?|numero|nummer|numéro|id|№|n°|номер|第|号|:|#|\()){0,3}\s*"
+    r"\.?(?:\s*(?:number|numbers|no\.?|nr\.?|num\.?|numero|nummer|numéro|id|№|n°|номер|第|号|:|#|\()){0,3}\s*"
 )
 _DIGITS = r"(\d{1,3}(?:,\d{3})+|\d{1,12})(?![\d%]|[.,]\d|-\d)"
 
@@ -63,6 +63,10 @@ _OTHER_PROPOSALS = re.compile(
     r"|design|website|marketing|job|academic|sponsorship|funding|technical|consulting|commercial"
     r"|engagement|romantic|value"
     r"|unique selling|course|event|freelance|contract|budget|vendor|solicited) propos(?:al|als|ition)s?\b"
+    r"|\bpropos(?:al|als|ition)s? (?:of|for|in|to) (?:an? |the |my |your |his |her |their )?(?:\w+ )?"
+    r"(?:marriage"
+    r"|wedding|thesis|theses|dissertation|phd|doctorate|master's|masters|essay|paper|book|novel|film"
+    r"|client|customer|girlfriend|boyfriend|publisher|professor|startup)\b"
     r"|\bproposal (?:ideas?|templates?|writing|letters?|rings?|examples?|formats?|speech|planner"
     r"|software|movie|samples?|songs?)\b"
     r"|\bproposals? (?:2009|film|cast|sandra)\b|\b(?:write|draft|make|prepare|create|compose"
@@ -157,10 +161,16 @@ _CUES: tuple[_Cue, ...] = (
         r"|committee|assembly|referendum|proposals?|governance|motions?|agm|treasury)\b"
         r"|\b(?:meeting|council|committee|board|governance|assembly|voting|vote|treasury) (?:minutes"
         r"|results?|outcomes?|records?|decisions?|history|logs?|notes|resolutions?|reports?|archive)\b"
-        r"|\bminutes (?:of|from) (?:\w+ ){0,4}(?:meeting|council|call|session)\b",
+        r"|\bminutes (?:of|from) (?:\w+ ){0,4}(?:meeting|council|call|session)\b"
+        r"|\b(?:was|is|has|have|were|had|will) there (?:(?:ever|already|been|be|once|yet|recently) ){0,3}"
+        r"(?:a|an|any|another|some) (?:\w+ )?(?:votes?|ballots?|motions?|resolutions?|decisions?|proposals?)"
+        r" (?:on|about|to|for|against|regarding|concerning|whether)\b",
     ),
     _cue(
         "asks for earlier proposals or decisions",
+        r"\b(?:list|show)(?: me| us)?(?: all| our| the| every| past){0,2} decisions\b"
+        r"|\bwhat (?:was|were|has been|have been|got) (?:decided|agreed|resolved|voted|approved)"
+        r" (?:on |upon )?(?:regarding|about|on|concerning|with regard to)\b|"
         r"\b(?:previous|past|last|earlier|prior|old|recent|latest|former|pending|active|open|passed"
         r"|rejected|failed|approved|executed|all|current|first|most recent|which|what|any|how many"
         r"|list|show|new|upcoming)"
@@ -199,6 +209,13 @@ _CUES: tuple[_Cue, ...] = (
         r"|\b(?:according to|what does|what do|does|do) the (?:\w+ ){0,2}?(?:documents?|docs|handbook"
         r"|policy|minutes|manual|bylaws|charter|runbook|statutes|knowledge base|meeting notes) (?:say"
         r"|says|mention|state|states|require|requires|allow|specify|cover|tell|contain|include|$)"
+        r"|^(?:so |and |hi |hello )?(?:according to|based on|as per|per|going by) (?:the|your|those|that)"
+        r" (?:(?:employee|staff|team|company|travel|expense|internal|house|safety|meeting|project) )?"
+        r"(?:documents?|docs|files?|handbook|polic(?:y|ies)|records?|minutes|notes|knowledge base|wiki|bylaws"
+        r"|charter|contract|guidelines?|runbook|statutes|archive)\b"
+        r"|\b(?:according to|based on|as per) (?:the|your|those|that) (?:documents?|docs|files?|handbook"
+        r"|records?"
+        r"|minutes|notes|knowledge base|wiki|bylaws|charter|contract|runbook|statutes)$"
         r"|\b(?:uploaded|ingested|loaded|attached) (?:\w+ )?(?:documents?|files?|pdfs?|report|notes)\b"
         r"|\bour (?:\w+ ){0,2}?(?:policy|handbook|bylaws|charter|statutes|minutes|guidelines|records)\b"
         r"|\b(?:documents?|docs|files?|pdfs?|contract|report|notes|minutes|policy|handbook|paper|manual)"
@@ -209,7 +226,10 @@ _CUES: tuple[_Cue, ...] = (
         r"|\bwhat did you (?:say|tell me|answer|reply)\b|\bwhat have (?:i|we) (?:asked|said|talked)\b"
         r"|\bwhat did (?:i|we) (?:ask|say|tell|talk|discuss|write|note)\b|\b(?:our|my) (?:previous"
         r"|last|earlier|past) (?:\w+ )?(?:conversations?|questions?|discussions?|chats?|answers?)\b"
-        r"|\bdid i (?:already )?(?:ask|mention|tell)\b",
+        r"|\bdid i (?:already )?(?:ask|mention|tell)\b"
+        r"|\bhave you (?:already )?(?:stored|cached|saved|kept|remembered|recorded)\b"
+        r"|\b(?:answers?|records?|entries) (?:have |did |do )?you (?:store|cache|save|keep|remember)d?\b"
+        r"|\b(?:questions?|things?) (?:that )?(?:i|we) (?:have |had |just |already )?asked\b",
         own=True,
     ),
     _cue(
@@ -218,6 +238,19 @@ _CUES: tuple[_Cue, ...] = (
         r"|aprobo|voto)|(?:la|de la|las|ultima|ultimas) votacion(?:es)?|acta de la|actas de|decisiones"
         r" anteriores|propuestas (?:anteriores|aprobadas|sobre|de|rechazadas|activas)|la propuesta"
         r" (?:de|sobre|para)|resultado de la votacion|consejo (?:decidio|aprobo)"
+        r"|(?:segun|dicen|dice|en) (?:los|nuestros|mis|las|nuestras|el|nuestro)"
+        r" (?:documentos|archivos subidos|estatutos|actas|acta|reglamento interno|manual interno)"
+        r"|(?:laut|gemass)(?: (?:den|der|dem|unser\w*|mein\w*))? (?:unterlagen|dokument\w*|satzung"
+        r"|statuten|protokoll\w*|richtlinie\w*|handbuch|akten)"
+        r"|steht (?:\w+ )?in (?:den|der|dem|unser\w*|mein\w*) (?:unterlagen|dokument\w*|satzung|statuten"
+        r"|protokoll\w*|richtlinie\w*|handbuch|akten)"
+        r"|in (?:unser\w*|mein\w*) (?:unterlagen|dokumenten|satzung|statuten|protokollen|akten)"
+        r"|(?:selon|d' apres|dans|disent) (?:les|nos|mes|notre) (?:documents|statuts"
+        r"|comptes rendus|archives|reglement)"
+        r"|(?:secondo|dicono) (?:i|gli|i nostri|lo) (?:documenti|statuto|verbali|archivi)"
+        r"|nei (?:nostri|miei) (?:documenti|verbali)|(?:segundo|conforme|dizem) (?:os|nossos|os nossos|o)"
+        r" (?:documentos|estatutos|arquivos|estatuto)|de acordo com os (?:nossos )?documentos"
+        r"|nos (?:nossos|meus) documentos|(?:qu' )?on a (?:\w+ )?(?:decide|vote|approuve|adopte)"
         r"|haben wir (?:\w+ ){0,5}?(?:entschieden|beschlossen|abgestimmt|vereinbart)|wurde (?:\w+"
         r" ){0,5}?(?:beschlossen|abgestimmt|entschieden)|hat der (?:rat|vorstand) (?:\w+"
         r" ){0,4}?(?:beschlossen|entschieden)|abstimmung(?:en|sergebnis\w*)?|protokoll (?:der|des|von)"
@@ -234,6 +267,9 @@ _CUES: tuple[_Cue, ...] = (
         r"|(?:decidimos|aprovamos) (?:sobre|a|o)|resultado da votacao|ata da|atas da|decisoes"
         r" anteriores|propostas (?:anteriores|aprovadas|sobre)|a proposta (?:de|sobre|para)|ultima"
         r" (?:reuniao|votacao))\b"
+        r"|согласно (?:нашим |моим |загруженным )?документ|в (?:наших|моих|загруженных) (?:документ|файл)"
+        r"|(?:資料|文書|ドキュメント|規約|議事録)(?:によると|によれば|には|では)"
+        r"|根据(?:我们的?|上传的?|我的)?(?:文件|文档|资料|章程)|(?:文件|文档|资料|章程)(?:里|中|上)(?:说|写|规定)"
         r"|голосовани|мы решили|решили мы|было решено|протокол(?:ы)? (?:собрания|заседания|совета"
         r"|последн)|решени[ея] совета|предыдущи[ех] (?:решени|предложени)|последн(?:ее|ие|его)"
         r" (?:предложени|решени|заседани)"

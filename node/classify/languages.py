@@ -29,13 +29,14 @@ class GateRule:
 class Language:
     """``common`` words tell which language a text is in. ``social`` words, when a text holds nothing else
     and at least one of ``greetings``, are a greeting, thanks or a reaction. ``openers`` may stand before a
-    question."""
+    question. ``remarks`` are whole sentences that only react: thanks for something, comfort, assent."""
 
     code: str
     common: frozenset[str]
     greetings: frozenset[str]
     social: frozenset[str]
     openers: frozenset[str]
+    remarks: re.Pattern[str]
     gate: tuple[GateRule, ...]
     hurried: re.Pattern[str]
     """Wording whose answer depends on the day it is asked."""
@@ -175,6 +176,25 @@ ENGLISH = Language(
         " no right"
         " hallo folks everyone guys siri alexa task prompt query lol lmao haha hahaha wow omg nah"
         " nope yep yeah"
+    ),
+    remarks=re.compile(
+        _fill(
+            r"^(?:(?:(?:many|so many|lots of|a lot of) )?(?:thanks|thank you|thx|cheers|"
+            r"ty)(?: (?:so much|a lot|very much|again|a bunch|a million))? for\b(?! (?:now , ))[^,]*|"
+            r"(?:i am |i was )?(?:just|only) (?:\w+ ){0,2}?(?:kidding|joking|saying|checking(?: in)?|"
+            r"browsing|passing (?:by|through)|playing|messing(?: around)?|teasing|trolling|chatting|"
+            r"looking around|testing)(?: (?:around|anyway|lol|haha))?|(?:sure|yes|ok|okay|yeah|yep|"
+            r"alright|well|hey|fine) ,? ?why not|(?:no|not a) (?:idea|clue)(?: (?:tbh|honestly|"
+            r"sorry|at all|really|either|mate|lol))?|nothing(?: (?:really|much|else|special|"
+            r"for now))?(?: ,? ?thanks| ,? ?thank you)?|not what (?:i|we) [^,]*|(?:i )?(?:gotta|"
+            r"got to|have to|need to|must) (?:go|run|leave|sleep)(?: (?:now|soon|to (?:bed|work|"
+            r"sleep)))?|(?:oops|whoops|ouch|ugh|yikes|phew|yay|hooray|eww|yuck|aww)(?: ,? ?(?!<WH>\b|"
+            r"<AUX>\b)[\w' ]{1,40})?|(?:it is |that is )?(?:no|not a) (?:problem|worries|big deal|"
+            r"prob|biggie)(?: at all)?|(?:do not|please do not) (?:worry|bother|"
+            r"mind)(?: about [^,]*)?|(?:all|that is all|it is all) (?:good|clear|fine|set|"
+            r"done)(?: (?:here|now|thanks))?|(?:my|sorry) (?:bad|mistake|fault)|(?:i )?take (?:it|"
+            r"that) back|same (?:here|to you)|you (?:too|as well)|me (?:too|neither))$"
+        )
     ),
     gate=(
         # what sounds like asking and does not
@@ -322,6 +342,27 @@ ENGLISH = Language(
         ),
         _asks(
             "a question inside the sentence", r" , (?:so |and |but |then |now )?(?:what|how|why)\b(?! ever\b)"
+        ),
+        _asks(
+            "a question inside the sentence",
+            r" , (?:so |and |but |then |now )?(?:when|where|(?:at|in|on|by|until|for|to|from) (?:what|which)"
+            r" \w+) (?:<AUX>) (?:not )?(?:<SUBJ>|the|a|an|my|your|our|his|her|their)\b",
+        ),
+        _asks(
+            "asks for something",
+            r"^(?:thanks|thank you|thx|ok|okay|great|nice|cool|perfect|got it|sorry)\b.{0,80} ,"
+            r" (?:and |so |then |but |now |please |can you |could you ){1,3}<ASKVERB>\b",
+        ),
+        _asks("asks for help", r" , (?:please |any )?help(?: (?:me|us|please|needed|with [^,]*))?$"),
+        _asks(
+            "ends with a question",
+            r"(?<!^that )(?<!^it )(?<!^this )\b<BE> (?:what|who|where|when|which \w+)"
+            r"(?: (?:exactly|again|then|now|precisely))?$",
+        ),
+        _asks(
+            "ends with a question",
+            r"(?<! know )(?<! matter )(?<! sure )(?<! of )(?<! care )\bhow (?:much|many|long|far|old)"
+            r"(?: (?:is|are|would|does|will) (?:that|it|this|they)(?: (?:be|cost|make|come to))?)?$",
         ),
         _asks("a question inside the sentence", r" , (?:<AUX>) (?:not )?<PRON> \w+"),
         _asks(
@@ -542,7 +583,26 @@ SPANISH = Language(
         "hola buenos buenas dias tardes noches por favor oye disculpa perdona perdon y pero pues"
         " bueno gracias"
     ),
+    remarks=re.compile(
+        _fill(
+            r"^(?:(?:muchas |muchisimas |mil )?gracias (?:por|a|de)\b[^,]*|no (?:te|se|"
+            r"os) preocup\w+[^,]{0,30}|no (?:pasa nada|importa|hay (?:de que|problema|prisa)|es nada)|"
+            r"de (?:nada|acuerdo)|(?:(?:vale|ok|si|bueno|ah|claro|"
+            r"ya) ,? ?)?(?:ya )?(?:lo )?(?:entiendo|entendi|entendido|comprendo|veo|se)|(?:era |"
+            r"es )?(?:una )?(?:broma|bromeo)|(?:todo|muy|esta) bien|(?:por|desde) supuesto|"
+            r"con mucho gusto|que (?:va|tengas|te)\b[^,]*|(?:lo )?siento(?: mucho)?|igualmente|"
+            r"menos mal|ni idea|me alegro\b[^,]*)$"
+        )
+    ),
     gate=(
+        _tells(
+            "tells something",
+            r"^(?:(?:ayer|anoche|hoy|antes|luego|esta manana|(?:la semana|el (?:mes|ano)|el \w+) pasad[oa])"
+            r" ,? ?){0,2}(?:me |le |nos |lo |la |les )?(?:compre|vendi|pague|gane|perdi|fui|fuimos|hice"
+            r"|hicimos|vi|vimos|comi|comimos|tuve|estuve|llegue|sali|trabaje|dormi|llovio|nevo|llame|visite"
+            r"|lei|escribi|encontre|olvide|aprendi|empece|termine|hable|conoci|pedi|puse|dije|recibi|gaste"
+            r"|jugue|cocine|viaje a|volvi|invite|perdimos|ganamos|compramos|encanto|gusto)\b",
+        ),
         _tells(
             "exclama algo (an exclamation)",
             r"^que (?:bonito|bonita|bueno|buena|lindo|linda|pena|rico|rica|bien|guay|divertido|mal"
@@ -629,6 +689,19 @@ GERMAN = Language(
     openers=_set(
         "hallo guten tag morgen abend bitte also und aber ja nein ok okay danke entschuldigung sag mal moin"
     ),
+    remarks=re.compile(
+        _fill(
+            r"^(?:(?:vielen |herzlichen |besten |tausend )?dank(?:e)?(?: (?:dir|ihnen|euch|schon|sehr|"
+            r"vielmals|nochmal))* fur\b[^,]*|(?:danke|vielen dank) (?:dir|ihnen|euch)|"
+            r"kein(?:e)? (?:problem|sorge|ahnung|ursache|thema|stress|eile)|"
+            r"(?:das )?macht (?:doch )?nichts|schon (?:gut|okay|ok)|(?:ist )?alles (?:klar|gut|ok|"
+            r"bestens|paletti)|mach(?:t|en)? (?:dir|sie|euch|sich) keine sorgen|nicht (?:schlimm|"
+            r"so schlimm|der rede wert)|(?:ja ,? ?)?(?:stimmt|genau|verstanden|verstehe|einverstanden|"
+            r"gerne?|gern geschehen|richtig|jawohl)|(?:nur )?(?:ein )?(?:scherz|spass|witz)|"
+            r"gleichfalls|tut mir (?:\w+ )?leid|bis (?:dann|bald|morgen|spater|gleich)|(?:na )?gut|"
+            r"weiss ich nicht)$"
+        )
+    ),
     gate=(
         _tells(
             "an exclamation",
@@ -713,7 +786,7 @@ FRENCH = Language(
         "le la les de des du et est en un une que qui dans pour pas sur au aux quel quelle comment"
         " combien pourquoi"
         " quand ou je il mon ma demain j' l' d' c' qu' n' s' fait temps meteo propose proposition"
-        " explique y va cours"
+        " explique y va cours hier a ai"
     ),
     greetings=_set(
         "bonjour bonsoir salut merci coucou au revoir oui non d' accord ok super genial parfait bien"
@@ -727,6 +800,17 @@ FRENCH = Language(
     openers=_set(
         "bonjour bonsoir salut merci alors et mais bon donc dis dites svp excusez-moi excuse-moi euh"
         " ok pardon"
+    ),
+    remarks=re.compile(
+        _fill(
+            r"^(?:(?:un grand |mille |encore )?merci(?: (?:beaucoup|bien|infiniment|encore|a (?:toi|"
+            r"vous)))* (?:pour|de|d')(?= )[^,]*|pas de (?:souci|soucis|probleme|problemes|quoi)|"
+            r"aucun (?:souci|probleme)|de rien|(?:ce n' est )?(?:pas grave|rien)|c' est pas grave|"
+            r"ne (?:t' inquiete|vous inquietez|t' en fais|vous en faites) pas|t' inquiete(?: pas)?|"
+            r"(?:ah |ok |oui |d' accord )?,? ?(?:j' ai compris|je vois|je comprends|compris|entendu)|"
+            r"tant (?:pis|mieux)|ca (?:marche|roule|va)|je (?:plaisante|rigole|blague)|"
+            r"bonne (?:chance|idee)|desole[e]?|aucune idee|avec plaisir|moi aussi|bien sur)$"
+        )
     ),
     gate=(
         _tells(
@@ -800,6 +884,16 @@ ITALIAN = Language(
     ),
     social=_set("a tutti mille tante molto presto domani dopo amico d' accordo va bene per favore e tutto"),
     openers=_set("ciao buongiorno buonasera salve per favore scusa scusi allora e ma ok grazie senti dunque"),
+    remarks=re.compile(
+        _fill(
+            r"^(?:(?:mille |tante )?grazie(?: (?:mille|tante|ancora))? (?:per|di|a|dell'|"
+            r"del)(?= )[^,]*|(?:va|tutto) bene(?: (?:cosi|grazie))?|non (?:ti |si |"
+            r"vi )?(?:preoccupar\w*|preoccupi|preoccupate|fa niente|importa|c' e (?:di che|problema))|"
+            r"nessun problema|di (?:niente|nulla)|(?:ma )?figurati|(?:ah |ok |si )?,? ?(?:ho )?capito|"
+            r"(?:stai )?tranquill[oa]|(?:sto )?scherz(?:o|avo|ando)|d' accordo|mi dispiace|volentieri|"
+            r"altrettanto|anch' io|buona (?:fortuna|idea|serata|giornata)|nessuna idea)$"
+        )
+    ),
     gate=(
         _tells(
             "an exclamation",
@@ -865,6 +959,16 @@ PORTUGUESE = Language(
     ),
     social=_set("muito a todos amigo amanha breve por favor tudo bem de nada e"),
     openers=_set("ola oi bom boa dia tarde noite por favor entao e mas bem desculpa olha obrigado obrigada"),
+    remarks=re.compile(
+        _fill(
+            r"^(?:(?:muit[oa]s? |mil )?obrigad[oa]s? (?:pel[oa]s?|por|a|ao|de)\b[^,]*|(?:esta |"
+            r"ta )?tudo (?:bem|certo|bom|otimo)|nao (?:se|te) preocup\w+[^,]{0,30}|nao (?:faz mal|"
+            r"importa|tem problema|ha problema|foi nada)|sem (?:problemas?|stress|duvida)|(?:de|"
+            r"por) nada|(?:ah |ok |sim )?,? ?(?:ja )?(?:entendi|entendido|percebi|compreendo)|imagina|"
+            r"(?:estou |to |estava )?(?:brincando|a brincar)|brincadeira|combinado|com certeza|"
+            r"claro que sim|sinto muito|igualmente|nem ideia|boa (?:sorte|ideia))$"
+        )
+    ),
     gate=(
         _tells(
             "an exclamation",
@@ -939,7 +1043,7 @@ JAPANESE = Script(
         r"^(?:こんにちは|こんばんは|おはよう(?:ございます)?|ありがとう(?:ございます|ございました)?"
         r"|さようなら|すみません|はい|いいえ|了解(?:です)?"
         r"|おやすみ(?:なさい)?|お疲れ様(?:です|でした)?|なるほど|わかりました|すごい|いいね"
-        r"|どうも)[、。!！ー〜\s]*$"
+        r"|どうも|大丈夫(?:です)?|どういたしまして|気にしないで(?:ください|ね)?|冗談(?:です|だよ)?|助かりました|(?:本当に|どうも)?ありがとうございま(?:す|した))[、。!！ー〜\s]*$"
     ),
     re.compile(
         r"(?:か|かな|かしら|の|っけ)[。\s]*$|何|なに|なん(?:で|の|です|だ|だろ)|いくら|いくつ|どう"
@@ -953,7 +1057,7 @@ JAPANESE = Script(
 CHINESE = Script(
     "chinese",
     re.compile(
-        r"^(?:你好|您好|谢谢(?:你|您)?|謝謝|再见|早上好|晚上好|晚安|好的?|是的|不是|对|没问题|明白了?"
+        r"^(?:你好|您好|(?:非常|太)?(?:感谢|谢谢|謝謝|多谢)[^,，。?？吗什怎谁哪几]{0,10}|没关系|没事|不用谢|辛苦了|再见|早上好|晚上好|晚安|好的?|是的|不是|对|没问题|明白了?"
         r"|知道了|哈哈+|太好了|不客气|大家好|嗨|早)[,，。!！啊呀吧了\s]*$"
     ),
     re.compile(
@@ -973,7 +1077,12 @@ CYRILLIC = Script(
     re.compile(
         r"^(?:(?:привет|здравствуйте?|добр(?:ый|ое|ой) (?:день|утро|вечер|ночи)|спасибо|большое|пока"
         r"|до свидания|да|нет|хорошо|ладно|ок|понятно"
-        r"|отлично|супер|круто|класс|ясно|пожалуйста|всем|тебе|вам|огромное|до завтра)[,.!\s]*){1,5}$"
+        r"|отлично|супер|круто|класс|ясно"
+        r"|все понятно|понял[аи]?|я понял[аи]?"
+        r"|(?:большое |огромное )?спасибо(?: большое| огромное)? за [^,?!.]{1,40}"
+        r"|ничего страшного|не за что|без проблем"
+        r"|не (?:переживай|волнуйся|беспокойся)(?:те)?|договорились"
+        r"|согласен|согласна|пожалуйста|всем|тебе|вам|огромное|до завтра)[,.!\s]*){1,5}$"
     ),
     re.compile(
         r"(?:^|[\s,])(?:что|чего|чему|как|кто|кого|кому|где|куда|откуда|когда|почему|зачем|сколько"

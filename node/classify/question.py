@@ -21,6 +21,7 @@ _SENTENCE_CHARS = 600
 
 _OPENERS_MAX = 8
 _A_FORMULA_WORDS = 8
+_REMARK_CHARS = 80
 _THANKS_GO_ON = frozenset(word_list("for to so very again anyway a in"))
 _IF_YOU_PLEASE = re.compile(r"^s' il (?:vous|te) plait (?:, )?")
 _A_SENTENCE_WORDS = 4
@@ -96,6 +97,8 @@ def _judge_sentence(sentence: Sentence, languages: tuple[Language, ...]) -> tupl
         return (False, _FORMULA)
     if sentence.mark == "?":
         return (True, "ends with a question mark")
+    if len(sentence.canon) <= _REMARK_CHARS and any(row.remarks.search(sentence.canon) for row in LANGUAGES):
+        return (False, _FORMULA)
     for language in languages:
         canon = _drop_openers(sentence.canon[:_SENTENCE_CHARS], language)
         if not canon:

@@ -2,34 +2,43 @@
 
 Rules of this file:
 - The order of sources, and which similarity floor applies, is said in ``ROUTE_TABLE`` and nowhere else.
-- The first that holds decides: (1) a recogniser claims the text; (2) it goes on from earlier turns; (3)
-  nothing is asked; (4) it names a proposal by number; (5) a topic that a source looks up; (6) governance and
-  own records; (7) nothing in it can be looked up by itself; (8) otherwise it asks for an explanation or for
-  knowledge.
-- Adapters bring their own patterns as recognisers; this file names none of them.
+- The first that holds decides: (1) an adapter accounts for every word of the text; (2) nothing is asked;
+  (3) it names a proposal by number; (4) an adapter claims its topic; (5) a topic that no adapter has; (6)
+  governance and own records; (7) nothing in it can be looked up by itself; (8) otherwise it asks for an
+  explanation or for knowledge. Only (7) and (8) are open to the semantic classifier (``reconsider``).
+- Adapters bring their own patterns; this file names none of them.
 - Pure and total: any text gives a ``Route``; the work is bounded by ``reading``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Protocol
 
 from node.classify import history, rules
 from node.classify.question import Asked, is_hurried, judge
-from node.model import Kind, Recognition, Route, Source
+from node.model import CERTAIN, CLAIM, Kind, Recognition, Route, Source
 from node.reading import Reading, read
 
-Recogniser: TypeAlias = Callable[[str, datetime], Recognition | None]
 
-CLAIM_STRENGTH = 0.5
-"""A recognition at least this strong claims the text; a weaker one offers part of an answer as context."""
+class Recogniser(Protocol):
+    """What routing needs of an adapter."""
 
-PARTS_MAX = 4
-"""``split`` gives at most this many parts; a text with more questions stays whole."""
+    @property
+    def name(self) -> str: ...
+
+    def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None: ...
+
+    def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None: ...
+
+
+RECENT_MAX = 32
+"""Texts whose recognitions are kept while one message is looked at from several sides."""
+OTHERS_MAX = 2
+"""At most this many further adapters are asked beside the one that claims a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,7 @@ LIVE = _row(
     (Source.CACHE, Source.ADAPTER, Source.STALE, Source.MODEL),
     "deterministic",
 )
-HISTORICAL = _row("historical", Kind.HISTORICAL, (Source.CACHE, Source.DOCUMENTS, Source.MODEL), "historical")
+HISTORICAL = _row("historical", Kind.HISTORICAL, _GENERATIVE, "historical", _GENERATIVE_WITH_PARTIAL)
 GENERATIVE = _row("generative", Kind.GENERATIVE, _GENERATIVE, "generative", _GENERATIVE_WITH_PARTIAL)
 UNCLASSIFIED = _row("unclassified", Kind.UNCLASSIFIED, _GENERATIVE, "default", _GENERATIVE_WITH_PARTIAL)
 
@@ -86,66 +95,99 @@ class Router:
     """Finds the row for a text. Stateless after construction; safe to share."""
 
     def __init__(self, recognisers: Sequence[Recogniser], floors: Floors) -> None:
-        """``recognisers`` are the adapters' own patterns in order of preference; ties go to the earlier."""
+        """``recognisers`` are the adapters in order of preference; ties go to the earlier."""
         self._recognisers = tuple(recognisers)
         self._floors = floors
+        # Parting a message and routing its parts look at the same texts. One instant is equal in all zones,
+        # and "tomorrow" is not: the zone is part of what is remembered.
+        self._recent = lru_cache(maxsize=RECENT_MAX)(self._recognise)
 
-    def route(self, text: str, *, now: datetime, has_history: bool = False) -> Route:
-        """The route of ``text``; never raises. ``has_history`` says that the session has earlier turns."""
+    def route(self, text: str, *, now: datetime) -> Route:
+        """The route of a self-contained text; never raises. ``now`` is on the asker's clock."""
         reading = read(text)
         asked = judge(reading)
-        best = self._strongest(text, now)
-        claim = best if best is not None and best.strength >= CLAIM_STRENGTH else None
-        partial = best if claim is None else None
-        found = self._find(reading, asked, claim, partial, has_history)
+        found = self._find(reading, asked, self._recognitions(text, now), now)
         return replace(found, time_sensitive=is_hurried(reading, asked.language))
 
-    def _strongest(self, text: str, now: datetime) -> Recognition | None:
-        best: Recognition | None = None
-        for recognise in self._recognisers:
-            found = recognise(text, now)
-            if found is not None and (best is None or found.strength > best.strength):
-                best = found
-        return best
+    def claims(self, text: str, now: datetime) -> Recognition | None:
+        """The strongest recognition that claims the text."""
+        found = self._recognitions(text, now)
+        return found[0] if found and found[0].strength >= CLAIM else None
 
-    def _find(
-        self,
-        reading: Reading,
-        asked: Asked,
-        claim: Recognition | None,
-        partial: Recognition | None,
-        has_history: bool,
-    ) -> Route:
-        tagged, flat = rules.tag(reading.words), reading.flat[: rules.TEXT_CHARS]
-        follow_up = _follow_up(flat) if has_history else None
-        # 1. A live claim on a bare follow-up ("and ETH?") guesses at what is asked of it; a sum does not.
-        if claim is not None and (follow_up is None or claim.local):
-            return self._claimed(claim)
-        # 2.
-        if follow_up is not None:
-            route = self._to(UNCLASSIFIED, f"a follow-up: {follow_up}", None)
-            return replace(route, needs_history=True)
-        # 3. A text that tells may still end in a bare topic ("I am in Paris. Weather tomorrow").
+    def follow(self, fragment: str, earlier: str, now: datetime) -> str | None:
+        """The self-contained question that the adapter of ``earlier`` makes of a fragment."""
+        claim = self.claims(earlier, now)
+        for recogniser in self._recognisers:
+            if claim is not None and recogniser.name == claim.adapter:
+                return recogniser.follow_up(fragment, earlier, now)
+        return None
+
+    def leaning(self, text: str, reason: str) -> Route:
+        """The route of a text that goes on from earlier turns and cannot be resolved for certain."""
+        reading = read(text)
+        hurried = is_hurried(reading, judge(reading).language)
+        route = self._to(GENERATIVE, f"a follow-up: {reason}", None)
+        return replace(route, needs_history=True, time_sensitive=hurried, sure=True)
+
+    def reconsider(self, text: str, route: Route, label: str, reason: str, *, now: datetime) -> Route:
+        """``route`` as it becomes when a semantic classifier found that the text is about ``label``: the name
+        of an adapter, which then reads its slots, or of a row. Unchanged when that adapter has a reason
+        against it."""
+        if label == HISTORICAL.name:
+            found = self._to(HISTORICAL, reason, None)
+            return replace(found, time_sensitive=route.time_sensitive)
+        for recogniser in self._recognisers:
+            if recogniser.name == label:
+                claim = recogniser.recognise(text, now, hinted=True)
+                if claim is not None:
+                    found = self._claimed(replace(claim, reason=f"{claim.reason}; {reason}"), ())
+                    return replace(found, time_sensitive=route.time_sensitive)
+        return route
+
+    def _recognitions(self, text: str, now: datetime) -> tuple[Recognition, ...]:
+        return self._recent(text, now, now.isoformat())
+
+    def _recognise(self, text: str, now: datetime, zone: str) -> tuple[Recognition, ...]:
+        """Everything recognised, the strongest first."""
+        found = [each for one in self._recognisers if (each := one.recognise(text, now)) is not None]
+        return tuple(sorted(found, key=lambda each: -each.strength))
+
+    def _find(self, reading: Reading, asked: Asked, found: Sequence[Recognition], now: datetime) -> Route:
+        best = found[0] if found else None
+        # 1.
+        if best is not None and best.strength >= CERTAIN:
+            return self._claimed(best, found[1:])
+        # 2. A text that tells may still end in a bare topic ("I am in Paris. Weather tomorrow").
         if not asked.asks:
-            if asked.leftover and (topic := _topic(_last_topic(reading), tagged=None)) is not None:
-                return self._topic(topic)
+            if asked.leftover and (route := self._last(reading, now)) is not None:
+                return route
             return self._to(STATEMENT, asked.reason, None)
-        # 4.
+        # 3. and 4.
+        claim = best if best is not None and best.strength >= CLAIM else None
         record = history.recognise(reading)
-        if record is not None and record.numbered:
+        if record is not None and record.numbered and (claim is None or claim.kind is not Kind.HISTORICAL):
             return self._record(record)
+        if claim is not None:
+            return self._claimed(claim, found[1:])
         # 5.
-        if (topic := _topic(reading, tagged)) is not None:
-            return self._topic(topic)
+        if (topic := _topic(reading)) is not None:
+            return self._to(COMPUTABLE if topic.local else LIVE, topic.name, None)
         # 6.
         if record is not None:
             return self._record(record)
-        # 7. Without earlier turns a follow-up is a question with its subject missing.
-        if not has_history and (lost := _follow_up(flat)) is not None:
+        return self._open(reading, asked, best)
+
+    def _open(self, reading: Reading, asked: Asked, partial: Recognition | None) -> Route:
+        flat = reading.flat[: rules.TEXT_CHARS]
+        # 7. Without earlier turns a bare follow-up is a question with its subject missing. One that merely
+        # holds a pronoun may mean nobody by it ("why is it called a heat wave").
+        if (lost := rules.follow_up(flat)) not in (None, rules.PRONOUN):
             return self._to(UNCLASSIFIED, f"{lost}, and there are no earlier turns", partial)
         if rules.SMALL_TALK.search(flat):
-            return self._to(UNCLASSIFIED, "small talk that asks for nothing in particular", partial)
-        if all(word in rules.NO_CONTENT for word in reading.words):
+            return replace(
+                self._to(UNCLASSIFIED, "small talk that asks for nothing in particular", partial), sure=True
+            )
+        if rules.names_nothing(reading.words):
             return self._to(UNCLASSIFIED, "names nothing that could be looked up", partial)
         # 8.
         for rule in rules.GENERATIVE:
@@ -155,10 +197,20 @@ class Router:
             return self._to(GENERATIVE, "names a topic of general knowledge", partial)
         return self._to(GENERATIVE, f"general knowledge ({asked.reason})", partial)
 
+    def _last(self, reading: Reading, now: datetime) -> Route | None:
+        """The route of the last sentence if it is a topic that somebody looks up."""
+        last = reading.sentences[-1]
+        claim = self.claims(last.plain, now)
+        if claim is not None:
+            return self._claimed(claim, ())
+        topic = _topic(Reading(last.plain, last.words, (last,), reading.script))
+        return None if topic is None else self._to(COMPUTABLE if topic.local else LIVE, topic.name, None)
+
     def _to(self, row: Row, reason: str, partial: Recognition | None) -> Route:
         floor: float | None = getattr(self._floors, row.floor) if row.floor is not None else None
+        sure = row not in (GENERATIVE, UNCLASSIFIED)
         if partial is None or row.sources_with_partial == row.sources:
-            return Route(row.kind, row.sources, floor, reason)
+            return Route(row.kind, row.sources, floor, reason, sure=sure)
         return Route(
             row.kind,
             row.sources_with_partial,
@@ -167,75 +219,47 @@ class Router:
             adapter=partial.adapter,
             slots=partial.slots,
             unresolved=partial.unresolved,
+            strength=partial.strength,
+            sure=sure,
         )
 
-    def _claimed(self, claim: Recognition) -> Route:
-        route = self._to(COMPUTABLE if claim.local else LIVE, claim.reason, None)
+    def _claimed(self, claim: Recognition, rest: Sequence[Recognition]) -> Route:
+        row = COMPUTABLE if claim.local else LIVE
+        if claim.kind is Kind.HISTORICAL:
+            row = HISTORICAL
+        others = tuple(
+            one
+            for one in rest
+            if claim.key is not None and one.key == claim.key and one.adapter != claim.adapter
+        )
         return replace(
-            route, adapter=claim.adapter, slots=claim.slots, key=claim.key, unresolved=claim.unresolved
+            self._to(row, claim.reason, None),
+            sources=row.sources_with_partial,
+            adapter=claim.adapter,
+            slots=claim.slots,
+            key=claim.key,
+            unresolved=claim.unresolved,
+            strength=claim.strength,
+            others=others[:OTHERS_MAX],
         )
-
-    def _topic(self, topic: rules.Rule) -> Route:
-        return self._to(COMPUTABLE if topic.local else LIVE, topic.name, None)
 
     def _record(self, record: history.Governance) -> Route:
         return replace(self._to(HISTORICAL, record.reason, None), slots=record.slots, key=record.key)
 
 
-def _follow_up(flat: str) -> str | None:
-    return next((rule.name for rule in rules.FOLLOW_UPS if rule.fits(flat, flat)), None)
-
-
-def _topic(reading: Reading, tagged: str | None) -> rules.Rule | None:
-    plain = reading.plain[: rules.TEXT_CHARS]
+def _topic(reading: Reading) -> rules.Rule | None:
+    """A topic that no adapter has, with the words that decide it."""
+    plain, flat = reading.plain[: rules.TEXT_CHARS], reading.flat[: rules.TEXT_CHARS]
     if rules.BARE_SUM.search(plain) and not rules.NOT_A_SUM.search(plain):
         return _SUM
-    flat = reading.flat[: rules.TEXT_CHARS]
     if reading.script != "latin":
         found = next((rule for rule in rules.SCRIPT_TOPICS if rule.fits(plain, plain)), None)
         if found is not None:
             return found
-    text = rules.tag(reading.words) if tagged is None else tagged
-    return next((rule for rule in rules.TOPICS if rule.fits(text, flat)), None)
+    return next((rule for rule in rules.TOPICS if rule.fits(flat, flat)), None)
 
 
 _SUM = rules.Rule("an arithmetic expression", rules.BARE_SUM, None, local=True)
 
 
-def _last_topic(reading: Reading) -> Reading:
-    last = reading.sentences[-1]
-    return Reading(last.plain, last.words, (last,), reading.script)
-
-
-_QUESTION_END = re.compile(r"[?？؟]+[\"')\]»]*(?=\s|$)|[？؟]+")
-
-
-def split(text: str) -> tuple[str, ...]:
-    """The self-contained questions of a text, or the text as one part.
-
-    First version: only texts made of nothing but complete questions, each with its question mark, are cut;
-    at most ``PARTS_MAX`` parts. A later question that leans on an earlier one ("Why?", "Who founded it?")
-    keeps the text whole.
-    """
-    if len(text) > 2_000 or text.count("?") + text.count("？") + text.count("؟") > 2 * PARTS_MAX:
-        return (text,)
-    ends = [match.end() for match in _QUESTION_END.finditer(text)]
-    if not 2 <= len(ends) <= PARTS_MAX or text[ends[-1] :].strip():
-        return (text,)
-    parts = [text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False)]
-    return tuple(parts) if all(_stands_alone(part) for part in parts) else (text,)
-
-
-def _stands_alone(part: str) -> bool:
-    reading = read(part)
-    flat = reading.flat
-    if not judge(reading).asks or len(reading.sentences) != 1:
-        return False
-    if all(word in rules.NO_CONTENT for word in reading.words):
-        return False
-    if reading.script == "latin" and len(reading.words) < 2 and not any(char.isdigit() for char in part):
-        return False
-    return _follow_up(flat) is None
-
-
-__all__ = ["CLAIM_STRENGTH", "PARTS_MAX", "ROUTE_TABLE", "Floors", "Recogniser", "Router", "Row", "split"]
+__all__ = ["ROUTE_TABLE", "Floors", "Recogniser", "Router", "Row"]

@@ -7,6 +7,11 @@ from __future__ import annotations
 
 LABELLED: dict[str, str] = {
     "statement": """
+compré un bitcoin la semana pasada
+no te preocupes
+Muito obrigado pela ajuda
+sure, why not
+Just kidding
 bye for now
 I don't know what to say
 I don't know why he left
@@ -182,6 +187,10 @@ Questo è bello
 我今天很忙
 """,
     "computable": """
+I have 3 boxes with 24 eggs each, how many eggs is that? 3*24
+my bill is 84 and we are 7 people, 84/7?
+halve 95
+double 37
 2+2
 What is 2+2?
 what is 15% of 80
@@ -381,6 +390,8 @@ cotação do dólar hoje
 一美元等于多少人民币
 """,
     "historical": """
+Was there ever a vote on hiring a second auditor?
+according to the documents, who approves expenses?
 What was propsal 123
 what decisions did we make last week
 what decisions were made in the last council meeting
@@ -471,6 +482,9 @@ proposta 88 foi aprovada?
 第5号议案的投票结果
 """,
     "generative": """
+no idea how to start a business
+how many calories in a cup of rice
+what is the proposal of a PhD thesis supposed to contain
 how to convert celsius to fahrenheit
 I don't know how to install IPFS
 Explain quantum computing

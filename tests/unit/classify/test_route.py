@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.classify.route import CLAIM_STRENGTH, ROUTE_TABLE, Floors, Router, split
-from node.model import Kind, Recognition, Source
+from node.classify import rules
+from node.classify.route import ROUTE_TABLE, Floors, Router
+from node.model import CERTAIN, CLAIM, Kind, Recognition, Source
+from node.reading import read
 from tests.unit.classify.clock import NOW
 from tests.unit.classify.labelled import ROWS
+from tests.unit.classify.recognisers import RECOGNISERS
 
 FLOORS = Floors()
 PLAIN = Router([], FLOORS)
+WHOLE = Router(RECOGNISERS, FLOORS)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A recogniser made of a function."""
+
+    name: str
+    find: Callable[[str, datetime], Recognition | None]
+
+    def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
+        return self.find("btc price" if hinted else text, now)
+
+    def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None:
+        return f"{earlier} {fragment}"
 
 
 def sums(text: str, now: datetime) -> Recognition | None:
@@ -31,7 +52,7 @@ def coins(text: str, now: datetime) -> Recognition | None:
     return Recognition("coins", {"ids": ("bitcoin",)}, "price:bitcoin:usd", False, "names a coin", strength)
 
 
-ROUTER = Router([sums, coins], FLOORS)
+ROUTER = Router([Known("sums", sums), Known("coins", coins)], FLOORS)
 
 # --- the table ------------------------------------------------------------------------------------
 
@@ -67,12 +88,12 @@ def test_the_table_says_the_orders_of_the_design() -> None:
     ],
 )
 def test_kinds_and_floors_of_the_requirements(text: str, kind: Kind, floor: float | None) -> None:
-    route = PLAIN.route(text, now=NOW)
+    route = WHOLE.route(text, now=NOW)
     assert (route.kind, route.floor) == (kind, floor)
 
 
 def test_floors_are_what_the_caller_sets() -> None:
-    router = Router([], Floors(deterministic=0.95, historical=0.85, generative=0.75, default=0.83))
+    router = Router(RECOGNISERS, Floors(deterministic=0.95, historical=0.85, generative=0.75, default=0.83))
     floors = [
         router.route(text, now=NOW).floor
         for text in ("weather in Paris", "proposal 1", "what is ipfs", "how are you?")
@@ -81,10 +102,10 @@ def test_floors_are_what_the_caller_sets() -> None:
 
 
 def test_a_topic_without_its_adapter_is_live_and_names_none() -> None:
-    route = PLAIN.route("weather in Paris", now=NOW)
+    route = PLAIN.route("price of gold today", now=NOW)
     assert route.sources == (Source.CACHE, Source.ADAPTER, Source.STALE, Source.MODEL)
     assert (route.adapter, route.key, dict(route.slots)) == (None, None, {})
-    assert route.reason == "asks for the weather"
+    assert route.reason == "asks for a price on a market"
 
 
 # --- recognisers ----------------------------------------------------------------------------------
@@ -112,11 +133,61 @@ def test_a_weak_recognition_does_not_make_a_statement_a_question() -> None:
     assert ROUTER.route("BTC is at 50k today", now=NOW).kind is Kind.STATEMENT
 
 
-def test_a_claim_beats_the_statement_gate() -> None:
-    def turtles(text: str, now: datetime) -> Recognition | None:
-        return Recognition("turtles", {}, None, True, "turtles", CLAIM_STRENGTH)
+def test_only_a_certain_claim_beats_the_statement_gate() -> None:
+    def routed(strength: float, text: str) -> str | None:
+        def turtles(text: str, now: datetime) -> Recognition | None:
+            return Recognition("turtles", {}, None, True, "turtles", strength)
 
-    assert Router([turtles], FLOORS).route("I like turtles", now=NOW).adapter == "turtles"
+        return Router([Known("turtles", turtles)], FLOORS).route(text, now=NOW).adapter
+
+    assert routed(CERTAIN, "I like turtles") == "turtles"
+    assert routed(CERTAIN - 0.01, "I like turtles") is None
+    assert routed(CLAIM, "any turtles near?") == "turtles"
+
+
+def test_a_historical_claim_takes_the_historical_row_with_its_adapter() -> None:
+    def spaces(text: str, now: datetime) -> Recognition | None:
+        slots = {"proposal": "12", "space": "aave.eth"}
+        return Recognition("spaces", slots, "p:12", False, "a space", 0.8, kind=Kind.HISTORICAL)
+
+    router = Router([Known("spaces", spaces)], FLOORS)
+    route = router.route("What was proposal 12 in aave?", now=NOW)
+    assert (route.kind, route.adapter, route.floor) == (Kind.HISTORICAL, "spaces", 0.80)
+    assert route.sources == (Source.CACHE, Source.ADAPTER, Source.DOCUMENTS, Source.MODEL)
+
+
+def test_others_are_those_of_the_same_key() -> None:
+    def fixed(name: str, key: str | None, strength: float) -> Known:
+        return Known(name, lambda text, now: Recognition(name, {}, key, False, name, strength))
+
+    adapters = [fixed("a", "k", 0.9), fixed("b", "k", 0.8), fixed("c", "other", 0.8), fixed("d", None, 0.8)]
+    route = Router(adapters, FLOORS).route("what is it worth?", now=NOW)
+    assert (route.adapter, [one.adapter for one in route.others]) == ("a", ["b"])
+
+
+def test_reconsidering_takes_the_slots_of_the_adapter_or_leaves_the_route() -> None:
+    route = ROUTER.route("what does the orange coin fetch?", now=NOW)
+    assert not route.sure
+    again = ROUTER.reconsider("what does the orange coin fetch?", route, "coins", "reads like it", now=NOW)
+    assert (again.kind, again.adapter, again.sure) == (Kind.DETERMINISTIC, "coins", True)
+    assert again.reason.endswith("reads like it")
+    assert ROUTER.reconsider("what?", route, "no such adapter", "", now=NOW) == route
+    assert ROUTER.reconsider("what?", route, "sums", "", now=NOW) == route
+    assert ROUTER.reconsider("what?", route, "historical", "", now=NOW).kind is Kind.HISTORICAL
+
+
+def test_one_instant_in_two_zones_is_two_days() -> None:
+    instant = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
+    keys = {
+        zone: WHOLE.route("weather in Paris tomorrow", now=instant.astimezone(ZoneInfo(zone))).key
+        for zone in ("Pacific/Honolulu", "UTC")
+    }
+    assert keys["UTC"] != keys["Pacific/Honolulu"]
+
+
+def test_a_fragment_goes_to_the_adapter_of_the_earlier_question() -> None:
+    assert ROUTER.follow("ETH", "btc price", NOW) == "btc price ETH"
+    assert ROUTER.follow("ETH", "who wrote Hamlet?", NOW) is None
 
 
 def test_the_strongest_recognition_wins_and_ties_go_to_the_first() -> None:
@@ -124,8 +195,8 @@ def test_the_strongest_recognition_wins_and_ties_go_to_the_first() -> None:
         return Recognition(name, {}, name, False, name, strength)
 
     def choose(*found: Recognition) -> str | None:
-        recognisers = [lambda text, now, found=each: found for each in found]
-        return Router(recognisers, FLOORS).route("anything", now=NOW).adapter
+        recognisers = [Known(each.adapter, lambda text, now, found=each: found) for each in found]
+        return Router(recognisers, FLOORS).route("what about anything?", now=NOW).adapter
 
     assert choose(fixed("a", 0.6), fixed("b", 0.9), fixed("c", 0.7)) == "b"
     assert choose(fixed("a", 0.8), fixed("b", 0.8)) == "a"
@@ -138,7 +209,7 @@ def test_recognisers_get_the_text_and_the_clock() -> None:
         seen.append((text, now))
         return None
 
-    Router([spy], FLOORS).route("¿Qué hora es?", now=NOW)
+    Router([Known("spy", spy)], FLOORS).route("¿Qué hora es?", now=NOW)
     assert seen == [("¿Qué hora es?", NOW)]
 
 
@@ -146,7 +217,7 @@ def test_what_is_unresolved_is_passed_on() -> None:
     def place(text: str, now: datetime) -> Recognition | None:
         return Recognition("place", {"place": "springfield"}, None, False, "a place", unresolved=("place",))
 
-    route = Router([place], FLOORS).route("weather in Springfield", now=NOW)
+    route = Router([Known("place", place)], FLOORS).route("weather in Springfield", now=NOW)
     assert (route.unresolved, route.key) == (("place",), None)
 
 
@@ -227,53 +298,26 @@ what was proposal 123?
 
 
 @pytest.mark.parametrize("text", FOLLOW_UPS)
-def test_a_follow_up_needs_history_only_where_there_is_some(text: str) -> None:
-    route = PLAIN.route(text, now=NOW, has_history=True)
-    assert route.needs_history
-    assert (route.adapter, route.key) == (None, None)
+def test_a_follow_up_without_earlier_turns_lacks_its_subject(text: str) -> None:
     alone = PLAIN.route(text, now=NOW)
     assert not alone.needs_history
     assert alone.kind in (Kind.UNCLASSIFIED, Kind.GENERATIVE, Kind.STATEMENT, Kind.DETERMINISTIC)
+    assert rules.follow_up(read(text).flat) is not None
 
 
 @pytest.mark.parametrize("text", [*SELF_CONTAINED, "I like turtles", "thanks"])
-def test_what_stands_alone_needs_no_history(text: str) -> None:
-    with_history = PLAIN.route(text, now=NOW, has_history=True)
-    assert not with_history.needs_history
-    assert with_history == PLAIN.route(text, now=NOW)
+def test_what_stands_alone_is_no_follow_up(text: str) -> None:
+    assert rules.follow_up(read(text).flat) is None
 
 
-def test_a_live_claim_does_not_guess_what_a_follow_up_asks() -> None:
-    assert ROUTER.route("and ETH?", now=NOW, has_history=True).needs_history
-    assert ROUTER.route("and ETH?", now=NOW).adapter == "coins"
-    assert ROUTER.route("and 2+2?", now=NOW, has_history=True).adapter == "sums"
-
-
-# --- several questions ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        (
-            "What is 2+2? What is the price of btc?",
-            ("What is 2+2?", "What is the price of btc?"),
-        ),
-        ("天气怎么样？现在几点？", ("天气怎么样？", "现在几点？")),
-        ("What is IPFS?", None),
-        ("What is bitcoin? Why?", None),
-        ("Who wrote Hamlet? When was it written?", None),
-        ("I like turtles. What is IPFS? What is a CID?", None),
-        ("Hello? Anyone?", None),
-        ("What is a cat? What is a dog? What is a cow? What is a pig? What is a hen?", None),
-        ("what is http://a.example/?q=1 and what is 2+2?", None),
-        ("Really??? What is 2+2?", None),
-        ("", None),
-        ("???", None),
-    ],
-)
-def test_split_cuts_only_complete_questions(text: str, parts: tuple[str, ...] | None) -> None:
-    assert split(text) == (parts or (text,))
+def test_what_leans_on_earlier_turns_is_neither_looked_up_nor_sure() -> None:
+    route = PLAIN.leaning("and the second one?", "goes on from what was said")
+    assert (route.kind, route.needs_history, route.adapter, route.key) == (
+        Kind.GENERATIVE,
+        True,
+        None,
+        None,
+    )
 
 
 # --- any text -------------------------------------------------------------------------------------
@@ -286,15 +330,15 @@ WORDS = st.sampled_from([*SOME_WORDS.split(), "\n", "\t"])
 TEXTS = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=25).map(" ".join))
 
 
-@given(TEXTS, st.booleans())
+@given(TEXTS)
 @settings(deadline=None)
-def test_any_text_gets_a_route_of_the_table(text: str, has_history: bool) -> None:
-    route = ROUTER.route(text, now=NOW, has_history=has_history)
+def test_any_text_gets_a_route_of_the_table(text: str) -> None:
+    route = ROUTER.route(text, now=NOW)
     rows = {(row.kind, sources) for row in ROUTE_TABLE for sources in (row.sources, row.sources_with_partial)}
     assert (route.kind, route.sources) in rows
     assert route.reason
     assert (route.floor is None) == (Source.CACHE not in route.sources)
-    assert has_history or not route.needs_history
+    assert not route.needs_history
 
 
 @given(TEXTS)
@@ -314,14 +358,6 @@ def test_a_trailing_question_mark_never_silences_a_question(text: str) -> None:
 @settings(deadline=None)
 def test_case_changes_no_kind(text: str) -> None:
     assert PLAIN.route(text.upper(), now=NOW).kind is PLAIN.route(text.lower(), now=NOW).kind
-
-
-@given(TEXTS)
-@settings(deadline=None)
-def test_parts_are_few_and_lose_nothing(text: str) -> None:
-    parts = split(text)
-    assert 1 <= len(parts) <= 4
-    assert "".join("".join(parts).split()) == "".join(text.split())
 
 
 HOSTILE = [
@@ -357,8 +393,9 @@ HOSTILE = [
 def test_long_hostile_texts_are_bounded(text: str) -> None:
     # The timeout is the check: a rule that backtracks takes minutes on these.
     for variant in (text, "x" + text, text + "?"):
-        PLAIN.route(variant, now=NOW, has_history=True)
-        split(variant)
+        WHOLE.route(variant, now=NOW)
+        WHOLE.follow(variant, "price of btc", NOW)
+        WHOLE.follow("and eth?", variant, NOW)
 
 
 def test_an_instruction_at_the_end_of_a_long_paste_is_read() -> None:
