@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
+import aiohttp
 from aiohttp import web
 
 from adapters import registry
@@ -28,6 +30,7 @@ from node.cache.keys import keyword_key
 from node.cache.recall import Recaller
 from node.classify.route import Floors, Router
 from node.classify.sessions import Sessions
+from node.classify.understand import Understanding
 from node.clock import Clock, SystemClock
 from node.embed.none import NoEmbedder
 from node.errors import Misconfigured, NodeError, Unavailable
@@ -53,6 +56,7 @@ from node.store.write_back import WriteBack
 from node.synthesise.compose import Composer
 
 if TYPE_CHECKING:
+    from node.classify.semantic import SemanticHead
     from node.jobs.vectors import IndexKeeper
 
 log = logging.getLogger("neuroswarm")
@@ -110,7 +114,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     keeper = await _index(data_dir / "index", embedder, store)
     index = None if keeper is None else keeper.index
 
-    adapters = await asyncio.to_thread(registry.build, settings.adapters, clock)
+    http = await stack.enter_async_context(_http(settings))
+    adapters = registry.build(settings.adapters, clock, http)
     for adapter in adapters:
         stack.push_async_callback(adapter.close)
         await asyncio.to_thread(adapter.warm)
@@ -156,7 +161,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         generative=cache.threshold_generative,
         default=cache.threshold,
     )
-    router = Router([adapter.recognise for adapter in adapters], floors)
+    router = Router(adapters, floors)
+    understanding = Understanding(router, embedder, _head(embedder), clock)
     policy = Policy(
         confidence_min=cache.confidence_min,
         publish=settings.sharing.publish,
@@ -165,7 +171,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     )
     pipeline = Pipeline(
         clock=clock,
-        router=router,
+        understanding=understanding,
         sessions=Sessions(),
         recaller=recaller,
         embedder=embedder,
@@ -225,7 +231,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         Ports(
             clock=clock,
             pipeline=pipeline,
-            router=router,
+            understanding=understanding,
             recaller=recaller,
             rememberer=rememberer,
             records=store.records,
@@ -241,6 +247,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             policy=policy,
             request_timeout_s=settings.server.request_timeout_s,
             floor_default=cache.threshold,
+            zone=ZoneInfo(settings.time_zone),
         )
     )
     url = await _listen(service, settings, identity.root, stack)
@@ -279,6 +286,32 @@ def _directory(text: str) -> Path:
     except OSError as exc:
         raise Misconfigured(f"cannot create the directory {path}: {exc.strerror}") from exc
     return path
+
+
+def _http(settings: Settings) -> aiohttp.ClientSession:
+    """The one session for outside sources: no cookies, no proxies from the environment, no decompression
+    that nobody bounds, few connections to one host."""
+    contact = f" (+{settings.adapters.contact})" if settings.adapters.contact else ""
+    return aiohttp.ClientSession(
+        auto_decompress=False,
+        trust_env=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        connector=aiohttp.TCPConnector(limit=64, limit_per_host=8),
+        headers={"User-Agent": f"neuroswarm/{__version__}{contact}"},
+    )
+
+
+def _head(embedder: Embedder) -> SemanticHead | None:
+    """The semantic classifier, if it was trained on this embedder."""
+    if not embedder.info.dim:
+        return None
+    from node.classify.semantic import SemanticHead
+
+    head = SemanticHead.load()
+    if head.model_digest != embedder.info.digest:
+        log.warning("the semantic classifier was trained on another embedder and stays off")
+        return None
+    return head
 
 
 def settings_digest(settings: Settings) -> str:
@@ -340,7 +373,8 @@ async def examine(settings: Settings) -> list[Check]:
     clock = SystemClock()
     embedder = await _embedder(settings, clock)
     generators = _generators(settings, clock)
-    adapters = await asyncio.to_thread(registry.build, settings.adapters, clock)
+    http = _http(settings)
+    adapters = registry.build(settings.adapters, clock, http)
     try:
         checks = [embedder.health(), *map(adapter_check, adapters)]
         checks += [await generator.probe() for generator in generators]
@@ -353,4 +387,5 @@ async def examine(settings: Settings) -> list[Check]:
             await generator.close()
         for adapter in adapters:
             await adapter.close()
+        await http.close()
     return checks

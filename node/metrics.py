@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from node import __version__
-from node.model import Answer
+from node.model import Answer, Budget
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
@@ -48,6 +50,18 @@ class Metrics:
         )
         self._adapters = Counter(
             "neuroswarm_adapter_requests_total", "Adapters asked", ("adapter", "outcome"), registry=registry
+        )
+        self._budget_left = Gauge(
+            "neuroswarm_adapter_budget_remaining",
+            "Calls left of a limit of an outside source",
+            ("adapter", "source", "window_s"),
+            registry=registry,
+        )
+        self._budget_limit = Gauge(
+            "neuroswarm_adapter_budget_limit",
+            "Calls allowed in a window by a limit of an outside source",
+            ("adapter", "source", "window_s"),
+            registry=registry,
         )
         self._tokens = Counter(
             "neuroswarm_llm_tokens_total", "Tokens of language models", ("kind",), registry=registry
@@ -92,6 +106,13 @@ class Metrics:
             self._tokens.labels("prompt").inc(answer.usage.prompt_tokens)
         if answer.usage.completion_tokens:
             self._tokens.labels("completion").inc(answer.usage.completion_tokens)
+
+    def budgets(self, budgets: Sequence[tuple[str, Budget]]) -> None:
+        """What is left of each limit, by adapter."""
+        for adapter, budget in budgets:
+            labels = (adapter, budget.source, f"{budget.window_s:g}")
+            self._budget_left.labels(*labels).set(budget.remaining)
+            self._budget_limit.labels(*labels).set(budget.limit)
 
     def set(self, **values: float) -> None:
         """Set gauges by name."""

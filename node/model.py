@@ -161,8 +161,12 @@ class Route:
     slots: Slots = field(default_factory=dict)
     key: str | None = None
     unresolved: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    """Further adapters that claim the same key: asked too, so that figures can be compared."""
+    strength: float = 1.0
+    """How strongly the adapter recognised the text: its relevance when results are weighed."""
+    others: tuple[Recognition, ...] = ()
+    """What further adapters recognised under the same key: asked too, so that figures can be compared."""
+    sure: bool = False
+    """Rules decided; otherwise a semantic classifier may."""
     time_sensitive: bool = False
     needs_history: bool = False
     """A follow-up that only the session's turns make a question: neither looked up nor stored."""

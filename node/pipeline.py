@@ -11,12 +11,13 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 from node.cache import gate
 from node.cache.recall import Recalled, Recaller, Seen
 from node.cache.single_flight import SingleFlight
-from node.classify.route import Router, split
 from node.classify.sessions import Sessions
+from node.classify.understand import Part, Understanding
 from node.clock import Clock, random_bytes
 from node.errors import NodeError, Unavailable
 from node.governance.entry import decision_entry
@@ -31,6 +32,7 @@ from node.model import (
     Freshness,
     Kind,
     Missed,
+    Outcome,
     Query,
     Recognition,
     Route,
@@ -43,14 +45,19 @@ from node.model import (
 from node.normalise import normalise
 from node.ports import Adapter, AuditLog, Embedder, StoredRecord, Vector
 from node.record import AnswerRecord, ModelRef
+from node.score.agreement import TOLERANCE, WIDE, Weighed, weigh
 from node.score.confidence import Origin, judge, observe, origin_of
-from node.score.freshness import lifetime_s
+from node.score.freshness import CLASS_LIMIT_S, lifetime_s
 from node.store.remember import Memory, Remembered, Rememberer, scope_for
 from node.synthesise.compose import Composed, Composer
 
 STALE_CONFIDENCE_MAX = 0.6
 NEAR_MIN = 0.5
 """Cosine from which a stored record that does not answer the question may still be context."""
+SECOND_OPINION_WAIT_S = 1.0
+"""How long an answer waits for a second source to compare with."""
+DOUBTFUL_MAX = 0.5
+"""Reliability at most of a figure that another source contradicts by a wide margin."""
 STORE_WAIT_S = 2.0
 """How long a reply waits for its own write; the write goes on behind it."""
 ACKNOWLEDGEMENT = "Understood. That was not a question, so nothing was looked up; ask me anything."
@@ -103,7 +110,7 @@ class Pipeline:
         self,
         *,
         clock: Clock,
-        router: Router,
+        understanding: Understanding,
         sessions: Sessions,
         recaller: Recaller,
         embedder: Embedder,
@@ -114,7 +121,7 @@ class Pipeline:
         policy: Policy,
     ) -> None:
         self._clock = clock
-        self._router = router
+        self._understanding = understanding
         self._sessions = sessions
         self._recaller = recaller
         self._embedder = embedder
@@ -135,22 +142,22 @@ class Pipeline:
 
     # --- understand -------------------------------------------------------------------------------
 
-    def understand(self, query: Query) -> list[tuple[Query, Route]]:
-        """The question's parts, each with its route. Nothing is asked of anyone. The words as they came
-        are classified, for the marks that normalisation drops tell a question from a statement."""
-        has_history = bool(self._sessions.history(query.caller.tenant, query.session))
-        parts = split(query.asked.strip()) or (query.asked,)
-        return [
-            (
-                replace(query, text=normalise(part)),
-                self._router.route(part, now=query.received, has_history=has_history),
-            )
-            for part in parts
-        ]
+    def understand(self, query: Query) -> list[tuple[Query, Part]]:
+        """The question's self-contained parts, each with its route by rules. Nothing is asked of anyone. The
+        words as they came are classified, for the marks that normalisation drops tell a question from a
+        statement."""
+        turns = [asked for asked, _ in self._sessions.history(query.caller.tenant, query.session)]
+        parts = self._understanding.part(query.asked, now=query.local, turns=turns)
+        return [(replace(query, text=normalise(part.text)), part) for part in parts]
 
-    def enter_turn(self, query: Query, answer: str) -> None:
-        """Remember a turn of the session for follow-ups."""
-        self._sessions.enter(query.caller.tenant, query.session, query.text, answer)
+    async def settled(self, query: Query) -> list[Part]:
+        """The question's parts with what the classifier on the embedding adds where no rule is sure."""
+        parts = self.understand(query)
+        return [await self._understanding.settle(part, now=query.local) for _, part in parts]
+
+    def enter_turn(self, query: Query, text: str, answer: str) -> None:
+        """Remember a turn of the session for follow-ups: the question in its self-contained form."""
+        self._sessions.enter(query.caller.tenant, query.session, text, answer)
 
     # --- the walk ---------------------------------------------------------------------------------
 
@@ -160,23 +167,26 @@ class Pipeline:
         started = self._clock.monotonic()
         parts = self.understand(query)
         took_ms = self._since(started)
-        outcomes = await asyncio.gather(*(self._joined(part, route, took_ms) for part, route in parts))
+        outcomes = await asyncio.gather(*(self._joined(asked, part, took_ms) for asked, part in parts))
         whole = outcomes[0].answer if len(outcomes) == 1 else _join(query, outcomes)
         logged = await self._record(replace(whole, query=query), outcomes)
-        self.enter_turn(query, logged.text)
+        for (_, part), outcome in zip(parts, outcomes, strict=True):
+            self.enter_turn(query, part.text, outcome.answer.text)
         return logged
 
-    async def _joined(self, query: Query, route: Route, understood_ms: float) -> _Outcome:
+    async def _joined(self, query: Query, part: Part, understood_ms: float) -> _Outcome:
         """Simultaneous equal questions share one computation; everybody keeps an own deadline."""
+        route = part.route
         if route.kind is Kind.STATEMENT or query.no_cache or query.no_store or route.needs_history:
-            return await self._bounded(query, route, understood_ms)
+            return await self._bounded(query, part, understood_ms)
         # The route is of the words as they came, and of their moment: "today" differs at midnight.
         way = (route.kind, route.adapter, route.key)
-        key = (query.caller, query.context, query.text, way, query.max_age_s, query.ttl_s, query.tags)
+        asker = (query.caller, query.context, str(query.zone))
+        key = (asker, query.text, way, query.max_age_s, query.ttl_s, query.tags)
         try:
             async with asyncio.timeout(max(0.0, query.deadline - self._clock.monotonic()) + 1.0):
                 outcome, joined = await self._flights.run(
-                    key, lambda: self._bounded(query, route, understood_ms)
+                    key, lambda: self._bounded(query, part, understood_ms)
                 )
         except TimeoutError:
             return self._out_of_time(query, route, ())
@@ -189,8 +199,18 @@ class Pipeline:
         )
         return replace(outcome, answer=shared)
 
-    async def _bounded(self, query: Query, route: Route, understood_ms: float) -> _Outcome:
+    async def _bounded(self, query: Query, part: Part, understood_ms: float) -> _Outcome:
+        if part.open and (query.no_cache or not await self._known(query)):
+            part = await self._understanding.settle(part, now=query.local)
+        route = part.route
         walk = _Walk(query, route, self._sessions.history(query.caller.tenant, query.session))
+        if part.vector is not None:
+            walk.vector, walk.embedded = part.vector, True
+            walk.trace.append(Step("embed", "ok", "to_classify", round(part.embedding_ms, 3)))
+        if part.resolved:
+            walk.trace.append(
+                Step("resolve", "resolved", f"{part.resolved}: {query.text}", code="follow_up_resolved")
+            )
         step = Step("understand", str(route.kind), route.reason, understood_ms, route_code(route))
         walk.trace.append(step)
         try:
@@ -199,6 +219,13 @@ class Pipeline:
         except TimeoutError:
             return self._out_of_time(query, route, tuple(walk.trace))
         return await self._remember(walk, outcome)
+
+    async def _known(self, query: Query) -> bool:
+        """Whether these very words have an answer stored: then nothing is embedded to route them."""
+        try:
+            return await self._recaller.knows(query)
+        except NodeError:
+            return False
 
     async def _visit(self, walk: _Walk) -> _Outcome:
         for source in walk.route.sources:
@@ -276,43 +303,103 @@ class Pipeline:
                 walk.could_not_look_up = "this node has no source for that yet"
                 walk.trace.append(Step("adapter", "missing", "no_adapter"))
             return None
-        started = self._clock.monotonic()
-        recognition = Recognition(
+        claim = Recognition(
             adapter=adapter.name,
             slots=route.slots,
             key=route.key,
             local=adapter.is_local,
             reason=route.reason,
+            strength=route.strength,
             unresolved=route.unresolved,
+            kind=route.kind,
         )
-        outcome = await adapter.ask(recognition, walk.query)
-        stage, took = f"adapter:{adapter.name}", self._since(started)
-        if isinstance(outcome, Found):
-            evidence = outcome.evidence
-            found = "partial" if evidence.partial else "found"
-            walk.trace.append(Step(stage, found, route.reason, took, "slots_matched"))
-            if evidence.partial or route.kind is not Kind.DETERMINISTIC:
-                walk.evidence.append(evidence)
-                return None
-            return self._from_adapter(walk, adapter, evidence)
-        if isinstance(outcome, Unclear):
-            walk.trace.append(Step(stage, "unclear", outcome.reason, took, "unclear"))
+        results = await self._ask_all(walk, adapter, claim)
+        found: list[tuple[str, float, Evidence]] = []
+        unclear: Unclear | None = None
+        for recognition, outcome, took in results:
+            walk.trace.append(_asked(recognition, outcome, took))
+            if isinstance(outcome, Found):
+                found.append((recognition.adapter, recognition.strength, outcome.evidence))
+            elif isinstance(outcome, Unclear):
+                unclear = unclear or outcome
+            elif recognition is claim:
+                walk.could_not_look_up = outcome.reason
+        if not found:
+            return None if unclear is None else self._ask_back(walk, unclear)
+        weighed = weigh(found)
+        if len(weighed) > 1:
+            walk.trace.append(_compared(weighed))
+        best = weighed[0].evidence
+        if best.partial or route.kind not in (Kind.DETERMINISTIC, Kind.HISTORICAL):
+            walk.evidence.extend(one.evidence for one in weighed)
             return None
-        if isinstance(outcome, Missed):
-            walk.trace.append(Step(stage, "missed", outcome.reason, took, "nothing_found"))
-        else:
-            walk.trace.append(Step(stage, outcome.code, outcome.reason, took, outcome.code))
-        walk.could_not_look_up = outcome.reason
-        return None
+        return self._from_adapter(walk, self._adapters[weighed[0].adapter], weighed)
 
-    def _from_adapter(self, walk: _Walk, adapter: Adapter, evidence: Evidence) -> _Outcome:
+    async def _ask_all(
+        self, walk: _Walk, adapter: Adapter, claim: Recognition
+    ) -> list[tuple[Recognition, Outcome, float]]:
+        """Ask the adapter of the route and, beside it, the others of the same key. An answer does not wait
+        long for a second opinion; a failure waits for it as for the first."""
+        started = self._clock.monotonic()
+        asked: list[tuple[Recognition, Adapter]] = [(claim, adapter)]
+        asked += [
+            (one, other)
+            for one in walk.route.others
+            if (other := self._adapters.get(one.adapter)) is not None
+        ]
+
+        async def ask(one: Recognition, other: Adapter) -> tuple[Recognition, Outcome, float]:
+            outcome = await other.ask(one, walk.query)
+            return one, outcome, self._since(started)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(ask(one, other)) for one, other in asked]
+            first = await tasks[0]
+            rest = set(tasks[1:])
+            if rest and isinstance(first[1], Found):
+                timer = group.create_task(self._clock.sleep(SECOND_OPINION_WAIT_S))
+                while not timer.done() and not all(task.done() for task in rest):
+                    waiting = {task for task in rest if not task.done()}
+                    await asyncio.wait({timer, *waiting}, return_when=asyncio.FIRST_COMPLETED)
+                timer.cancel()
+                for task in rest:
+                    task.cancel()
+            elif rest:
+                await asyncio.wait(rest)
+        return [task.result() for task in tasks if not task.cancelled()]
+
+    def _ask_back(self, walk: _Walk, unclear: Unclear) -> _Outcome:
+        """A question to the asker in place of a guess."""
+        answer = Answer(
+            query=walk.query,
+            text=unclear.ask,
+            route=walk.route,
+            source=SourceRef("adapter", walk.route.adapter or "adapter"),
+            confidence=judge(observe(walk.query.text, unclear.ask, Origin.FALLBACK, abstained=True)),
+            freshness=Freshness.TIME_SENSITIVE,
+        )
+        return _Outcome(answer, walk.vector, None, store_reason="unclear")
+
+    def _from_adapter(self, walk: _Walk, adapter: Adapter, weighed: list[Weighed]) -> _Outcome:
+        best, evidence = weighed[0], weighed[0].evidence
+        doubtful = best.apart is not None and best.apart > WIDE
+        text = evidence.text
+        if best.apart is not None and best.apart > TOLERANCE:
+            rivals = "; ".join(
+                f"{one.evidence.citations[0].source}: {one.evidence.text}"
+                for one in weighed[1:]
+                if one.evidence.figures and one.evidence.citations
+            )
+            text = f"{text} Another source differs by {_percent(best.apart)} ({rivals})"
         confidence = judge(
             observe(
                 walk.query.text,
                 evidence.text,
                 origin_of("adapter", computed=adapter.is_local),
                 cited=bool(evidence.citations),
-                reliability_max=evidence.confidence,
+                reliability_max=min(evidence.confidence, DOUBTFUL_MAX if doubtful else 1.0),
+                sources_independent=best.comparable,
+                sources_agreeing=best.agreeing,
             )
         )
         stale = evidence.data.get("stale") is True
@@ -321,15 +408,16 @@ class Pipeline:
         )
         answer = Answer(
             query=walk.query,
-            text=evidence.text,
+            text=text,
             route=route,
             source=evidence.source,
             confidence=confidence,
             freshness=evidence.freshness,
-            citations=evidence.citations,
+            citations=_weighed_citations(weighed),
             stale=stale,
         )
-        return _Outcome(answer, walk.vector, None, grounded=True, store_reason="stale" if stale else "")
+        reason = "stale" if stale else "sources_disagree" if doubtful else ""
+        return _Outcome(answer, walk.vector, None, grounded=True, store_reason=reason)
 
     async def _serve_stale(self, walk: _Walk) -> _Outcome | None:
         stored = walk.expired
@@ -417,7 +505,7 @@ class Pipeline:
         elif walk.route.kind is Kind.HISTORICAL:
             freshness = Freshness.GOVERNANCE
         else:
-            freshness = Freshness.GENERAL
+            freshness = _shortest([one.freshness for one in walk.evidence])
         answer = Answer(
             query=walk.query,
             text=composed.text,
@@ -533,6 +621,58 @@ class Pipeline:
 
     def _since(self, started: float) -> float:
         return round((self._clock.monotonic() - started) * 1_000, 3)
+
+
+def _shortest(classes: list[Freshness]) -> Freshness:
+    """An answer lives no longer than the most volatile thing that it rests on, nor than general knowledge."""
+    limits = {one: limit for one in classes if (limit := CLASS_LIMIT_S[one]) is not None}
+    shortest = min(limits, key=lambda one: limits[one], default=Freshness.GENERAL)
+    longest = CLASS_LIMIT_S[Freshness.GENERAL]
+    assert longest is not None
+    return shortest if limits.get(shortest, longest) < longest else Freshness.GENERAL
+
+
+def _asked(recognition: Recognition, outcome: Outcome, took_ms: float) -> Step:
+    """How asking one adapter went, as a line of the trace."""
+    stage = f"adapter:{recognition.adapter}"
+    if isinstance(outcome, Found):
+        word = "partial" if outcome.evidence.partial else "found"
+        return Step(stage, word, recognition.reason, took_ms, "slots_matched")
+    if isinstance(outcome, Unclear):
+        return Step(stage, "unclear", outcome.reason, took_ms, "unclear")
+    if isinstance(outcome, Missed):
+        return Step(stage, "missed", outcome.reason, took_ms, "nothing_found")
+    return Step(stage, outcome.code, outcome.reason, took_ms, outcome.code)
+
+
+def _compared(weighed: list[Weighed]) -> Step:
+    """How the sources weigh against each other and whether their figures agree."""
+    weights = ", ".join(f"{one.adapter} {one.weight:.2f}" for one in weighed)
+    best = weighed[0]
+    if best.apart is None:
+        return Step("compare", "incomparable", f"weights: {weights}", code="no_common_figure")
+    agree = best.apart <= TOLERANCE
+    return Step(
+        "compare",
+        "agree" if agree else "differ",
+        f"{_percent(best.apart)} apart; weights: {weights}",
+        code="sources_agree" if agree else "sources_differ",
+    )
+
+
+def _weighed_citations(weighed: list[Weighed]) -> tuple[Citation, ...]:
+    """The citations of every source; with several, each names its weight."""
+    if len(weighed) == 1:
+        return weighed[0].evidence.citations
+    return tuple(
+        replace(citation, locator=f"{citation.locator} weight {one.weight:.2f}".strip())
+        for one in weighed
+        for citation in one.evidence.citations
+    )
+
+
+def _percent(share: Decimal) -> str:
+    return f"{share * 100:.1f} %"
 
 
 def route_code(route: Route) -> str:

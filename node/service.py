@@ -10,10 +10,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 
 from node.cache.recall import Recall, Recaller
 from node.cache.single_flight import SingleFlight
-from node.classify.route import Router
+from node.classify.understand import Part, Understanding
 from node.clock import Clock, new_id
 from node.errors import BadInput, Forbidden, NodeError, NotFound, Rejected, Unavailable
 from node.governance.entry import decision_entry, tombstone_entry, validation_entry
@@ -74,6 +75,8 @@ class Ask:
     no_store: bool = False
     ttl_s: int | None = None
     tags: tuple[str, ...] = ()
+    zone: tzinfo | None = None
+    """The asker's time zone; None: the node's own (setting ``time_zone``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class Ports:
 
     clock: Clock
     pipeline: Pipeline
-    router: Router
+    understanding: Understanding
     recaller: Recaller
     rememberer: Rememberer
     records: RecordStore
@@ -134,6 +137,7 @@ class Ports:
     policy: Policy
     request_timeout_s: float
     floor_default: float
+    zone: tzinfo
 
 
 class Service:
@@ -163,6 +167,7 @@ class Service:
             no_store=ask.no_store,
             ttl_s=ask.ttl_s,
             tags=ask.tags,
+            zone=ask.zone or self._p.zone,
         )
 
     async def answer(self, ask: Ask, request_id: str | None = None) -> Answer:
@@ -192,11 +197,12 @@ class Service:
         except Unavailable:
             return  # feedback by request id is then refused as unknown; the answer stands
 
-    def route(self, ask: Ask) -> list[tuple[Query, Route]]:
+    async def route(self, ask: Ask) -> list[Part]:
         """Classify only (``POST /route``); with a session the turn is entered."""
         query = self.query(ask)
-        parts = self._p.pipeline.understand(query)
-        self._p.pipeline.enter_turn(query, "")
+        parts = await self._p.pipeline.settled(query)
+        for part in parts:
+            self._p.pipeline.enter_turn(query, part.text, "")
         return parts
 
     # --- the cache as a service -------------------------------------------------------------------
@@ -210,7 +216,7 @@ class Service:
         text = normalise(entry.query)
         if not text:
             raise BadInput("query holds nothing but question marks and spaces", field="query")
-        route = self._p.router.route(entry.query, now=self._p.clock.now())
+        route = (await self._place(entry.query)).route
         asked = {
             None: caller.default_scope,
             "private": private_scope(caller.tenant),
@@ -252,12 +258,15 @@ class Service:
         """Look a question up without asking anyone (``POST /v1/cache/search``). ``floor`` can only
         raise the similarity floor of the question's class."""
         query = self.query(ask, request_id)
-        route = self._p.router.route(query.asked, now=query.received)
+        part = await self._place(query.asked)
+        route = part.route
         base = route.floor if route.floor is not None else self._p.floor_default
         route = replace(route, floor=max(base, floor or 0.0))
         started = self._p.clock.monotonic()
 
         async def embed() -> Vector | None:
+            if part.vector is not None:
+                return part.vector
             try:
                 [vector] = await self._p.embedder.embed([query.text])
             except Unavailable:
@@ -268,6 +277,10 @@ class Service:
         answer = _search_answer(query, route, recall)
         self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
         return recall, await self._log_answer(answer)
+
+    async def _place(self, text: str) -> Part:
+        """The route of a text that stands by itself, on the node's own clock."""
+        return await self._p.understanding.place(text, now=self._p.clock.now().astimezone(self._p.zone))
 
     async def _log_answer(self, answer: Answer) -> DecisionRef | None:
         entry, private = decision_entry(
@@ -417,6 +430,9 @@ class Service:
 
     async def metrics(self) -> bytes:
         """The page for a scraper, gauges refreshed."""
+        self._p.metrics.budgets(
+            [(adapter.name, budget) for adapter in self._p.adapters for budget in adapter.budgets()]
+        )
         await _within("ipfs:blocks", self._store_check())
         return self._p.metrics.text()
 
@@ -427,8 +443,14 @@ def worst(checks: Sequence[Check]) -> str:
 
 
 def adapter_check(adapter: Adapter) -> Check:
-    """What an adapter says of itself, under its name."""
-    return replace(adapter.health(), name=f"adapter:{adapter.name}")
+    """What an adapter says of itself, under its name, and what is left of its scarcest limit."""
+    check = replace(adapter.health(), name=f"adapter:{adapter.name}")
+    budgets = adapter.budgets()
+    if not budgets:
+        return check
+    scarce = min(budgets, key=lambda one: one.remaining / one.limit)
+    unit = f"calls left of {scarce.limit} in {scarce.window_s:g} s ({scarce.source})"
+    return replace(check, observed=scarce.remaining, unit=unit)
 
 
 async def _model_check(generator: Generator) -> Check:

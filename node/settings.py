@@ -14,6 +14,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from node.errors import Misconfigured
 
@@ -28,7 +29,7 @@ class Server:
     port: int = 8642
     max_body_bytes: int = 65_536
     request_timeout_s: float = 60.0
-    concurrent_requests_max: int = 256
+    concurrent_requests_max: int = 1_024
     shutdown_timeout_s: float = 20.0
 
 
@@ -91,9 +92,11 @@ class News:
 @dataclass(frozen=True, slots=True)
 class Adapters:
     """Settings by source. ``contact`` is an e-mail or web address of the operator; it goes into the
-    User-Agent, as some sources ask."""
+    User-Agent, as some sources ask. ``plugins`` are further adapters as ``module:factory``; their code runs
+    in the node, so name only what you trust."""
 
     contact: str = ""
+    plugins: tuple[str, ...] = ()
     coingecko: AdapterSettings = AdapterSettings()
     coinbase: AdapterSettings = AdapterSettings()
     open_meteo: AdapterSettings = AdapterSettings()
@@ -200,6 +203,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "cache.write_queue_max": (1, 1_000_000),
     "cache.expired_grace_s": (0, 10**8),
     "cache.sweep_every_s": (1, 86_400),
+    "adapters.news.timeout_s": (0.05, 60),
 }
 _ADAPTER_RANGES: Mapping[str, tuple[float, float]] = {"timeout_s": (0.05, 60), "per_minute": (0, 100_000)}
 
@@ -305,6 +309,17 @@ def _check(settings: Settings) -> None:
         value = _value(settings, key)
         if not least <= value <= most:
             raise Misconfigured(f"setting {key} must lie between {least:g} and {most:g}, not {value:g}")
+    try:
+        ZoneInfo(settings.time_zone)
+    except (ValueError, OSError, ZoneInfoNotFoundError) as exc:
+        raise Misconfigured(
+            f"setting time_zone must be an IANA time zone such as Europe/Paris, not {settings.time_zone!r}"
+        ) from exc
+    if any(not char.isprintable() for char in settings.adapters.contact):
+        raise Misconfigured("setting adapters.contact must be one line of printable text")
+    for url in settings.adapters.news.feeds:
+        if url != "none":
+            _check_url("adapters.news.feeds", url)
     for key in ("models.ollama_url", "models.openai_base_url", "ipfs.kubo_url"):
         if url := _value(settings, key):
             _check_url(key, url)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from datetime import tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import orjson
 from aiohttp import web
@@ -13,6 +15,7 @@ from node.errors import BadInput
 
 TAGS_MAX = 16
 TAG_CHARS_MAX = 64
+ZONE_CHARS_MAX = 64
 TTL_S_MAX = 10 * 365 * 86_400
 
 _TEXT_CONTROLS = "\t\n\r"
@@ -138,6 +141,18 @@ class Fields:
             listed = ", ".join(choices)
             raise BadInput(f"{name} must be one of {listed}", field=name, limit=listed)
         return str(value)
+
+    def zone(self, name: str) -> tzinfo | None:
+        """An IANA time zone."""
+        value = self.text(name, most=ZONE_CHARS_MAX)
+        if value is None:
+            return None
+        try:
+            return ZoneInfo(value)
+        except (ValueError, OSError, ZoneInfoNotFoundError) as exc:
+            raise BadInput(
+                f"{name} must be an IANA time zone such as Europe/Paris, not {value!r}", field=name
+            ) from exc
 
     def tags(self, name: str = "tags") -> tuple[str, ...]:
         """A short list of short texts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from node import __version__
-from node.api.fields import TAG_CHARS_MAX, TAGS_MAX, TTL_S_MAX
+from node.api.fields import TAG_CHARS_MAX, TAGS_MAX, TTL_S_MAX, ZONE_CHARS_MAX
 
 
 def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
@@ -47,6 +47,7 @@ def document(max_body_bytes: int) -> dict[str, Any]:
     session = {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,128}$"}
     ttl = {"type": "integer", "minimum": 1, "maximum": TTL_S_MAX}
     flag = {"type": "boolean"}
+    zone = {"type": "string", "minLength": 1, "maxLength": ZONE_CHARS_MAX}
     tags = {
         "type": "array",
         "maxItems": TAGS_MAX,
@@ -64,6 +65,7 @@ def document(max_body_bytes: int) -> dict[str, Any]:
             "no_store": flag,
             "ttl_s": ttl,
             "tags": tags,
+            "time_zone": zone,
         },
         "query",
     )
@@ -80,6 +82,7 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         "query",
         "answer",
     )
+    route = _object({"query": text, "session_id": session, "time_zone": zone}, "query")
     search = _object({"query": text, "floor": {"type": "number", "minimum": 0, "maximum": 1}}, "query")
     feedback = _object(
         {
@@ -105,7 +108,7 @@ def document(max_body_bytes: int) -> dict[str, Any]:
             "post": operation(
                 "Classify a question; nothing is asked of anyone",
                 _reply("where it would go, and why"),
-                requestBody=_body(_object({"query": text, "session_id": session}, "query")),
+                requestBody=_body(route),
             )
         },
         "/v1/cache/entries": {

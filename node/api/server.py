@@ -18,6 +18,7 @@ from node.clock import new_id
 from node.errors import BadInput, CorruptState, NodeError, Rejected, TimedOut, Unavailable
 from node.ipfs.cid import Cid
 from node.model import Caller
+from node.normalise import normalise
 from node.service import Ask, Entry, Service
 from node.settings import Server, is_loopback
 
@@ -168,6 +169,7 @@ async def _chat(request: web.Request) -> web.StreamResponse:
         no_store=fields.flag("no_store"),
         ttl_s=fields.whole("ttl_s", 1, TTL_S_MAX),
         tags=fields.tags(),
+        zone=fields.zone("time_zone"),
     )
     fields.end()
     answer = await request.app[SERVICE].answer(ask, request[_ID])
@@ -193,10 +195,11 @@ async def _route(request: web.Request) -> web.Response:
     limit = request.app[_LIMITS].max_body_bytes
     fields = Fields(parse_json(request[_BODY]))
     text = fields.must_text("query", most=limit)
-    session = _session(fields)
+    session, zone = _session(fields), fields.zone("time_zone")
     fields.end()
-    parts = request.app[SERVICE].route(Ask(text=text, caller=request[_CALLER], session=session))
-    return _json(views.route([(query.text, route) for query, route in parts]))
+    ask = Ask(text=text, caller=request[_CALLER], session=session, zone=zone)
+    parts = await request.app[SERVICE].route(ask)
+    return _json(views.route([(normalise(part.text), part.route) for part in parts]))
 
 
 # --- the cache as a service -----------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 from node import __version__
 from node.cache.recall import Recall
-from node.model import PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots
+from node.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots
 from node.ports import StoredRecord
 from node.record import AnswerRecord, format_time
 from node.service import worst
@@ -99,9 +99,12 @@ def route(parts: Sequence[tuple[str, Route]]) -> dict[str, Any]:
         {
             "query": text,
             "route": str(one.kind),
-            "adapter": one.adapter,
-            "slots": _slots(one.slots),
+            "adapter": one.adapter if one.strength >= CLAIM else None,
+            "slots": _slots(one.slots) if one.strength >= CLAIM else {},
             "key": one.key,
+            "context": None
+            if one.strength >= CLAIM
+            else {"adapter": one.adapter, "slots": _slots(one.slots)},
             "threshold": one.floor,
             "sources": [str(source) for source in one.sources],
             "reason": one.reason,
@@ -110,7 +113,8 @@ def route(parts: Sequence[tuple[str, Route]]) -> dict[str, Any]:
     ]
     first = shown[0]
     return {
-        name: first[name] for name in ("route", "adapter", "slots", "key", "threshold", "sources", "reason")
+        name: first[name]
+        for name in ("route", "adapter", "slots", "key", "context", "threshold", "sources", "reason")
     } | {"parts": shown if len(shown) > 1 else []}
 
 

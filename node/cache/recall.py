@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from node.cache.keys import keyword_key
 from node.cache.lookup import Candidate, Choice, Judged, Policy, choose
 from node.clock import Clock
-from node.model import PPM, HitInfo, Kind, Query, Route
+from node.model import CLAIM, PPM, HitInfo, Kind, Query, Route
 from node.normalise import query_hash
 from node.ports import Neighbour, RecordStore, StoredRecord, Vector, VectorIndex
 from node.record import AnswerRecord
@@ -90,7 +90,7 @@ class Recaller:
         )
         now = self._clock.now()
 
-        exact_source = route.adapter is not None and not clients_too
+        exact_source = route.adapter is not None and route.strength >= CLAIM and not clients_too
         by_cid: dict[str, StoredRecord] = {}
         candidates: list[Candidate] = []
 
@@ -101,6 +101,8 @@ class Recaller:
                 return
             if route.key is not None and record.slot_key is not None and record.slot_key != route.key:
                 return  # the same words can mean another day or another coin
+            if exact_source and route.key is None and route.time_sensitive:
+                return  # "yesterday" in the same words means another day tomorrow, and no key says which
             if exact_source and record.source.kind == "client":
                 return  # exact first: what an adapter can look up is not taken from a client's word
             by_cid[cid] = stored
@@ -131,6 +133,19 @@ class Recaller:
                         consider(live[neighbour.cid], "semantic", neighbour.similarity, check=True)
                 choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
         return await self._finish(choice, policy, by_cid, expired)
+
+    async def knows(self, query: Query) -> bool:
+        """Whether the text itself has a living stored answer that is not one of canonical slots."""
+        now = self._clock.now()
+        found = await self._records.find(
+            "query_hash", query_hash(query.text), scopes=query.caller.visible_scopes, context=query.context
+        )
+        return any(
+            isinstance(one.record, AnswerRecord)
+            and one.record.slot_key is None
+            and (one.record.expires is None or one.record.expires > now)
+            for one in found
+        )
 
     async def _nearest(self, vector: Vector, scopes: tuple[str, ...], context: str | None) -> list[Neighbour]:
         index = self._index

@@ -198,20 +198,26 @@ def _hit(hit: HitInfo | None, confidence: Confidence, asked: str) -> dict[str, J
 
 
 def _adapters(route: Route, trace: Sequence[Step], asked: str) -> list[Json]:
-    """Which adapters were asked, and why: the names of the slots that matched, never their values."""
-    steps = [step for step in trace if step.stage == "adapter" or step.stage.startswith("adapter:")]
-    if route.adapter is None or _token(route.adapter) is None:
-        return []
-    last = steps[-1] if steps else None
+    """Which adapters were asked, and why: the names of the slots that matched, never their values. One that
+    was due and never asked, because the cache answered, stands there as such."""
+    steps: dict[str, Step | None] = {
+        name: step
+        for step in trace
+        if (name := step.stage.removeprefix("adapter:")) != step.stage and _token(name) is not None
+    }
+    rows = list(steps.items())[:NAMES_MAX]
+    if route.adapter is not None and _token(route.adapter) is not None and route.adapter not in steps:
+        rows.insert(0, (route.adapter, None))
     return [
         {
-            "name": route.adapter,
+            "name": name,
             "why": "slots_matched" if route.slots else "pattern_matched",
             "slots": [slot for slot in sorted(route.slots)[:NAMES_MAX] if _CODE.match(slot)],
-            "asked": last is not None,
-            "outcome": None if last is None else safe_code(last.outcome, asked=asked),
-            "latency_us": None if last is None else _microseconds(last.ms),
+            "asked": step is not None,
+            "outcome": None if step is None else safe_code(step.outcome, asked=asked),
+            "latency_us": None if step is None else _microseconds(step.ms),
         }
+        for name, step in rows
     ]
 
 

@@ -43,6 +43,7 @@ SNIPPET_CHARS = 200
 CITATIONS_MAX = 16
 QUOTE_CHARS_MAX = 600
 REASON_CHARS_MAX = 200
+PART_FOUND = "I cannot answer that as a whole; what I could look up:"
 SUBJECT_CHARS_MAX = 120
 
 _ORDERS_NOTE = (
@@ -340,7 +341,7 @@ def _account(draft: Draft, composed: Composed) -> str:
 def _from_quotes(
     question: str, evidence: Sequence[Evidence], missing: str | None, trail: _Trail
 ) -> Composed | None:
-    """The three best sentences as bullets under the names of their sources, or None."""
+    """The three best sentences under the names of their sources, or None."""
     if not evidence:
         return None
     trail.start()
@@ -360,10 +361,8 @@ def _from_quotes(
     used = list(dict.fromkeys(quote.source for quote in quotes))
     lines = [_honest(missing)] if missing is not None else []
     for place in used:
-        lines.append(f"According to {source_name(evidence[place].source)}:")
-        lines.extend(
-            f"- {one_line(quote.text, QUOTE_CHARS_MAX)}" for quote in quotes if quote.source == place
-        )
+        said = [one_line(quote.text, QUOTE_CHARS_MAX) for quote in quotes if quote.source == place]
+        lines.extend(_under_its_source(evidence[place], said))
     citations = [
         _citation(evidence[place], next(quote.text for quote in quotes if quote.source == place))
         for place in used
@@ -376,6 +375,15 @@ def _from_quotes(
         grounded=True,
         cited=True,
     )
+
+
+def _under_its_source(item: Evidence, said: Sequence[str]) -> list[str]:
+    """Quotes as bullets below the name of their source. An adapter's sentences name it themselves; those that
+    answer another question (a price where a yield was asked for) are given as what they are."""
+    if item.source.kind == "adapter" and any("according to" in line.casefold() for line in said):
+        text = " ".join(said)
+        return [text if item.partial else f"{PART_FOUND} {text}"]
+    return [f"According to {source_name(item.source)}:", *(f"- {line}" for line in said)]
 
 
 def _fallback(

@@ -31,9 +31,9 @@ NO_FIXTURES = None if FIXTURES.is_dir() else "recorded vendor answers are not on
 @dataclass(frozen=True, slots=True)
 class Case:
     """``build`` makes the adapter, with its source alive or dead; ``questions`` are certainly its own and
-    have an answer; ``same`` are pairs that ask the same in other words; ``follow_ups`` are (earlier, fragment, a
-    question of the same meaning). ``partial``: it gives context only, never a whole answer. ``skip`` is the
-    reason why the case cannot run here."""
+    have an answer; ``same`` are pairs that ask the same in other words; ``follow_ups`` are (earlier,
+    fragment, a question of the same meaning). ``partial``: it gives context only, never a whole answer.
+    ``skip`` is the reason why the case cannot run here."""
 
     build: Callable[[AsyncExitStack, bool], Awaitable[Adapter]]
     questions: tuple[str, ...]

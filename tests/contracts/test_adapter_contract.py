@@ -21,12 +21,29 @@ from node.clock import ManualClock, SystemClock
 from node.model import CERTAIN, Caller, Check, Failed, Found, Freshness, Missed, Query, Recognition
 from node.ports import Adapter
 from node.settings import Adapters, AdapterSettings
-from tests.contracts import case_coins, case_math
-from tests.contracts.adapter_case import DEAD_URL, NOW, Case
+from tests.contracts import (
+    case_coins,
+    case_fx,
+    case_math,
+    case_news,
+    case_scores,
+    case_snapshot,
+    case_time,
+    case_weather,
+    case_wikipedia,
+)
+from tests.contracts.adapter_case import NOW, Case, session
 
 ADAPTERS: dict[str, Case] = {
     **case_coins.CASES,
+    **case_fx.CASES,
     **case_math.CASES,
+    **case_news.CASES,
+    **case_scores.CASES,
+    **case_snapshot.CASES,
+    **case_time.CASES,
+    **case_weather.CASES,
+    **case_wikipedia.CASES,
 }
 
 
@@ -63,22 +80,28 @@ def recognised(adapter: Adapter, text: str) -> Recognition:
     return found
 
 
-def test_every_adapter_of_the_registry_is_here() -> None:
-    built = registry.build(Adapters(coingecko=AdapterSettings(base_url=DEAD_URL)), ManualClock(NOW))
-    assert [made.name for made in built] == ["math-calculator", "coingecko"]
-    assert {made.name for made in built} == set(ADAPTERS)
-    asyncio.run(_close(built))
+async def test_every_adapter_of_the_registry_is_here() -> None:
+    async with AsyncExitStack() as stack:
+        built = registry.build(Adapters(), ManualClock(NOW), await session(stack))
+        for made in built:
+            stack.push_async_callback(made.close)
+        assert {made.name for made in built} <= set(ADAPTERS)
+        assert [made.name for made in built if made.is_local] == [made.name for made in built[:2]]
 
 
-async def _close(adapters: tuple[Adapter, ...]) -> None:
-    for made in adapters:
-        await made.close()
-
-
-def test_a_disabled_adapter_is_left_out() -> None:
-    built = registry.build(Adapters(coingecko=AdapterSettings(enabled=False)), ManualClock(NOW))
-    assert "coingecko" not in [made.name for made in built]
-    asyncio.run(_close(built))
+async def test_a_disabled_adapter_knows_its_questions_and_answers_none() -> None:
+    off = AdapterSettings(enabled=False)
+    async with AsyncExitStack() as stack:
+        built = registry.build(Adapters(coingecko=off), ManualClock(NOW), await session(stack))
+        for made in built:
+            stack.push_async_callback(made.close)
+        [coins] = [made for made in built if made.name == "coingecko"]
+        outcome = await coins.ask(recognised(coins, "price of btc"), query("price of btc"))
+        assert isinstance(outcome, Missed)
+        assert "switched off" in outcome.reason
+        assert (coins.health().status, coins.health().output) == ("pass", "switched off")
+        assert coins.budgets() == ()
+        assert coins.follow_up("and eth?", "price of btc", NOW)
 
 
 async def test_recognitions_have_the_uniform_shape(adapter: Adapter, case: Case) -> None:
@@ -114,8 +137,9 @@ async def test_answers_have_the_uniform_shape(adapter: Adapter, case: Case) -> N
         assert 0.5 <= evidence.confidence <= 1
         assert evidence.key == recognition.key
         assert dict(evidence.slots) == dict(recognition.slots)
+        assert evidence.partial == case.partial
         if adapter.is_local:
-            assert evidence.freshness is Freshness.COMPUTED
+            assert evidence.freshness in (Freshness.COMPUTED, Freshness.TIME_SENSITIVE)
         else:
             assert evidence.citations
             assert evidence.citations[0].source in evidence.text
@@ -133,7 +157,10 @@ async def test_answers_have_the_uniform_shape(adapter: Adapter, case: Case) -> N
     )
 )
 def test_recognise_is_total_and_pure_on_any_text(adapter: Adapter, text: str) -> None:
-    assert adapter.recognise(text, NOW) == adapter.recognise(text, NOW)
+    for hinted in (False, True):
+        found = adapter.recognise(text, NOW, hinted=hinted)
+        assert adapter.recognise(text, NOW, hinted=hinted) == found
+    assert adapter.follow_up(text, "who wrote Hamlet?", NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -155,6 +182,7 @@ def test_recognise_is_total_and_pure_on_any_text(adapter: Adapter, text: str) ->
 )
 async def test_recognise_is_bounded_on_long_text(adapter: Adapter, text: str) -> None:
     adapter.recognise(text, NOW)
+    adapter.recognise(text, NOW, hinted=True)
 
 
 async def test_health_makes_no_call(adapter: Adapter, monkeypatch: pytest.MonkeyPatch) -> None:
