@@ -22,10 +22,9 @@ from multidict import CIMultiDict
 from node.app import Running, running
 from node.clock import Clock, SystemClock
 from node.settings import load
+from tests.nowhere import NOBODY, nowhere, nowhere_environment
 
 ROOT = Path(__file__).resolve().parents[2]
-NOBODY = "http://127.0.0.1:9"
-"""An address where nothing listens (the discard port)."""
 PATIENCE_S = 15.0
 """No reply may take longer in these tests, whatever is done to the node: a hang, not a speed."""
 
@@ -137,7 +136,10 @@ async def start(
         "index_file": str(index_file or folder / "none.json"),
         "embed": {"engine": embed},
         "server": {"port": 0, **sections.pop("server", {})},
-        "adapters": {"coingecko": {"base_url": coingecko, **sections.pop("coingecko_more", {})}},
+        "adapters": {
+            **nowhere(),
+            "coingecko": {"base_url": coingecko, **sections.pop("coingecko_more", {})},
+        },
         "models": {"ollama_url": ollama, **sections.pop("models", {})},
         **sections,
     }
@@ -167,7 +169,7 @@ class Child:
             "NEUROSWARM_INDEX_FILE": str(folder / "none.json"),
             "NEUROSWARM_EMBED__ENGINE": "none",
             "NEUROSWARM_MODELS__OLLAMA_URL": "",
-            "NEUROSWARM_ADAPTERS__COINGECKO__BASE_URL": NOBODY,
+            **nowhere_environment(),
             **(settings or {}),
         }
         process = await asyncio.create_subprocess_exec(

@@ -500,7 +500,8 @@ async def test_every_reply_is_one_that_the_description_names(node: Client) -> No
             status, reply = calling.result(PATIENCE_S)
             if is_allowed and path != "/feedback":  # which is also about what exists
                 empty = path == "/v1/cache/entries" and not normalise(body["query"])
-                assert status < 300 or empty, (body, reply)
+                # which names are time zones is more than a schema can say
+                assert status < 300 or empty or reply["field"] == "time_zone", (body, reply)
             if not is_allowed:
                 assert status == 400, (body, reply)
 

@@ -14,10 +14,9 @@ import pytest
 from node.app import Running, running
 from node.clock import Clock
 from node.settings import load
+from tests.nowhere import NOBODY, nowhere
 
 STARTER = Path(__file__).resolve().parents[2] / "knowledge-index.json"
-NOBODY = "http://127.0.0.1:9"
-"""An address where nothing listens (the discard port)."""
 
 
 @dataclass
@@ -76,7 +75,11 @@ def start(tmp_path: Path) -> Start:
             "governance_dir": str(folder / "governance_logs"),
             "index_file": str(index_file or folder / "none.json"),
             "server": {"port": 0, **sections.pop("server", {})},
-            "adapters": {"coingecko": {"base_url": coingecko, **sections.pop("coingecko_more", {})}},
+            "adapters": {
+                **nowhere(),
+                "coingecko": {"base_url": coingecko, **sections.pop("coingecko_more", {})},
+                **sections.pop("adapters", {}),
+            },
             "models": {"ollama_url": ollama, **sections.pop("models", {})},
             **sections,
         }

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from tests.journeys.conftest import Start
+from tests.nowhere import nowhere_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 NOWHERE = "http://127.0.0.1:9"
@@ -23,7 +24,7 @@ async def run(
         "NEUROSWARM_DATA_DIR": str(folder / "data"),
         "NEUROSWARM_GOVERNANCE_DIR": str(folder / "governance_logs"),
         "NEUROSWARM_MODELS__OLLAMA_URL": "",
-        "NEUROSWARM_ADAPTERS__COINGECKO__BASE_URL": NOWHERE,
+        **nowhere_environment(),
         "PYTHONPATH": str(ROOT),
     }
     process = await asyncio.create_subprocess_exec(

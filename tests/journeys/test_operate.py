@@ -17,6 +17,7 @@ from node.errors import CorruptState, Misconfigured
 from node.governance.verify import verify_folder
 from node.settings import load
 from tests.journeys.conftest import Start
+from tests.nowhere import nowhere_environment
 from tests.simulators.ollama import OllamaStandIn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,7 +129,7 @@ def _environ(folder: Path) -> dict[str, str]:
         "NEUROSWARM_GOVERNANCE_DIR": str(folder / "logs"),
         "NEUROSWARM_INDEX_FILE": str(ROOT / "knowledge-index.json"),
         "NEUROSWARM_MODELS__OLLAMA_URL": "",
-        "NEUROSWARM_ADAPTERS__COINGECKO__BASE_URL": "http://127.0.0.1:9",
+        **nowhere_environment(),
     }
     return {**os.environ, **own}
 

@@ -13,7 +13,7 @@ import re
 import statistics
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from node.clock import SystemClock
 from node.model import Caller, Failed, Found, Query
 from node.normalise import query_hash
 from node.settings import Adapters, AdapterSettings
+from tests.contracts.adapter_case import session
 from tests.journeys.conftest import Client, Start, stages
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
@@ -149,7 +150,8 @@ async def test_an_adapter_that_gives_nothing_falls_through_to_the_model(start: S
                 "answer"
             ]
             assert step(reply, "adapter:coingecko")["outcome"] != "found"
-            [asked] = decision_of(node, reply)["adapters"]
+            asked, other = decision_of(node, reply)["adapters"]
+            assert (other["name"], other["outcome"]) == ("coinbase", "unreachable")
             assert asked["asked"]
             assert asked["outcome"] == step(reply, "adapter:coingecko")["outcome"]
             if trouble == "hang":
@@ -185,14 +187,16 @@ async def test_a_sum_takes_little_time_and_no_network() -> None:
 async def test_every_adapter_result_has_the_same_six_parts(question: str) -> None:
     """S2-15: answer, adapter, confidence, source, time, data; and of a failure its code and reason."""
     clock = SystemClock()
-    async with CoinGeckoStandIn() as vendor:
-        settings = Adapters(coingecko=AdapterSettings(base_url=vendor.url))
+    async with CoinGeckoStandIn() as vendor, AsyncExitStack() as stack:
+        http = await session(stack)
+        off = AdapterSettings(enabled=False)
+        settings = Adapters(coingecko=AdapterSettings(base_url=vendor.url), coinbase=off)
         for trouble in (False, True):
             if trouble:
                 vendor.misbehave("refuse", times=None)
-            built = registry.build(settings, clock)
+            built = registry.build(settings, clock, http)
             claims = [(one, claim) for one in built if (claim := one.recognise(question, clock.now()))]
-            [(adapter, claim)] = claims
+            adapter, claim = claims[0]
             asked = Query("id", question, question, Caller(), clock.now(), clock.monotonic() + 3)
             outcome = await adapter.ask(claim, asked)
             for one in built:
@@ -248,11 +252,15 @@ async def test_rain_without_a_weather_source_is_honest(start: Start) -> None:
         OllamaStandIn(answer="Yes, it will rain tomorrow, about 12 mm.") as model,
         start(ollama=model.url) as node,
     ):
-        reply = await node.ask("Will it rain tomorrow?")
+        reply = await node.ask("Will it rain tomorrow in Paris?")
         assert reply["source"]["kind"] == "fallback"
         assert "could not" in reply["answer"]
         assert "12" not in reply["answer"]
         assert not reply["stored"]
+        asked_back = await node.ask("Will it rain tomorrow?")
+        assert asked_back["source"] == {"kind": "adapter", "id": "weather"}
+        assert asked_back["answer"].endswith("?") or "which place" in asked_back["answer"].lower()
+        assert not asked_back["stored"]
 
 
 # --- cache ----------------------------------------------------------------------------------------
@@ -513,7 +521,8 @@ async def test_each_question_is_one_decision_with_what_was_tried_and_why(start: 
             ("math-calculator", "slots_matched", "found")
         ]
         assert [(one["name"], one["why"], one["outcome"]) for one in price["adapters"]] == [
-            ("coingecko", "slots_matched", "found")
+            ("coingecko", "slots_matched", "found"),
+            ("coinbase", "slots_matched", "unreachable"),
         ]
         assert "ids" in price["adapters"][0]["slots"]
         assert statement["adapters"] == []
