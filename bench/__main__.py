@@ -37,6 +37,7 @@ MEASUREMENTS = (
     Measurement("gate_pairs", "The cache's gate on pairs of questions"),
     Measurement("gate_blind", "The cache's gate on pairs written blind"),
     Measurement("routing", "Routing on labelled questions"),
+    Measurement("burst", "Five hundred questions at once"),
     Measurement("hits", "Cache hits by tier and stage", markdown=True),
     Measurement("model_ratio", "A hit against a model", markdown=True),
 )

@@ -20,6 +20,11 @@ import numpy as np
 from node.clock import SystemClock
 from node.settings import ENV_PREFIX
 
+OUTSIDE = (
+    *("COINGECKO", "COINBASE", "OPEN_METEO", "ESPN", "BALLDONTLIE", "NEWS", "FRANKFURTER"),
+    *("SNAPSHOT", "WIKIPEDIA"),
+)
+"""Sources outside this machine: off, unless a measurement names a stand-in."""
 START_TIMEOUT_S = 900.0
 STOP_TIMEOUT_S = 90.0
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -49,6 +54,7 @@ def _environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
         "INDEX_FILE": str(folder / "none.json"),
         "SERVER__PORT": "0",
         "MODELS__OLLAMA_URL": "",
+        **{f"ADAPTERS__{name}__ENABLED": "false" for name in OUTSIDE},
         **more,
     }
     return kept | {"PYTHONPATH": str(_ROOT)} | {ENV_PREFIX + name: value for name, value in own.items()}
