@@ -61,7 +61,7 @@ STALE_FOR_S = 3_600.0
 CONFIDENCE = 0.95
 CONFIDENCE_OLD = 0.75
 QUOTE_AGED = timedelta(hours=3)
-"""A quote that is older says so; see ``read.QUOTE_OLD`` for when it is none."""
+"""A quote that is older says so."""
 
 T = TypeVar("T")
 
@@ -313,7 +313,9 @@ class CoinGecko:
         is_old = updated is None or self._clock.now() - updated > QUOTE_AGED
         extra = list(notes)
         if updated is not None and is_old:
-            extra.append("That quote is several hours old.")
+            age = self._clock.now() - updated
+            old = "more than a day" if age > read.QUOTE_OLD else "several hours"
+            extra.append(f"That quote is {old} old.")
         if got.stale:
             extra.append(say.stale_note("CoinGecko", got.age_s))
         data = {

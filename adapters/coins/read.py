@@ -110,7 +110,7 @@ def quotes(body: object, ids: Sequence[str], vs: str, now: datetime) -> Mapping[
             market_cap=_optional(row.get(f"{vs}_market_cap"), "market cap"),
             volume=_optional(row.get(f"{vs}_24h_vol"), "volume"),
             change=_change(row.get(f"{vs}_24h_change")),
-            updated=fresh_moment(row.get("last_updated_at"), _SOURCE, now),
+            updated=moment_of(row.get("last_updated_at"), _SOURCE, now),
         )
     return found
 
@@ -148,7 +148,7 @@ def markets(body: object, limit: int, now: datetime) -> tuple[Row, ...]:
                 label=_label(row.get("name"), row.get("symbol")),
                 price=_positive(row.get("current_price"), "price"),
                 market_cap=_positive(row.get("market_cap"), "market cap"),
-                updated=fresh_moment(row.get("last_updated"), _SOURCE, now),
+                updated=moment_of(row.get("last_updated"), _SOURCE, now),
             )
         )
     if not rows:

@@ -272,11 +272,11 @@ class Weather:
         stated = now.at_utc
         if stated is not None and stated - self._clock.now() > CLOCKS_APART:
             return Missed("Open-Meteo gave a time that lies in the future")
-        if stated is not None and self._clock.now() - stated > OBSERVATION_TOO_OLD:
-            return Missed(f"the latest observation that {SOURCE} gave is of {stated:%d %B %Y}")
-        is_old = stated is not None and self._clock.now() - stated > OBSERVATION_OLD
+        age = timedelta(0) if stated is None else self._clock.now() - stated
+        is_old = age > OBSERVATION_OLD
         stamp = f"{now.at:%H:%M}" if not is_old else f"{now.at:%H:%M} on {now.at.day} {now.at:%B %Y}"
-        notes = ["That observation is some hours old."] if is_old else []
+        old = f"{age.days} days" if age > OBSERVATION_TOO_OLD else "some hours"
+        notes = [f"That observation is {old} old."] if is_old else []
         data: dict[str, Json] = {"at": now.at.isoformat(), **_present_data(now)}
         return Found(
             self._evidence(

@@ -677,9 +677,13 @@ async def test_past_days_end_with_yesterday_and_have_no_probability(rig: Rig, te
     assert "chance" not in found.text
 
 
-async def test_weather_of_another_day_is_not_the_weather_now(rig: Rig) -> None:
+async def test_an_observation_of_another_day_is_dated_and_doubted(rig: Rig) -> None:
     rig.source.now = NOW - timedelta(days=365)
-    assert isinstance(await rig.ask("weather in Paris"), Missed)
+    outcome = await rig.ask("weather in Paris")
+    assert isinstance(outcome, Found)
+    assert "18 May 2025" in outcome.evidence.text
+    assert "That observation is 365 days old." in outcome.evidence.text
+    assert outcome.evidence.confidence < 0.95
 
 
 @pytest.mark.parametrize(
