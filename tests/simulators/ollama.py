@@ -129,6 +129,8 @@ class OllamaStandIn:
     async def __aexit__(self, *_: object) -> None:
         self.release()
         await self._runner.cleanup()
+        for _ in range(2):  # transports that are closing let go of their sockets in the next turns
+            await asyncio.sleep(0)
 
     def release(self) -> None:
         """Let everything that hangs go on."""
