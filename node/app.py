@@ -44,7 +44,7 @@ from node.jobs.scheduler import Scheduler
 from node.metrics import Metrics
 from node.model import Check
 from node.pipeline import Pipeline, Policy
-from node.ports import Embedder, Generator
+from node.ports import Adapter, Embedder, Generator
 from node.service import Ports, Service, adapter_check
 from node.settings import Settings, is_loopback
 from node.store import kubo
@@ -374,8 +374,9 @@ async def examine(settings: Settings) -> list[Check]:
     embedder = await _embedder(settings, clock)
     generators = _generators(settings, clock)
     http = _http(settings)
-    adapters = registry.build(settings.adapters, clock, http)
+    adapters: tuple[Adapter, ...] = ()
     try:
+        adapters = registry.build(settings.adapters, clock, http)
         checks = [embedder.health(), *map(adapter_check, adapters)]
         checks += [await generator.probe() for generator in generators]
         if not generators:

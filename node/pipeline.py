@@ -22,6 +22,7 @@ from node.clock import Clock, random_bytes
 from node.errors import NodeError, Unavailable
 from node.governance.entry import decision_entry
 from node.model import (
+    CLAIM,
     PPM,
     Answer,
     Citation,
@@ -200,8 +201,12 @@ class Pipeline:
         return replace(outcome, answer=shared)
 
     async def _bounded(self, query: Query, part: Part, understood_ms: float) -> _Outcome:
-        if part.open and (query.no_cache or not await self._known(query)):
-            part = await self._understanding.settle(part, now=query.local)
+        try:
+            async with asyncio.timeout(max(0.0, query.deadline - self._clock.monotonic()) + 0.5):
+                if part.open and (query.no_cache or not await self._known(query)):
+                    part = await self._understanding.settle(part, now=query.local)
+        except TimeoutError:
+            return self._out_of_time(query, part.route, ())
         route = part.route
         walk = _Walk(query, route, self._sessions.history(query.caller.tenant, query.session))
         if part.vector is not None:
@@ -320,6 +325,8 @@ class Pipeline:
             walk.trace.append(_asked(recognition, outcome, took))
             if isinstance(outcome, Found):
                 found.append((recognition.adapter, recognition.strength, outcome.evidence))
+            elif claim.strength < CLAIM:
+                continue  # it was only to add context: nothing that had to be looked up is missing
             elif isinstance(outcome, Unclear):
                 unclear = unclear or outcome
             elif recognition is claim:

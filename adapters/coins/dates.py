@@ -12,6 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -78,8 +79,8 @@ _UNITS = {
 }
 
 
-def _any(words: object) -> str:
-    return "|".join(sorted((str(word) for word in words), key=len, reverse=True))  # type: ignore[attr-defined]
+def _any(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
 
 
 _MONTH, _WEEKDAY, _UNIT = _any(_MONTHS), _any(_WEEKDAYS), _any(_UNITS)

@@ -11,6 +11,7 @@ Rules of this file:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -31,8 +32,8 @@ _NAMES = {name: coin_id for coin_id, names in SCRIPT_NAMES.items() for name in n
 _MONEY = {name: code for code, names in SCRIPT_CURRENCIES.items() for name in names}
 
 
-def _longest_first(names: object) -> str:
-    return "|".join(sorted((re.escape(str(name)) for name in names), key=len, reverse=True))  # type: ignore[attr-defined] # any iterable
+def _longest_first(names: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, names), key=len, reverse=True))
 
 
 _COIN = re.compile(

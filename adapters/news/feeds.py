@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urljoin, urlsplit
 
-import feedparser  # type: ignore[import-untyped]  # the package has neither hints nor stubs
+import feedparser
 
 from adapters import outside
 from adapters.fetch import Http, Reply, Source, problems_of

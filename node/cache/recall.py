@@ -135,7 +135,10 @@ class Recaller:
         return await self._finish(choice, policy, by_cid, expired)
 
     async def knows(self, query: Query) -> bool:
-        """Whether the text itself has a living stored answer that is not one of canonical slots."""
+        """Whether the text itself has a living stored answer, sure enough to be served, that is not one of
+        canonical slots."""
+        if query.max_age_s is not None:
+            return False
         now = self._clock.now()
         found = await self._records.find(
             "query_hash", query_hash(query.text), scopes=query.caller.visible_scopes, context=query.context
@@ -143,6 +146,7 @@ class Recaller:
         return any(
             isinstance(one.record, AnswerRecord)
             and one.record.slot_key is None
+            and one.record.confidence >= self._confidence_min * PPM
             and (one.record.expires is None or one.record.expires > now)
             for one in found
         )

@@ -253,6 +253,16 @@ async def test_an_encyclopaedia_is_context_for_the_model_and_an_answer_without_o
             assert "Countess of Lovelace" in str(model.chats[-1])
 
 
+async def test_a_source_that_only_adds_context_may_be_missing(start: Start) -> None:
+    """Wikipedia is not there; the question is the model's all the same, and nothing had to be looked up."""
+    async with OllamaStandIn(answer="Ada Lovelace was an English mathematician and writer.") as model:
+        async with start(ollama=model.url) as node:
+            reply = await node.ask("Who was Ada Lovelace?")
+            assert reply["source"]["kind"] == "llm"
+            assert "adapter:wikipedia" in stages(reply)
+            assert "had to be looked up" not in model.chats[-1].prompt
+
+
 async def test_today_is_the_askers_day(start: Start) -> None:
     """At 09:00 UTC it is tomorrow already on Kiritimati and still yesterday on Niue."""
     async with whole(start) as (node, _):

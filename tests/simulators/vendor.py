@@ -18,6 +18,7 @@ import asyncio
 import contextlib
 import gzip
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -75,7 +76,7 @@ class _Mischief:
     options: dict[str, Any]
 
 
-class VendorStandIn:
+class VendorStandIn(ABC):
     """The server. ``requests`` holds everything asked; ``wait_for`` waits until so much was asked."""
 
     def __init__(self, port: int = 0) -> None:
@@ -87,9 +88,9 @@ class VendorStandIn:
         self._closing = asyncio.Event()
         self._runner: web.AppRunner | None = None
 
+    @abstractmethod
     def answer(self, asked: Seen) -> Answered:
         """The vendor's good answer."""
-        raise NotImplementedError
 
     # --- for tests --------------------------------------------------------------------------------
 
