@@ -20,6 +20,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.simulators.vendor import hang_up
+
 CREATED = "2026-01-01T00:00:00.000000000Z"
 
 
@@ -109,6 +111,7 @@ class OllamaStandIn:
     url: str = ""
 
     async def __aenter__(self) -> OllamaStandIn:
+        self._transports: set[asyncio.BaseTransport] = set()
         self._released = asyncio.Event()
         self.arrived = asyncio.Event()
         self.listed = asyncio.Event()
@@ -129,8 +132,7 @@ class OllamaStandIn:
     async def __aexit__(self, *_: object) -> None:
         self.release()
         await self._runner.cleanup()
-        for _ in range(2):  # transports that are closing let go of their sockets in the next turns
-            await asyncio.sleep(0)
+        await hang_up(self._transports)
 
     def release(self) -> None:
         """Let everything that hangs go on."""
@@ -146,6 +148,8 @@ class OllamaStandIn:
         return [seen.prompt for seen in self.chats]
 
     async def _note(self, request: web.Request) -> Seen:
+        if request.transport is not None:
+            self._transports.add(request.transport)
         body = await request.json() if request.can_read_body else {}
         seen = Seen(request.path, body, {name.lower(): value for name, value in request.headers.items()})
         self.requests.append(seen)

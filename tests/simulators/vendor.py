@@ -87,6 +87,7 @@ class VendorStandIn(ABC):
         self._changed = asyncio.Event()
         self._closing = asyncio.Event()
         self._runner: web.AppRunner | None = None
+        self._transports: set[asyncio.BaseTransport] = set()
 
     @abstractmethod
     def answer(self, asked: Seen) -> Answered:
@@ -133,10 +134,11 @@ class VendorStandIn(ABC):
         self._closing.set()
         if self._runner is not None:
             await self._runner.cleanup()
-            for _ in range(2):  # transports that are closing let go of their sockets in the next turns
-                await asyncio.sleep(0)
+        await hang_up(self._transports)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
+        if request.transport is not None:
+            self._transports.add(request.transport)
         seen = Seen(request.path, dict(request.query), dict(request.headers), await request.read())
         self.requests.append(seen)
         self._changed.set()
@@ -193,6 +195,16 @@ class VendorStandIn(ABC):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), 0.02)
         return web.Response()
+
+
+async def hang_up(transports: set[asyncio.BaseTransport]) -> None:
+    """Cut what is still open. A transport that is closing waits for its peer to read the rest, which a peer
+    that has had enough never does; its socket would outlive the test."""
+    for transport in transports:
+        if isinstance(transport, asyncio.WriteTransport):
+            transport.abort()
+    for _ in range(3):  # connections end in the next turns of the loop
+        await asyncio.sleep(0)
 
 
 def _plain_mischief(kind: str, options: Mapping[str, Any]) -> web.Response:
