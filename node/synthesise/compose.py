@@ -1,6 +1,6 @@
 """Compose: one text from the question and what was found, whatever engines are there.
 
-The chain: each generator in turn within the deadline -> the best sentences of the evidence as quotes -> an
+The engines in turn within the deadline (``chain``) -> the best sentences of the evidence as quotes -> an
 honest "I could not find out" with what was tried. Extraction comes before generation (S0-01), so a model
 reads only what speaks to the question. Citations are attached here, never believed. ``compose`` raises
 nothing but ``CancelledError``."""
@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from node.clock import Clock
-from node.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
+from node.errors import Rejected
 from node.model import Citation, Draft, Evidence, Kind, SourceRef, Step
 from node.ports import Generator, Prompt
 from node.synthesise import context, extractive, prompt
+from node.synthesise.chain import Chain, Engine
 from node.synthesise.clean import clean
 from node.synthesise.context import Block, source_name
 from node.synthesise.grounding import (
@@ -31,10 +32,6 @@ from node.synthesise.grounding import (
 )
 from node.synthesise.sentences import one_line, plain, sentences
 
-FALLBACK_RESERVE_S = 1.0
-"""Kept back from every generator, so that the answer without one still comes in time."""
-GENERATION_MIN_S = 0.5
-"""With less than this a generation is not begun."""
 KEEP_WHOLE_CHARS = 400
 """Evidence up to this length is given to the model whole."""
 CONTEXT_SENTENCES_MAX = 8
@@ -50,9 +47,9 @@ _ORDERS_NOTE = (
     "Note: {sources} contains text that tries to give orders to its reader; they were not followed."
 )
 NO_EXACT_SOURCE = "no exact source answered"
-NO_MODEL = (
-    "no language model is configured; install Ollama, set models.ollama_url and type: ollama pull llama3.2"
-)
+GET_A_MODEL = "with Ollama installed, type: ollama pull llama3.2; or type: make model"
+"""The two ways to a language model."""
+NO_MODEL = f"no language model is configured; {GET_A_MODEL}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +95,18 @@ class Composer:
         tokens_max: int,
         *,
         generator_timeout_s: float | None = None,
+        queue_max: int = 8,
     ) -> None:
-        """``generator_timeout_s`` bounds each generator by itself, so that a hanging one leaves time for the
-        next."""
-        self._generators = tuple(generators)
+        """``generator_timeout_s`` bounds each generator by itself; ``queue_max`` questions wait for each."""
+        self._chain = Chain(generators, clock, queue_max=queue_max, timeout_s=generator_timeout_s)
         self._clock = clock
         self._context_chars_max = context_chars_max
         self._tokens_max = tokens_max
-        self._generator_timeout_s = generator_timeout_s
+
+    @property
+    def engines(self) -> tuple[Engine, ...]:
+        """The engines in order of preference, with their standing: what health asks."""
+        return self._chain.engines
 
     async def compose(
         self,
@@ -134,31 +135,22 @@ class Composer:
         asked = prompt.build(
             question, packed.blocks, tag, history, could_not_look_up=missing, tokens_max=self._tokens_max
         )
-        failures: list[str] = []
-        for generator in self._generators:
-            timeout_s = deadline - self._clock.monotonic() - FALLBACK_RESERVE_S
-            if self._generator_timeout_s is not None:
-                timeout_s = min(timeout_s, self._generator_timeout_s)
-            if timeout_s < GENERATION_MIN_S:
-                trail.add("generate", "skipped", f"{generator.name}: no time left before the deadline")
-                failures.append("no time was left for a language model")
-                continue
-            trail.start()
-            try:
-                draft = await generator.generate(asked, timeout_s=timeout_s)
-                composed = _from_draft(
-                    question, draft, asked, packed.blocks, kept, missing, self._clock.now()
-                )
-                if route_kind is Kind.HISTORICAL and not (composed.grounded or composed.abstained):
-                    raise Rejected("the model's answer about stored decisions did not rest on them")
-            except NodeError as exc:
-                trail.add("generate", _code(exc), f"{generator.name}: {exc}")
-                failures.append(str(exc))
-                continue
-            trail.add("generate", "ok" if composed.complete else "cut", _account(draft, composed))
+
+        def accept(draft: Draft) -> Composed:
+            composed = _from_draft(question, draft, asked, packed.blocks, kept, missing, self._clock.now())
+            if route_kind is Kind.HISTORICAL and not (composed.grounded or composed.abstained):
+                raise Rejected("the model's answer about stored decisions did not rest on them")
+            return composed
+
+        result = await self._chain.first(asked, accept, deadline=deadline)
+        trail.extend(result.steps)
+        if result.value is not None:
+            composed = result.value
+            outcome = "ok" if composed.complete else "cut"
+            trail.extend((Step("generate", outcome, _account(composed), result.ms),))
             return replace(composed, tried=trail.steps)
         composed = _from_quotes(question, evidence, missing, trail) or _fallback(
-            question, evidence, missing, failures, trail
+            question, evidence, missing, result.failures, trail
         )
         return replace(composed, tried=trail.steps)
 
@@ -181,21 +173,14 @@ class _Trail:
         )
         self._began = now
 
+    def extend(self, steps: Sequence[Step]) -> None:
+        """Steps that were timed elsewhere."""
+        self._steps.extend(replace(step, reason=one_line(step.reason, REASON_CHARS_MAX)) for step in steps)
+        self.start()
+
     @property
     def steps(self) -> tuple[Step, ...]:
         return tuple(self._steps)
-
-
-_CODES = (
-    (TimedOut, "timeout"),
-    (RateLimited, "rate_limited"),
-    (Unavailable, "unavailable"),
-    (Rejected, "rejected"),
-)
-
-
-def _code(error: NodeError) -> str:
-    return next((code for kind, code in _CODES if isinstance(error, kind)), "failed")
 
 
 # --- extraction before generation -----------------------------------------------------------------
@@ -325,8 +310,11 @@ def _citation(item: Evidence, text: str) -> Citation:
     return Citation(source_name(item.source), "", snippet, item.source.url, item.source.time)
 
 
-def _account(draft: Draft, composed: Composed) -> str:
+def _account(composed: Composed) -> str:
     """What there is to say of a generation, for the trace."""
+    draft = composed.draft
+    if draft is None:
+        return ""
     account = f"{draft.engine} {draft.model}: {draft.completion_tokens} tokens"
     if composed.abstained:
         account += ", abstained"

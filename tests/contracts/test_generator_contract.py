@@ -1,7 +1,8 @@
 """The contract of ``node.ports.Generator``, run over every implementation.
 
-``OllamaGenerator`` over the stand-in always; over a real server where one can be had (``tests.engines``).
-What only a misbehaving server can show is in the unit tests of the driver."""
+``OllamaGenerator`` and ``OpenAiGenerator`` over their stand-ins always; over a real server where one can be
+had (``tests.engines``; Ollama speaks both protocols). What only a misbehaving server can show is in the unit
+tests of the drivers."""
 
 from __future__ import annotations
 
@@ -14,8 +15,12 @@ from node.clock import SystemClock
 from node.errors import NodeError, TimedOut, Unavailable
 from node.ports import Generator, Prompt
 from node.synthesise import prompt as prompts
+from node.synthesise.llama import LlamaGenerator
 from node.synthesise.ollama import OllamaGenerator
+from node.synthesise.openai_compatible import OpenAiGenerator
+from tests.simulators.llama import LlamaStandIn
 from tests.simulators.ollama import OllamaStandIn
+from tests.simulators.openai_compatible import OpenAiStandIn
 
 GENEROUS_S = 50.0
 """A real model on two busy cores is slow; the stand-in never needs it."""
@@ -26,7 +31,11 @@ TOKENS = 80
 @pytest.fixture(
     params=[
         "stand-in",
+        "openai-stand-in",
+        "llama-stand-in",
+        pytest.param("llama_cpp", marks=[pytest.mark.engine("llama_cpp"), pytest.mark.timeout(300)]),
         pytest.param("ollama", marks=[pytest.mark.engine("ollama"), pytest.mark.timeout(300)]),
+        pytest.param("openai", marks=[pytest.mark.engine("ollama"), pytest.mark.timeout(300)]),
     ]
 )
 async def generator(request: pytest.FixtureRequest) -> AsyncIterator[Generator]:
@@ -36,7 +45,30 @@ async def generator(request: pytest.FixtureRequest) -> AsyncIterator[Generator]:
             yield engine
             await engine.close()
         return
+    if request.param == "openai-stand-in":
+        async with OpenAiStandIn(key="a-key") as vendor:
+            compatible = OpenAiGenerator(vendor.url, "a-key", "", SystemClock())
+            yield compatible
+            await compatible.close()
+        return
+    if request.param == "llama-stand-in":
+        async with LlamaStandIn() as scripted:
+            child = LlamaGenerator(scripted.path, SystemClock(), program=scripted.program)
+            yield child
+            await child.close()
+        return
+    if request.param == "llama_cpp":
+        request.getfixturevalue("llama_cpp")
+        child = LlamaGenerator(request.getfixturevalue("gemma_gguf"), SystemClock())
+        yield child
+        await child.close()
+        return
     real = request.getfixturevalue("real_ollama")
+    if request.param == "openai":
+        compatible = OpenAiGenerator(f"{real.url}/v1", "", real.model, SystemClock())
+        yield compatible
+        await compatible.close()
+        return
     engine = OllamaGenerator(real.url, real.model, SystemClock())
     yield engine
     await engine.close()

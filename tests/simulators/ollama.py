@@ -1,5 +1,6 @@
-"""A stand-in for an Ollama server on loopback: the wire of ``/api/tags``, ``/api/version``, ``/api/show`` and
-``/api/chat`` (streaming or not), and switches that make it misbehave.
+"""A stand-in for an Ollama server on loopback: the wire of ``/api/tags``, ``/api/version``, ``/api/show``,
+``/api/chat`` (streaming or not), ``/api/embed`` and the older ``/api/embeddings``, and switches that make it
+misbehave. Its vectors are sums of pseudo-random word vectors: texts with common words are near each other.
 
     async with OllamaStandIn(answer=lambda prompt: "Paris is the capital of France.") as ollama:
         ollama.url, ollama.requests, ollama.prompts
@@ -13,11 +14,13 @@ import argparse
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
 from aiohttp import web
 
 from tests.simulators.vendor import hang_up
@@ -51,10 +54,33 @@ class StandInModel:
     capabilities: tuple[str, ...] = ("completion",)
     template: str = "{{ range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>{{ end }}"
     modelfile: str = ""
+    parameters: str = ""
+    context_length: int = 256
+    """In words, which are its tokens, two special ones among them."""
+    embeds: bool = True
+    dim: int = 128
+    version: str = ""
+    """Pulled again: another digest and other vectors behind the same name."""
 
     @property
     def digest(self) -> str:
-        return sha256(self.name.encode()).hexdigest()
+        return sha256(f"{self.name}{self.version}".encode()).hexdigest()
+
+    def vector(self, text: str) -> list[float]:
+        """Not of unit length, as the older endpoint's are not."""
+        words = re.findall(r"\w+", text.lower()) or [text]
+        seeds = [sha256(f"{self.version} {word}".encode()).digest() for word in words]
+        numbers = [int.from_bytes(seed, "big") for seed in seeds]
+        noise = [np.random.default_rng(number).standard_normal(self.dim) for number in numbers]
+        return [float(number) for number in np.sum(noise, axis=0)]
+
+
+MINILM = StandInModel("all-minilm:latest", "bert", ("embedding",), template="{{ .Prompt }}")
+
+
+def unit(vector: list[float]) -> list[float]:
+    length = float(np.linalg.norm(vector))
+    return [number / length for number in vector]
 
 
 Answerer = Callable[[str], str]
@@ -87,7 +113,11 @@ class OllamaStandIn:
     nothing. ``delay``: awaited before an answer. ``status``: answer every chat with this HTTP status.
     ``error``: its message, or with ``status`` 200 an error line inside the stream. ``malformed``: not JSON.
     ``raw_body``: exactly these bytes. ``truncated``: ``done_reason`` length. ``cut_connection``: close in
-    the middle. ``endless``: never stop sending."""
+    the middle. ``endless``: never stop sending.
+
+    For embeddings also: ``is_old``: no ``/api/embed`` yet, and ``/api/show`` tells less. ``bend``: what
+    becomes of the vectors before they leave. ``failures``: so many embedding requests fail with 500, then all
+    goes well."""
 
     answer: str | Answerer = sensible
     models: Sequence[StandInModel] = (StandInModel(),)
@@ -104,6 +134,9 @@ class OllamaStandIn:
     cut_connection: bool = False
     endless: bool = False
     redirect_to: str = ""
+    is_old: bool = False
+    bend: Callable[[list[list[float]]], Any] | None = None
+    failures: int = 0
     port: int = 0
     requests: list[Seen] = field(default_factory=list)
     running: int = 0
@@ -121,6 +154,8 @@ class OllamaStandIn:
         app.router.add_get("/api/version", self._version)
         app.router.add_post("/api/show", self._show)
         app.router.add_post("/api/chat", self._chat)
+        app.router.add_post("/api/embed", self._embed)
+        app.router.add_post("/api/embeddings", self._embeddings)
         self._runner = web.AppRunner(app, shutdown_timeout=0.2, access_log=None)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port)
@@ -146,6 +181,18 @@ class OllamaStandIn:
     def prompts(self) -> list[str]:
         """What each chat request would have made the model read."""
         return [seen.prompt for seen in self.chats]
+
+    @property
+    def embedded(self) -> list[str]:
+        """Every text of an embedding request, in order."""
+        texts: list[str] = []
+        for seen in self.requests:
+            if seen.path == "/api/embed":
+                given = seen.body.get("input", [])
+                texts += [given] if isinstance(given, str) else given
+            elif seen.path == "/api/embeddings":
+                texts.append(seen.body.get("prompt", ""))
+        return texts
 
     async def _note(self, request: web.Request) -> Seen:
         if request.transport is not None:
@@ -207,13 +254,78 @@ class OllamaStandIn:
         return web.json_response(
             {
                 "modelfile": model.modelfile,
-                "parameters": "",
+                "parameters": model.parameters,
                 "template": model.template,
                 "details": {"family": model.family},
-                "model_info": {},
-                "capabilities": list(model.capabilities),
+                **({} if self.is_old else self._newer(model)),
             }
         )
+
+    @staticmethod
+    def _newer(model: StandInModel) -> dict[str, Any]:
+        return {
+            "model_info": {
+                "general.architecture": model.family,
+                f"{model.family}.context_length": model.context_length,
+            },
+            "capabilities": list(model.capabilities),
+        }
+
+    async def _embed(self, request: web.Request) -> web.StreamResponse:
+        if self.is_old:
+            await self._note(request)
+            return web.Response(text="404 page not found", status=404)
+        seen = await self._note(request)
+        given = seen.body.get("input", [])
+        texts = [given] if isinstance(given, str) else given
+        refusal = await self._refuses(seen)
+        model = self._find(seen.body.get("model", ""))
+        if refusal is not None or model is None:
+            return refusal or self._not_found(seen.body.get("model", ""))
+        window = min(model.context_length, seen.body.get("options", {}).get("num_ctx", model.context_length))
+        if not seen.body.get("truncate", True) and any(len(text.split()) + 2 > window for text in texts):
+            return web.json_response({"error": "the input length exceeds the context length"}, status=400)
+        vectors = [unit(model.vector(" ".join(text.split()[: window - 2]))) for text in texts]
+        return web.json_response(
+            {
+                "model": model.name,
+                "embeddings": vectors if self.bend is None else self.bend(vectors),
+                "total_duration": 1_000_000,
+                "load_duration": 1_000,
+                "prompt_eval_count": sum(len(text.split()) + 2 for text in texts),
+            }
+        )
+
+    async def _embeddings(self, request: web.Request) -> web.StreamResponse:
+        seen = await self._note(request)
+        refusal = await self._refuses(seen)
+        model = self._find(seen.body.get("model", ""))
+        if refusal is not None or model is None:
+            return refusal or self._not_found(seen.body.get("model", ""))
+        words = seen.body.get("prompt", "").split()[: model.context_length - 2]  # cut without a word
+        vectors = [model.vector(" ".join(words))]
+        return web.json_response({"embedding": (vectors if self.bend is None else self.bend(vectors))[0]})
+
+    async def _refuses(self, seen: Seen) -> web.Response | None:
+        """The misbehaviour that is switched on, for an embedding request."""
+        self.arrived.set()
+        if self.hang:
+            await self._released.wait()
+        if self.delay is not None:
+            await self.delay()
+        if self.malformed:
+            return web.Response(text="<html>this is not JSON</html>", content_type="text/html")
+        if self.raw_body is not None:
+            return web.Response(body=self.raw_body, content_type="application/json")
+        if self.failures > 0:
+            self.failures -= 1
+            return web.json_response({"error": self.error or "something broke"}, status=500)
+        if self.status != 200:
+            return web.json_response({"error": self.error or "something broke"}, status=self.status)
+        model = self._find(seen.body.get("model", ""))
+        if model is not None and not model.embeds:
+            return web.json_response({"error": "this model does not support embeddings"}, status=501)
+        return None
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         seen = await self._note(request)

@@ -12,7 +12,8 @@ from node.clock import ManualClock
 from node.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.model import Citation, Draft, Evidence, Kind
 from node.ports import Prompt
-from node.synthesise.compose import FALLBACK_RESERVE_S, NO_MODEL, Composed, Composer
+from node.synthesise.chain import FALLBACK_RESERVE_S
+from node.synthesise.compose import NO_MODEL, Composed, Composer
 from node.synthesise.context import ORDER_REMARK
 from tests.unit.synthesise.evidence import ScriptedGenerator, adapter, document
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -11,20 +12,21 @@ from dataclasses import dataclass
 import pytest
 
 from node.clock import ManualClock, SystemClock
+from node.engines.ollama_client import Installed, close, official_client
+from node.engines.transport import RESPONSE_BYTES_MAX
 from node.errors import Misconfigured, Rejected, TimedOut, Unavailable
 from node.ports import Prompt
 from node.synthesise import prompt as prompts
 from node.synthesise.ollama import (
     MODEL_REMEMBERED_S,
     PROBE_TIMEOUT_S,
-    RESPONSE_BYTES_MAX,
-    Installed,
     OllamaGenerator,
     choose,
     context_size,
+    loses_system,
     marks_no_turns,
-    within,
 )
+from tests.engines import Ollama
 from tests.simulators.ollama import OllamaStandIn, StandInModel
 
 PROMPT = Prompt("Be brief.", "QUESTION: What is the capital of France?\n\nANSWER:", 50, ("\n\nQUESTION:",))
@@ -202,6 +204,119 @@ def test_which_templates_mark_no_turns(
     template: str, modelfile: str, capabilities: tuple[str, ...], base: bool
 ) -> None:
     assert marks_no_turns(template, modelfile, capabilities) is base
+
+
+LLAMA3 = """{{ if .System }}<|start_header_id|>system<|end_header_id|>
+
+{{ .System }}<|eot_id|>{{ end }}{{ if .Prompt }}<|start_header_id|>user<|end_header_id|>
+
+{{ .Prompt }}<|eot_id|>{{ end }}<|start_header_id|>assistant<|end_header_id|>"""
+GEMMA3 = """{{- range $i, $_ := .Messages }}
+{{- $last := eq (len (slice $.Messages $i)) 1 }}
+{{- if or (eq .Role "user") (eq .Role "system") }}<start_of_turn>user
+{{ .Content }}<end_of_turn>
+{{ if $last }}<start_of_turn>model
+{{ end }}
+{{- else if eq .Role "assistant" }}<start_of_turn>model
+{{ .Content }}{{ if not $last }}<end_of_turn>
+{{ end }}
+{{- end }}
+{{- end }}"""
+USERS_ONLY = """{{- range .Messages }}{{- if eq .Role "user" }}[INST] {{ .Content }} [/INST]
+{{- else if eq .Role "assistant" }}{{ .Content }}</s>{{ end }}{{ end }}"""
+
+
+@pytest.mark.parametrize(
+    ("template", "modelfile", "capabilities", "loses"),
+    [
+        ("{{ .Prompt }}", "FROM x", ("completion",), True),
+        ("", "", (), True),
+        ("<|im_start|>user\n{{ .Prompt }}<|im_end|>", "", (), True),
+        (USERS_ONLY, "", ("completion",), True),
+        ("{{ if .System }}mind the rules{{ end }}{{ .Prompt }}", "", (), True),
+        ('{{ range .Messages }}{{ if ne .Role "system" }}{{ .Content }}{{ end }}{{ end }}', "", (), True),
+        ("{{ if .System }}{{ .System }}\n\n{{ end }}{{ .Prompt }}", "", (), False),
+        ("{{with .System}}{{.}}{{end}}{{ .Prompt }}", "", (), False),
+        ("[INST] {{ $.System }} {{ .Prompt }} [/INST]", "", (), False),
+        (LLAMA3, "", ("completion",), False),
+        (GEMMA3, "", ("completion",), False),
+        ("{{ range .Messages }}<|{{ .Role }}|>{{ .Content }}{{ end }}", "", (), False),
+        ("{{- range $m := .Messages }}<|{{- $m.Role -}}|>{{ $m.Content }}{{ end }}", "", (), False),
+        ("{{ .Prompt }}", "FROM x\nRENDERER qwen3\n", (), False),
+        ("{{ .Prompt }}", "", ("completion", "tools"), False),
+        ("{{" * 40_000, "", (), True),
+    ],
+)
+def test_which_templates_lose_a_system_message(
+    template: str, modelfile: str, capabilities: tuple[str, ...], loses: bool
+) -> None:
+    assert loses_system(template, modelfile, capabilities) is loses
+
+
+async def test_a_system_message_that_would_be_lost_goes_before_the_question(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+) -> None:
+    server.models = (StandInModel("users:latest", template=USERS_ONLY),)
+    engine = build()
+    await engine.generate(PROMPT, timeout_s=5)
+    assert server.chats[0].messages == [("user", f"{PROMPT.system}\n\n{PROMPT.user}")]
+    check = await engine.probe()
+    assert check.status == "pass"
+    assert "goes before the question" in check.output
+
+
+async def test_a_bare_model_without_examples_does_not_lose_its_system_message(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+) -> None:
+    server.models = (BASE,)
+    await build().generate(PROMPT, timeout_s=5)
+    assert server.chats[0].messages == [("user", f"{PROMPT.system}\n\n{PROMPT.user}")]
+
+
+async def test_the_probe_says_that_a_bare_model_loses_system_messages(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+) -> None:
+    server.models = (BASE,)
+    check = await build().probe()
+    assert (check.name, check.status) == ("ollama", "warn")
+    assert "drops system messages" in check.output
+    assert "TEMPLATE" in check.output
+    assert "PARAMETER stop" in check.output
+    assert "ollama create gemma-base:latest -f Modelfile" in check.output
+    assert "\n" not in check.output
+
+
+async def test_a_template_that_is_not_told_is_no_fault(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+) -> None:
+    server.models = (BASE,)
+    server.is_old = True
+    assert (await build().probe()).status == "pass"
+
+
+@pytest.mark.engine("ollama")
+@pytest.mark.timeout(300)
+async def test_a_real_model_from_a_bare_gguf_is_told_apart(real_ollama: Ollama) -> None:
+    client = official_client(real_ollama.url)
+    if not real_ollama.model:
+        pytest.skip("the given Ollama names no model")
+    shown = await client.show(real_ollama.model)
+    weights = re.search(r"(?m)^FROM .*?sha256[-:]([0-9a-f]{64})", shown.modelfile or "")
+    assert weights is not None
+    try:
+        await client.create("bare", files={"weights.gguf": f"sha256:{weights.group(1)}"})
+        bare = OllamaGenerator(real_ollama.url, "bare", SystemClock(), threads=1)
+        check = await bare.probe()
+        assert check.status == "warn", check.output
+        assert "drops system messages" in check.output
+        draft = await bare.generate(
+            prompts.build("What is the capital of France?", (), "t4g", tokens_max=30), timeout_s=100
+        )
+        assert "Paris" in draft.text
+        await bare.close()
+    finally:
+        await client.delete("bare")
+        await close(client)
 
 
 async def test_a_base_model_gets_a_text_to_continue(
@@ -472,22 +587,6 @@ def test_the_window_grows_in_steps_and_ends() -> None:
     assert context_size(Prompt("", "量" * 8_000, 200)) == 16_384
     with pytest.raises(Rejected, match="window"):
         context_size(Prompt("", "x" * 60_000, 200))
-
-
-async def test_within_hands_on_the_result_and_leaves_no_task() -> None:
-    clock = ManualClock()
-
-    async def quick() -> int:
-        return 7
-
-    assert await within(clock, 5, quick(), "late") == 7
-    before = len(asyncio.all_tasks())
-    task = asyncio.create_task(within(clock, 5, asyncio.Event().wait(), "late"))
-    await settle()
-    clock.advance(5)
-    with pytest.raises(TimedOut, match="late"):
-        await task
-    assert len(asyncio.all_tasks()) == before
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Connections to engines outside this process that more than one room uses."""
