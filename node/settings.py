@@ -35,10 +35,15 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """``engine``: local, or none (exact, slot and keyword look-up go on without embeddings)."""
+    """``engine``: local, ollama, llama_cpp, openai, or none (exact, slot and keyword look-up go on without
+    embeddings). ``model``: the engine's name for it; empty means the engine's default. ``gguf_path``: the
+    embedding model of llama_cpp. ``timeout_s`` bounds one attempt of an engine outside this process."""
 
     engine: str = "local"
     model: str = ""
+    gguf_path: str = ""
+    timeout_s: float = 30.0
+    attempts: int = 3
     threads: int = 1
     batch_max: int = 4
     queue_max: int = 1_024
@@ -62,9 +67,11 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Ipfs:
-    """An optional daemon; the embedded block store is always there."""
+    """An optional daemon; the embedded block store is always there. Only public blocks are given to it unless
+    ``daemon_is_private``. ``timeout_s`` bounds one call."""
 
     kubo_url: str = ""
+    timeout_s: float = 5.0
     daemon_is_private: bool = False
 
 
@@ -173,7 +180,7 @@ class Settings:
 
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
-    "embed.engine": ("local", "none"),
+    "embed.engine": ("local", "ollama", "llama_cpp", "openai", "none"),
     "sharing.publish": ("none", "sourced", "grounded", "all"),
     "log.durability": ("before_reply", "behind_50ms"),
     "log.on_failure": ("answer", "refuse"),
@@ -187,6 +194,9 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "embed.threads": (1, 64),
     "embed.batch_max": (1, 64),
     "embed.queue_max": (1, 1_000_000),
+    "embed.timeout_s": (0.1, 600),
+    "embed.attempts": (1, 10),
+    "ipfs.timeout_s": (0.1, 60),
     "models.timeout_s": (1, 600),
     "models.tokens_max": (1, 8_192),
     "models.context_chars_max": (200, 1_000_000),

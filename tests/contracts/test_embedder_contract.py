@@ -1,26 +1,114 @@
-"""The contract of ``node.ports.Embedder``, over the real local model and over the stand-in.
+"""The contract of ``node.ports.Embedder``, over the real local model, over stand-ins, and over real servers
+where they can be had (``tests.engines``).
 
-An embedder joins by a line in ``EMBEDDERS``.
+An embedder joins by a function here and a line in ``EMBEDDERS``.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import numpy as np
 import pytest
 
+from node.clock import SystemClock
+from node.embed.llama import LlamaEmbedder
 from node.embed.none import NoEmbedder
+from node.embed.ollama import OllamaEmbedder
+from node.embed.openai_compatible import OpenAiEmbedder
 from node.errors import Unavailable
 from node.ports import Embedder, Vector
+from node.settings import Embed, Models, Settings
 from tests.simulators.hash_embedder import HashEmbedder
+from tests.simulators.llama import LlamaStandIn
+from tests.simulators.llama_child import Script
+from tests.simulators.ollama import MINILM, OllamaStandIn
+from tests.simulators.openai_compatible import OpenAiStandIn
 from tests.unit.embed.minilm import local_embedder
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {
-    "local": local_embedder,
-    "hash": HashEmbedder,
+
+@asynccontextmanager
+async def _local(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    yield local_embedder()
+
+
+@asynccontextmanager
+async def _hash(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    yield HashEmbedder()
+
+
+@asynccontextmanager
+async def _ollama_stand_in(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    async with OllamaStandIn(models=(MINILM,)) as server:
+        yield await OllamaEmbedder.load(_ollama_settings(server.url, "all-minilm"), SystemClock())
+
+
+@asynccontextmanager
+async def _old_ollama_stand_in(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    async with OllamaStandIn(models=(MINILM,), is_old=True) as server:
+        yield await OllamaEmbedder.load(_ollama_settings(server.url, "all-minilm"), SystemClock())
+
+
+@asynccontextmanager
+async def _ollama(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    real = request.getfixturevalue("real_ollama")
+    yield await OllamaEmbedder.load(_ollama_settings(real.url, real.embed_model), SystemClock())
+
+
+@asynccontextmanager
+async def _llama_stand_in(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    async with LlamaStandIn(Script(window=64)) as llama:
+        settings = Settings(embed=Embed(engine="llama_cpp", gguf_path=str(llama.path)))
+        yield await LlamaEmbedder.load(settings, SystemClock(), program=llama.program)
+
+
+@asynccontextmanager
+async def _llama_cpp(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    request.getfixturevalue("llama_cpp")
+    path = request.getfixturevalue("minilm_gguf")
+    settings = Settings(embed=Embed(engine="llama_cpp", gguf_path=str(path)))
+    yield await LlamaEmbedder.load(settings, SystemClock())
+
+
+@asynccontextmanager
+async def _openai_stand_in(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    async with OpenAiStandIn(key="a-key") as server:
+        yield await OpenAiEmbedder.load(
+            _openai_settings(server.url, "stand-in-embed", "a-key"), SystemClock()
+        )
+
+
+@asynccontextmanager
+async def _openai(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    """Ollama speaks this protocol too."""
+    real = request.getfixturevalue("real_ollama")
+    yield await OpenAiEmbedder.load(_openai_settings(f"{real.url}/v1", real.embed_model), SystemClock())
+
+
+def _ollama_settings(url: str, model: str) -> Settings:
+    return Settings(embed=Embed(engine="ollama", model=model), models=Models(ollama_url=url))
+
+
+def _openai_settings(url: str, model: str, key: str = "") -> Settings:
+    models = Models(openai_base_url=url, openai_api_key=key)
+    return Settings(embed=Embed(engine="openai", model=model), models=models)
+
+
+EMBEDDERS: dict[str, Callable[[pytest.FixtureRequest], AbstractAsyncContextManager[Embedder]]] = {
+    "local": _local,
+    "hash": _hash,
+    "ollama-stand-in": _ollama_stand_in,
+    "old-ollama-stand-in": _old_ollama_stand_in,
+    "ollama": _ollama,
+    "llama-stand-in": _llama_stand_in,
+    "llama_cpp": _llama_cpp,
+    "openai-stand-in": _openai_stand_in,
+    "openai": _openai,
 }
+REAL_ENGINES = {"llama_cpp": "llama_cpp", "ollama": "ollama", "openai": "ollama"}
+"""Which of them need a real engine, and which."""
 TEXTS = (
     "What is the price of bitcoin",
     "Explain quantum computing",
@@ -35,11 +123,16 @@ TEXTS = (
 )
 
 
-@pytest.fixture(params=sorted(EMBEDDERS))
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.engine(REAL_ENGINES[name])] if name in REAL_ENGINES else [])
+        for name in sorted(EMBEDDERS)
+    ]
+)
 async def embedder(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    made = EMBEDDERS[request.param]()
-    yield made
-    await made.close()
+    async with EMBEDDERS[request.param](request) as made:
+        yield made
+        await made.close()
 
 
 async def _one(embedder: Embedder, text: str) -> Vector:

@@ -27,13 +27,12 @@ class HashEmbedder:
     vector at each call), ``short`` (a vector less than asked for). These break the port on purpose.
     """
 
-    def __init__(self, dim: int = 32, *, tokens_max: int = 256, by_word: bool = False) -> None:
-        self._info = EmbedderInfo(
-            model=f"hash-{dim}@test",
-            digest=hashlib.sha256(b"%d" % dim).hexdigest(),
-            dim=dim,
-            tokens_max=tokens_max,
-        )
+    def __init__(
+        self, dim: int = 32, *, tokens_max: int = 256, by_word: bool = False, model: str = ""
+    ) -> None:
+        self._info = EmbedderInfo("", "", dim, tokens_max)
+        self._salt = ""
+        self.become(dim, model)
         self._by_word = by_word
         self._is_closed = False
         self._calls = 0
@@ -42,6 +41,17 @@ class HashEmbedder:
         self.degenerate: str | None = None
         self.embedded: list[str] = []
         """Every text that was embedded, in order: what tests count."""
+
+    def become(self, dim: int, model: str = "") -> None:
+        """From now on another model, as if somebody had put one in the place of the old. Models of one
+        dimension differ in every vector."""
+        self._salt = model
+        self._info = EmbedderInfo(
+            model=f"hash-{model or dim}@test",
+            digest=hashlib.sha256(f"{dim} {model}".strip().encode()).hexdigest(),
+            dim=dim,
+            tokens_max=self._info.tokens_max,
+        )
 
     @property
     def info(self) -> EmbedderInfo:
@@ -94,7 +104,8 @@ class HashEmbedder:
                 return self.vector_of(text)
 
     def _noise(self, text: str) -> Vector:
-        seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")
+        salted = f"{self._salt}{text}".encode("utf-8", "surrogatepass")
+        seed = int.from_bytes(hashlib.sha256(salted).digest(), "big")
         return np.random.default_rng(seed).standard_normal(self._info.dim).astype(np.float32)
 
 
