@@ -66,6 +66,12 @@ class Metrics:
         self._tokens = Counter(
             "neuroswarm_llm_tokens_total", "Tokens of language models", ("kind",), registry=registry
         )
+        self._mirrored = Counter(
+            "neuroswarm_mirrored_blocks_total", "Blocks put and pinned in the IPFS daemon", registry=registry
+        )
+        self._mirror_failures = Counter(
+            "neuroswarm_mirror_failures_total", "Rounds of mirroring that failed", registry=registry
+        )
         self._gauges: dict[str, Gauge] = {
             name: Gauge(f"neuroswarm_{name}", text, registry=registry)
             for name, text in (
@@ -74,6 +80,9 @@ class Metrics:
                 ("log_size", "Entries of the decision log"),
                 ("index_vectors", "Vectors in the index"),
                 ("embedding_dimensions", "Length of a vector"),
+                ("reembedding_done", "Stored questions embedded anew since the start"),
+                ("reembedding_total", "Stored questions found to need that since the start"),
+                ("mirror_waiting", "Changes of blocks that wait for the IPFS daemon"),
             )
         }
         self._embedding = Histogram(
@@ -106,6 +115,14 @@ class Metrics:
             self._tokens.labels("prompt").inc(answer.usage.prompt_tokens)
         if answer.usage.completion_tokens:
             self._tokens.labels("completion").inc(answer.usage.completion_tokens)
+
+    def mirrored(self, blocks: int) -> None:
+        """Count blocks that the daemon now holds."""
+        self._mirrored.inc(blocks)
+
+    def mirror_failed(self) -> None:
+        """Count a round that ended in an error."""
+        self._mirror_failures.inc()
 
     def budgets(self, budgets: Sequence[tuple[str, Budget]]) -> None:
         """What is left of each limit, by adapter."""

@@ -39,6 +39,15 @@ class EmbedderInfo:
     tokens_max: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Embedded:
+    """A vector and the model that made it. They travel together from the moment the vector is made, so that
+    it is compared with, and stored as, vectors of that model only."""
+
+    vector: Vector
+    info: EmbedderInfo
+
+
 class Embedder(Protocol):
     """Text to unit vector. One per index: vectors of different models never meet."""
 
@@ -178,6 +187,23 @@ class StoredRecord:
     kept: Mapping[str, Json] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class BlockRef:
+    """A record's block and who may see it. ``number``: the record's sequence, or a change number."""
+
+    number: int
+    cid: Cid
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockChanges:
+    """What a copy of the blocks has to follow, each in order of its numbers: apply ``withdrawn`` first."""
+
+    withdrawn: tuple[BlockRef, ...]
+    written: tuple[BlockRef, ...]
+
+
 class RecordStore(Protocol):
     """Records with what is needed to find them. Block and row commit together."""
 
@@ -223,6 +249,12 @@ class RecordStore(Protocol):
 
     async def withdrawn_since(self, change: int, *, limit: int = 1_000) -> list[tuple[int, Cid]]:
         """(change number, CID) of records withdrawn or removed after change number ``change``."""
+        ...
+
+    async def block_changes(self, sequence: int, change: int, *, limit: int = 1_000) -> BlockChanges:
+        """What a copy of the blocks that has followed up to both numbers lacks: live records of every kind
+        written after ``sequence``, and records withdrawn or removed after ``change``, at most ``limit`` of
+        each, in order, as of one moment. Records that ended before they were copied are only withdrawn."""
         ...
 
     async def withdraw(self, cid: Cid, reason: str) -> bool:
@@ -273,6 +305,59 @@ class VectorIndex(Protocol):
     def __len__(self) -> int: ...
 
 
+class Forgets(Protocol):
+    """What keeps something of a record and is told when the record is no longer served."""
+
+    def remove(self, cid: Cid) -> bool:
+        """Forget what is kept of it; True if there was anything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticFacts:
+    """For metrics: vectors that can be found, their length, and how many of the records that needed a new
+    vector (another model, or an engine that was away) have got it since the start. 0 where nothing serves."""
+
+    vectors: int
+    dim: int
+    done: int
+    total: int
+
+
+class Semantics(Forgets, Protocol):
+    """The embedder that serves now and the index of each model that is in memory. Either may change between
+    two calls, which is why vectors carry their model."""
+
+    @property
+    def info(self) -> EmbedderInfo:
+        """The model that serves now; ``dim`` is 0 while none does, and then ``embed`` need not be tried."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedded | None]:
+        """One result per text, in order, all of one model; None for a text longer than the window. Bounded in
+        time. Raises ``Unavailable``: no engine, or one that failed or answered with another model."""
+        ...
+
+    def index(self, info: EmbedderInfo) -> VectorIndex | None:
+        """The index that holds vectors of this model and length, if it is (still) in memory."""
+        ...
+
+    def keep(self, stored: StoredRecord, embedded: Embedded | None) -> None:
+        """A record was stored, with this vector or without: make it findable, now or later. Never raises."""
+        ...
+
+    async def probe(self) -> None:
+        """Find out whether the engine lives, unless that is known from a moment ago; about a second at most.
+        Never raises; ``health`` tells the result."""
+        ...
+
+    def health(self) -> Sequence[Check]:
+        """``embedder`` and ``semantic``, and ``reembedding`` while vectors are made anew. Without I/O."""
+        ...
+
+    def facts(self) -> SemanticFacts: ...
+
+
 # --- the log --------------------------------------------------------------------------------------
 
 
@@ -309,14 +394,20 @@ __all__ = [
     "Adapter",
     "Appended",
     "AuditLog",
+    "BlockChanges",
+    "BlockRef",
     "BlockStore",
+    "Embedded",
     "Embedder",
     "EmbedderInfo",
     "Evidence",
+    "Forgets",
     "Generator",
     "Neighbour",
     "Prompt",
     "RecordStore",
+    "SemanticFacts",
+    "Semantics",
     "Slots",
     "StoredRecord",
     "Vector",

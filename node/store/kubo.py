@@ -1,87 +1,266 @@
-"""A configured IPFS daemon, asked through ``ipfshttpclient``. So far only whether it lives.
+"""Blocks in an IPFS daemon, over its RPC API: Kubo, or js-ipfs in its own dialect.
 
-The library checks the daemon's version against a range that ended in 2021, so ``Client`` is built
-without that check and the version is only reported. It blocks, and its time limit starts anew with every
-byte: a probe runs in a daemon thread of its own, one at a time, so that a daemon which never finishes its
-answer costs one thread and holds up neither the other threads nor the stop.
+The hot calls (block/put, get, stat, rm) go straight over aiohttp; the rare ones through ``KuboClient``.
+Promises: a block that ``blocks.put`` returned from is in the daemon's repository and pinned; the CID that
+the daemon gave it is ours, compared by bytes; every call ends within its limit, every body is bounded, no
+redirect is followed; what comes back is hashed (``VerifyingBlockStore``); a daemon's errors become ours.
+
+The RPC API has no login and must never be exposed: the address is one that the operator configured.
+It knows nothing of records, scopes or what should be mirrored (``mirror.py``).
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import threading
+import io
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
-import ipfshttpclient
-from ipfshttpclient.exceptions import Error as IpfsError
+import aiohttp
+import orjson
 
+from node.clock import Clock
+from node.errors import NodeError, NotFound, Rejected, TimedOut, Unavailable
+from node.ipfs.cid import DAG_CBOR, DAG_PB, RAW, Cid
 from node.model import Check
+from node.ports import BlockStore
+from node.store.kubo_client import ERROR_BYTES_MAX, KuboClient, Version, clean, duration
+from node.store.verifying import BLOCK_BYTES_MAX, VerifyingBlockStore
 
-PROBE_TIMEOUT_S = 1.5
+Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app.py
+
+_log = logging.getLogger("neuroswarm.ipfs")
+
+CHECK = "ipfs:daemon"
+NONE = Check(CHECK, "pass", "none configured; blocks are kept and served by this node")
+VERSION_TIMEOUT_S = 1.2
+PEERS_TIMEOUT_S = 0.3
+"""Together less than what a health check may take."""
+AT_ONCE = 4
+"""Blocks on their way to the daemon together."""
+_ANSWER_BYTES_MAX = 64 * 2**10
+
+_CODECS = {RAW: "raw", DAG_CBOR: "dag-cbor", DAG_PB: "dag-pb"}
+_ABSENT = re.compile(r"not found|could not find|timed? ?out|deadline exceeded", re.IGNORECASE)
+"""How a daemon says that it has not got a block, or could not get it in the time that it was given."""
 
 
-def multiaddr_of(url: str) -> str:
-    """``http://127.0.0.1:5001`` as the multiaddr text that the client library takes."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    named = "ip4" if host.replace(".", "").isdigit() else "dns"
-    family = "ip6" if ":" in host else named
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    return f"/{family}/{host}/tcp/{port}/{parts.scheme}"
+class KuboBlockStore:
+    """The daemon at ``url``. ``blocks`` is the ``BlockStore``; the rest is for keeping a copy there.
 
+    ``http`` belongs to whoever built it. ``timeout_s`` bounds each call.
+    """
 
-def _version(url: str) -> str:
-    with ipfshttpclient.Client(multiaddr_of(url), timeout=PROBE_TIMEOUT_S) as client:
-        return str(client.version()["Version"])
+    def __init__(self, url: str, http: Http, clock: Clock, *, timeout_s: float) -> None:
+        self.client = KuboClient(url, clock, timeout_s=timeout_s)
+        self.blocks: BlockStore = VerifyingBlockStore(_DaemonBlocks(self))
+        self._base = f"{url.rstrip('/')}/api/v0/"
+        self._http = http
+        self._timeout_s = timeout_s
+        self._version: Version | None = None
 
+    async def connect(self) -> Version:
+        """Ask which daemon this is and remember its dialect. Raises ``Unavailable``."""
+        self._version = version = await self.client.version()
+        _log.info("event=daemon_connected version=%s", version)
+        return version
 
-class Daemon:
-    """The daemon at ``url``; an empty one means that none is configured."""
+    async def keep(self, blocks: Sequence[tuple[Cid, bytes]]) -> None:
+        """Put the blocks, a few at a time, then pin them together. Raises the first ``NodeError`` and begins
+        nothing more then; what was done stays done."""
+        for start in range(0, len(blocks), AT_ONCE):
+            puts = (self.put(cid, data) for cid, data in blocks[start : start + AT_ONCE])
+            for outcome in await asyncio.gather(*puts, return_exceptions=True):
+                if outcome is not None:
+                    raise outcome
+        await self.client.pin([cid for cid, _ in blocks])
 
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._asking: asyncio.Future[str | Exception] | None = None
+    async def put(self, cid: Cid, data: bytes) -> None:
+        """Put one block, not pinned yet. The daemon hashes it again: its CID must be ours."""
+        codec = _CODECS.get(cid.codec)
+        if codec is None:
+            raise Rejected(f"a daemon is given raw, dag-cbor and dag-pb blocks, not codec {cid.codec:#x}")
+        version = self._version or await self.connect()
+        if version.wants_format:
+            options = {"format": codec, "version": "1"}
+        else:
+            options = {"cid-codec": codec, "pin": "false", "allow-big-block": "true"}
+        form = aiohttp.MultipartWriter("form-data")
+        part = form.append(io.BytesIO(data), {"Content-Type": "application/octet-stream"})
+        part.set_content_disposition("form-data", name="data", filename="block")
+        body = await self._ask("block/put", {**options, "mhtype": "sha2-256"}, _ANSWER_BYTES_MAX, form)
+        stored = _cid_in(body, "Key", "block/put")
+        if stored != cid:
+            self._version = None
+            raise Unavailable(f"the daemon stored block {cid} as {stored}: it speaks another dialect")
 
-    async def probe(self) -> Check:
-        """Whether the daemon answers and which version it says it is. Never raises."""
-        if not self._url:
-            return Check("ipfs:daemon", "pass", "none configured; blocks are kept and served by this node")
-        if self._asking is None or self._asking.done():
-            self._asking = self._ask()
+    async def get(self, cid: Cid) -> bytes:
+        """The unchecked bytes, from the daemon's repository or, within the limit, from its network."""
+        version = self._version or await self.connect()
+        if not version.is_js:  # js-ipfs has no way to look at home only
+            try:
+                return await self._look("block/get", cid, BLOCK_BYTES_MAX, {"offline": "true"})
+            except NotFound:
+                pass
+        return await self._look("block/get", cid, BLOCK_BYTES_MAX, {})
+
+    async def has(self, cid: Cid) -> bool:
+        """Whether the daemon's own repository holds the block; js-ipfs asks its network as well."""
         try:
-            said = await asyncio.wait_for(asyncio.shield(self._asking), PROBE_TIMEOUT_S)
+            body = await self._look("block/stat", cid, _ANSWER_BYTES_MAX, {"offline": "true"})
+        except NotFound:
+            return False
+        return _cid_in(body, "Key", "block/stat").digest == cid.digest
+
+    async def remove(self, cid: Cid) -> None:
+        """Unpin and delete. Idempotent; a block that somebody else has pinned stays."""
+        await self.client.unpin([cid])
+        body = await self._ask("block/rm", {"arg": str(cid), "force": "true"}, _ANSWER_BYTES_MAX)
+        error = _field(body, "Error")
+        if error and "pinned" not in error and not _ABSENT.search(error):
+            raise Unavailable(f"the daemon did not delete {cid}: {clean(error)}")
+        if body.strip() and not error:
+            _cid_in(body, "Hash", "block/rm")
+
+    async def _look(self, call: str, cid: Cid, most: int, more: Mapping[str, str]) -> bytes:
+        """A call about one block that may be absent."""
+        options = {"arg": str(cid), "timeout": duration(self._timeout_s), **more}
+        try:
+            return await self._ask(call, options, most)
+        except _Refused as exc:
+            if _ABSENT.search(str(exc)):
+                raise NotFound(f"the daemon has no block {cid}") from exc
+            raise
+
+    async def _ask(
+        self, call: str, options: Mapping[str, str], most: int, body: aiohttp.MultipartWriter | None = None
+    ) -> bytes:
+        """One call. Raises ``TimedOut``, ``Unavailable``, ``Rejected`` (too large for this daemon)."""
+        try:
+            async with self._http.post(
+                self._base + call,
+                params=options,
+                data=body,
+                allow_redirects=False,
+                headers={"Accept-Encoding": "identity"},
+                timeout=aiohttp.ClientTimeout(total=self._timeout_s),
+            ) as response:
+                is_good = response.status == 200
+                answer = await _read(response, most if is_good else ERROR_BYTES_MAX)
         except TimeoutError as exc:
-            said = exc
-        if isinstance(said, str):
-            return Check("ipfs:daemon", "pass", "answers", observed=said)
-        return Check(
-            "ipfs:daemon",
-            "warn",
-            f"the configured daemon does not answer ({type(said).__name__}); blocks are kept here only",
+            raise TimedOut(
+                f"the daemon did not answer {call} at {self._where} within {self._timeout_s:g} s"
+            ) from exc
+        except (aiohttp.ClientError, OSError, ValueError) as exc:
+            self._version = None  # it may come back as another one
+            raise Unavailable(f"the daemon at {self._where} does not answer ({type(exc).__name__})") from exc
+        if is_good:
+            if answer is None:
+                raise Unavailable(f"the daemon's answer to {call} is over {most} bytes")
+            return answer
+        if response.status == 413:
+            raise Rejected("the block is larger than the daemon takes (js-ipfs: 1 MiB with its envelope)")
+        if response.status in (400, 500):
+            raise _Refused(f"the daemon refused {call}: {_message(answer or b'')}")
+        raise Unavailable(
+            f"{self._where} answered {call} with status {response.status}: is ipfs.kubo_url the address of "
+            "the RPC API?"
         )
 
-    def _ask(self) -> asyncio.Future[str | Exception]:
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[str | Exception] = loop.create_future()
-
-        def settle(said: str | Exception) -> None:
-            if not answer.done():
-                answer.set_result(said)
-
-        def work() -> None:
-            said: str | Exception
-            try:
-                said = _version(self._url)
-            except (IpfsError, OSError, KeyError, TypeError, ValueError) as exc:
-                said = exc
-            with contextlib.suppress(RuntimeError):  # the loop is gone, and with it whoever asked
-                loop.call_soon_threadsafe(settle, said)
-
-        threading.Thread(target=work, name="ipfs-probe", daemon=True).start()
-        return answer
+    @property
+    def _where(self) -> str:
+        return urlsplit(self._base).netloc.rpartition("@")[2]
 
 
-async def probe(url: str) -> Check:
+class _Refused(Unavailable):
+    """The daemon answered with an error of its own."""
+
+
+class _DaemonBlocks:
+    """The unchecked ``BlockStore``; ``KuboBlockStore.blocks`` is this one inside ``VerifyingBlockStore``."""
+
+    def __init__(self, daemon: KuboBlockStore) -> None:
+        self._daemon = daemon
+        self._closed = False
+
+    async def put(self, cid: Cid, data: bytes) -> None:
+        await self._open.keep([(cid, data)])
+
+    async def get(self, cid: Cid) -> bytes:
+        return await self._open.get(cid)
+
+    async def has(self, cid: Cid) -> bool:
+        return await self._open.has(cid)
+
+    async def delete(self, cid: Cid) -> None:
+        await self._open.remove(cid)
+
+    async def close(self) -> None:
+        """The connections belong to whoever built the session."""
+        self._closed = True
+
+    @property
+    def _open(self) -> KuboBlockStore:
+        if self._closed:
+            raise Unavailable("the daemon's block store is closed")
+        return self._daemon
+
+
+async def _read(response: aiohttp.ClientResponse, most: int) -> bytes | None:
+    """The body, or None when it is longer than ``most`` bytes."""
+    body = bytearray()
+    async for chunk in response.content.iter_chunked(64 * 2**10):
+        body += chunk
+        if len(body) > most:
+            return None
+    return bytes(body)
+
+
+def _field(body: bytes, name: str) -> str:
+    """A text of the first JSON value in ``body`` (an answer may be lines of them); empty where it is none."""
+    try:
+        answer = orjson.loads(body.split(b"\n", 1)[0])
+    except orjson.JSONDecodeError:
+        return ""
+    value = answer.get(name) if isinstance(answer, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _cid_in(body: bytes, name: str, call: str) -> Cid:
+    """The CID in a daemon's answer, whatever base it writes it in."""
+    try:
+        return Cid.parse(_field(body, name))
+    except Rejected as exc:
+        raise Unavailable(f"the daemon's answer to {call} names no CID") from exc
+
+
+def _message(body: bytes) -> str:
+    return clean(_field(body, "Message") or body.decode("utf-8", "replace")) or "it does not say why"
+
+
+# --- whether it lives -----------------------------------------------------------------------------
+
+
+async def look(client: KuboClient) -> str:
+    """The daemon's version, and its peers where it tells them quickly. Raises ``Unavailable``."""
+    version = await client.version(VERSION_TIMEOUT_S)
+    try:
+        peers = await client.peers(PEERS_TIMEOUT_S)
+    except NodeError:
+        return str(version)
+    return f"{version}, {peers} {'peer' if peers == 1 else 'peers'}"
+
+
+async def probe(url: str, clock: Clock) -> Check:
     """Ask once, for a look at the engines without a running node. Never raises."""
-    return await Daemon(url).probe()
+    if not url:
+        return NONE
+    try:
+        return Check(CHECK, "pass", "answers", observed=await look(KuboClient(url, clock, timeout_s=1.0)))
+    except NodeError as exc:
+        return Check(
+            CHECK, "warn", f"the configured daemon does not answer: {exc}; blocks are kept here only"
+        )

@@ -15,7 +15,7 @@ import orjson
 from node.errors import NotFound, Rejected, Unavailable
 from node.ipfs.cid import DAG_CBOR, Cid
 from node.model import Json
-from node.ports import BlockStore, StoredRecord
+from node.ports import BlockChanges, BlockRef, BlockStore, StoredRecord
 from node.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
 from node.store import rules
 from node.store.verifying import VerifyingBlockStore
@@ -154,6 +154,24 @@ class MemoryRecords:
         self._check_open()
         found = sorted((number, cid) for cid, number in self._withdrawals.items() if number > change)
         return found[: rules.clamp_limit(limit)]
+
+    async def block_changes(self, sequence: int, change: int, *, limit: int = 1_000) -> BlockChanges:
+        self._check_open()
+        most = rules.clamp_limit(limit)
+        withdrawn = [
+            BlockRef(number, cid, self._rows[cid].stored.record.scope)
+            for cid, number in self._withdrawals.items()
+            if number > change
+        ]
+        written = [
+            BlockRef(row.stored.sequence, cid, row.stored.record.scope)
+            for cid, row in self._rows.items()
+            if row.is_here and row.stored.state == rules.LIVE and row.stored.sequence > sequence
+        ]
+        return BlockChanges(
+            tuple(sorted(withdrawn, key=lambda ref: ref.number)[:most]),
+            tuple(sorted(written, key=lambda ref: ref.number)[:most]),
+        )
 
     async def withdraw(self, cid: Cid, reason: str) -> bool:
         self._check_open()

@@ -3,6 +3,10 @@
 Writes go through the bounded write-back queue, one worker in order; a full queue is a recorded skip. A
 record is acknowledged only when its block and row are durable. The index entry follows; if
 the process dies between the two, the index replays from its watermark at the next start.
+
+A record that should have had a vector and got none (the engine was away, or the question was longer than its
+window) is marked as owing one beside the record, in the same commit: ``OWED``. Imported entries without an
+embedding carry no such mark and stay without.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from node.errors import NodeError, Rejected, Unavailable
 from node.ipfs.cid import Cid
 from node.model import SCOPE_PUBLIC, Citation, Confidence, Json, Slots, SourceRef, ppm
 from node.normalise import query_hash
-from node.ports import Embedder, RecordStore, StoredRecord, Vector, VectorIndex
+from node.ports import Embedded, RecordStore, Semantics, StoredRecord
 from node.record import (
     AnswerRecord,
     Embedding,
@@ -31,6 +35,9 @@ from node.record import (
 )
 from node.store.privacy import private_reason
 from node.store.write_back import WriteBack
+
+OWED = "embedding_owed"
+"""Key beside a record (``StoredRecord.kept``) that owes a vector."""
 
 _SHORT = 1_000
 _CITATIONS_MAX = 16
@@ -51,7 +58,8 @@ class Signer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """An answer to be remembered. ``lifetime_s`` None means no expiry."""
+    """An answer to be remembered. ``lifetime_s`` None means no expiry. ``embed``, where there is no vector
+    yet: now, later (it was tried, or it may wait) or never."""
 
     request_id: str
     query: str
@@ -67,8 +75,8 @@ class Memory:
     slot_key: str | None = None
     citations: tuple[Citation, ...] = ()
     llm: ModelRef | None = None
-    vector: Vector | None = None
-    embed: bool = True
+    vector: Embedded | None = None
+    embed: str = "now"
     kept: Mapping[str, Json] | None = None
 
 
@@ -97,8 +105,7 @@ class Rememberer:
     def __init__(
         self,
         records: RecordStore,
-        index: VectorIndex | None,
-        embedder: Embedder | None,
+        semantics: Semantics,
         signer: Signer,
         clock: Clock,
         queue: WriteBack,
@@ -107,8 +114,7 @@ class Rememberer:
         report: Report,
     ) -> None:
         self._records = records
-        self._index = index
-        self._embedder = embedder
+        self._semantics = semantics
         self._signer = signer
         self._clock = clock
         self._queue = queue
@@ -145,33 +151,34 @@ class Rememberer:
         for rival in rivals:
             if _same_answer(rival, memory, now):
                 return Remembered("known", "the same answer is already stored", memory, rival)
-        vector = memory.vector
-        if vector is None and memory.embed and self._embedder is not None:
+        embedded = memory.vector
+        if embedded is None and memory.embed == "now":
             try:
-                [vector] = await self._embedder.embed([memory.query])
+                [embedded] = await self._semantics.embed([memory.query])
             except Unavailable:
-                vector = None  # found by hash, slot and keyword until it is embedded
-        stored = await self._add(memory, now, vector, rivals)
-        if self._index is not None:
-            for rival in rivals:
-                self._index.remove(rival.cid)
-            if vector is not None:
-                self._index.add(stored.cid, vector, scope=memory.scope, context=memory.context)
+                embedded = None  # found by hash, slot and keyword until it is embedded
+        stored = await self._add(memory, now, embedded, rivals)
+        for rival in rivals:
+            self._semantics.remove(rival.cid)
+        self._semantics.keep(stored, embedded)
         return Remembered("stored", "", memory, stored)
 
     async def _add(
-        self, memory: Memory, now: datetime, vector: Vector | None, rivals: Sequence[StoredRecord]
+        self, memory: Memory, now: datetime, embedded: Embedded | None, rivals: Sequence[StoredRecord]
     ) -> StoredRecord:
         """The record, live. Times are whole seconds, so one that was withdrawn in this same second may be
         equal to it; as an equal record stays withdrawn, the new one then says that it follows that one."""
         newest = max(rivals, key=lambda rival: rival.sequence, default=None)
         follows = None if newest is None else newest.cid
+        kept = memory.kept
+        if embedded is None and memory.embed != "never":
+            kept = {**(kept or {}), OWED: True}
         for _ in range(_EQUALS_MAX):
             stored = await self._records.add(
-                self._build(memory, now, vector, follows),
+                self._build(memory, now, embedded, follows),
                 supersede=[rival.cid for rival in rivals],
                 keyword_key=self._keyword_key(memory.query),
-                kept=memory.kept,
+                kept=kept,
             )
             if stored.state == "live":
                 return stored
@@ -200,12 +207,11 @@ class Rememberer:
         return list(found.values())
 
     def _build(
-        self, memory: Memory, now: datetime, vector: Vector | None, follows: Cid | None
+        self, memory: Memory, now: datetime, embedded: Embedded | None, follows: Cid | None
     ) -> AnswerRecord:
         embedding = None
-        if vector is not None and self._embedder is not None:
-            info = self._embedder.info
-            data = vector.astype("<f4").tobytes()
+        if embedded is not None:
+            info, data = embedded.info, embedded.vector.astype("<f4").tobytes()
             embedding = Embedding(info.model, info.digest, info.dim, data)
         source = memory.source
         expires = None if memory.lifetime_s is None else now + timedelta(seconds=memory.lifetime_s)
@@ -256,8 +262,8 @@ class Rememberer:
         )
         kept = {"note": note} if is_public and note is not None else None
         stored = await self._records.add(sign(statement, self._signer.sign), kept=kept)
-        if verdict == "invalid" and self._index is not None:
-            self._index.remove(target.cid)
+        if verdict == "invalid":
+            self._semantics.remove(target.cid)
         return stored
 
     async def bury(self, target: StoredRecord, reason: str) -> StoredRecord:
@@ -272,9 +278,13 @@ class Rememberer:
             reason=reason,
         )
         stored = await self._records.add(sign(statement, self._signer.sign))
-        if self._index is not None:
-            self._index.remove(target.cid)
+        self._semantics.remove(target.cid)
         return stored
+
+
+def owes_vector(stored: StoredRecord) -> bool:
+    """Whether the record was stored without a vector that it should have had."""
+    return stored.kept is not None and bool(stored.kept.get(OWED))
 
 
 def scope_for(

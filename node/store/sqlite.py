@@ -21,23 +21,25 @@ from __future__ import annotations
 import hashlib
 import logging
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from node.errors import CorruptState, NotFound, Rejected, Unavailable
 from node.ipfs.cid import DAG_CBOR, Cid
 from node.model import Json
-from node.ports import BlockStore, StoredRecord
+from node.ports import BlockChanges, BlockRef, BlockStore, StoredRecord
 from node.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord, decode
 from node.store import rules
 from node.store.verifying import VerifyingBlockStore
-from node.store.writer import Schema, SqliteFile
+from node.store.writer import Job, Schema, SqliteFile
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 PAGE_BYTES = 16_384
 """Five records of 3 KB fill a page of 16 KiB: 67 MB for 20,000 of them against 83 MB with pages of 4 or 8
@@ -410,6 +412,24 @@ def _since(connection: sqlite3.Connection, sequence: int, limit: int) -> list[St
     return found
 
 
+def _block_changes(connection: sqlite3.Connection, sequence: int, change: int, limit: int) -> BlockChanges:
+    withdrawn = connection.execute(
+        "SELECT w.change, w.multihash, r.scope FROM withdrawal AS w"
+        " JOIN record AS r ON r.multihash = w.multihash"
+        " WHERE w.change > ? ORDER BY w.change LIMIT ?",
+        (change, limit),
+    ).fetchall()
+    written = connection.execute(
+        "SELECT sequence, multihash, scope FROM record"
+        " WHERE sequence > ? AND state = 'live' AND block_id IS NOT NULL ORDER BY sequence LIMIT ?",
+        (sequence, limit),
+    ).fetchall()
+    return BlockChanges(
+        tuple(BlockRef(number, _record_cid(multihash), scope) for number, multihash, scope in withdrawn),
+        tuple(BlockRef(number, _record_cid(multihash), scope) for number, multihash, scope in written),
+    )
+
+
 def _counts(connection: sqlite3.Connection) -> dict[str, int]:
     blocks, size, records, live = connection.execute(
         "SELECT blocks, bytes, records, live FROM total"
@@ -439,6 +459,12 @@ class _View:
         if self._closed:
             raise Unavailable("the block store is closed")
         return self._store.file
+
+    async def _change(self, job: Job[T]) -> T:
+        """A write that a copy of the records has to follow."""
+        value = await self._file.write(job)
+        self._store.on_change()
+        return value
 
     async def close(self) -> None:
         if not self._closed:
@@ -473,7 +499,7 @@ class _SqliteBlocks(_View):
         return row is not None
 
     async def delete(self, cid: Cid) -> None:
-        await self._file.write(lambda connection: _delete(connection, cid.multihash))
+        await self._change(lambda connection: _delete(connection, cid.multihash))
 
 
 class SqliteRecords(_View):
@@ -496,7 +522,7 @@ class SqliteRecords(_View):
             lambda: rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept)
         )
         others = tuple(supersede)
-        return await self._file.write(lambda connection: _add(connection, checked, others, self._own_issuer))
+        return await self._change(lambda connection: _add(connection, checked, others, self._own_issuer))
 
     async def get(self, cid: Cid) -> StoredRecord:
         def job(connection: sqlite3.Connection) -> StoredRecord | None:
@@ -547,26 +573,32 @@ class SqliteRecords(_View):
         )
         return [(number, _record_cid(multihash)) for number, multihash in rows]
 
+    async def block_changes(self, sequence: int, change: int, *, limit: int = 1_000) -> BlockChanges:
+        after, since, most = min(sequence, _INTEGER_MAX), min(change, _INTEGER_MAX), rules.clamp_limit(limit)
+        return await self._file.read(lambda connection: _block_changes(connection, after, since, most))
+
     async def withdraw(self, cid: Cid, reason: str) -> bool:
-        return await self._file.write(lambda connection: _withdraw(connection, cid.multihash, reason))
+        return await self._change(lambda connection: _withdraw(connection, cid.multihash, reason))
 
     async def expire(self, now: datetime, *, grace_s: int, limit: int = 1_000) -> list[Cid]:
         before_s, most = now.timestamp() - grace_s, rules.clamp_limit(limit)
-        return await self._file.write(lambda connection: _expire(connection, before_s, most))
+        return await self._change(lambda connection: _expire(connection, before_s, most))
 
     async def reclaim(self, *, limit: int = 1_000) -> list[Cid]:
         most = rules.clamp_limit(limit)
-        return await self._file.write(lambda connection: _reclaim(connection, most))
+        return await self._change(lambda connection: _reclaim(connection, most))
 
     async def counts(self) -> dict[str, int]:
         return await self._file.read(_counts)
 
 
 class SqliteStore:
-    """One open file and its two views, ``blocks`` and ``records``."""
+    """One open file and its two views, ``blocks`` and ``records``. ``on_change`` is called on the event loop
+    after each committed change of records; it must be quick and must not raise."""
 
     def __init__(self, file: SqliteFile, own_issuer: str) -> None:
         self.file = file
+        self.on_change: Callable[[], None] = lambda: None
         self.open_views = 2
         self.blocks: BlockStore = VerifyingBlockStore(_SqliteBlocks(self))
         self.records = SqliteRecords(self, own_issuer)

@@ -1,0 +1,93 @@
+"""What a record says of its vector: the model that made it, or that one is owed."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.cache.flat_index import FlatIndex
+from node.cache.keys import keyword_key
+from node.clock import ManualClock
+from node.ports import Embedded
+from node.record import AnswerRecord
+from node.store.memory import MemoryStore
+from node.store.remember import OWED, Memory, Remembered, Rememberer, owes_vector
+from node.store.write_back import WriteBack
+from tests.record_builders import START
+from tests.simulators.hash_embedder import HashEmbedder
+from tests.simulators.semantics import OneModel
+from tests.unit.jobs.semantic_bench import US, Signer, memory
+
+
+class Desk:
+    """A rememberer over stores in memory."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore(own_issuer=US.did)
+        self.embedder = HashEmbedder(8)
+        self.index = FlatIndex(8)
+        self.semantics = OneModel(self.embedder, self.index)
+        self.rememberer = Rememberer(
+            self.store.records,
+            self.semantics,
+            Signer(),
+            ManualClock(START),
+            WriteBack(4),
+            keyword_key=keyword_key,
+            report=self.report,
+        )
+
+    async def report(self, outcome: Remembered) -> None:
+        assert outcome.code == "stored"
+
+    async def keep(self, one: Memory) -> tuple[AnswerRecord, bool]:
+        """The record, and whether it owes a vector."""
+        outcome = await self.rememberer.keep(one)
+        assert outcome.stored is not None
+        assert isinstance(outcome.stored.record, AnswerRecord)
+        return outcome.stored.record, owes_vector(outcome.stored)
+
+
+async def test_a_vector_is_stored_with_the_model_that_made_it_whatever_serves_now() -> None:
+    desk = Desk()
+    other = HashEmbedder(8, model="before the switch")
+    vector = other.vector_of("What is a keel")
+    record, owes = await desk.keep(memory("What is a keel", vector=Embedded(vector, other.info)))
+    assert record.embedding is not None
+    assert (record.embedding.model, record.embedding.digest) == (other.info.model, other.info.digest)
+    assert record.embedding.vector == vector.astype("<f4").tobytes()
+    assert not owes
+    assert not desk.embedder.embedded
+
+
+async def test_a_record_is_embedded_now_by_what_serves() -> None:
+    desk = Desk()
+    record, owes = await desk.keep(memory("What is a keel"))
+    assert record.embedding is not None
+    assert record.embedding.digest == desk.embedder.info.digest
+    assert not owes
+    assert len(desk.index) == 1
+
+
+@pytest.mark.parametrize(
+    ("way", "failure", "owes"),
+    [("now", "gone", True), ("later", None, True), ("never", None, False), ("never", "gone", False)],
+)
+async def test_who_owes_a_vector(way: str, failure: str | None, owes: bool) -> None:
+    desk = Desk()
+    desk.embedder.failure = failure
+    kept = {"curator": "ana"}
+    outcome = await desk.rememberer.keep(memory("What is a keel", embed=way, kept=kept))
+    assert outcome.stored is not None
+    assert isinstance(outcome.stored.record, AnswerRecord)
+    assert outcome.stored.record.embedding is None
+    assert owes_vector(outcome.stored) is owes
+    assert outcome.stored.kept == ({**kept, OWED: True} if owes else kept)
+    assert desk.semantics.kept == [(outcome.stored, None)]
+    assert not desk.embedder.embedded
+
+
+async def test_a_question_beyond_the_window_is_owed_one_by_a_wider_model() -> None:
+    desk = Desk()
+    record, owes = await desk.keep(memory("word " * 300 + "end"))
+    assert record.embedding is None
+    assert owes
