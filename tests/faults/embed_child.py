@@ -1,0 +1,93 @@
+"""The other process of ``test_embed_kill.py``: embeds an index until it is killed, or the disk says no.
+
+    embed_child.py INDEX [MOMENT]
+
+At ``MOMENT`` it kills itself; ``say`` prints a line after each batch, ``slow`` waits there for ever after the
+first; ``memory`` takes vectors of the usual length; ``as nobody`` it gives up root's rights first. Standard
+output ends with the report and the peak of its memory as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures.thread  # noqa: F401 - loaded late otherwise, when nobody may read it any more
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from node.errors import NodeError
+from node.jobs import embed_scratch, index_file
+from node.jobs.embed import embed_index
+from tests.simulators.hash_embedder import HashEmbedder
+
+
+def die(*_: Any, **__: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def after(real: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **more: Any) -> Any:
+        try:
+            return real(*args, **more)
+        finally:
+            die()
+
+    return call
+
+
+NOBODY = 65_534
+
+
+def arm(moment: str) -> None:
+    """Each is a step of the real work at which the process ends."""
+    match moment:
+        case "as nobody":
+            os.setuid(NOBODY)
+        case "scratch opened":
+            embed_scratch.Scratch.older = die  # type: ignore[method-assign] # on purpose
+            embed_scratch.Scratch.is_older = die  # type: ignore[method-assign] # on purpose
+        case "temporary file opened":
+            index_file.OpenIndex._copy = die  # type: ignore[method-assign] # on purpose
+        case "temporary file written":
+            os.fsync = die
+        case "temporary file synced":
+            Path.replace = die  # type: ignore[method-assign] # on purpose
+        case "replaced":
+            Path.replace = after(Path.replace)  # type: ignore[method-assign] # on purpose
+        case "folder synced":
+            index_file._sync_directory = after(index_file._sync_directory)
+        case "scratch being removed":
+            embed_scratch.Scratch.delete = die  # type: ignore[method-assign] # on purpose
+
+
+def progress(done: int, of: int) -> None:
+    print(done, flush=True)
+    if sys.argv[2:] == ["slow"]:
+        threading.Event().wait()
+
+
+async def main() -> int:
+    moment = sys.argv[2] if len(sys.argv) > 2 else ""
+    arm(moment)
+    embedder = HashEmbedder(384 if moment == "memory" else 32)
+    try:
+        report = await embed_index(
+            Path(sys.argv[1]), embedder, batch=8, progress=progress if moment in ("say", "slow") else None
+        )
+    except NodeError as exc:
+        print(exc, file=sys.stderr)
+        return 1
+    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({**asdict(report), "asked": len(embedder.embedded), "peak_kib": peak_kib}))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(asyncio.run(main()))
