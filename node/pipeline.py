@@ -44,7 +44,7 @@ from node.model import (
     Usage,
 )
 from node.normalise import normalise
-from node.ports import Adapter, AuditLog, Embedder, StoredRecord, Vector
+from node.ports import Adapter, AuditLog, Embedded, Semantics, StoredRecord
 from node.record import AnswerRecord, ModelRef
 from node.score.agreement import TOLERANCE, WIDE, Weighed, weigh
 from node.score.confidence import Origin, judge, observe, origin_of
@@ -77,7 +77,7 @@ class _Walk:
     seen: tuple[Seen, ...] = ()
     expired: StoredRecord | None = None
     could_not_look_up: str | None = None
-    vector: Vector | None = None
+    vector: Embedded | None = None
     embedded: bool = False
 
 
@@ -86,7 +86,7 @@ class _Outcome:
     """What one part came to; shared by simultaneous equal questions."""
 
     answer: Answer
-    vector: Vector | None
+    vector: Embedded | None
     remembered: Remembered | None
     llm: ModelRef | None = None
     grounded: bool = False
@@ -114,7 +114,7 @@ class Pipeline:
         understanding: Understanding,
         sessions: Sessions,
         recaller: Recaller,
-        embedder: Embedder,
+        semantics: Semantics,
         adapters: Mapping[str, Adapter],
         composer: Composer,
         rememberer: Rememberer,
@@ -125,7 +125,7 @@ class Pipeline:
         self._understanding = understanding
         self._sessions = sessions
         self._recaller = recaller
-        self._embedder = embedder
+        self._semantics = semantics
         self._adapters = adapters
         self._composer = composer
         self._rememberer = rememberer
@@ -285,14 +285,14 @@ class Pipeline:
             return None
         return _Outcome(_from_record(walk, recall.found), walk.vector, None, store_reason="from_cache")
 
-    async def _embed(self, walk: _Walk) -> Vector | None:
+    async def _embed(self, walk: _Walk) -> Embedded | None:
         """One embedding per text: kept for the write-back."""
         if walk.embedded:
             return walk.vector
         started = self._clock.monotonic()
         walk.embedded = True
         try:
-            [walk.vector] = await self._embedder.embed([walk.query.text])
+            [walk.vector] = await self._semantics.embed([walk.query.text])
         except Unavailable as exc:
             walk.trace.append(Step("embed", "failed", str(exc), self._since(started), "unavailable"))
             return None
@@ -599,6 +599,7 @@ class Pipeline:
             citations=answer.citations,
             llm=outcome.llm,
             vector=outcome.vector,
+            embed="later" if walk.embedded else "now",
         )
 
     # --- record -----------------------------------------------------------------------------------
@@ -608,7 +609,9 @@ class Pipeline:
         entry, private = decision_entry(
             answer,
             policy=self._policy.version,
-            embedder=self._embedder.info,
+            embedder=next(
+                (one.vector.info for one in outcomes if one.vector is not None), self._semantics.info
+            ),
             will_store=any(outcome.will_store for outcome in outcomes),
             store_reason=first.store_reason,
             scope=first.remembered.memory.scope if first.remembered else answer.query.caller.default_scope,

@@ -7,6 +7,7 @@ and builds nothing (``app``).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,17 +44,19 @@ from node.ports import (
     Adapter,
     AuditLog,
     BlockStore,
-    Embedder,
+    Embedded,
     Generator,
     RecordStore,
+    Semantics,
     StoredRecord,
-    Vector,
-    VectorIndex,
 )
 from node.record import AnswerRecord
 from node.score.freshness import lifetime_s
+from node.store.mirror import Mirror
 from node.store.remember import Memory, Rememberer, scope_for
 from node.store.state import StateStore
+from node.synthesise.chain import answers
+from node.synthesise.compose import GET_A_MODEL
 
 log = logging.getLogger("neuroswarm.service")
 
@@ -117,7 +120,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything the service reaches, wired by ``app``. ``index`` is None while semantic look-up is off."""
+    """Everything the service reaches, wired by ``app``."""
 
     clock: Clock
     pipeline: Pipeline
@@ -127,8 +130,7 @@ class Ports:
     records: RecordStore
     blocks: BlockStore
     state: StateStore
-    embedder: Embedder
-    index: VectorIndex | None
+    semantics: Semantics
     log: AuditLog
     adapters: Sequence[Adapter]
     generators: Sequence[Generator]
@@ -138,6 +140,7 @@ class Ports:
     request_timeout_s: float
     floor_default: float
     zone: tzinfo
+    mirror: Mirror | None = None
 
 
 class Service:
@@ -216,7 +219,8 @@ class Service:
         text = normalise(entry.query)
         if not text:
             raise BadInput("query holds nothing but question marks and spaces", field="query")
-        route = (await self._place(entry.query)).route
+        part = await self._place(entry.query)
+        route = part.route
         asked = {
             None: caller.default_scope,
             "private": private_scope(caller.tenant),
@@ -243,6 +247,7 @@ class Service:
             tags=entry.tags,
             slots=route.slots or None,
             slot_key=route.key,
+            vector=part.vector,
         )
         remembered = await (await self._p.rememberer.submit(memory))
         if remembered.code == "refused":
@@ -264,14 +269,14 @@ class Service:
         route = replace(route, floor=max(base, floor or 0.0))
         started = self._p.clock.monotonic()
 
-        async def embed() -> Vector | None:
+        async def embed() -> Embedded | None:
             if part.vector is not None:
                 return part.vector
             try:
-                [vector] = await self._p.embedder.embed([query.text])
+                [embedded] = await self._p.semantics.embed([query.text])
             except Unavailable:
                 return None
-            return vector
+            return embedded
 
         recall = await self._p.recaller.recall(query, route, embed, clients_too=True)
         answer = _search_answer(query, route, recall)
@@ -286,7 +291,7 @@ class Service:
         entry, private = decision_entry(
             answer,
             policy=self._p.policy.version,
-            embedder=self._p.embedder.info,
+            embedder=self._p.semantics.info,
             will_store=False,
             store_reason="look_up_only",
             scope=answer.query.caller.default_scope,
@@ -398,33 +403,29 @@ class Service:
 
     async def _examine(self) -> list[Check]:
         p = self._p
-        checks = [p.embedder.health(), self._semantic(), p.log.health()]
-        checks += [adapter_check(adapter) for adapter in p.adapters]
-        if not p.generators:
-            checks.append(Check("model", "warn", "no language model is configured (models.ollama_url)"))
         probes: list[tuple[str, Awaitable[Check]]] = [
-            (f"model:{generator.name}", _model_check(generator)) for generator in p.generators
+            (f"probe:{number}", probe()) for number, probe in enumerate(p.probes)
         ]
-        probes += [(f"probe:{number}", probe()) for number, probe in enumerate(p.probes)]
         probes.append(("ipfs:blocks", self._store_check()))
-        checks += await asyncio.gather(*(_within(name, probe) for name, probe in probes))
-        return checks
-
-    def _semantic(self) -> Check:
-        index, embedder = self._p.index, self._p.embedder.health()
-        if index is None or embedder.status != "pass":
-            return Check("semantic", "warn", f"disabled: {embedder.output or 'no vector index'}")
-        return Check("semantic", "pass", "enabled", observed=len(index), unit="vectors")
+        models, others, _ = await asyncio.gather(
+            model_checks(p.generators),
+            asyncio.gather(*(_within(name, probe) for name, probe in probes)),
+            p.semantics.probe(),
+        )
+        adapters = [adapter_check(adapter) for adapter in p.adapters]
+        return [*p.semantics.health(), p.log.health(), *adapters, *models, *others]
 
     async def _store_check(self) -> Check:
         counts = await self._p.records.counts()
-        index = self._p.index
+        semantic = self._p.semantics.facts()
         self._p.metrics.set(
             records=counts["live"],
             blocks=counts["blocks"],
             log_size=self._p.log.size(),
-            index_vectors=0 if index is None else len(index),
-            embedding_dimensions=self._p.embedder.info.dim,
+            index_vectors=semantic.vectors,
+            embedding_dimensions=semantic.dim,
+            reembedding_done=semantic.done,
+            reembedding_total=semantic.total,
         )
         return Check("ipfs:blocks", "pass", "embedded block store", observed=counts["blocks"], unit="blocks")
 
@@ -434,6 +435,9 @@ class Service:
             [(adapter.name, budget) for adapter in self._p.adapters for budget in adapter.budgets()]
         )
         await _within("ipfs:blocks", self._store_check())
+        if self._p.mirror is not None:
+            with contextlib.suppress(NodeError):  # the gauge keeps its value
+                await self._p.mirror.waiting()
         return self._p.metrics.text()
 
 
@@ -453,8 +457,20 @@ def adapter_check(adapter: Adapter) -> Check:
     return replace(check, observed=scarce.remaining, unit=unit)
 
 
+async def model_checks(generators: Sequence[Generator]) -> list[Check]:
+    """Every language model, asked at once, each within its own limit; and where none can be used, what that
+    disables and the ways to get one."""
+    checks = list(await asyncio.gather(*(_model_check(generator) for generator in generators)))
+    if any(map(answers, checks)):
+        return checks
+    why = "no language model can be used" if checks else "no language model is configured"
+    said = f"{why}: explanations come from cache, sources and quotations only; {GET_A_MODEL}"
+    return [*checks, Check("model", "warn", said)]
+
+
 async def _model_check(generator: Generator) -> Check:
-    return replace(await generator.probe(), name=f"model:{generator.name}")
+    name = f"model:{generator.name}"
+    return replace(await _within(name, generator.probe()), name=name)
 
 
 async def _within(name: str, probe: Awaitable[Check]) -> Check:

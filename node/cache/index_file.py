@@ -25,7 +25,8 @@ offset bytes        what
 ====== ============ ==============================================================================
 
 Whoever saves reads the two watermarks first and the index afterwards: a row newer than its
-watermark is added once more on replay, which changes nothing.
+watermark is added once more on replay, which changes nothing. The file may hold vectors that no record has:
+those of questions that were embedded anew for this model (``jobs.vectors``).
 """
 
 from __future__ import annotations
@@ -164,6 +165,20 @@ def _flush_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def remove_others(path: Path) -> int:
+    """Delete every other index file beside ``path``, temporary ones included; how many. Raises
+    ``Unavailable``."""
+    removed = 0
+    try:
+        for other in path.parent.glob(f"*{SUFFIX}*"):
+            if other.name != path.name and other.name.endswith((SUFFIX, f"{SUFFIX}.tmp")):
+                other.unlink(missing_ok=True)
+                removed += 1
+    except OSError as exc:
+        raise Unavailable(f"old vector indexes in {path.parent} cannot be removed: {exc.strerror}") from exc
+    return removed
 
 
 # --- reading --------------------------------------------------------------------------------------

@@ -17,13 +17,13 @@ from node.cache.lookup import Candidate, Choice, Judged, Policy, choose
 from node.clock import Clock
 from node.model import CLAIM, PPM, HitInfo, Kind, Query, Route
 from node.normalise import query_hash
-from node.ports import Neighbour, RecordStore, StoredRecord, Vector, VectorIndex
+from node.ports import Embedded, Neighbour, RecordStore, Semantics, StoredRecord
 from node.record import AnswerRecord
 
 THREAD_ABOVE_ROWS = 5_000
 """Up to here an exact scan (0.4 ms measured) costs the event loop no more than handing it to a thread."""
 
-Embed = Callable[[], Awaitable[Vector | None]]
+Embed = Callable[[], Awaitable[Embedded | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,13 @@ class Recall:
 
 
 class Recaller:
-    """Looks questions up. ``index`` is None while semantic look-up is off."""
+    """Looks questions up. A vector is compared in the index of the model that made it and nowhere else; the
+    semantic tier is passed over while no embedder serves."""
 
     def __init__(
         self,
         records: RecordStore,
-        index: VectorIndex | None,
+        semantics: Semantics,
         clock: Clock,
         *,
         confidence_min: float,
@@ -70,7 +71,7 @@ class Recaller:
         expired_grace_s: int = 3_600,
     ) -> None:
         self._records = records
-        self._index = index
+        self._semantics = semantics
         self._clock = clock
         self._confidence_min = confidence_min
         self._max_wrong = max_wrong_per_hit
@@ -123,10 +124,10 @@ class Recaller:
             for stored in await self._records.find("keyword_key", words, scopes=scopes, context=context):
                 consider(stored, "slot", None, check=True)
             choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
-        if choice.hit is None and searchable and self._index is not None:
-            vector = await embed()
-            if vector is not None:
-                near = await self._nearest(vector, scopes, context)
+        if choice.hit is None and searchable and self._semantics.info.dim:
+            embedded = await embed()
+            if embedded is not None:
+                near = await self._nearest(embedded, scopes, context)
                 live = await self._records.live([neighbour.cid for neighbour in near])
                 for neighbour in near:
                     if neighbour.cid in live:
@@ -151,9 +152,12 @@ class Recaller:
             for one in found
         )
 
-    async def _nearest(self, vector: Vector, scopes: tuple[str, ...], context: str | None) -> list[Neighbour]:
-        index = self._index
-        assert index is not None
+    async def _nearest(
+        self, embedded: Embedded, scopes: tuple[str, ...], context: str | None
+    ) -> list[Neighbour]:
+        index, vector = self._semantics.index(embedded.info), embedded.vector
+        if index is None:
+            return []
         if len(index) > THREAD_ABOVE_ROWS:
             return await asyncio.to_thread(
                 index.search, vector, scopes=scopes, context=context, k=self._neighbours

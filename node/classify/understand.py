@@ -2,8 +2,8 @@
 
 Follow-ups are completed from the session's earlier questions first, then several questions in one text are
 parted, then each finds its row by rules; where no rule decides, a small classifier on the question's own
-embedding may, once for each text. The only part of this room that waits, and only for the embedder; without
-one the rules stand.
+embedding may, once for each text, while the embedder that serves is the one that it was trained on. The only
+part of this room that waits, and only for the embedder; without one the rules stand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from node.clock import Clock, SystemClock
 from node.errors import Unavailable
 from node.model import Recognition, Route
 from node.normalise import normalise
-from node.ports import Embedder, Vector
+from node.ports import Embedded, Semantics
 
 if TYPE_CHECKING:
     from node.classify.semantic import SemanticHead  # needs numpy, which may be missing
@@ -39,7 +39,7 @@ class Part:
 
     text: str
     route: Route
-    vector: Vector | None = None
+    vector: Embedded | None = None
     embedding_ms: float = 0.0
     resolved: str = ""
     open: bool = False
@@ -49,13 +49,13 @@ class Understanding:
     """Classifies texts. Safe for concurrent use on one event loop."""
 
     def __init__(
-        self, router: Router, embedder: Embedder, head: SemanticHead | None, clock: Clock | None = None
+        self, router: Router, semantics: Semantics, head: SemanticHead | None, clock: Clock | None = None
     ) -> None:
-        """``head`` must be trained on ``embedder``'s model; None leaves everything to the rules. ``clock``
-        times the embedding."""
+        """``head`` judges vectors of its own model only; while another one serves, or where it is None,
+        everything is left to the rules. ``clock`` times the embedding."""
         self._router = router
         self._clock = clock or SystemClock()
-        self._embedder = embedder
+        self._semantics = semantics
         self._head = head
         self._verdicts: OrderedDict[str, tuple[str, str] | None] = OrderedDict()
 
@@ -86,7 +86,11 @@ class Understanding:
 
     def _by_rules(self, text: str, resolved: str, now: datetime) -> Part:
         route = self._router.route(text, now=now)
-        return Part(text, route, resolved=resolved, open=not route.sure and self._head is not None)
+        return Part(text, route, resolved=resolved, open=not route.sure and self._head_is_on)
+
+    @property
+    def _head_is_on(self) -> bool:
+        return self._head is not None and self._head.model_digest == self._semantics.info.digest
 
     async def place(self, text: str, *, now: datetime) -> Part:
         """The route of one self-contained text."""
@@ -98,26 +102,31 @@ class Understanding:
             return part
         text, route = part.text, part.route
         normal = normalise(text)
-        vector: Vector | None = None
+        embedded: Embedded | None = None
         took_ms = 0.0
         if normal in self._verdicts:
             self._verdicts.move_to_end(normal)
         else:
             started = self._clock.monotonic()
             try:
-                [vector] = await self._embedder.embed([normal])
+                [embedded] = await self._semantics.embed([normal])
             except Unavailable:
                 return replace(part, open=False)
             took_ms = (self._clock.monotonic() - started) * 1_000
-            self._verdicts[normal] = None if vector is None else self._verdict(vector)
+            if embedded is not None and not self._is_of_the_head(embedded):
+                return replace(part, vector=embedded, embedding_ms=took_ms, open=False)  # switched meanwhile
+            self._verdicts[normal] = None if embedded is None else self._verdict(embedded)
             while len(self._verdicts) > VERDICTS_MAX:
                 self._verdicts.popitem(last=False)
         verdict = self._verdicts[normal]
         if verdict is not None:
             route = self._router.reconsider(text, route, *verdict, now=now)
-        return replace(part, route=route, vector=vector, embedding_ms=took_ms, open=False)
+        return replace(part, route=route, vector=embedded, embedding_ms=took_ms, open=False)
 
-    def _verdict(self, vector: Vector) -> tuple[str, str] | None:
+    def _is_of_the_head(self, embedded: Embedded) -> bool:
+        return self._head is not None and self._head.model_digest == embedded.info.digest
+
+    def _verdict(self, embedded: Embedded) -> tuple[str, str] | None:
         assert self._head is not None
-        label = self._head.decide(vector)
+        label = self._head.decide(embedded.vector)
         return None if label is None else (label.label, f"reads like it ({label.probability:.2f})")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from node.ports import RecordStore, VectorIndex
+from node.ports import Forgets, RecordStore
 
 _BATCH = 256
 
 
-async def evict(records: RecordStore, index: VectorIndex | None, *, max_entries: int, max_bytes: int) -> int:
+async def evict(records: RecordStore, index: Forgets | None, *, max_entries: int, max_bytes: int) -> int:
     """Delete records until both limits hold and return how many. Withdrawn records keep their blocks
     until then: they explain older decisions."""
     evicted = 0

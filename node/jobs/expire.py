@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from node.clock import Clock
-from node.ports import RecordStore, VectorIndex
+from node.ports import Forgets, RecordStore
 
 _PAGE = 1_000
 
 
-async def sweep(records: RecordStore, index: VectorIndex | None, clock: Clock, *, grace_s: int) -> int:
+async def sweep(records: RecordStore, index: Forgets | None, clock: Clock, *, grace_s: int) -> int:
     """Withdraw everything expired for longer than ``grace_s`` (the time in which it may still be
     served marked as stale) and return how many."""
     swept = 0

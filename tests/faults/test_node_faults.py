@@ -18,6 +18,7 @@ import pytest
 from node.errors import Misconfigured, NotFound, Unavailable
 from node.governance.verify import verify_folder
 from node.ipfs.cid import Cid
+from node.jobs.semantics import SwitchingSemantics
 from node.model import Caller, private_scope
 from node.service import Ask, Entry
 from tests.faults.node_kit import PATIENCE_S, Child, Client, Jumping, child, reasons, start
@@ -315,7 +316,10 @@ async def test_an_embedder_that_dies_costs_the_semantic_tier_only(tmp_path: Path
         assert node.node is not None
         cid = await node.store("What is a content identifier?", "The hash of a block.")
         assert (await node.search("What's a content identifier"))["cid"] == cid
-        await node.node.service._p.embedder.close()
+        semantics = node.node.service._p.semantics
+        assert isinstance(semantics, SwitchingSemantics)
+        for engine in semantics._loaded:
+            await engine.embedder.close()
         assert (await node.search("What is a content identifier?"))["cid"] == cid
         other = await node.store("What is a block?", "Bytes with a name.")
         assert (await node.ask("What is a block?"))["cid"] == other

@@ -14,7 +14,16 @@ import pytest
 from node.app import Running, running
 from node.clock import Clock
 from node.settings import load
+from tests.journeys.report import REPORT
 from tests.nowhere import NOBODY, nowhere
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The report of the four suites, where any of them ran; it stays in ``build/suites.md``."""
+    if REPORT.cases:
+        REPORT.write()
+        terminalreporter.write("\n" + REPORT.markdown() + "\n")
+
 
 STARTER = Path(__file__).resolve().parents[2] / "knowledge-index.json"
 

@@ -16,10 +16,12 @@ from node.clock import ManualClock
 from node.ipfs.cid import Cid
 from node.model import Caller, Kind, Query, Route, Source
 from node.normalise import normalise
-from node.ports import StoredRecord, Vector
+from node.ports import Embedded, StoredRecord, Vector
 from node.record import RecordSource
 from node.store.memory import MemoryRecords, MemoryStore
 from tests.record_builders import START, Author
+from tests.simulators.hash_embedder import HashEmbedder
+from tests.simulators.semantics import OneModel
 
 US = Author(1)
 DIM = 4
@@ -44,8 +46,10 @@ class Bench:
         self.index = FlatIndex(DIM)
         self.clock = ManualClock(START)
         self.embedded = 0
+        self.info = HashEmbedder(DIM).info
+        semantics = OneModel(HashEmbedder(DIM), self.index)
         self.recaller = Recaller(
-            self.records, self.index, self.clock, confidence_min=0.8, max_wrong_per_hit=0.05, neighbours=8
+            self.records, semantics, self.clock, confidence_min=0.8, max_wrong_per_hit=0.05, neighbours=8
         )
 
     async def keep(self, query: str, vector: Vector | None = None, **changes: object) -> StoredRecord:
@@ -66,9 +70,9 @@ class Bench:
         max_age_s: int | None = None,
         clients_too: bool = False,
     ) -> Recall:
-        async def embed() -> Vector | None:
+        async def embed() -> Embedded | None:
             self.embedded += 1
-            return vector
+            return None if vector is None else Embedded(vector, self.info)
 
         query = Query(
             id="q",
@@ -192,14 +196,28 @@ async def test_a_clients_word_does_not_stand_for_what_an_adapter_looks_up() -> N
     assert found(await bench.ask("price of x", PRICE)) == kept.cid
 
 
-async def test_without_an_index_keywords_still_meet() -> None:
+async def test_without_an_embedder_keywords_still_meet() -> None:
     bench = Bench()
     kept = await bench.keep("What is a content identifier?")
     blind = Recaller(
-        bench.records, None, bench.clock, confidence_min=0.8, max_wrong_per_hit=0.05, neighbours=8
+        bench.records, OneModel(), bench.clock, confidence_min=0.8, max_wrong_per_hit=0.05, neighbours=8
     )
     bench.recaller = blind
     recall = await bench.ask("what's a content identifier")
     assert found(recall) == kept.cid
     assert recall.found is not None
     assert recall.found.hit.kind == "slot"
+    assert found(await bench.ask("How does one name a block?")) is None
+    assert bench.embedded == 0
+
+
+async def test_a_vector_is_compared_in_the_index_of_its_own_model_only() -> None:
+    """The same numbers of another model mean something else."""
+    bench = Bench()
+    await bench.keep("How do I bake bread at home?", NEAR)
+    other_words = "Which loaf comes out well in a small oven?"
+    assert len((await bench.ask(other_words)).seen) == 1
+    bench.info = HashEmbedder(DIM, model="another").info
+    assert bench.info.dim == DIM
+    assert not (await bench.ask(other_words)).seen
+    assert bench.embedded == 2

@@ -16,15 +16,15 @@ from bench.routing import NOW, Result, Units, f1_by_route, slots_right
 from bench.routing_cases import ENGLISH, QUESTIONS, read_cases
 from node.classify.route import Floors, Router
 from node.classify.understand import Understanding
-from node.embed.none import NoEmbedder
 from node.model import Kind
+from tests.simulators.semantics import OneModel
 from tests.unit.classify.recognisers import RECOGNISERS
 
 
 @pytest.fixture(scope="module")
 def results() -> list[Result]:
     """What is understood of each question of the part ``test``."""
-    understanding = Understanding(Router(RECOGNISERS, Floors()), NoEmbedder("not needed"), None)
+    understanding = Understanding(Router(RECOGNISERS, Floors()), OneModel(), None)
 
     async def ask_all() -> list[Result]:
         made = []

@@ -1,0 +1,165 @@
+"""The report of the four suites: what each case expected and got, by which engine, in how many milliseconds.
+
+The second seed asks for five things after each suite: pass or fail, response times, error logs, unexpected
+behaviour, recommendations. They are collected while the tests run, written to ``build/suites.md`` and printed
+behind the tests.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+SUITES = {
+    1: "Deterministic queries",
+    2: "IPFS cache",
+    3: "Synthesis by a language model",
+    4: "Fallback chain",
+}
+PATH = Path(__file__).resolve().parents[2] / "build" / "suites.md"
+LOG_LINES_MAX = 20
+CELL_CHARS_MAX = 160
+
+
+@dataclass
+class Case:
+    """One row. ``got`` is set by the test; ``notes`` are things that nobody expected and nothing forbids."""
+
+    suite: int
+    test: str
+    expected: str
+    engine: str
+    got: str = ""
+    passed: bool = False
+    ms: float | None = None
+    notes: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """What this block takes is the case's response time."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.ms = (time.perf_counter() - began) * 1_000
+
+
+class _Kept(logging.Handler):
+    """The node's warnings and errors."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(f"{record.levelname} {record.name}: {record.getMessage()}")
+
+
+class Report:
+    """All cases of a test session."""
+
+    def __init__(self) -> None:
+        self.cases: list[Case] = []
+
+    @contextmanager
+    def case(self, suite: int, test: str, expected: str, engine: str) -> Iterator[Case]:
+        """A case passes when its block does."""
+        case = Case(suite, test, expected, engine)
+        self.cases.append(case)
+        kept = _Kept()
+        logging.getLogger().addHandler(kept)
+        began = time.perf_counter()
+        try:
+            yield case
+            case.passed = True
+        except Exception as exc:
+            case.got = case.got or f"{type(exc).__name__}: {exc}"
+            raise
+        finally:
+            logging.getLogger().removeHandler(kept)
+            case.log = kept.lines
+            if case.ms is None:
+                case.ms = (time.perf_counter() - began) * 1_000
+
+    def markdown(self) -> str:
+        """The whole report."""
+        parts = ["# The four suites"]
+        for number, name in SUITES.items():
+            cases = sorted((one for one in self.cases if one.suite == number), key=lambda one: one.test)
+            if cases:
+                parts.append(_suite(number, name, cases))
+        return "\n\n".join(parts) + "\n"
+
+    def write(self, path: Path = PATH) -> None:
+        """Leave the report as a file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.markdown(), encoding="utf-8")
+
+
+def _suite(number: int, name: str, cases: list[Case]) -> str:
+    rows = [
+        f"| {_cell(one.test)} | {_cell(one.expected)} | {_cell(one.got)} | {_cell(one.engine)} "
+        f"| {one.ms or 0:.0f} | {'pass' if one.passed else 'FAIL'} |"
+        for one in cases
+    ]
+    passed = sum(one.passed for one in cases)
+    times = sorted(one.ms or 0.0 for one in cases)
+    real = sorted({one.engine for one in cases if "stand-in" not in one.engine})
+    lines = [
+        f"## Suite {number}: {name}",
+        "",
+        "| test | expected | got | engine | ms | result |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *rows,
+        "",
+        "### Pass or fail",
+        f"{passed} of {len(cases)} passed.",
+        "",
+        "### Response times",
+        f"median {median(times):.0f} ms, fastest {times[0]:.0f} ms, slowest {times[-1]:.0f} ms.",
+        "",
+        "### Error logs",
+        *_listed(dict.fromkeys(line for one in cases for line in one.log)),
+        "",
+        "### Unexpected behaviour",
+        *_listed([f"{one.test}: {note}" for one in cases for note in one.notes]),
+        "",
+        "### Recommendations",
+        *_listed(
+            dict.fromkeys([*_failing(cases), *_unreal(real), *(note for one in cases for note in one.advice)])
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _failing(cases: list[Case]) -> list[str]:
+    return [f"mend what fails: {one.test} ({one.engine})" for one in cases if not one.passed]
+
+
+def _unreal(real: list[str]) -> list[str]:
+    if real:
+        return []
+    return ["only stand-ins ran: build the real engines with bash .ci/engines and run make test"]
+
+
+def _listed(lines: object) -> list[str]:
+    assert isinstance(lines, list | dict)
+    shown = [f"- {_cell(str(line))}" for line in lines]
+    left = len(shown) - LOG_LINES_MAX
+    return [*shown[:LOG_LINES_MAX], *([f"- and {left} more"] if left > 0 else [])] or ["none"]
+
+
+def _cell(text: str) -> str:
+    line = " ".join(text.split()).replace("|", "\\|")
+    return line if len(line) <= CELL_CHARS_MAX else f"{line[: CELL_CHARS_MAX - 1]}…"
+
+
+REPORT = Report()
+"""One for the session; ``conftest.pytest_terminal_summary`` prints it."""

@@ -1,0 +1,262 @@
+"""Changing the embedding engine of a node with a memory, over HTTP: what is found before, during and after.
+
+The local model is real; Ollama is its stand-in, with vectors of its own (48 numbers, near where words are
+shared). The question differs from the stored one in its order of words, so that only its meaning can find it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.faults import node_kit
+from tests.journeys.conftest import Client, Start
+from tests.simulators.ollama import MINILM, OllamaStandIn
+
+STORED, ANSWER = "How do I sort a list in Python?", "Call sorted on it."
+ASKED = "In Python, how do I sort a list?"
+LATER, LATER_ANSWER = "How do I reverse a string in Ruby?", "Call reverse on it."
+LATER_ASKED = "In Ruby, how do I reverse a string?"
+MODEL = replace(MINILM, dim=48)
+PATIENCE_S = 30.0
+
+
+def ollama_settings(server: OllamaStandIn) -> dict[str, Any]:
+    return {
+        "ollama": server.url,
+        "embed": {"engine": "ollama", "model": "all-minilm", "timeout_s": 5.0, "attempts": 1},
+    }
+
+
+@asynccontextmanager
+async def holding(server: OllamaStandIn, words: str) -> AsyncIterator[asyncio.Event]:
+    """The server answers no embedding request with these words until the event is set."""
+    going = asyncio.Event()
+
+    async def hold() -> None:
+        if words in str(server.requests[-1].body):
+            await going.wait()
+
+    server.delay = hold
+    try:
+        yield going
+    finally:
+        going.set()
+        server.delay = None
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not await condition():
+            await asyncio.sleep(0.02)
+
+
+async def put(node: Client, query: str, answer: str) -> None:
+    status, reply = await node.post("/v1/cache/entries", {"query": query, "answer": answer})
+    assert status == 201, reply
+
+
+async def hit_kind(node: Client, query: str, answer: str) -> str | None:
+    """How the stored answer was found; None for a miss. No other answer may come out of the memory."""
+    reply = await node.ask(query, no_store=True)
+    if reply["source"]["kind"] != "cache":
+        return None
+    assert reply["answer"] == answer
+    return str(reply["hit"]["kind"])
+
+
+async def metric(node: Client, name: str) -> float:
+    _, page, _ = await node.raw("/metrics")
+    found = re.search(rf"^neuroswarm_{name} (\S+)$", page.decode(), re.MULTILINE)
+    assert found is not None, name
+    return float(found.group(1))
+
+
+async def check(node: Client, name: str) -> dict[str, Any]:
+    """A health check; empty where there is none of the name."""
+    _, health = await node.get("/health")
+    found: list[dict[str, Any]] = health["checks"].get(name, [{}])
+    return found[0]
+
+
+def index_files(folder: Path) -> int:
+    return len(list((folder / "data" / "index").glob("*")))
+
+
+async def test_from_local_to_ollama_and_back(start: Start) -> None:
+    async with start() as node:
+        await put(node, STORED, ANSWER)
+        assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+        assert await metric(node, "embedding_dimensions") == 384
+
+    async with OllamaStandIn(models=(MODEL,)) as server:
+        async with holding(server, STORED.rstrip("?")) as going:
+            async with start(**ollama_settings(server)) as node:
+                assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+                progress = await check(node, "reembedding")
+                assert progress["status"] == "pass", progress
+                assert "0 of 1 stored questions" in progress["output"]
+                assert "serves meanwhile" in progress["output"]
+                assert await metric(node, "embedding_dimensions") == 384
+                assert (await metric(node, "reembedding_done"), await metric(node, "reembedding_total")) == (
+                    0,
+                    1,
+                )
+                await put(node, LATER, LATER_ANSWER)
+                assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
+                going.set()
+
+                async def has_swapped() -> bool:
+                    assert await hit_kind(node, ASKED, ANSWER) == "semantic", "never a miss on the way"
+                    return await metric(node, "embedding_dimensions") == 48
+
+                await until(has_swapped)
+
+                async def has_all() -> bool:
+                    return await metric(node, "index_vectors") == 2
+
+                await until(has_all)
+                assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
+                assert await check(node, "reembedding") == {}
+                assert (await check(node, "embedder"))["status"] == "pass"
+                folder = node.folder
+        assert index_files(folder) == 1
+
+        before = len(server.embedded)
+        async with start(**ollama_settings(server)) as node:
+            assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+            assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
+        stored = {STORED.rstrip("?"), LATER.rstrip("?")}
+        assert not stored & set(server.embedded[before:]), "nothing is embedded twice"
+
+    async with start() as node:  # Ollama is gone and cannot serve meanwhile
+
+        async def is_back() -> bool:
+            return await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
+
+        await until(is_back)
+        assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+        assert await metric(node, "embedding_dimensions") == 384
+
+
+async def test_ollama_comes_late_dies_and_returns(start: Start) -> None:
+    async with OllamaStandIn() as place:
+        away = place.url
+    async with start() as node:
+        await put(node, STORED, ANSWER)
+    server = OllamaStandIn(models=(MODEL,), port=place.port)
+    server.url = away
+    async with start(**ollama_settings(server)) as node:
+        assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+        waiting = await check(node, "embedder")
+        assert waiting["status"] == "warn"
+        assert "serves meanwhile" in waiting["output"]
+
+        async with server:
+
+            async def serves() -> bool:
+                return await metric(node, "embedding_dimensions") == 48
+
+            await until(serves)
+            assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+
+        async def is_degraded() -> bool:
+            return bool((await check(node, "semantic"))["status"] == "warn")
+
+        await until(is_degraded)
+        assert (await node.get("/health"))[0] == 200
+        assert await hit_kind(node, STORED, ANSWER) == "exact"
+        assert await hit_kind(node, ASKED, ANSWER) is None
+        await put(node, LATER, LATER_ANSWER)
+        assert await hit_kind(node, LATER, LATER_ANSWER) == "exact"
+
+        async with server:
+
+            async def is_well() -> bool:
+                return bool((await check(node, "semantic"))["status"] == "pass")
+
+            await until(is_well)
+            assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+
+            async def is_caught_up() -> bool:
+                return await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
+
+            await until(is_caught_up)
+
+
+async def test_without_embeddings_then_with(start: Start) -> None:
+    async with start(embed={"engine": "none"}) as node:
+        await put(node, STORED, ANSWER)
+        assert await hit_kind(node, STORED, ANSWER) == "exact"
+        assert await hit_kind(node, ASKED, ANSWER) is None
+        assert (await check(node, "semantic"))["status"] == "warn"
+    async with start() as node:
+
+        async def is_found() -> bool:
+            return await hit_kind(node, ASKED, ANSWER) == "semantic"
+
+        await until(is_found)
+
+
+async def test_a_model_exchanged_behind_its_name_is_refused_until_the_next_start(start: Start) -> None:
+    async with OllamaStandIn(models=(MODEL,)) as server:
+        async with start(**ollama_settings(server)) as node:
+            await put(node, STORED, ANSWER)
+            assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+            server.models = (replace(MODEL, version="2", dim=40),)
+            server.failures = 1  # it was restarted with another model
+            await put(node, LATER, LATER_ANSWER)
+
+            async def is_told() -> bool:
+                return "another one now" in (await check(node, "embedder"))["output"]
+
+            await until(is_told)
+            assert (await check(node, "semantic"))["status"] == "warn"
+            assert await hit_kind(node, STORED, ANSWER) == "exact"
+            assert await hit_kind(node, LATER, LATER_ANSWER) == "exact"
+            assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) is None
+            assert await metric(node, "index_vectors") == 1
+        async with start(**ollama_settings(server)) as node:
+
+            async def is_found() -> bool:
+                return await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
+
+            await until(is_found)
+            assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+            assert await metric(node, "embedding_dimensions") == 40
+
+
+async def test_killed_in_the_middle_of_the_switch(tmp_path: Path, start: Start) -> None:
+    folder = tmp_path / "node"
+    async with start() as node:
+        for number in range(3):
+            await put(node, f"How do I sort list {number} in Python?", f"Call sorted on {number}.")
+        await put(node, STORED, ANSWER)
+    async with OllamaStandIn(models=(MODEL,)) as server:
+        environ = {
+            "NEUROSWARM_EMBED__ENGINE": "ollama",
+            "NEUROSWARM_EMBED__MODEL": "all-minilm",
+            "NEUROSWARM_MODELS__OLLAMA_URL": server.url,
+            "NEUROSWARM_GOVERNANCE_DIR": str(folder / "governance_logs"),
+        }
+        async with holding(server, STORED.rstrip("?")):
+            async with node_kit.child(folder, **environ) as (process, _):
+                async with asyncio.timeout(PATIENCE_S):
+                    while STORED.rstrip("?") not in str(server.requests[-1].body):
+                        await asyncio.sleep(0.02)
+                await process.end(signal.SIGKILL)
+        async with start(**ollama_settings(server)) as node:
+
+            async def has_swapped() -> bool:
+                assert await hit_kind(node, ASKED, ANSWER) == "semantic"
+                return await metric(node, "embedding_dimensions") == 48
+
+            await until(has_swapped)
+            assert await metric(node, "index_vectors") == 4
+    assert index_files(folder) == 1
