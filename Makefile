@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup run test fast check format bench clean
+.PHONY: setup run model test fast check format bench clean
 
 setup: $(VENV)/.dev ## everything for development
 
@@ -30,11 +30,14 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 run: $(VENV)/.run ## start the node on its embedded defaults
 	@exec $(BIN)/neuroswarm serve
 
+model: $(VENV)/.run ## get a language model and llama-cpp-python; shown and confirmed first (ARGS="--name …")
+	@exec $(BIN)/neuroswarm model $(ARGS)
+
 test: $(VENV)/.dev ## all tests; what has no engine here is skipped with its reason, and counted
 	@$(BIN)/pytest
 
 fast: $(VENV)/.dev ## the tests that need no slow engine
-	@$(BIN)/pytest -m 'not engine and not slow'
+	@$(BIN)/pytest -n 2 -m 'not engine and not slow'
 
 check: $(VENV)/.dev ## format, lint, types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }

@@ -39,6 +39,9 @@ MEASUREMENTS = (
     Measurement("routing", "Routing on labelled questions"),
     Measurement("burst", "Five hundred questions at once"),
     Measurement("hits", "Cache hits by tier and stage", markdown=True),
+    Measurement("batch_embed", "Embedding an index file"),
+    Measurement("blocks", "Blocks: SQLite and an IPFS daemon"),
+    Measurement("engines", "Engines side by side", markdown=True),
     Measurement("model_ratio", "A hit against a model", markdown=True),
 )
 

@@ -51,6 +51,7 @@ from node.embed.local import LocalEmbedder
 from node.model import CLAIM, Check, Kind, Route
 from node.ports import Embedder, EmbedderInfo, Vector
 from node.settings import Adapters, Embed
+from tests.simulators.semantics import OneModel
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 FIGURES = 12
@@ -247,7 +248,7 @@ async def ask_all(cases: Sequence[Case], *, with_head: bool) -> list[Result]:
             adapter.warm()
         embedder = TimedEmbedder(await LocalEmbedder.load(Embed(), clock))
         head = SemanticHead.load() if with_head else None
-        understanding = Understanding(Router(adapters, Floors()), embedder, head)
+        understanding = Understanding(Router(adapters, Floors()), OneModel(embedder), head)
         try:
             for text in ("what is 5 miles in km", "price of btc", "was wurde beschlossen", "天気"):
                 await understanding.understand(text, now=NOW)
