@@ -224,6 +224,10 @@ class TimedEmbedder:
     def info(self) -> EmbedderInfo:
         return self._inner.info
 
+    @property
+    def sample(self) -> Vector | None:
+        return self._inner.sample
+
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         started = self._clock.monotonic()
         try:

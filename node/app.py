@@ -71,6 +71,8 @@ LINGER_S = 1.0
 """How long the rest of a body that was refused is still read, so that its sender sees the reply."""
 INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
+EXAMINE_WAIT_S = 15.0
+"""How long a person waits at most to hear that an embedder does not answer; a large model loads meanwhile."""
 MIRROR_DRAIN_S = 5.0
 """How long the stop waits for the IPFS daemon; what it has not got by then stays queued."""
 
@@ -215,7 +217,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         clock,
         signer=identity,
         keyword_key=keyword_key,
-        blocks=None if mirror is None else blocks,
+        blocks=None if mirror is None else mirror.daemon_blocks,
     )
     await portable.import_changed(Path(settings.index_file))
     export_to = data_dir / "knowledge-index.json"
@@ -412,10 +414,13 @@ def _embedders(settings: Settings, clock: Clock) -> Load:
     return load
 
 
-async def _embedder(settings: Settings, clock: Clock) -> Embedder:
+async def _embedder(settings: Settings, clock: Clock, wait_s: float) -> Embedder:
     """The embedder that the settings name, tested, or what says why there is none."""
     try:
-        return await factory.load(settings, clock)
+        async with asyncio.timeout(wait_s):
+            return await factory.load(settings, clock)
+    except TimeoutError:
+        return NoEmbedder(f"the {settings.embed.engine} embedder gave no answer within {wait_s:g} s")
     except Unavailable as exc:
         return NoEmbedder(str(exc))
 
@@ -526,16 +531,22 @@ _REMEDIES: Mapping[str, str] = {
 }
 
 
-async def examine(settings: Settings) -> list[Check]:
-    """Look at each engine without starting a node: what ``doctor`` shows when none runs."""
+async def examine(settings: Settings, *, wait_s: float = EXAMINE_WAIT_S) -> list[Check]:
+    """Look at each engine without starting a node: what ``doctor`` shows when none runs. ``wait_s``: for the
+    embedder."""
     clock = SystemClock()
-    embedder = await _embedder(settings, clock)
+    embedder: Embedder = NoEmbedder("")
+    try:
+        embedder = await _embedder(settings, clock, wait_s)
+        check = embedder.health()
+    except Misconfigured as exc:
+        check = Check("embedder", "fail", f"the node does not start: {exc}")
     generators = _generators(settings, await asyncio.to_thread(_weights, settings), clock)
     http = _http(settings)
     adapters: tuple[Adapter, ...] = ()
     try:
         adapters = registry.build(settings.adapters, clock, http)
-        checks = [embedder.health(), *map(adapter_check, adapters)]
+        checks = [check, *map(adapter_check, adapters)]
         checks += await model_checks(generators)
         checks += [await probe() for probe in _not_configured(generators)]
         checks.append(await kubo.probe(settings.ipfs.kubo_url, clock))

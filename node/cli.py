@@ -11,9 +11,10 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
 from node import __version__
@@ -21,6 +22,9 @@ from node.errors import NodeError
 from node.settings import Settings, load
 
 _MARK = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
+_REPLY_BYTES_MAX = 16 * 2**20
+_NOBODY = (OSError, HTTPException, ValueError, RecursionError)
+"""What ``_call`` raises where no node answers: nobody does, or somebody who speaks otherwise."""
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -38,16 +42,25 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _call(url: str, body: dict[str, Any] | None, timeout_s: float) -> tuple[int, dict[str, Any]]:
-    """One JSON call to a node; the status and the document, problem documents included."""
+    """One JSON call to a node; the status and the document, problems included. Raises ``_NOBODY``."""
+    if not url.startswith(("http://", "https://")):
+        raise ValueError("not an http address")
     data = None if body is None else json.dumps(body).encode()
     request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
     opener = build_opener(ProxyHandler({}))
     try:
         with opener.open(request, timeout=timeout_s) as response:
-            return response.status, json.load(response)
+            return response.status, _document(response.read(_REPLY_BYTES_MAX))
     except HTTPError as exc:
         with exc:
-            return exc.code, json.load(exc)
+            return exc.code, _document(exc.read(_REPLY_BYTES_MAX))
+
+
+def _document(body: bytes) -> dict[str, Any]:
+    document = json.loads(body)
+    if not isinstance(document, dict):
+        raise ValueError("what answers there is no node")
+    return document
 
 
 def _base(args: argparse.Namespace, settings: Settings) -> str:
@@ -74,9 +87,17 @@ def _serve(args: argparse.Namespace) -> int:
 
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
+        starting = asyncio.current_task()
+
+        def told() -> None:
+            if starting is not None and not stop.is_set():
+                starting.cancel()  # a start may take minutes, importing a large index
+            stop.set()
+
         for name in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(name, stop.set)
+            loop.add_signal_handler(name, told)
         async with running(settings) as node:
+            starting = None
             for check in node.checks:
                 if check.status != "pass":
                     print(f"{_MARK[check.status]} {check.name}: {check.output}", file=sys.stderr)
@@ -84,7 +105,10 @@ def _serve(args: argparse.Namespace) -> int:
             await stop.wait()
             print("stopping: finishing what is under way", file=sys.stderr, flush=True)
 
-    asyncio.run(serve())
+    try:
+        asyncio.run(serve())
+    except asyncio.CancelledError:
+        print("stopped before it was ready", file=sys.stderr)
     return 0
 
 
@@ -98,7 +122,7 @@ def _ask(args: argparse.Namespace) -> int:
     base = _base(args, settings)
     try:
         status, reply = _call(f"{base}/chat", body, settings.server.request_timeout_s + 5)
-    except (URLError, OSError, ValueError) as exc:
+    except _NOBODY as exc:
         print(f"no node answers at {base} ({exc}); start one with: neuroswarm serve", file=sys.stderr)
         return 2
     if args.json:
@@ -107,6 +131,9 @@ def _ask(args: argparse.Namespace) -> int:
     if status != 200:
         print(f"{reply.get('title')}: {reply.get('detail')}", file=sys.stderr)
         return 1
+    if not {"answer", "source", "confidence", "hit", "cid", "decision"} <= reply.keys():
+        print(f"what answers at {base} is no node; start one with: neuroswarm serve", file=sys.stderr)
+        return 2
     print(reply["answer"])
     source = reply["source"]
     print(f"  source      {source['kind']}: {source['id']}")
@@ -130,6 +157,17 @@ async def _examine(settings: Settings) -> list[tuple[str, str, str]]:
     return [(check.status, check.name, check.output) for check in await examine(settings)]
 
 
+def _health(base: str) -> list[tuple[str, str, str]]:
+    """What a running node says. Raises ``_NOBODY`` and whatever an answer of another shape leads to."""
+    _, health = _call(f"{base}/health", None, 5)
+    rows = [("pass", "running", f"a node answers at {base}")]
+    for name, (check, *_) in health["checks"].items():
+        observed = check.get("observedValue")
+        text = check["output"] + ("" if observed is None else f" ({observed})")
+        rows.append((str(check["status"]), name, text))
+    return rows
+
+
 def _doctor(args: argparse.Namespace) -> int:
     settings = _settings(args)
     base = _base(args, settings)
@@ -138,13 +176,8 @@ def _doctor(args: argparse.Namespace) -> int:
         ("pass", "node", __version__),
     ]
     try:
-        _, health = _call(f"{base}/health", None, 5)
-        rows.append(("pass", "running", f"a node answers at {base}"))
-        for name, checks in health["checks"].items():
-            observed = checks[0].get("observedValue")
-            text = checks[0]["output"] + ("" if observed is None else f" ({observed})")
-            rows.append((checks[0]["status"], name, text))
-    except (URLError, OSError, ValueError, KeyError):
+        rows += _health(base)
+    except (*_NOBODY, LookupError, TypeError, AttributeError):
         rows.append(
             ("warn", "running", f"no node answers at {base}; start one with: make run (or neuroswarm serve)")
         )
@@ -156,7 +189,7 @@ def _doctor(args: argparse.Namespace) -> int:
         )
     else:
         for status, name, text in rows:
-            print(f"{_MARK[status]}  {name:<22} {text}")
+            print(f"{_MARK.get(status, status)}  {name:<22} {text}")
     return 1 if worst == "fail" else 0
 
 
@@ -219,10 +252,11 @@ def _model(args: argparse.Namespace) -> int:
     for word, text in fetch_model.describe(wanted, folder):
         print(f"{word:<8} {text}")
     if not args.yes:
-        if not sys.stdin.isatty():
+        if sys.stdin is None or not sys.stdin.isatty():
             print("nothing was fetched: there is no terminal to ask at; add --yes to agree", file=sys.stderr)
             return 1
-        if input("Fetch it? [y/N] ").strip().lower() not in ("y", "yes"):
+        print("Fetch it? [y/N] ", end="", flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             print("nothing was fetched")
             return 1
     clock = SystemClock()
@@ -238,7 +272,11 @@ def _model(args: argparse.Namespace) -> int:
         shown = percent // 10
         print(f"{start}{progress.bar():<100}", end=end, file=sys.stderr, flush=True)
 
-    path = fetch_model.fetch(wanted, folder, clock, os.environ, show=show, pip_options=options)
+    try:
+        path = fetch_model.fetch(wanted, folder, clock, os.environ, show=show, pip_options=options)
+    except KeyboardInterrupt:
+        print("\ninterrupted; run again to go on from here", file=sys.stderr)
+        return 130
     print(f"\n{path} is here and is the pinned file")
     if not fetch_model.has_llama_cpp() and not args.no_build:
 
@@ -257,8 +295,9 @@ def _model(args: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--config", help="settings file (default: neuroswarm.toml here, if there is one)")
-    common.add_argument("--json", action="store_true", help="machine-readable output")
     common.add_argument("--data-dir", help="where records, keys and state live (default: data)")
+    teller = argparse.ArgumentParser(add_help=False, parents=[common])
+    teller.add_argument("--json", action="store_true", help="machine-readable output")
     caller = argparse.ArgumentParser(add_help=False)
     caller.add_argument("--url", help="address of the node (default: from the settings)")
 
@@ -272,21 +311,21 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--verbose", action="store_true", help="debug log")
     serve.set_defaults(run=_serve)
 
-    ask = commands.add_parser("ask", parents=[common, caller], help="ask a running node")
+    ask = commands.add_parser("ask", parents=[teller, caller], help="ask a running node")
     ask.add_argument("question", nargs="+")
     ask.add_argument("--session", help="session id, for follow-ups")
     ask.add_argument("--no-cache", action="store_true", help="compute afresh")
     ask.add_argument("--verbose", action="store_true", help="show every station")
     ask.set_defaults(run=_ask)
 
-    doctor = commands.add_parser("doctor", parents=[common, caller], help="what runs, what is missing")
+    doctor = commands.add_parser("doctor", parents=[teller, caller], help="what runs, what is missing")
     doctor.set_defaults(run=_doctor)
 
     keys = commands.add_parser("keys", help="this node's identity").add_subparsers(dest="what", required=True)
-    keys.add_parser("show", parents=[common], help="public keys and names").set_defaults(run=_keys)
+    keys.add_parser("show", parents=[teller], help="public keys and names").set_defaults(run=_keys)
 
     logs = commands.add_parser("log", help="the decision log").add_subparsers(dest="what", required=True)
-    verify = logs.add_parser("verify", parents=[common], help="check a log folder")
+    verify = logs.add_parser("verify", parents=[teller], help="check a log folder")
     verify.add_argument("folder", nargs="?", help="default: the governance_dir setting")
     verify.set_defaults(run=_log_verify)
 

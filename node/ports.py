@@ -54,6 +54,12 @@ class Embedder(Protocol):
     @property
     def info(self) -> EmbedderInfo: ...
 
+    @property
+    def sample(self) -> Vector | None:
+        """Its vector of one fixed sentence, for an engine whose ``info.digest`` is not made from the weights
+        and so cannot tell that the model behind a name was exchanged; None for all others."""
+        ...
+
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """One float32 unit vector of shape (dim,) per text, in order; None for a text longer than
         the window. Deterministic. Raises ``Unavailable``. Never returns a zero, constant or

@@ -85,6 +85,10 @@ class LlamaEmbedder:
         return self._info
 
     @property
+    def sample(self) -> Vector | None:
+        return None
+
+    @property
     def embedded_total(self) -> int:
         """Vectors computed since start; a remembered text does not count."""
         return self._batcher.embedded_total

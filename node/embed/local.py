@@ -256,6 +256,10 @@ class LocalEmbedder:
         return self._info
 
     @property
+    def sample(self) -> Vector | None:
+        return None
+
+    @property
     def embedded_total(self) -> int:
         """Vectors computed since start; a remembered text does not count."""
         return self._batcher.embedded_total

@@ -23,6 +23,10 @@ class NoEmbedder:
     def info(self) -> EmbedderInfo:
         return self._info
 
+    @property
+    def sample(self) -> Vector | None:
+        return None
+
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         raise Unavailable(self._reason)
 

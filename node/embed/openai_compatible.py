@@ -101,7 +101,10 @@ class _OpenAi:
         """The server's own name for what made the vectors should stay what it was."""
         before, self._answered_as = self._answered_as, answered_as
         if before is not _NEVER and before != answered_as:
-            raise Doubtful(f"{SPOKEN} names another embedding model than before: its vectors are compared")
+            raise Doubtful(
+                f"{SPOKEN} names another embedding model than before; it is used again if its vectors have "
+                "stayed the same"
+            )
 
     async def close(self) -> None:
         await self._connection.close()
@@ -110,11 +113,12 @@ class _OpenAi:
 def _rows(data: Any, count: int) -> list[NDArray[np.float32] | None]:
     """The vectors by their ``index``, which need not come in order. Raises ``Rejected``."""
     if not isinstance(data, list) or len(data) != count:
-        raise Rejected(f"degenerate embedder: not {count} vectors for {count} texts")
+        given = len(data) if isinstance(data, list) else "no"
+        raise Doubtful(f"degenerate embedder: {given} vectors for {count} texts")
     places = [getattr(item, "index", None) for item in data]
     if any(place is not None for place in places):
         if sorted(place if isinstance(place, int) else -1 for place in places) != list(range(count)):
-            raise Rejected("degenerate embedder: vectors that cannot be told apart")
+            raise Doubtful("degenerate embedder: vectors that cannot be told apart")
         data = sorted(data, key=lambda item: int(item.index))
     return rows_of([_numbers(item.embedding) for item in data])
 
@@ -127,4 +131,4 @@ def _numbers(embedding: Any) -> Any:
         packed = base64.b64decode(embedding, validate=True)
         return np.frombuffer(packed, dtype="<f4").tolist()
     except (binascii.Error, ValueError) as exc:
-        raise Rejected("degenerate embedder: text instead of numbers") from exc
+        raise Doubtful("degenerate embedder: text instead of numbers") from exc

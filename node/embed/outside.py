@@ -56,7 +56,8 @@ class TooLong(Rejected):
 
 
 class Doubtful(Rejected):
-    """Something about the engine suggests that another model answers now: its vectors must show."""
+    """Something about an answer (it is no vector, or of another size) suggests that another model answers:
+    its vectors must show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,10 @@ class OutsideEmbedder:
         return self._info
 
     @property
+    def sample(self) -> Vector | None:
+        return self._probe
+
+    @property
     def embedded_total(self) -> int:
         """Vectors computed since start; a remembered text does not count."""
         return self._batcher.embedded_total
@@ -249,20 +254,20 @@ class OutsideEmbedder:
     def _checked(self, rows: list[NDArray[np.float32] | None], count: int) -> list[Vector | None]:
         """Unit vectors that may be used; read-only, because callers share them. Raises ``Rejected``."""
         if len(rows) != count:
-            raise Rejected(f"degenerate embedder: {len(rows)} vectors for {count} texts")
+            raise Doubtful(f"degenerate embedder: {len(rows)} vectors for {count} texts")
         vectors: list[Vector | None] = []
         for row in rows:
             if row is None:
                 vectors.append(None)
                 continue
             if row.shape != (self._info.dim,):
-                raise Rejected(
+                raise Doubtful(
                     f"degenerate embedder: a vector of shape {row.shape} instead of ({self._info.dim},)"
                 )
             with np.errstate(over="ignore", invalid="ignore"):
                 vector = unit(row)
             if reason := why_degenerate(vector, self._info.dim):
-                raise Rejected(f"degenerate embedder: a vector is unusable: {reason}")
+                raise Doubtful(f"degenerate embedder: a vector is unusable: {reason}")
             vector.setflags(write=False)
             vectors.append(vector)
         return vectors
@@ -296,7 +301,10 @@ class OutsideEmbedder:
             )
             [vector] = self._checked(rows, 1)
             if vector is None or self._probe is None or float(vector @ self._probe) < SAME_COSINE_MIN:
-                raise self._changed("its vectors are others than before")
+                raise Unavailable(
+                    f"{self._named} is another one now (its vectors are others than before, under the same "
+                    "name): give it its model back, or set embed.model to a name of its own for the new one"
+                )
         except (Unavailable, Rejected, Misconfigured) as exc:
             self._down = _Down(str(exc), self._not_before(exc, pause_s=PAUSE_S))
         else:
@@ -323,9 +331,12 @@ class OutsideEmbedder:
 
     def _changed(self, how: str) -> Unavailable:
         return Unavailable(
-            f"the embedding model {self._described.model} of {self._engine.spoken} is another one now "
-            f"({how}): start the node anew, which embeds again"
+            f"{self._named} is another one now ({how}): start the node anew, which embeds again"
         )
+
+    @property
+    def _named(self) -> str:
+        return f"the embedding model {self._described.model} of {self._engine.spoken}"
 
     # --- the rest of the port ---------------------------------------------------------------------
 
@@ -374,12 +385,12 @@ def rows_of(found: Sequence[Any]) -> list[NDArray[np.float32] | None]:
     rows: list[NDArray[np.float32] | None] = []
     for numbers in found:
         if not isinstance(numbers, list) or not set(map(type, numbers)) <= {int, float}:
-            raise Rejected("degenerate embedder: something else than a list of numbers")
+            raise Doubtful("degenerate embedder: something else than a list of numbers")
         try:
             with np.errstate(over="ignore"):
                 rows.append(np.asarray(numbers, dtype=np.float64).astype(np.float32))
         except OverflowError as exc:
-            raise Rejected("degenerate embedder: a number beyond every bound") from exc
+            raise Doubtful("degenerate embedder: a number beyond every bound") from exc
     return rows
 
 

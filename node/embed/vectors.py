@@ -44,6 +44,8 @@ def why_degenerate(vector: Vector, dim: int) -> str | None:
     if not bool(np.isfinite(vector).all()):
         return "it holds a number that is not finite"
     norm = float(np.linalg.norm(vector))
+    if norm == 0:
+        return "its length is zero or not finite"
     if abs(norm - 1.0) > NORM_TOLERANCE:
         return f"its length is {norm:.4f}, not 1"
     if dim > 1 and float(vector.std()) * dim**0.5 < _SPREAD_MIN:

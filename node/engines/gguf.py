@@ -5,6 +5,7 @@ Everything here blocks; call it in a thread. It must not know what a model is us
 from __future__ import annotations
 
 import hashlib
+import stat
 import struct
 import threading
 from pathlib import Path
@@ -34,14 +35,19 @@ def installed_model(data_dir: Path) -> Path | None:
 def why_not(path: Path) -> str | None:
     """In words why ``path`` cannot be loaded, as far as its first bytes tell; None when it may be."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its writer
+            return f"{path.name} is not a file"
         with path.open("rb") as file:
             head = file.read(8)
     except FileNotFoundError:
-        return f"there is no file {path}; type: make model, or correct the path in the settings"
+        return (
+            f"there is no file {path.name}; correct the path in the settings, or, for a language model, "
+            "type: make model"
+        )
     except OSError as exc:
-        return f"cannot read {path}: {exc.strerror}"
+        return f"cannot read {path.name}: {exc.strerror}"
     if len(head) < 8 or head[:4] != _MAGIC or struct.unpack("<I", head[4:])[0] not in _VERSIONS:
-        return f"{path} is not a GGUF file"
+        return f"{path.name} is not a GGUF file"
     return None
 
 
@@ -50,7 +56,7 @@ def stamp(path: Path) -> tuple[int, int, int]:
     try:
         status = path.stat()
     except OSError as exc:
-        raise Unavailable(f"cannot read {path}: {exc.strerror}") from exc
+        raise Unavailable(f"cannot read {path.name}: {exc.strerror}") from exc
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
@@ -64,5 +70,5 @@ def sha256(path: Path, given_up: threading.Event) -> str:
                     raise Unavailable("the hashing was given up")
                 digest.update(block)
     except OSError as exc:
-        raise Unavailable(f"cannot read {path}: {exc.strerror}") from exc
+        raise Unavailable(f"cannot read {path.name}: {exc.strerror}") from exc
     return digest.hexdigest()

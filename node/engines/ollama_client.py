@@ -45,9 +45,9 @@ def official_client(base_url: str) -> AsyncClient:
             transport=PlainTransport("Ollama", is_https=base_url.lower().startswith("https")),
         )
     except (ValueError, httpx.InvalidURL) as exc:
-        raise Misconfigured(
-            f"setting models.ollama_url is not an address: {words_of(base_url)[:80]!r}"
-        ) from exc
+        # One with a password in it is not shown.
+        shown = "" if "@" in base_url else f": {words_of(base_url)[:80]!r}"
+        raise Misconfigured(f"setting models.ollama_url is not an address{shown}") from exc
 
 
 async def close(client: AsyncClient) -> None:

@@ -2,7 +2,7 @@
 
 Promises:
 - address and key come from the settings and nothing comes from the environment (keys, organisation, project,
-  headers, proxies); the key is in no message, log or repr;
+  headers, proxies); neither the key nor a telling part of it is in a message, log or repr;
 - no retry, redirect or compression; bodies are bounded;
 - the package, which takes a second to load, is loaded in a thread when it is first needed; the list of models
   is asked for without it, because a probe has not that long;
@@ -39,6 +39,9 @@ CONNECT_TIMEOUT_S = 5.0
 RETRY_AFTER_DEFAULT_S = 10.0
 RETRY_AFTER_MAX_S = 3_600.0
 _NAME_CHARS_MAX = 200
+_KEY_PART_CHARS = 8
+"""So much of a key tells something: servers that show its beginning or end show more or less than that."""
+_SEARCHED_CHARS_MAX = 16_384
 _MODELS_MAX = 10_000
 _WINDOW_KEYS = ("max_model_len", "context_length", "context_window", "max_context_length")
 """What vLLM, OpenRouter, Groq and LM Studio call a model's window in their lists."""
@@ -127,7 +130,7 @@ class OpenAiConnection:
                 return None
             if not response.is_success:
                 raise self.failure(response.status_code, response.headers, _said(response))
-            return _listed(json.loads(response.content))
+            return [one for one in _listed(json.loads(response.content)) if not self.tells_key(one.name)]
 
     @contextmanager
     def _http_translated(self) -> Iterator[None]:
@@ -171,12 +174,26 @@ class OpenAiConnection:
             raise Unavailable(f"{SPOKEN} could not be asked") from self._shown(exc)
 
     def _shown(self, exc: Exception) -> Exception | None:
-        """``exc`` as a cause, unless its text holds the key: some servers repeat it."""
-        return None if self._key and self._key in str(exc) else exc
+        """``exc`` as a cause, unless its text may hold the key: some servers repeat it."""
+        return None if self.tells_key(str(exc)) else exc
 
     def _clean(self, said: str) -> str:
         """What the server said, or nothing where that holds the key."""
-        return "" if self._key and self._key in said else said
+        return "" if self.tells_key(said) else said
+
+    def tells_key(self, said: str) -> bool:
+        """Whether ``said`` holds the key or a telling part of it: servers mask it, and messages are cut. What
+        is too long to be searched is taken to."""
+        size = min(len(self._key), _KEY_PART_CHARS)
+        if not size:
+            return False
+        parts = (self._key[start : start + size] for start in range(len(self._key) - size + 1))
+        return len(said) > _SEARCHED_CHARS_MAX or any(part in said for part in parts)
+
+    def gives_key_away(self, answer: str) -> bool:
+        """Whether a generated answer holds the whole key. Short keys are no secrets (``ollama``, ``EMPTY``),
+        and an answer may well hold such a word."""
+        return len(self._key) > _KEY_PART_CHARS * 2 and self._key in answer
 
     def failure(self, status: int, headers: Mapping[str, str], said: str, *, model: str = "") -> NodeError:
         """What an HTTP status that is no success means, in words. ``said``: the server's own."""

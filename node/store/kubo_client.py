@@ -2,8 +2,8 @@
 
 The library blocks, follows redirects, reads the environment's proxies, reads bodies of any length, starts its
 time limit anew with every byte, and wants versions from before 2021. So:
-1. a call runs in a daemon thread of its own with a client of its own, one at a time: a daemon that never
-   finishes its answer costs one thread, and holds up neither the other threads nor the stop;
+1. a call runs in a daemon thread of its own with a client of its own, one at a time; when its time is up its
+   connection is cut (``_Line``), so that an answer that never ends holds up neither later calls nor the stop;
 2. the client's HTTP is bounded (``_BoundedHttp``): no redirects, no proxies, so many bytes, so many seconds;
 3. ``Client`` is built without the library's version check; ``Version`` is our own: reported, asked for the
    dialect, refused only where we know that it cannot work;
@@ -19,6 +19,7 @@ import contextlib
 import functools
 import http.client
 import re
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -194,15 +195,20 @@ class KuboClient:
     # --- the one thread ---------------------------------------------------------------------------
 
     async def _call(self, work: Callable[[ipfshttpclient.Client], T], timeout_s: float | None = None) -> T:
-        """``work`` in a thread, after the calls that came earlier. Cancelling it leaves the thread to end by
-        itself."""
+        """``work`` in a thread, after the calls that came earlier. When it is cancelled or out of time the
+        thread ends too: its connection is cut."""
         limit_s = self._timeout_s if timeout_s is None else timeout_s
+        line = _Line()
         try:
             async with asyncio.timeout(limit_s):
                 while self._running is not None and not self._running.done():
                     await asyncio.wait({self._running})
-                self._running = running = self._start(work, limit_s)
-                said = await asyncio.shield(running)
+                self._running = running = self._start(work, limit_s, line)
+                try:
+                    said = await asyncio.shield(running)
+                finally:
+                    if not running.done():
+                        line.cut()
         except TimeoutError as exc:
             raise TimedOut(f"the daemon at {self.url} did not answer within {limit_s:g} s") from exc
         if isinstance(said, NodeError):
@@ -212,7 +218,7 @@ class KuboClient:
         return value
 
     def _start(
-        self, work: Callable[[ipfshttpclient.Client], object], limit_s: float
+        self, work: Callable[[ipfshttpclient.Client], object], limit_s: float, line: _Line
     ) -> asyncio.Future[_Value | NodeError]:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[_Value | NodeError] = loop.create_future()
@@ -224,7 +230,7 @@ class KuboClient:
         def run() -> None:
             said: _Value | NodeError = Unavailable(f"the client of the daemon at {self.url} failed")
             try:
-                said = self._blocking(work, limit_s)
+                said = self._blocking(work, limit_s, line)
             finally:
                 with contextlib.suppress(RuntimeError):  # the loop is gone, and with it whoever asked
                     loop.call_soon_threadsafe(settle, said)
@@ -233,11 +239,11 @@ class KuboClient:
         return answer
 
     def _blocking(
-        self, work: Callable[[ipfshttpclient.Client], object], limit_s: float
+        self, work: Callable[[ipfshttpclient.Client], object], limit_s: float, line: _Line
     ) -> _Value | NodeError:
         """Run in the thread. Whatever the library raises comes back as an error of ours."""
         try:
-            with _Client(self.url, self._clock, limit_s) as client:
+            with _Client(self.url, self._clock, limit_s, line) as client:
                 return _Value(work(client))
         except NodeError as exc:
             return exc
@@ -298,13 +304,47 @@ def clean(message: object) -> str:
 class _Client(ipfshttpclient.Client):  # type: ignore[misc] # the library is not typed
     """The library's client over our HTTP."""
 
-    def __init__(self, url: str, clock: Clock, limit_s: float) -> None:
+    def __init__(self, url: str, clock: Clock, limit_s: float, line: _Line) -> None:
         address = multiaddr_of(url)
         super().__init__(address, timeout=limit_s)
         base = f"{urlsplit(url).path.strip('/')}/api/v0".lstrip("/")
         self._client = _BoundedHttp(address, base, timeout=limit_s)
         self._client.ends_at = clock.monotonic() + limit_s
         self._client.clock = clock
+        self._client.line = line
+
+
+class _Line:
+    """The connections of one call, for whoever gives the call up: a socket's own time limit begins anew with
+    every byte that comes."""
+
+    def __init__(self) -> None:
+        self._sockets: list[socket.socket] = []
+        self._is_cut = False
+
+    def opened(self, connection: socket.socket) -> None:
+        """Called by the thread. What is opened after the cut is cut at once."""
+        self._sockets.append(connection)
+        if self._is_cut:
+            self.cut()
+
+    def cut(self) -> None:
+        """From any thread: reading ends now."""
+        self._is_cut = True
+        for connection in list(self._sockets):
+            with contextlib.suppress(OSError):  # closed already
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def _on_line(pool: Any, line: _Line) -> Any:
+    """The class of connection pools ``pool``, whose connections are told to ``line``."""
+
+    class Connection(pool.ConnectionCls):  # type: ignore[misc] # the library is not typed
+        def connect(self) -> None:
+            super().connect()
+            line.opened(self.sock)
+
+    return type("Pool", (pool,), {"ConnectionCls": Connection})
 
 
 class _BoundedHttp(ClientSync):  # type: ignore[misc] # the library is not typed
@@ -312,11 +352,15 @@ class _BoundedHttp(ClientSync):  # type: ignore[misc] # the library is not typed
 
     ends_at: float
     clock: Clock
+    line: _Line
 
     def _make_session(self) -> requests.Session:
         session: requests.Session = super()._make_session()
         session.trust_env = False
         session.headers["Accept-Encoding"] = "identity"
+        for adapter in set(session.adapters.values()):
+            pools = adapter.poolmanager.pool_classes_by_scheme  # type: ignore[attr-defined] # the library's own
+            pools.update({scheme: _on_line(pool, self.line) for scheme, pool in pools.items()})
         # The documented hook of requests for "where does this redirect lead": nowhere.
         session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]
         return session

@@ -134,17 +134,6 @@ class Chosen:
         return Check(engine, status, said, observed=observed_ms, unit="ms")
 
 
-def contexttext_bytes(prompt: Prompt) -> int:
-    """The smallest window step that holds the prompt and its answer. Raises ``Rejected`` when none does:
-    Ollama would silently drop the beginning."""
-    size = max(text_bytes(prompt.system) + text_bytes(prompt.user), text_bytes(prompt.continuation))
-    needed = size // BYTES_PER_TOKEN + prompt.tokens_max + _TEMPLATE_TOKENS
-    for step in NUM_CTX_STEPS:
-        if needed <= step:
-            return step
-    raise Rejected(f"the prompt of about {needed} tokens is longer than the model's window")
-
-
 def context_size(prompt: Prompt) -> int:
     """The smallest window step that holds the prompt and its answer. Raises ``Rejected`` when none does:
     Ollama would silently drop the beginning."""

@@ -18,6 +18,7 @@ from node.clock import Clock
 from node.engines.deadline import within
 from node.engines.ollama_client import names_no_chat
 from node.engines.openai_client import SPOKEN, Listed, OpenAiConnection, package_missing, says_too_long, whole
+from node.engines.transport import words_of
 from node.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.model import Check, Draft
 from node.ports import Prompt
@@ -68,7 +69,10 @@ class OpenAiGenerator:
         needed = (text_bytes(prompt.system) + text_bytes(prompt.user)) // BYTES_PER_TOKEN + prompt.tokens_max
         if needed > PROMPT_TOKENS_MAX:
             raise Rejected(f"the prompt of about {needed} tokens is longer than any model's window")
-        return await self._turns.draft(prompt, timeout_s, lambda heard: self._speak(prompt, heard))
+        draft = await self._turns.draft(prompt, timeout_s, lambda heard: self._speak(prompt, heard))
+        if self._connection.gives_key_away(draft.text):
+            raise Rejected(f"{SPOKEN} put the key into its answer")
+        return draft
 
     async def _speak(self, prompt: Prompt, heard: Heard) -> None:
         wait_s = self._not_before - self._clock.monotonic()
@@ -117,7 +121,8 @@ class OpenAiGenerator:
             return stream
 
     async def _listen(self, stream: AsyncStream[ChatCompletionChunk], prompt: Prompt, heard: Heard) -> None:
-        if stream.response.headers.get("content-type", "").lower().startswith("application/json"):
+        kind = stream.response.headers.get("content-type", "").lower()
+        if kind.startswith("application/json"):
             await stream.response.aread()
             _take_whole(json.loads(stream.response.content), heard)
             return
@@ -125,7 +130,9 @@ class OpenAiGenerator:
         stops = _stops(prompt)
         longest = max(map(len, stops), default=0)
         tail = ""
+        is_stream = "event-stream" in kind
         async for part in parts:
+            is_stream = True
             said = _read(part)
             heard.thought = heard.thought or said.thought
             _count(part, heard)
@@ -139,6 +146,10 @@ class OpenAiGenerator:
                 return
             if not goes_on:
                 return
+        if not is_stream:
+            raise Rejected(
+                f"{SPOKEN} sent {words_of(kind)[:40] or 'something'} instead of a stream of events"
+            )
         if heard.done_reason is not None and not heard.prompt_tokens:
             await self._usage(parts, heard)
 

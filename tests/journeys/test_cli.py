@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.faults.node_kit import Child
 from tests.journeys.conftest import Start
 from tests.nowhere import nowhere_environment
 
@@ -70,6 +76,82 @@ async def test_ask_doctor_keys_and_log_of_a_running_node(start: Start) -> None:
         done = await run("log", "verify", folder=node.folder)
         assert done.returncode == 0, done.stdout
         assert done.stdout.startswith("ok: ")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(b"[]", b'{"a": 1}', b'{"checks": {"a": []}}', b'{"checks": {"a": [{"output": 1}]}}', b"<html>"),
+        pytest.param(b"[" * 200_000, id="without bottom"),
+        pytest.param(None, id="another protocol"),
+    ],
+)
+async def test_whatever_else_answers_there_is_no_node(tmp_path: Path, said: bytes | None) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if said is None:
+            writer.write(b"SSH-2.0-x\r\n")
+        else:
+            await reader.readuntil(b"\r\n\r\n")
+            # One byte short of what is promised where it is HTML: the connection breaks off.
+            length = len(said) + (said == b"<html>")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length + said)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        asked, looked = await asyncio.gather(
+            run("ask", "--url", url, "hello?", folder=tmp_path),
+            run("doctor", "--url", url, "--json", folder=tmp_path),
+        )
+    assert asked.returncode == 2
+    assert "neuroswarm serve" in asked.stderr
+    assert "Traceback" not in asked.stderr
+    said_of = [row["output"] for row in json.loads(looked.stdout) if row["check"] == "running"]
+    assert len(said_of) == 1
+    assert said_of[0].startswith("no node answers")
+
+
+async def test_a_stop_during_a_long_import_is_soon_and_the_next_start_goes_on(tmp_path: Path) -> None:
+    entries = [{"query": f"Which river is number {n}?", "answer": f"River {n}."} for n in range(20_000)]
+    index = tmp_path / "index.json"
+    index.write_text(json.dumps(entries))
+    child = await Child.spawn(tmp_path, settings={"NEUROSWARM_INDEX_FILE": str(index)})
+    try:
+        state = tmp_path / "data" / "state.sqlite"
+        async with asyncio.timeout(30):
+            while not await asyncio.to_thread(imported, state):
+                await asyncio.sleep(0.05)
+        child.process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(15):
+            _, said = await child.process.communicate()
+    finally:
+        if child.process.returncode is None:
+            child.process.kill()
+            await child.process.communicate()
+    assert child.process.returncode == 0, said
+    assert 0 < imported(state) < len(entries)
+
+
+def imported(state: Path) -> int:
+    """How many entries a start has noted as imported."""
+    if not state.exists():
+        return 0
+    with (
+        contextlib.closing(sqlite3.connect(state)) as database,
+        contextlib.suppress(sqlite3.OperationalError),
+    ):
+        words = "SELECT count(*) FROM meta WHERE key LIKE 'knowledge-index-entry %'"
+        return int(database.execute(words).fetchone()[0])
+    return 0
+
+
+async def test_an_address_that_is_no_web_address(tmp_path: Path) -> None:
+    (tmp_path / "chat").write_text("{}")
+    done = await run("ask", "--url", tmp_path.as_uri(), "hello?", folder=tmp_path)
+    assert done.returncode == 2
+    assert "not an http address" in done.stderr
 
 
 async def test_without_a_node_the_command_says_what_to_type(tmp_path: Path) -> None:

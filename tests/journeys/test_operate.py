@@ -12,13 +12,14 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from node.app import running
+from node.app import examine, running
 from node.errors import CorruptState, Misconfigured
 from node.governance.verify import verify_folder
-from node.settings import load
+from node.settings import Embed, Models, Settings, load
 from tests.journeys.conftest import Start
 from tests.nowhere import nowhere_environment
 from tests.simulators.ollama import OllamaStandIn
+from tests.simulators.openai_compatible import EMBED_MODEL, OpenAiStandIn
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,6 +47,23 @@ async def test_health_flips_with_the_model_and_never_waits(start: Start) -> None
         model.release()
         _, health = await node.get("/health")
         assert health["checks"]["model:ollama"][0]["status"] == "pass"
+
+
+async def test_the_doctor_does_not_wait_for_an_embedder_that_hangs(tmp_path: Path) -> None:
+    async with OpenAiStandIn(hang=True) as server:
+        models = Models(ollama_url="", openai_base_url=server.url)
+        embed = Embed(engine="openai", model=EMBED_MODEL)
+        settings = Settings(data_dir=str(tmp_path), embed=embed, models=models)
+        checks = {check.name: check for check in await examine(settings, wait_s=0.5)}
+    assert "the openai embedder gave no answer within 0.5 s" in checks["embedder"].output
+
+
+async def test_the_doctor_goes_on_after_an_embedder_that_stops_the_start(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path), embed=Embed(engine="openai"), models=Models(ollama_url=""))
+    checks = {check.name: check for check in await examine(settings)}
+    assert checks["embedder"].status == "fail"
+    assert "the node does not start: setting embed.model is empty" in checks["embedder"].output
+    assert checks["model:ollama"].status == "pass"
 
 
 async def test_a_configured_daemon_that_is_down_is_a_warning(start: Start) -> None:
@@ -169,6 +187,7 @@ async def test_the_command_serves_and_stops_in_order(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "knowledge-index.json").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     acknowledged: dict[str, str] = {}

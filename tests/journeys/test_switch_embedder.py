@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.faults import node_kit
 from tests.journeys.conftest import Client, Start
 from tests.simulators.ollama import MINILM, OllamaStandIn
@@ -232,6 +234,7 @@ async def test_a_model_exchanged_behind_its_name_is_refused_until_the_next_start
             assert await metric(node, "embedding_dimensions") == 40
 
 
+@pytest.mark.slow
 async def test_killed_in_the_middle_of_the_switch(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "node"
     async with start() as node:

@@ -39,6 +39,7 @@ class HashEmbedder:
         self.failure: str | None = None
         self.hang: asyncio.Event | None = None
         self.degenerate: str | None = None
+        self.tells_sample = False
         self.embedded: list[str] = []
         """Every text that was embedded, in order: what tests count."""
 
@@ -56,6 +57,14 @@ class HashEmbedder:
     @property
     def info(self) -> EmbedderInfo:
         return self._info
+
+    def exchange(self, model: str) -> None:
+        """From now on another model under the same name and digest, as behind a server that tells neither."""
+        self._salt = model
+
+    @property
+    def sample(self) -> Vector | None:
+        return self.vector_of("A sentence that never changes.") if self.tells_sample else None
 
     def vector_of(self, text: str) -> Vector:
         """The vector that ``embed`` gives for ``text`` when nothing is switched on."""

@@ -65,6 +65,8 @@ class OpenAiStandIn:
     failures: int | None = None
     html: bool = False
     raw_body: bytes | None = None
+    raw_kind: str = ""
+    """Its content type; empty: the right one."""
     event: bytes | None = None
     cut_connection: bool = False
     endless: bool = False
@@ -165,7 +167,7 @@ class OpenAiStandIn:
             return web.Response(text="<html><body>Sign in</body></html>", content_type="text/html")
         if self.raw_body is not None:
             streams = self.streams and seen.body.get("stream")
-            kind = "text/event-stream" if streams else "application/json"
+            kind = self.raw_kind or ("text/event-stream" if streams else "application/json")
             return web.Response(body=self.raw_body, content_type=kind)
         if self.status != 200 and self.failures != 0:
             if self.failures is not None:

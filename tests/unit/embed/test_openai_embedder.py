@@ -231,7 +231,7 @@ async def test_another_model_behind_the_name_is_refused(server: OpenAiStandIn, l
     for _ in range(2):
         said = await fails(embedder, "two")
         assert "is another one now" in said
-        assert "start the node anew" in said
+        assert "set embed.model to a name of its own" in said  # a restart would know it by name only
         clock.advance(PAUSE_S)
     server.version = ""
     assert (await embedder.embed(["three"]))[0] is not None  # another name for the same vectors
@@ -241,6 +241,14 @@ async def test_a_model_exchanged_while_the_server_was_away(server: OpenAiStandIn
     embedder = await load(ManualClock(), attempts=1)
     server.status, server.failures, server.version = 500, 1, "2"
     assert "something broke" in await fails(embedder, "one")
+    assert "its vectors are others than before" in await fails(embedder, "two")
+
+
+async def test_a_model_exchanged_behind_vectors_of_no_use(server: OpenAiStandIn, load: Load) -> None:
+    embedder = await load(ManualClock(), attempts=1)
+    server.dim //= 2
+    assert "degenerate embedder: a vector of shape" in await fails(embedder, "one")
+    server.dim, server.version = server.dim * 2, "2"
     assert "its vectors are others than before" in await fails(embedder, "two")
 
 

@@ -17,7 +17,7 @@ from node.engines.deadline import within
 from node.engines.ollama_client import close, installed_models, named, official_client, show
 from node.engines.openai_client import Listed, OpenAiConnection, says_too_long, whole
 from node.engines.transport import MESSAGE_CHARS_MAX, RESPONSE_BYTES_MAX, plain_client, words_of
-from node.errors import NodeError, Rejected, TimedOut, Unavailable
+from node.errors import Misconfigured, NodeError, Rejected, TimedOut, Unavailable
 from tests.simulators.ollama import MINILM, OllamaStandIn
 from tests.simulators.openai_compatible import OpenAiStandIn
 
@@ -146,6 +146,11 @@ def test_what_an_engine_said_can_be_shown(said: object, shown: str) -> None:
 
 
 # --- Ollama ---------------------------------------------------------------------------------------
+
+
+def test_a_password_in_the_address_is_not_shown() -> None:
+    with pytest.raises(Misconfigured, match=r"models\.ollama_url is not an address$"):
+        official_client("http://bob:secret@host:99999")
 
 
 async def test_ollama_lists_and_shows() -> None:

@@ -276,6 +276,14 @@ async def test_a_death_while_idle_is_noticed_and_mended(llama: LlamaStandIn, pro
     assert "short explanation" in await say(process)
 
 
+async def test_what_is_no_file_is_not_waited_for(process: LlamaProcess) -> None:
+    process.path.unlink()
+    os.mkfifo(process.path)
+    assert "is not a file" in (await process.state()).detail
+    with pytest.raises(Unavailable, match="is not a file"):
+        await process.load()
+
+
 async def test_missing_things_are_named_and_looked_for_again(
     llama: LlamaStandIn, clock: ManualClock, tmp_path: Path
 ) -> None:

@@ -53,6 +53,10 @@ class WordWindow:
     def info(self) -> EmbedderInfo:
         return self._inner.info
 
+    @property
+    def sample(self) -> Vector | None:
+        return None
+
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         return [
             vector if len(text.split()) <= 4 else None

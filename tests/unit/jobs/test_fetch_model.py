@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -265,6 +266,34 @@ class TestCommand:
         assert self.run(tmp_path, index) == 1
         assert "--yes" in capsys.readouterr().err
         assert not (tmp_path / "models").exists()
+
+    @pytest.mark.parametrize("typed", ["", "\n", "no\n"])
+    def test_without_a_yes_nothing_happens(
+        self, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+    ) -> None:
+        terminal = io.StringIO(typed)  # the empty one is Ctrl-D
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setattr(sys, "stdin", terminal)
+        assert self.run(tmp_path, index) == 1
+        monkeypatch.setattr(sys, "stdin", None)  # how Python names a standard input that is closed
+        assert self.run(tmp_path, index) == 1
+        assert not (tmp_path / "models").exists()
+
+    def test_a_folder_that_cannot_be(
+        self, tmp_path: Path, index: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.run(tmp_path, index, "--dir", "x" * 300) == 1
+        assert "File name too long" in capsys.readouterr().err
+
+    def test_interrupted_it_says_how_to_go_on(
+        self, tmp_path: Path, index: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupted(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(fetch_model, "fetch", interrupted)
+        assert self.run(tmp_path, index, "--yes") == 130
+        assert "run again to go on" in capsys.readouterr().err
 
     def test_elsewhere_it_says_how_the_node_finds_it(
         self, tmp_path: Path, index: Path, capsys: pytest.CaptureFixture[str]

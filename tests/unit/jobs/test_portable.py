@@ -502,6 +502,16 @@ async def test_a_block_that_never_comes(fed: Node, blocks: Blocks, monkeypatch: 
     assert "A" in await fed.live()
 
 
+async def test_a_daemon_that_hangs_is_not_asked_for_ever(
+    fed: Node, blocks: Blocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Fetcher, "EACH_S", 0.01)
+    blocks.fault = asyncio.Event()
+    records = [US.answer(f"Question {n}") for n in range(100)]
+    assert await fed.take([of_record(record) for record in records]) == 100
+    assert len(blocks.asked) <= _Fetcher.FAILURES_MAX + _Fetcher.AT_ONCE
+
+
 async def test_a_cid_of_something_else_than_a_record_is_not_asked_for(fed: Node, blocks: Blocks) -> None:
     items = [
         entry("A", cid=str(Cid.of(b"About A", RAW))),

@@ -442,6 +442,41 @@ async def test_the_wanted_is_away_so_the_former_serves_meanwhile(bench: Semantic
     assert await bench.found(question(2)) == kept[2].cid
 
 
+async def test_the_wanted_hangs_at_the_start_so_the_former_serves_meanwhile(bench: SemanticBench) -> None:
+    [kept] = await filled(bench, 1)
+    wanted = bench.engine("new")
+    wanted.hang = asyncio.Event()
+    await bench.start("new", start_wait_s=0.02)
+    await until(lambda: bench.check("semantic")[0] == "pass")
+    assert await bench.found(question(0)) == kept.cid
+    assert "serves meanwhile: the new embedder gave no answer within" in bench.check("embedder")[1]
+    wanted.hang.set()
+    await until(lambda: bench.check("embedder") == ("pass", wanted.info.model))
+    assert await bench.found(question(0)) == kept.cid
+
+
+async def test_a_model_exchanged_while_the_node_was_down_is_refused(bench: SemanticBench) -> None:
+    engine = bench.engine("openai")
+    engine.tells_sample = True
+    await bench.start("openai")
+    await bench.keep("What is a heap?")
+    assert bench.state is not None
+    async with asyncio.timeout(20):
+        while await bench.state.get_meta("embedder") is None:
+            await asyncio.sleep(0.001)
+    await bench.stop()
+    for name, status in (("another", "warn"), ("openai", "pass")):
+        returned = bench.engine("openai")
+        returned.tells_sample = True
+        returned.exchange(name)
+        semantics = await bench.start("openai")
+        (embedder, *_) = semantics.health()
+        assert embedder.status == status
+        assert ("another one now" in embedder.output) is (status == "warn")
+        assert semantics.facts().vectors == (0 if status == "warn" else 1)
+        await bench.stop()
+
+
 async def test_a_question_holds_its_vector_over_the_swap(bench: SemanticBench) -> None:
     kept = await filled(bench, 5)
     wanted = bench.engine("new")

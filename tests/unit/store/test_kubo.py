@@ -185,6 +185,24 @@ async def test_one_thread_however_many_wait_for_a_hanging_daemon() -> None:
         assert {type(one) for one in await outcomes} == {TimedOut}
 
 
+async def test_a_call_that_never_ends_holds_up_no_later_one() -> None:
+    async with KuboStandIn(faults={"swarm/peers": "drip"}) as daemon:
+        client = KuboClient(daemon.url, SystemClock(), timeout_s=10)
+        for _ in range(2):
+            with pytest.raises(TimedOut):
+                await client.peers(0.2)
+            assert str(await client.version()) == "Kubo 0.29.0"
+
+
+async def test_a_call_that_is_cancelled_ends() -> None:
+    async with KuboStandIn(faults={"id": "drip"}) as daemon:
+        client = KuboClient(daemon.url, SystemClock(), timeout_s=10)
+        asked = asyncio.create_task(client.repo_id())
+        await daemon.until(lambda: bool(daemon.running))
+        asked.cancel()
+        assert str(await client.version()) == "Kubo 0.29.0"
+
+
 async def test_the_environments_proxy_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
         monkeypatch.setenv(name, NOBODY)

@@ -215,6 +215,32 @@ async def test_a_wrong_key_is_named_and_not_shown(
         await build(model=CHAT_MODEL, key="").generate(PROMPT, timeout_s=5)
 
 
+@pytest.mark.parametrize("said", [f"key {KEY[:12]}*** is exhausted", "x" * 140 + f" key {KEY}"])
+async def test_nor_is_one_that_shows_a_part_of_the_key(
+    server: OpenAiStandIn, build: Build, said: str
+) -> None:
+    server.status, server.error = 402, said
+    with pytest.raises(Rejected, match=r"refused the request \(HTTP 402\)") as caught:
+        await build().generate(PROMPT, timeout_s=5)
+    assert KEY[:8] not in all_words(caught.value)
+
+
+async def test_an_answer_or_a_model_that_bears_the_key_is_not_taken(
+    server: OpenAiStandIn, build: Build
+) -> None:
+    server.answer = f"You asked me this with the key {KEY}, which I remember well."
+    with pytest.raises(Rejected, match="put the key into its answer"):
+        await build().generate(PROMPT, timeout_s=5)
+    server.models = [f"model-for-{KEY}", CHAT_MODEL]
+    assert (await build().probe()).output == f"model {CHAT_MODEL}"
+
+
+async def test_what_is_no_stream_is_named(server: OpenAiStandIn, build: Build) -> None:
+    server.raw_body, server.raw_kind = b'{"choices": []}', "text/plain"
+    with pytest.raises(Rejected, match="sent text/plain instead of a stream of events"):
+        await build(model=CHAT_MODEL).generate(PROMPT, timeout_s=5)
+
+
 @pytest.mark.parametrize("status", [400, 402, 409, 429, 500, 503])
 async def test_a_server_that_repeats_the_key_is_not_quoted(
     server: OpenAiStandIn, build: Build, status: int

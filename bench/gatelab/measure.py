@@ -1,0 +1,444 @@
+"""What two questions have in common and what not, as numbers: the input of the gate's model.
+
+Built on the gate's own reading (``node.cache.features``, ``compare``) and its first difference found, with
+measures added that need no word table of ours: overlaps of words, letters and order, how rare the unmatched
+words are, and how near in meaning (static vectors of single words).
+
+Promises: pure, total, bounded, symmetric in the two questions, the same for the same texts; every number is
+finite. ``NAMES`` gives their order, which is part of a model's version. Must not know: labels, thresholds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from node.cache import gate, words
+from node.cache.compare import Aligned, align, opposites, regraded, turned
+from node.cache.features import ASK, COMPARISON, NAME, SCOPE, TIME, UNIT, Features, Item, extract
+from node.cache.stem import canonical
+from node.cache.tokens import CODE, NUMBER, SYMBOL, WORD
+
+ASKS = ("", "what", "exists", "yesno", "who", "when", "where", "why", "how", "howmany", "howmuch")
+VETOES = (
+    "", "language", "joined", "number", "unit", "negation", "opposite", "time", "asks", "direction", "scope",
+    "comparison", "name", "word", "length",
+)  # fmt: skip
+KINDS = (NUMBER, SYMBOL, UNIT, NAME, CODE, TIME, COMPARISON, SCOPE, ASK, "hard", "soft")
+MARGIN_NONE = 0.3
+"""Stands for the margin of a candidate without a rival."""
+_FAR = 0.45
+_PAIRS_MAX = 12
+_LETTERS_MAX = 400
+_RARE = 1.15
+"""Rarity of a word that the vocabulary does not know."""
+
+CONCEPTS: dict[str, frozenset[str]] = {
+    name: frozenset(words.listed(text))
+    for name, text in {
+        "count": "many number count amount total frequency often times",
+        "price": "cost costs price prices charge charges fee fees pay expensive much fare fares rate",
+        "time": "when date year day time month hour hours since until period deadline",
+        "place": "where place location city country town located area region whereabouts",
+        "person": "who whom whose person people name author by founder inventor director",
+        "reason": "why reason reasons cause causes because purpose explain",
+        "manner": "how way ways method methods steps process procedure guide",
+        "span": "long duration length last lasts take takes minutes days years soon",
+        "list": "list show which display give find example examples sample",
+        "can": "can could may allowed possible able permitted legal okay ok",
+        "should": "should must need needs required have ought necessary recommended",
+        "against": "against avoid prevent stop oppose without not no never lack none except contra",
+        "change": "remove delete add create make change update replace set cancel close open end start",
+    }.items()
+}
+"""Small words that say together what kind of answer is wanted."""
+_GROUPS: tuple[tuple[str, ...], ...] = (
+    ("cosine", "margin"),
+    ("matched", "matched_hard", "share", "content_low", "content_high"),
+    tuple(f"alone_{kind}_{end}" for kind in KINDS for end in ("low", "high")),
+    ("matched_number", "matched_name", "matched_unit", "matched_time"),
+    ("negations", "negates_other", "negated"),
+    ("opposite", "ask_low", "ask_high", "asks_differ", "details", "modality", "marks", "forms", "leanings"),
+    ("speaker", "he_she", "tense", "joiners", "sentences", "language", "subject", "fronted"),
+    ("turned", "inverted", "inverted_names", "roles", "role_from_to", "regraded", "by_low", "by_high"),
+    ("veto",),
+    ("same_words", "jaccard", "content_jaccard", "letters", "longer", "shorter_words", "starts", "ends"),
+    ("common_order", "pairs_of_words"),
+    ("rare_low", "rare_high", "rarest_low", "rarest_high", "rare_share"),
+    tuple(f"concept_{name}" for name in CONCEPTS),
+    ("flat_rare_low", "flat_rare_high", "flat_alone_low", "flat_alone_high"),
+    ("roles_crossed", "before_differ", "number_unit", "number_order", "surface_turned", "surface_named"),
+    ("worst_near", "mean_near", "far_low", "far_high", "unknown_low", "unknown_high", "alike"),
+)
+NAMES = tuple(name for group in _GROUPS for name in group)
+AT = {name: index for index, name in enumerate(NAMES)}
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """Rarity in [0, 1] and unit vectors of single words in small letters."""
+
+    rarity: Mapping[str, float]
+    rows: Mapping[str, int]
+    vectors: NDArray[np.float32]
+
+    def rare(self, word: str) -> float:
+        return self.rarity.get(word, 0.6 if word[:1].isdigit() else _RARE)
+
+    def near(self, one: str, other: str) -> float | None:
+        """The cosine of two words; None where one is unknown."""
+        row, row2 = self.rows.get(one), self.rows.get(other)
+        if row is None or row2 is None:
+            return None
+        return float(self.vectors[row] @ self.vectors[row2])
+
+
+EMPTY = WordTable({}, {}, np.zeros((0, 1), np.float32))
+
+
+def measure(asked: str, stored: str, cosine: float, margin: float | None, table: WordTable) -> list[float]:
+    """The numbers of a pair, in the order of ``NAMES``."""
+    one, other = extract(asked), extract(stored)
+    aligned = align(one, other)
+    left, right = aligned.alone
+    near = _near(left, right, one, other, table)
+    return [
+        cosine,
+        MARGIN_NONE if margin is None else max(-0.3, min(0.3, margin)),
+        *_matched(one, other, aligned),
+        *_alone(aligned),
+        *(float(sum(item.kind == kind for item, _ in aligned.pairs)) for kind in (NUMBER, NAME, UNIT, TIME)),
+        *_negation(one, other),
+        *_asked(one, other, left, right),
+        *_said(one, other),
+        *_ordered(one, other, aligned, asked, stored),
+        float(VETOES.index(first_difference(asked, stored))),
+        *_overlaps(asked, stored, one, other),
+        *_rarity(aligned, table),
+        *_small(one, other, table),
+        *_places(one, other, aligned),
+        *near,
+    ]
+
+
+def first_difference(asked: str, stored: str) -> str:
+    """Today's gate's veto, "" for none."""
+    return gate.judge(asked, stored, similarity=1.0).veto or ""
+
+
+def _ends(one: float, other: float) -> tuple[float, float]:
+    return (one, other) if one <= other else (other, one)
+
+
+def _matched(one: Features, other: Features, aligned: Aligned) -> list[float]:
+    left, right = aligned.alone
+    matched = sum(item.kind != ASK for item, _ in aligned.pairs)
+    hard = sum(item.kind != ASK and not item.soft for item, _ in aligned.pairs)
+    lone = sum(not item.soft for item in (*left, *right))
+    share = hard / (hard + lone / 2) if hard else 0.0
+    return [float(matched), float(hard), share, *_ends(len(one.items), len(other.items))]
+
+
+def _alone(aligned: Aligned) -> list[float]:
+    counts = [Counter(_kind(item) for item in side) for side in aligned.alone]
+    return [end for kind in KINDS for end in _ends(float(counts[0][kind]), float(counts[1][kind]))]
+
+
+def _kind(item: Item) -> str:
+    if item.soft:
+        return "soft"
+    return "hard" if item.kind == WORD else item.kind
+
+
+def _negation(one: Features, other: Features) -> list[float]:
+    kinds, kinds2 = (Counter(kind for kind, _ in side.negations) for side in (one, other))
+    differ = sum(((kinds - kinds2) + (kinds2 - kinds)).values())
+    elsewhere = kinds == kinds2 and one.negations != other.negations
+    return [float(differ), float(elsewhere), float(bool(kinds or kinds2))]
+
+
+_PLAIN = frozenset({"", "what", "exists"})
+_RIVALS = (frozenset({"be", "have"}), frozenset({"should", "can"}), frozenset({"define", "exists"}))
+
+
+def _asked(one: Features, other: Features, left: Sequence[Item], right: Sequence[Item]) -> list[float]:
+    first, first2 = (_ask(side) for side in (one, other))
+    differ = 0.0
+    for ask, ask2 in zip(one.asks, other.asks, strict=False):
+        if ask != ask2:
+            plain = sum(which in _PLAIN for which in (ask, ask2))
+            differ = max(differ, (3.0, 2.0, 1.0)[plain])
+    rivals = any(
+        one.leanings & pair and other.leanings & pair and not one.leanings & other.leanings & pair
+        for pair in _RIVALS
+    )
+    return [
+        float(opposites(left, right) is not None),
+        *_ends(first, first2),
+        differ,
+        float(one.details != other.details) + float(bool(one.details and other.details)),
+        float(one.modality != other.modality),
+        float(len(one.marks ^ other.marks)),
+        float(len(one.forms ^ other.forms)),
+        float(rivals),
+    ]
+
+
+def _ask(side: Features) -> float:
+    ask = side.asks[0] if side.asks else ""
+    return float(ASKS.index(ask)) if ask in ASKS else float(len(ASKS))
+
+
+_TENSES = {"": 0, "present": 0, "past": 1, "future": 2}
+
+
+def _said(one: Features, other: Features) -> list[float]:
+    speaker = one.person & {"i", "you"} != other.person & {"i", "you"}
+    tense, tense2 = (_TENSES.get(side.tense, 0) for side in (one, other))
+    return [
+        float(speaker),
+        float(one.person & {"he", "she"} != other.person & {"he", "she"}),
+        float(0 if tense == tense2 else 1 + max(tense, tense2)),
+        float(len(one.joiners ^ other.joiners)),
+        float(abs(one.sentences - other.sentences)),
+        float(one.language != "english") + float(other.language != "english"),
+        float((one.subject or "") != (other.subject or "")),
+        float(one.fronted != other.fronted),
+    ]
+
+
+_NAMED = frozenset({NAME, UNIT, NUMBER, CODE, SYMBOL})
+
+
+def _ordered(one: Features, other: Features, aligned: Aligned, asked: str, stored: str) -> list[float]:
+    kept = _some([pair for pair in aligned.pairs if not pair[0].soft])
+    pairs = sorted(kept, key=lambda pair: pair[0].place)
+    inverted = named = 0
+    for index, (item, item2) in enumerate(pairs):
+        for later, later2 in pairs[index + 1 :]:
+            if item2.place > later2.place and item.key != later.key:
+                inverted += 1
+                named += item.kind in _NAMED and later.kind in _NAMED
+    roles = sum(item.role != item2.role for item, item2 in pairs)
+    crossed = any({item.role, item2.role} == {"from", "to"} for item, item2 in pairs)
+    return [
+        float(turned(one, other, aligned.pairs) is not None),
+        float(inverted),
+        float(named),
+        float(roles),
+        float(crossed),
+        float(regraded(one, other, aligned.pairs) is not None),
+        *_ends(float(_has_by(asked)), float(_has_by(stored))),
+    ]
+
+
+def _some(pairs: Sequence[tuple[Item, Item]]) -> list[tuple[Item, Item]]:
+    """So many pairs that comparing each with each stays cheap, chosen alike from both sides."""
+    return sorted(pairs, key=lambda pair: (pair[0].key, min(pair[0].place, pair[1].place)))[:_PAIRS_MAX]
+
+
+def _has_by(text: str) -> bool:
+    return re.search(r"\bby\b", text, re.IGNORECASE) is not None
+
+
+@lru_cache(maxsize=512)
+def _letters(text: str) -> Counter[str]:
+    low = f" {' '.join(text.casefold().split())} "[:_LETTERS_MAX]
+    return Counter(low[index : index + 3] for index in range(len(low) - 2))
+
+
+def _overlaps(asked: str, stored: str, one: Features, other: Features) -> list[float]:
+    flat, flat2 = one.flat, other.flat
+    bag, bag2 = set(flat), set(flat2)
+    keys, keys2 = ({item.key for item in side.items} for side in (one, other))
+    letters, letters2 = _letters(asked), _letters(stored)
+    union = sum((letters | letters2).values())
+    short, long = sorted((len(flat), len(flat2)))
+    pairs, pairs2 = set(pairwise(flat)), set(pairwise(flat2))
+    return [
+        float(sorted(flat) == sorted(flat2)),
+        len(bag & bag2) / max(1, len(bag | bag2)),
+        len(keys & keys2) / max(1, len(keys | keys2)),
+        sum((letters & letters2).values()) / max(1, union),
+        float(long - short),
+        float(short),
+        float(_common(flat, flat2)),
+        float(_common(flat[::-1], flat2[::-1])),
+        _subsequence(flat, flat2) / max(1, long),
+        len(pairs & pairs2) / max(1, len(pairs | pairs2)),
+    ]
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    for index, (word, word2) in enumerate(zip(one, other, strict=False)):
+        if word != word2:
+            return min(index, 6)
+    return min(len(one), len(other), 6)
+
+
+def _subsequence(one: Sequence[str], other: Sequence[str]) -> int:
+    """Length of the longest common subsequence of the first forty words."""
+    before = [0] * (min(len(other), 40) + 1)
+    for word in one[:40]:
+        row = [0]
+        for index, word2 in enumerate(other[:40]):
+            row.append(before[index] + 1 if word == word2 else max(row[index], before[index + 1]))
+        before = row
+    return before[-1]
+
+
+def _rarity(aligned: Aligned, table: WordTable) -> list[float]:
+    sums, most = [], []
+    for side in aligned.alone:
+        rare = [table.rare(item.raw.casefold()) for item in side if item.kind != ASK]
+        sums.append(sum(rare))
+        most.append(max(rare, default=0.0))
+    matched = math.fsum(table.rare(item.raw.casefold()) for item, _ in aligned.pairs if item.kind != ASK)
+    return [*_ends(*sums), *_ends(*most), matched / max(1e-9, matched + sum(sums) / 2)]
+
+
+def _small(one: Features, other: Features, table: WordTable) -> list[float]:
+    """What the words themselves tell, filler included, without the gate's tables."""
+    bag, bag2 = set(one.flat), set(other.flat)
+    alone = [sorted(mine - its) for mine, its in ((bag, bag2), (bag2, bag))]
+    rare = [math.fsum(table.rare(word) for word in side) for side in alone]
+    return [
+        *(float(bool(bag & group) != bool(bag2 & group)) for group in CONCEPTS.values()),
+        *_ends(*rare),
+        *_ends(*(float(len(side)) for side in alone)),
+    ]
+
+
+def _places(one: Features, other: Features, aligned: Aligned) -> list[float]:
+    """Who stands where: roles exchanged, other words before, figures with other units, surface order."""
+    pairs = _some([pair for pair in aligned.pairs if pair[0].kind != ASK])
+    crossed = any(
+        item.role == later2.role != item2.role and item.role and item2.role and item.key != later.key
+        for item, item2 in pairs
+        for later, later2 in pairs
+    )
+    once = _once(one.flat), _once(other.flat)
+    common = (word for word in once[0] if word in once[1] and word not in _COMMON)
+    shared = sorted(common)[:_PAIRS_MAX]
+    turned_words = named = 0
+    strong = {item.raw.casefold() for item, _ in pairs if item.kind in _NAMED}
+    for index, word in enumerate(shared):
+        for later in shared[index + 1 :]:
+            if (once[0][word] - once[0][later]) * (once[1][word] - once[1][later]) < 0:
+                turned_words += 1
+                named += word in strong and later in strong
+    before = sum(
+        _beside(one.flat, once[0][word], -1) != _beside(other.flat, once[1][word], -1) for word in shared
+    )
+    figures = [word for word in shared if word[:1].isdigit()]
+    keys = {canonical(word) for word in one.flat} & {canonical(word) for word in other.flat}
+    units = sum(_other_unit(one.flat, once[0][word], other.flat, once[1][word], keys) for word in figures)
+    order = [sorted(figures, key=places.__getitem__) for places in once]
+    return [
+        float(crossed),
+        float(before),
+        float(units),
+        float(order[0] != order[1]),
+        float(turned_words),
+        float(named),
+    ]
+
+
+_COMMON = words.FILLER | frozenset(words.listed("what which who whom whose when where why how many much"))
+
+
+def _once(flat: Sequence[str]) -> dict[str, int]:
+    """The words that stand once, with their places."""
+    counts = Counter(flat)
+    return {word: place for place, word in enumerate(flat) if counts[word] == 1}
+
+
+def _beside(flat: Sequence[str], place: int, step: int) -> str:
+    at = place + step
+    return canonical(flat[at]) if 0 <= at < len(flat) else ""
+
+
+def _other_unit(flat: Sequence[str], place: int, flat2: Sequence[str], place2: int, shared: set[str]) -> bool:
+    """Whether a figure stands with one word here and with another there, though both have both words."""
+    behind, behind2 = _beside(flat, place, 1), _beside(flat2, place2, 1)
+    if not {behind, behind2} <= shared or behind2 in (behind, _beside(flat, place, -1)):
+        return False
+    if behind == _beside(flat2, place2, -1):
+        return False
+    return not any(word[:1].isdigit() or word in words.FILLER | words.TIME for word in (behind, behind2))
+
+
+def _near(
+    left: Sequence[Item], right: Sequence[Item], one: Features, other: Features, table: WordTable
+) -> list[float]:
+    """How near in meaning the unmatched words of each side are to the nearest on the other side."""
+    sides = (left, right)
+    wholes = (other.items[:40], one.items[:40])
+    best: list[list[float]] = [[], []]
+    unknown = [0, 0]
+    for at, (side, whole) in enumerate(zip(sides, wholes, strict=True)):
+        for item in [item for item in side if not item.soft and item.kind != ASK][:_PAIRS_MAX]:
+            word = item.raw.casefold()
+            found = [near for rest in whole if (near := table.near(word, rest.raw.casefold())) is not None]
+            if word not in table.rows:
+                unknown[at] += 1
+            best[at].append(max(found, default=0.0))
+    both = [*best[0], *best[1]]
+    far, far2 = (float(sum(near < _FAR for near in side)) for side in best)
+    return [
+        min(both, default=1.0),
+        math.fsum(both) / len(both) if both else 1.0,
+        *_ends(far, far2),
+        *_ends(*map(float, unknown)),
+        _alike(left, right),
+    ]
+
+
+def _alike(left: Sequence[Item], right: Sequence[Item]) -> float:
+    """The greatest likeness in letters between unmatched words of the two sides."""
+    likeness = [
+        _ratio(*sorted((item.raw.casefold()[:30], item2.raw.casefold()[:30])))
+        for item in left[:6]
+        for item2 in right[:6]
+    ]
+    return max(likeness, default=0.0)
+
+
+@lru_cache(maxsize=4_096)
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+def stake(numbers: Sequence[float]) -> str:
+    """The kind of question that a pair puts, from its numbers: what u is calibrated by.
+
+    In this order: ``value`` figures, units, names, times unmatched; ``asked`` another thing asked, a
+    negation, an opposite; ``order`` words in another order or role; ``same`` no content unmatched;
+    ``added`` content on one side only; ``other`` content on both sides.
+    """
+    high = {kind: numbers[AT[f"alone_{kind}_high"]] for kind in KINDS}
+    if any(high[kind] for kind in (NUMBER, SYMBOL, UNIT, NAME, CODE, TIME)):
+        return "value"
+    if numbers[AT["opposite"]] or numbers[AT["negations"]] or numbers[AT["asks_differ"]] > 1:
+        return "asked"
+    if numbers[AT["turned"]] or numbers[AT["inverted"]] or numbers[AT["role_from_to"]]:
+        return "order"
+    hard = [
+        sum(numbers[AT[f"alone_{kind}_{end}"]] for kind in ("hard", COMPARISON, SCOPE))
+        for end in ("low", "high")
+    ]
+    if not hard[1]:
+        return "same"
+    return "other" if hard[0] else "added"
+
+
+STAKES = ("value", "asked", "order", "same", "added", "other")

@@ -1,0 +1,420 @@
+"""Trains and calibrates the gate's model, and writes it as one readable file.
+
+``python -m bench.gatelab.train [--data FOLDER] [--out FILE]``; needs lightgbm (not one of this
+project's packages: ``pip install lightgbm`` into an environment of its own).
+
+Method. Rows are the nearest stored candidates that the streams of the part ``train`` bring up
+(``streams``). Every source counts by its weight below, whatever its size. Trees are boosted on
+``measure.NAMES``, monotone in the cosine; ``COSINE_WEIGHT`` times the cosine is added to their sum.
+
+Calibration is cross-fitted: a row's score comes from trees that did not see its family (``FOLDS`` folds), or,
+for text2sql, banking and medical questions, not its whole source. For each kind of pair and bin of scores the
+one-sided 95 % upper limit (Clopper-Pearson) of the share of wrong ones counts, or that of the worst source
+with enough rows in the bin; bins are pooled until the share rises as the score falls, and join the bin below
+while they have fewer than ``BIN_MIN`` rows. Pairs that no stream brought up are trained on, no more.
+The cut-off is the lowest score at which on every calibration stream the upper limit of wrong serves among
+look-ups is at most ``WRONG_MAX``.
+
+Promises: the same rows give the same file. Nothing of the part ``test`` is read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.gatelab import measure as measuring
+from bench.gatelab.measure import AT, NAMES, STAKES, VETOES, WordTable, measure, stake
+from bench.gatelab.model import HARD_VETOES, GateModel, Tree
+from bench.gatelab.streams import FLOOR, FOLDER, Row, Vectors, candidates, distinct, sources, texts_of
+from node.cache import gate
+from node.embed.local import DIM, ONNX_SHA256, MiniLm, installed_files
+
+WEIGHTS = {
+    "families": 1.0,
+    "families-dense": 3.0,
+    "t2s": 0.6,
+    "t2s-pairs": 0.3,
+    "bank": 0.25,
+    "mqp-pairs": 0.1,
+}
+LEFT_OUT_WHOLE = {"t2s": "t2s", "t2s-pairs": "t2s", "bank": "bank", "mqp-pairs": "mqp"}
+FOLDS = 5
+COSINE_WEIGHT = 8.0
+WRONG_MAX = 0.01
+BIN_MIN = 100
+BIN_FINE = 50
+CONFIDENCE = 0.95
+VECTOR_DIM = 32
+PARAMETERS = {
+    "objective": "binary",
+    "learning_rate": 0.08,
+    "num_leaves": 20,
+    "min_data_in_leaf": 80,
+    "feature_fraction": 0.6,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "lambda_l2": 5.0,
+    "seed": 7,
+    "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+    "verbose": -1,
+}
+TREES = 180
+
+Numbers = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Candidates with their numbers."""
+
+    rows: tuple[Row, ...]
+    numbers: Numbers
+
+    @property
+    def same(self) -> Flags:
+        return np.array([row.same for row in self.rows], dtype=bool)
+
+    def where(self, chosen: Flags) -> Rows:
+        return Rows(
+            tuple(row for row, take in zip(self.rows, chosen, strict=True) if take), self.numbers[chosen]
+        )
+
+
+def word_table(folder: Path = FOLDER) -> WordTable:
+    """Rarity by the rank in the embedder's vocabulary; vectors of single words from the embedder itself,
+    centred and cut to ``VECTOR_DIM`` directions, to a signed byte each."""
+    file = folder / f"words-{ONNX_SHA256[:12]}-{VECTOR_DIM}.npz"
+    if not file.exists():
+        _make_words(file)
+    with np.load(file) as kept:
+        names = kept["names"].tolist()
+        vectors = kept["vectors"].astype(np.float32)
+        ranks = kept["ranks"].tolist()
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
+    top = math.log(30_000)
+    rarity = {name: math.log(1 + rank) / top for name, rank in zip(names, ranks, strict=True)}
+    return WordTable(rarity, {name: row for row, name in enumerate(names)}, vectors)
+
+
+def _make_words(file: Path) -> None:
+    from tokenizers import Tokenizer
+
+    vocabulary = Tokenizer.from_file(str(installed_files().tokenizer)).get_vocab()
+    first = vocabulary["the"]
+    ranks = {
+        w: max(0, at - first) for w, at in vocabulary.items() if w.isalpha() and w.isascii() and len(w) > 1
+    }
+    names = sorted(ranks)
+    engine = MiniLm.open(installed_files(), threads=1)
+    full = np.zeros((len(names), DIM), np.float32)
+    for start in range(0, len(names), 16):
+        for row, vector in enumerate(engine.embed(names[start : start + 16])):
+            if vector is not None:
+                full[start + row] = vector
+    centred = full - full.mean(axis=0)
+    _, _, directions = np.linalg.svd(centred[::4], full_matrices=False)
+    cut = centred @ directions[:VECTOR_DIM].T
+    cut /= np.maximum(np.linalg.norm(cut, axis=1, keepdims=True), 1e-6)
+    np.savez(
+        file,
+        names=np.array(names),
+        ranks=np.array([ranks[name] for name in names]),
+        vectors=np.round(cut * 127).astype(np.int8),
+    )
+
+
+def measured(rows: Sequence[Row], table: WordTable, cache: Path | None = None) -> Rows:
+    """The rows with their numbers; kept in ``cache``, which is only read if it is of the same rows and
+    code."""
+    readers = sorted(Path(gate.__file__).parent.glob("*.py"))
+    code = hashlib.sha256(b"".join(file.read_bytes() for file in (Path(measuring.__file__), *readers)))
+    lines = (f"{r.asked}\t{r.stored}\t{r.margin}" for r in rows)
+    key = hashlib.sha256("\n".join((code.hexdigest(), *lines)).encode()).hexdigest()
+    if cache is not None and cache.exists():
+        with np.load(cache) as kept:
+            if str(kept["key"]) == key:
+                return Rows(tuple(rows), kept["numbers"])
+    numbers = np.array(
+        [measure(row.asked, row.stored, row.cosine, row.margin, table) for row in rows], np.float32
+    ).reshape(len(rows), len(NAMES))
+    if cache is not None:
+        np.savez(cache, key=np.array(key), numbers=numbers)
+    return Rows(tuple(rows), numbers)
+
+
+def load(part: str, data: Path | None, table: WordTable, folder: Path = FOLDER) -> dict[str, Rows]:
+    """All sources of a part, measured."""
+    vectors = Vectors(folder)
+    out = {}
+    for source in sources(part, data):
+        vectors.fill(texts_of(source))
+        rows = candidates(source, vectors)
+        out[source.name] = measured(rows, table, folder / f"numbers-{part}-{source.name}.npz")
+    return out
+
+
+def fold_of(group: str) -> int:
+    return hashlib.sha256(b"fold" + group.encode()).digest()[0] % FOLDS
+
+
+def weights_of(rows: Rows) -> Scores:
+    """Each source weighs what ``WEIGHTS`` says, shared among its rows."""
+    sizes: dict[str, int] = {}
+    for row in rows.rows:
+        sizes[row.source] = sizes.get(row.source, 0) + 1
+    return np.array([10_000 * WEIGHTS.get(row.source, 0.0) / sizes[row.source] for row in rows.rows])
+
+
+def fit(rows: Rows, parameters: Mapping[str, object] = PARAMETERS, trees: int = TREES) -> tuple[Tree, ...]:
+    """Boosted trees on some rows."""
+    import lightgbm  # type: ignore[import-not-found] # no package of this project; see the docstring
+
+    monotone = [int(name == "cosine") for name in NAMES]
+    data = lightgbm.Dataset(rows.numbers, rows.same.astype(int), weight=weights_of(rows))
+    booster = lightgbm.train({**parameters, "monotone_constraints": monotone}, data, trees)
+    return tuple(_tree(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"])
+
+
+def _tree(root: Mapping[str, object]) -> Tree:
+    number: list[int] = []
+    limit: list[float] = []
+    left: list[int] = []
+    right: list[int] = []
+    leaf: list[float] = []
+
+    def walk(node: Mapping[str, object]) -> int:
+        if "split_feature" not in node:
+            leaf.append(round(float(node["leaf_value"]), 5))  # type: ignore[arg-type] # a number by its key
+            return -len(leaf)
+        at = len(number)
+        number.append(int(node["split_feature"]))  # type: ignore[call-overload] # a number by its key
+        limit.append(_short(float(node["threshold"])))  # type: ignore[arg-type] # a number by its key
+        left.append(0)
+        right.append(0)
+        left[at] = walk(node["left_child"])  # type: ignore[arg-type] # a node by its key
+        right[at] = walk(node["right_child"])  # type: ignore[arg-type] # a node by its key
+        return at
+
+    walk(root)
+    return Tree(tuple(number), tuple(limit), tuple(left), tuple(right), tuple(leaf))
+
+
+def _short(value: float) -> float:
+    return 0.0 if abs(value) < 1e-9 else float(f"{value:.5g}")
+
+
+def scores(trees: Sequence[Tree], numbers: Numbers, cosine_weight: float = COSINE_WEIGHT) -> Scores:
+    """The scores of many pairs at once: the same as ``GateModel.score``, without its bias."""
+    total = cosine_weight * numbers[:, AT["cosine"]].astype(np.float64)
+    for tree in trees:
+        total += _values(tree, numbers)
+    return total
+
+
+def _values(tree: Tree, numbers: Numbers) -> Scores:
+    leaf = np.array(tree.leaf)
+    if not tree.number:
+        return np.full(len(numbers), leaf[0])
+    number, limit = np.array(tree.number), np.array(tree.limit)
+    left, right = np.array(tree.left), np.array(tree.right)
+    node = np.zeros(len(numbers), dtype=np.int64)
+    rows = np.arange(len(numbers))
+    while True:
+        inner = node >= 0
+        if not inner.any():
+            return leaf[-node - 1]
+        at = node[inner]
+        goes = numbers[rows[inner], number[at]] <= limit[at]
+        node[inner] = np.where(goes, left[at], right[at])
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    return Rows(
+        tuple(row for part in parts for row in part.rows), np.concatenate([part.numbers for part in parts])
+    )
+
+
+def cross_fitted(all_rows: Rows, fitted: Callable[[Rows], tuple[Tree, ...]] = fit) -> Scores:
+    """A score for each row by trees that did not see its family or its whole source."""
+    whole = np.array([LEFT_OUT_WHOLE.get(row.source, "") for row in all_rows.rows])
+    folds = np.array([fold_of(row.group) for row in all_rows.rows])
+    out = np.zeros(len(all_rows.rows))
+    for source in sorted(set(whole) - {""}):
+        trees = fitted(all_rows.where(whole != source))
+        out[whole == source] = scores(trees, all_rows.numbers[whole == source])
+    program = whole == ""
+    for fold in range(FOLDS):
+        held = program & (folds == fold)
+        trees = fitted(all_rows.where(~held))
+        out[held] = scores(trees, all_rows.numbers[held])
+    return out
+
+
+def upper(wrong: int, total: int, confidence: float = CONFIDENCE) -> float:
+    """The one-sided Clopper-Pearson upper limit of a share."""
+    if total == 0 or wrong >= total:
+        return 1.0
+    low, high = wrong / total, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _at_most(wrong, total, middle) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _at_most(wrong: int, total: int, share: float) -> float:
+    """The probability of at most so many wrong ones."""
+    if share <= 0.0:
+        return 1.0
+    if share >= 1.0:
+        return 0.0
+    logs = [
+        math.lgamma(total + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(total - k + 1)
+        + k * math.log(share)
+        + (total - k) * math.log1p(-share)
+        for k in range(wrong + 1)
+    ]
+    most = max(logs)
+    return math.exp(most) * math.fsum(math.exp(log - most) for log in logs)
+
+
+def not_vetoed(numbers: Numbers, vetoes: frozenset[str] = HARD_VETOES) -> Flags:
+    hard = [index for index, name in enumerate(VETOES) if name in vetoes]
+    return ~np.isin(numbers[:, AT["veto"]].astype(int), hard)
+
+
+def curve(scored: Scores, wrong: Flags, source: Sequence[str]) -> tuple[tuple[float, float, float], ...]:
+    """Steps (score, p, u) of one kind, the lowest score first. u is the limit of the bin or, if greater,
+    of any source with ``BIN_MIN`` rows in it."""
+    order = np.argsort(-scored, kind="stable")
+    names = np.array(source)[order]
+    ranked, bad = scored[order], wrong[order]
+    steps: list[tuple[float, float, float]] = []
+    p, u = 1.0, 0.0
+    for start, end in _bins(bad):
+        part = slice(start, end)
+        counted = [(int(bad[part].sum()), end - start)]
+        for name in sorted(set(names[part])):
+            mine = names[part] == name
+            if mine.sum() >= BIN_MIN:
+                counted.append((int(bad[part][mine].sum()), int(mine.sum())))
+        p, u = min(p, 1 - float(bad[part].mean())), max(u, *(upper(*one) for one in counted))
+        steps.append((round(float(ranked[end - 1]), 4), round(p, 5), round(u, 5)))
+    return tuple(reversed(steps))
+
+
+def _bins(bad: Flags) -> list[tuple[int, int]]:
+    """Bins of rows in falling order of score: neighbours of ``BIN_FINE`` rows are pooled until the share of
+    wrong ones rises from bin to bin and each has ``BIN_MIN`` rows; a kind with fewer is one bin."""
+    bins: list[tuple[int, int]] = []
+    for start in range(0, len(bad), BIN_FINE):
+        bins.append((start, min(len(bad), start + BIN_FINE)))
+        while len(bins) > 1 and _share(bad, bins[-2]) >= _share(bad, bins[-1]):
+            bins[-2:] = [(bins[-2][0], bins[-1][1])]
+    out: list[tuple[int, int]] = []
+    for start, end in bins:
+        if out and out[-1][1] - out[-1][0] < BIN_MIN:
+            out[-1] = (out[-1][0], end)
+        else:
+            out.append((start, end))
+    if len(out) > 1 and out[-1][1] - out[-1][0] < BIN_MIN:
+        out[-2:] = [(out[-2][0], out[-1][1])]
+    return out
+
+
+def _share(bad: Flags, one: tuple[int, int]) -> float:
+    return float(bad[one[0] : one[1]].mean())
+
+
+def best_of(rows: Rows, scored: Scores, allowed: Flags) -> list[int]:
+    """The index of the candidate with the best score for each look-up that has one."""
+    best: dict[tuple[str, int], int] = {}
+    for index, row in enumerate(rows.rows):
+        key = (row.source, row.look_up)
+        if allowed[index] and (key not in best or scored[index] > scored[best[key]]):
+            best[key] = index
+    return list(best.values())
+
+
+def cutoff(rows: Rows, scored: Scores, allowed: Flags, look_ups: Mapping[str, int]) -> dict[str, float]:
+    """For each stream the lowest score at which the limit of wrong serves holds."""
+    chosen = best_of(rows, scored, allowed)
+    out = {}
+    for source, total in look_ups.items():
+        mine = sorted((i for i in chosen if rows.rows[i].source == source), key=lambda i: -scored[i])
+        wrong, held = 0, math.inf
+        for index in mine:
+            wrong += not rows.rows[index].same
+            if upper(wrong, total) > WRONG_MAX:
+                break
+            held = float(scored[index])
+        out[source] = held
+    return out
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="bench.gatelab.train", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder with labelled questions")
+    parser.add_argument("--out", type=Path, default=FOLDER / "gate_model.json")
+    options = parser.parse_args(arguments)
+    begun = time.process_time()
+    table = word_table()
+    parts = load("train", options.data, table)
+    look_ups = {
+        source.name: len(distinct(source.questions))
+        for source in sources("train", options.data)
+        if not source.pairs
+    }
+    rows = joined(list(parts.values()))
+    print(f"{len(rows.rows)} rows, measured after {time.process_time() - begun:.0f} s")
+    held_out = cross_fitted(rows)
+    model = calibrated(rows, held_out, look_ups, fit(rows))
+    model.write(options.out)
+    print(
+        f"{options.out}: {options.out.stat().st_size / 1000:.0f} kB, "
+        f"{time.process_time() - begun:.0f} s of CPU"
+    )
+    return 0
+
+
+def calibrated(
+    rows: Rows, held_out: Scores, look_ups: Mapping[str, int], trees: tuple[Tree, ...]
+) -> GateModel:
+    """The model of some trees with the curves and the cut-off of cross-fitted scores."""
+    allowed = not_vetoed(rows.numbers)
+    met = np.array([row.source in look_ups for row in rows.rows])
+    kinds = np.array([stake(numbers) for numbers in rows.numbers.tolist()])
+    wrong = ~rows.same
+    curves = {}
+    for kind in STAKES:
+        mine = (kinds == kind) & allowed & met
+        names = [row.source for row, take in zip(rows.rows, mine, strict=True) if take]
+        curves[kind] = curve(held_out[mine], wrong[mine], names) if mine.any() else ()
+    limits = cutoff(rows, held_out, allowed, look_ups)
+    print("cut-offs by stream:", {name: round(value, 3) for name, value in limits.items()})
+    return GateModel(
+        0.0, COSINE_WEIGHT, trees, curves, max(limits.values(), default=0.0), ONNX_SHA256, FLOOR, HARD_VETOES
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
