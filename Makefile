@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The C library keeps a heap for each thread and gives none back: whoever starts and ends many nodes (the tests) would
+# hold gigabytes.
+export MALLOC_ARENA_MAX ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: setup run model test fast check format bench clean
