@@ -26,6 +26,7 @@ from node.synthesise.grounding import (
     contradicts_itself,
     ground,
     only_given_figures,
+    puts_a_figure_on_what_is_missing,
     says_nothing_new,
     strip_marks,
     without_number_words,
@@ -140,6 +141,10 @@ class Composer:
             composed = _from_draft(question, draft, asked, packed.blocks, kept, missing, self._clock.now())
             if route_kind is Kind.HISTORICAL and not (composed.grounded or composed.abstained):
                 raise Rejected("the model's answer about stored decisions did not rest on them")
+            if route_kind is Kind.HISTORICAL and puts_a_figure_on_what_is_missing(
+                question, draft.text, packed.blocks
+            ):
+                raise Rejected("the model gave a number for something that the stored records do not name")
             return composed
 
         result = await self._chain.first(asked, accept, deadline=deadline)

@@ -13,9 +13,11 @@ from node.synthesise.context import Block
 from node.synthesise.sentences import (
     content_words,
     coverage,
+    figures,
     says_number,
     sentences,
     squeeze,
+    stem,
     unsupported_figures,
 )
 
@@ -106,6 +108,22 @@ class Grounding:
     @property
     def grounded(self) -> bool:
         return bool(self.used)
+
+
+_DIGITS = re.compile(r"\d+")
+_ASKED_FOR = re.compile(r"\bwhat(?:['’]s| is| was| are| were) the ([a-z]{4,})\b", re.IGNORECASE)
+
+
+def puts_a_figure_on_what_is_missing(question: str, answer: str, blocks: Sequence[Block]) -> bool:
+    """Whether the answer gives a number as the very thing that is asked for (the turnout), while no evidence
+    names that thing: small models hand over the numbers that are there (the votes) under the name wanted."""
+    match = _ASKED_FOR.search(question)
+    if match is None or not blocks:
+        return False
+    wanted = stem(match.group(1).lower())
+    if wanted in content_words(" ".join(_texts(blocks))) or wanted not in content_words(answer):
+        return False
+    return bool(set(figures(answer)) - set(figures(question))) or says_number(_DIGITS.sub(" ", answer))
 
 
 def strip_marks(text: str) -> str:

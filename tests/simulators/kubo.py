@@ -20,7 +20,7 @@ from aiohttp import web
 
 from node.errors import Rejected
 from node.ipfs.cid import DAG_CBOR, DAG_PB, RAW, Cid, base58
-from tests.simulators.vendor import hang_up
+from tests.simulators.vendor import hang_up, listen
 
 CODECS = {"raw": RAW, "dag-cbor": DAG_CBOR, "dag-pb": DAG_PB}
 JS_BODY_BYTES_MAX = 2**20
@@ -87,8 +87,7 @@ class KuboStandIn:
         app.router.add_post("/api/v0/{call:.*}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
-        self.port = self._runner.addresses[0][1]
+        self.port = await listen(self._runner, self.port)
         self.url = f"http://127.0.0.1:{self.port}"
         return self
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from aiohttp import web
 
-from tests.simulators.vendor import hang_up
+from tests.simulators.vendor import hang_up, listen
 
 CREATED = "2026-01-01T00:00:00.000000000Z"
 
@@ -158,9 +158,7 @@ class OllamaStandIn:
         app.router.add_post("/api/embeddings", self._embeddings)
         self._runner = web.AppRunner(app, shutdown_timeout=0.2, access_log=None)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
-        await site.start()
-        self.port = self._runner.addresses[0][1]
+        self.port = await listen(self._runner, self.port)
         self.url = f"http://127.0.0.1:{self.port}"
         return self
 

@@ -22,7 +22,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.simulators.ollama import Answerer, Seen, StandInModel, sensible, unit
-from tests.simulators.vendor import hang_up
+from tests.simulators.vendor import hang_up, listen
 
 CHAT_MODEL = "stand-in-chat"
 EMBED_MODEL = "stand-in-embed"
@@ -95,9 +95,7 @@ class OpenAiStandIn:
         app.router.add_post("/v1/embeddings", self._embeddings)
         self._runner = web.AppRunner(app, shutdown_timeout=0.2, access_log=None)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port)
-        await site.start()
-        self.port = self._runner.addresses[0][1]
+        self.port = await listen(self._runner, self.port)
         self.url = f"http://127.0.0.1:{self.port}/v1"
         return self
 

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gzip
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -195,6 +197,23 @@ class VendorStandIn(ABC):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), 0.02)
         return web.Response()
+
+
+async def listen(runner: web.AppRunner, port: int) -> int:
+    """Listen on loopback; the port. 0 takes one below those that the system gives to outgoing connections, so
+    that a stand-in which comes back finds its place free. A port that is taken is tried again for a while."""
+    tries = 100
+    for left in reversed(range(tries)):
+        chosen = port or 15_000 + int.from_bytes(os.urandom(2), "big") % 16_000
+        try:
+            await web.TCPSite(runner, "127.0.0.1", chosen).start()
+        except OSError as exc:
+            if exc.errno != errno.EADDRINUSE or not left:
+                raise
+            await asyncio.sleep(0.05)
+        else:
+            return chosen
+    raise AssertionError("unreachable")
 
 
 async def hang_up(transports: set[asyncio.BaseTransport]) -> None:

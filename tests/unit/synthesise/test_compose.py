@@ -245,6 +245,21 @@ async def test_stored_decisions_are_not_guessed() -> None:
     assert "Madrid" not in composed.text
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "kind"),
+    [
+        ("What was the turnout of proposal 123?", "The turnout was twelve percent [1].", "extractive"),
+        ("What was the turnout of proposal 123?", "The turnout of proposal 123 was 12 [1].", "extractive"),
+        ("What was the turnout of proposal 123?", "I don't know the turnout.", "llm"),
+        ("What was the quorum of proposal 123?", "The quorum was raised to twelve percent [1].", "llm"),
+    ],
+)
+async def test_a_number_is_not_given_for_what_no_record_names(question: str, answer: str, kind: str) -> None:
+    composed = await compose([ScriptedGenerator(answer)], question, [document(MINUTES)], kind=Kind.HISTORICAL)
+    assert composed.source.kind == kind
+    assert kind == "llm" or "turnout" not in composed.text
+
+
 async def test_thinking_is_stripped_and_counted_whoever_left_it() -> None:
     composed = await compose([ScriptedGenerator("<think>a</think>A quorum is a number.<think>b")])
     assert composed.text == "A quorum is a number."
