@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -35,6 +34,7 @@ from node.clock import Clock, SystemClock
 from node.embed import factory
 from node.embed.none import NoEmbedder
 from node.engines.gguf import installed_model
+from node.engines.llama_process import threads_to_spare
 from node.errors import Misconfigured, NodeError, Unavailable
 from node.governance.entry import policy_entry, store_entry
 from node.governance.log import ChainLog
@@ -461,7 +461,7 @@ def _ollama(models: Models, clock: Clock) -> Generator:
     from node.synthesise.ollama import OllamaGenerator
 
     host = urlsplit(models.ollama_url).hostname or ""
-    threads = _threads() if is_loopback(host) else None
+    threads = threads_to_spare() if is_loopback(host) else None
     return OllamaGenerator(
         models.ollama_url, models.ollama_model, clock, queue_max=models.queue_max, threads=threads
     )
@@ -470,7 +470,7 @@ def _ollama(models: Models, clock: Clock) -> Generator:
 def _llama(weights: Path, models: Models, clock: Clock) -> Generator:
     from node.synthesise.llama import LlamaGenerator
 
-    return LlamaGenerator(weights, clock, queue_max=models.queue_max, threads=_threads())
+    return LlamaGenerator(weights, clock, queue_max=models.queue_max)
 
 
 def _openai(models: Models, clock: Clock) -> Generator:
@@ -496,11 +496,6 @@ def _warm(generators: Sequence[Generator], checks: Sequence[Check]) -> None:
 
             assert isinstance(generator, LlamaGenerator)
             generator.warm()
-
-
-def _threads() -> int:
-    """One core is left to the node."""
-    return max(1, (os.cpu_count() or 2) - 1)
 
 
 def _weights(settings: Settings) -> Path | None:

@@ -28,6 +28,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,24 +190,24 @@ def fit(rows: Rows, parameters: Mapping[str, object] = PARAMETERS, trees: int = 
     return tuple(_tree(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"])
 
 
-def _tree(root: Mapping[str, object]) -> Tree:
+def _tree(root: Mapping[str, Any]) -> Tree:
     number: list[int] = []
     limit: list[float] = []
     left: list[int] = []
     right: list[int] = []
     leaf: list[float] = []
 
-    def walk(node: Mapping[str, object]) -> int:
+    def walk(node: Mapping[str, Any]) -> int:
         if "split_feature" not in node:
-            leaf.append(round(float(node["leaf_value"]), 5))  # type: ignore[arg-type] # a number by its key
+            leaf.append(round(float(node["leaf_value"]), 5))
             return -len(leaf)
         at = len(number)
-        number.append(int(node["split_feature"]))  # type: ignore[call-overload] # a number by its key
-        limit.append(_short(float(node["threshold"])))  # type: ignore[arg-type] # a number by its key
+        number.append(int(node["split_feature"]))
+        limit.append(_short(float(node["threshold"])))
         left.append(0)
         right.append(0)
-        left[at] = walk(node["left_child"])  # type: ignore[arg-type] # a node by its key
-        right[at] = walk(node["right_child"])  # type: ignore[arg-type] # a node by its key
+        left[at] = walk(node["left_child"])
+        right[at] = walk(node["right_child"])
         return at
 
     walk(root)

@@ -6,10 +6,7 @@ know what is embedded, or why."""
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +25,6 @@ from node.settings import Settings
 BYTES_MAX = 32 * 2**10
 """No text beyond this is sent: it has more tokens than the window, or consists of words that no vocabulary
 holds."""
-_BACKSTOP_S = 30.0
-"""How much longer than its batch the worker thread waits, should the event loop be gone."""
 
 
 class LlamaEmbedder:
@@ -42,7 +37,6 @@ class LlamaEmbedder:
         """``process`` is loaded; ``close`` ends it. Use ``load``."""
         self._process = process
         self._clock = clock
-        self._loop = asyncio.get_running_loop()
         self._timeout_s = settings.embed.timeout_s
         self._info = EmbedderInfo(
             model=f"{name}@{loaded.digest[:12]}",
@@ -51,8 +45,7 @@ class LlamaEmbedder:
             tokens_max=loaded.window,
         )
         self._batcher = MicroBatcher(
-            self._run,
-            executor=ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed"),
+            self._ask,
             clock=clock,
             batch_max=settings.embed.batch_max,
             queue_max=settings.embed.queue_max,
@@ -96,20 +89,6 @@ class LlamaEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         return await self._batcher.embed(texts)
 
-    def _run(self, texts: list[str]) -> list[Vector | None]:
-        """In the worker thread, while the event loop speaks with the child."""
-        work = self._ask(texts)
-        try:
-            asked = asyncio.run_coroutine_threadsafe(work, self._loop)
-        except RuntimeError as exc:
-            work.close()
-            raise Unavailable("the embedder's event loop is gone") from exc
-        try:
-            return asked.result(self._timeout_s + _BACKSTOP_S)
-        except (TimeoutError, concurrent.futures.CancelledError) as exc:
-            asked.cancel()
-            raise Unavailable("llama.cpp did not answer in time") from exc
-
     async def _ask(self, texts: list[str]) -> list[Vector | None]:
         vectors: list[Vector | None] = [None] * len(texts)
         places = [place for place, text in enumerate(texts) if _is_sendable(text)]
@@ -147,19 +126,11 @@ class LlamaEmbedder:
         return vector
 
     def health(self) -> Check:
-        if self._batcher.is_closed:
-            return Check("embedder", "warn", "semantic look-up is off: the embedder is closed")
-        if self._batcher.failure is not None:
-            return Check("embedder", "warn", f"the last embedding failed: {self._batcher.failure}")
-        durations = sorted(self._batcher.durations_s)
-        median_ms = round(durations[len(durations) // 2] * 1000, 3) if durations else None
-        return Check(
-            "embedder", "pass", self._info.model, observed=median_ms, unit="ms" if durations else None
-        )
+        return self._batcher.health(self._info.model)
 
     async def close(self) -> None:
-        """End the worker and the child process. Idempotent."""
-        await self._batcher.close()
+        """Give up what is asked and end the child process. Idempotent."""
+        await self._batcher.close(grace_s=0)
         await self._process.close()
 
 

@@ -225,9 +225,10 @@ class LocalEmbedder:
     ) -> None:
         self._clock = clock
         self._info = EmbedderInfo(model=MODEL, digest=ONNX_SHA256, dim=DIM, tokens_max=TOKENS_MAX)
+        self._engine = engine
+        self._executor = executor or _one_worker()
         self._batcher = MicroBatcher(
-            engine.embed,
-            executor=executor or _one_worker(),
+            self._run,
             clock=clock,
             batch_max=settings.batch_max,
             queue_max=settings.queue_max,
@@ -282,17 +283,17 @@ class LocalEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         return await self._batcher.embed(texts)
 
+    async def _run(self, texts: list[str]) -> list[Vector | None]:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, self._engine.embed, texts)
+
     def health(self) -> Check:
-        if self._batcher.is_closed:
-            return Check("embedder", "warn", "semantic look-up is off: the embedder is closed")
-        if self._batcher.failure is not None:
-            return Check("embedder", "warn", f"the last embedding failed: {self._batcher.failure}")
-        durations = sorted(self._batcher.durations_s)
-        median_ms = round(durations[len(durations) // 2] * 1000, 3) if durations else None
-        return Check("embedder", "pass", MODEL, observed=median_ms, unit="ms" if durations else None)
+        return self._batcher.health(MODEL)
 
     async def close(self) -> None:
-        await self._batcher.close()
+        if await self._batcher.close():
+            await asyncio.to_thread(self._executor.shutdown)
+        else:  # a batch that does not end within seconds is left behind
+            self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _one_worker() -> ThreadPoolExecutor:

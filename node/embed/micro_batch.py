@@ -1,7 +1,7 @@
-"""Between many callers and one thread that embeds: gathers, orders, shares, bounds.
+"""Between many callers and one engine that embeds: gathers, orders, shares, bounds.
 
 Promises:
-- one batch at a time, in one worker thread; an idle engine starts at once, whatever comes meanwhile
+- one batch at a time; an idle engine starts at once, whatever comes meanwhile
   is gathered into the next batch of at most ``batch_max`` texts of similar length;
 - calls of one or two texts (somebody waits) go before bulk calls, but after four such batches in a
   row a waiting bulk batch has its turn; within a lane the oldest text is always in the next batch;
@@ -11,21 +11,21 @@ Promises:
   its own future, so cancelling one never disturbs another; a text that nobody waits for is dropped;
 - an exception of one batch reaches the callers of that batch only.
 
-All state lives on the event loop; the worker thread sees nothing but the texts of its batch.
-It must not know what a model is.
+All state lives on the event loop. It must not know what a model is, nor whether it runs in a thread, a child
+process or elsewhere.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from node.clock import Clock
 from node.errors import Unavailable
+from node.model import Check
 from node.ports import Vector
 
 INTERACTIVE_TEXTS_MAX = 2
@@ -40,7 +40,8 @@ the next question waiting for half a second instead of an eighth."""
 
 _BULK_CHUNK = 64
 _SIMILAR_WINDOW = 32
-_CLOSE_TIMEOUT_S = 5.0
+CLOSE_GRACE_S = 5.0
+"""How long a stop waits for the batch that runs."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,23 +57,18 @@ class _Job:
 
 
 class MicroBatcher:
-    """Feeds ``run`` (texts to vectors; called in the executor's one thread, never twice at once).
-
-    ``executor`` must have exactly one worker and is shut down by ``close``.
-    """
+    """Feeds ``run`` (texts to vectors; never twice at once)."""
 
     def __init__(
         self,
-        run: Callable[[list[str]], list[Vector | None]],
+        run: Callable[[list[str]], Awaitable[list[Vector | None]]],
         *,
-        executor: ThreadPoolExecutor,
         clock: Clock,
         batch_max: int,
         queue_max: int,
         remembered_max: int = REMEMBERED_MAX,
     ) -> None:
         self._run = run
-        self._executor = executor
         self._clock = clock
         self._batch_max = batch_max
         self._queue_max = queue_max
@@ -81,7 +77,7 @@ class MicroBatcher:
         self._interactive: dict[str, _Job] = {}
         self._bulk: dict[str, _Job] = {}
         self._running: dict[str, _Job] = {}
-        self._in_flight: asyncio.Future[list[Vector | None]] | None = None
+        self._in_flight: asyncio.Task[list[Vector | None]] | None = None
         self._is_dispatch_due = False
         self._interactive_in_a_row = 0
         self._is_closed = False
@@ -91,7 +87,7 @@ class MicroBatcher:
         self.failure: str | None = None
         """What the last batch died of; None when it went well."""
         self.durations_s: deque[float] = deque(maxlen=DURATIONS_MAX)
-        """Seconds of the last batches in the worker, without waiting."""
+        """Seconds of the last batches, without waiting."""
 
     @property
     def queued(self) -> int:
@@ -175,8 +171,7 @@ class MicroBatcher:
         if not batch:
             return
         self._running = {job.text: job for job in batch}
-        loop = asyncio.get_running_loop()
-        self._in_flight = loop.run_in_executor(self._executor, self._timed, [job.text for job in batch])
+        self._in_flight = asyncio.create_task(self._timed([job.text for job in batch]))
         self._in_flight.add_done_callback(self._finish)
 
     def _next_batch(self) -> list[_Job]:
@@ -207,23 +202,22 @@ class MicroBatcher:
         self._interactive_in_a_row = 0
         return self._bulk
 
-    def _timed(self, texts: list[str]) -> list[Vector | None]:
-        """In the worker thread."""
+    async def _timed(self, texts: list[str]) -> list[Vector | None]:
         start = self._clock.monotonic()
         try:
-            vectors = self._run(texts)
+            vectors = await self._run(texts)
         finally:
             self.durations_s.append(self._clock.monotonic() - start)
         if len(vectors) != len(texts):
             raise Unavailable(f"the engine gave {len(vectors)} vectors for {len(texts)} texts")
         return vectors
 
-    def _finish(self, done: asyncio.Future[list[Vector | None]]) -> None:
+    def _finish(self, done: asyncio.Task[list[Vector | None]]) -> None:
         jobs = list(self._running.values())
         self._running = {}
         self._in_flight = None
         self.batches_total += 1
-        failure = Unavailable("the embedding was given up") if done.cancelled() else done.exception()
+        failure = Unavailable("the embedder is closed") if done.cancelled() else done.exception()
         if failure is None:
             self.failure = None
             for job, vector in zip(jobs, done.result(), strict=True):
@@ -251,11 +245,19 @@ class MicroBatcher:
         while len(self._remembered) > self._remembered_max:
             self._remembered.popitem(last=False)
 
-    async def close(self) -> None:
-        """Refuse what waits, let the running batch finish (its callers get their vectors), end the
-        thread. Idempotent. A batch that does not end within seconds is left behind."""
+    def health(self, model: str) -> Check:
+        """What is known of the engine without asking it; ``model`` is the id that serves."""
         if self._is_closed:
-            return
+            return Check("embedder", "warn", "semantic look-up is off: the embedder is closed")
+        if self.failure is not None:
+            return Check("embedder", "warn", f"the last embedding failed: {self.failure}")
+        durations = sorted(self.durations_s)
+        median_ms = round(durations[len(durations) // 2] * 1000, 3) if durations else None
+        return Check("embedder", "pass", model, observed=median_ms, unit="ms" if durations else None)
+
+    async def close(self, *, grace_s: float = CLOSE_GRACE_S) -> bool:
+        """Refuse what waits, let the running batch finish (its callers get their vectors) or give it up after
+        ``grace_s``; whether it did finish. Idempotent."""
         self._is_closed = True
         for lane in (self._interactive, self._bulk):
             for job in lane.values():
@@ -263,9 +265,12 @@ class MicroBatcher:
                     if not waiter.done():
                         waiter.set_exception(Unavailable("the embedder is closed"))
             lane.clear()
-        if self._in_flight is not None:
-            await asyncio.wait({self._in_flight}, timeout=_CLOSE_TIMEOUT_S)
-        if self._in_flight is None or self._in_flight.done():
-            await asyncio.to_thread(self._executor.shutdown)
-        else:
-            self._executor.shutdown(wait=False, cancel_futures=True)
+        running = self._in_flight
+        if running is None:
+            return True
+        await asyncio.wait({running}, timeout=grace_s)
+        if running.done():
+            return not running.cancelled()
+        running.cancel()
+        await asyncio.wait({running})
+        return False

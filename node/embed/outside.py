@@ -13,10 +13,8 @@ It must not know a protocol, what is embedded, or why."""
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
@@ -47,8 +45,6 @@ SAME_COSINE_MIN = 0.99
 """The same model on other hardware stays above 0.9999; another model is far below."""
 
 _PROBE = "A sentence that tells one embedding model from another."
-_BACKSTOP_S = 30.0
-"""How much longer than its batch the worker thread waits, should the event loop be gone."""
 
 
 class TooLong(Rejected):
@@ -118,7 +114,6 @@ class OutsideEmbedder:
         self._guard = guard
         self._timeout_s = settings.timeout_s
         self._clock = clock
-        self._loop = asyncio.get_running_loop()
         self._info = EmbedderInfo(
             model=f"{described.model}@{described.digest[:12]}",
             digest=described.digest,
@@ -126,8 +121,7 @@ class OutsideEmbedder:
             tokens_max=described.tokens_max,
         )
         self._batcher = MicroBatcher(
-            self._run,
-            executor=ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed"),
+            self._ask,
             clock=clock,
             batch_max=max(BATCH_TEXTS, settings.batch_max),
             queue_max=settings.queue_max,
@@ -136,7 +130,6 @@ class OutsideEmbedder:
         self._described_at = clock.monotonic()
         self._down: _Down | None = None
         self._returning: asyncio.Task[None] | None = None
-        self._asking: asyncio.Task[Any] | None = None
         self._is_closed = False
 
     @classmethod
@@ -198,24 +191,7 @@ class OutsideEmbedder:
 
     # --- one batch --------------------------------------------------------------------------------
 
-    def _run(self, texts: list[str]) -> list[Vector | None]:
-        """In the worker thread, while the event loop speaks with the engine."""
-        work = self._ask(texts)
-        try:
-            asked = asyncio.run_coroutine_threadsafe(work, self._loop)
-        except RuntimeError as exc:
-            work.close()
-            raise Unavailable("the embedder's event loop is gone") from exc
-        try:
-            return asked.result(self._timeout_s + _BACKSTOP_S)
-        except concurrent.futures.CancelledError as exc:
-            raise Unavailable("the embedder is closed") from exc
-        except TimeoutError as exc:
-            asked.cancel()
-            raise Unavailable(f"{self._engine.spoken} did not answer in time") from exc
-
     async def _ask(self, texts: list[str]) -> list[Vector | None]:
-        self._asking = asyncio.current_task()
         if self._is_closed:
             raise Unavailable("the embedder is closed")
         if self._down is not None:  # it failed while these waited
@@ -341,28 +317,19 @@ class OutsideEmbedder:
     # --- the rest of the port ---------------------------------------------------------------------
 
     def health(self) -> Check:
-        if self._is_closed:
-            return Check("embedder", "warn", "semantic look-up is off: the embedder is closed")
-        failure = self._batcher.failure if self._down is None else self._down.reason
-        if failure is not None:
-            return Check("embedder", "warn", f"the last embedding failed: {failure}")
-        durations = sorted(self._batcher.durations_s)
-        median_ms = round(durations[len(durations) // 2] * 1000, 3) if durations else None
-        return Check(
-            "embedder", "pass", self._info.model, observed=median_ms, unit="ms" if durations else None
-        )
+        if self._down is not None and not self._is_closed:
+            return Check("embedder", "warn", f"the last embedding failed: {self._down.reason}")
+        return self._batcher.health(self._info.model)
 
     async def close(self) -> None:
         """Give up what is asked and end the connections. Idempotent."""
         if self._is_closed:
             return
         self._is_closed = True
-        if self._asking is not None:
-            self._asking.cancel()
         if self._returning is not None:
             self._returning.cancel()
             await asyncio.gather(self._returning, return_exceptions=True)
-        await self._batcher.close()
+        await self._batcher.close(grace_s=0)
         await self._engine.close()
 
 

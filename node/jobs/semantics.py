@@ -511,7 +511,7 @@ class SwitchingSemantics:
     def _was_exchanged(self, engine: _Engine) -> bool:
         """Whether another model came behind the same name while this node was down."""
         saved, sample = self._saved, engine.embedder.sample
-        if saved is None or not saved.sample or sample is None or not saved.is_of(engine):
+        if saved is None or sample is None or len(saved.sample) != len(sample) or not saved.is_of(engine):
             return False
         cosine = math.fsum(one * float(other) for one, other in zip(saved.sample, sample, strict=True))
         return cosine < SAME_COSINE_MIN

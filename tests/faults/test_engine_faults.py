@@ -252,16 +252,12 @@ SHOWS = {"dies", "hangs", "hangs whole", "stalls", "500"}
 """What health can know of. An engine that talks nonsense is alive: its answers are refused one by one."""
 
 
-SLOW = {"hangs whole", "stalls", "drips"}
 FAULTS = [*((Ollama, how) for how in HOW), *((OpenAi, how) for how in ("dies", "hangs", "500", "drips"))]
 
 
 @pytest.mark.parametrize(
     ("kind", "how"),
-    [
-        pytest.param(kind, how, id=f"{kind.name}-{how}", marks=[pytest.mark.slow] if how in SLOW else [])
-        for kind, how in FAULTS
-    ],
+    [pytest.param(kind, how, id=f"{kind.name}-{how}") for kind, how in FAULTS],
 )
 async def test_an_engine_that_fails_under_load_and_comes_back(
     tmp_path: Path, kind: type[Ollama], how: str

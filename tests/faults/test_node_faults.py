@@ -72,7 +72,6 @@ async def test_sigterm_under_load_answers_what_it_accepted_and_loses_nothing(tmp
             assert (await node.search(query))["cid"] == cid
 
 
-@pytest.mark.slow
 async def test_killed_in_the_middle_of_the_first_import(tmp_path: Path) -> None:
     entries = [
         {
@@ -146,7 +145,6 @@ async def test_a_full_disk(tmp_path: Path, on_failure: str) -> None:
     assert verify_folder(tmp_path / "logs").ok
 
 
-@pytest.mark.slow
 async def test_a_disk_that_has_room_for_the_log_only(tmp_path: Path) -> None:
     """Never a false ``stored: true``: what was not stored is not found after a restart."""
     async with CoinGeckoStandIn() as source:
@@ -419,7 +417,6 @@ async def test_every_misbehaviour_of_the_source_is_tried() -> None:
     assert {how.split()[0] for how in SOURCES} == MISBEHAVIOURS - {"delay"}
 
 
-@pytest.mark.slow
 async def test_a_daemon_that_never_ends_its_answer_holds_up_neither_health_nor_stop(tmp_path: Path) -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n{")

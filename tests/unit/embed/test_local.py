@@ -34,6 +34,9 @@ async def test_loads_tests_itself_and_closes() -> None:
     check = embedder.health()
     assert (check.status, check.output, check.unit) == ("pass", MODEL, "ms")
     await embedder.close()
+    await embedder.close()
+    with pytest.raises(RuntimeError):  # its thread has ended with it
+        embedder._executor.submit(print)
 
 
 async def test_counts_what_it_computes() -> None:
