@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export MALLOC_ARENA_MAX ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup run model test fast check format bench clean
+.PHONY: setup run model test fast check format bench bench-cache bench-hijack bench-large gate clean
 
 setup: $(VENV)/.dev ## everything for development
 
@@ -54,6 +54,20 @@ format: $(VENV)/.dev ## put the code in its format
 
 bench: $(VENV)/.dev ## the measured claims of README
 	@$(BIN)/python -m bench
+
+bench-cache: $(VENV)/.dev ## the cache's decision on labelled streams, beside others (ARGS="--data FOLDER --quick …")
+	@$(BIN)/python -m bench.cache $(ARGS)
+
+bench-hijack: $(VENV)/.dev ## attacks on the cache's decision, with the gate and without
+	@$(BIN)/python -m bench.hijack $(ARGS)
+
+bench-large: $(VENV)/.dev ## look-ups among 10 thousand to a million records, beside faiss
+	@$(PIP) -e '.[bench]'
+	@$(BIN)/python -m bench.large --million $(ARGS)
+
+gate: $(VENV)/.dev ## train the cache's gate anew (ARGS="--data FOLDER")
+	@$(PIP) -e '.[bench]'
+	@$(BIN)/python -m bench.gatelab.train $(ARGS)
 
 clean: ## remove what make made (never data/ or governance_logs/)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -24,40 +26,50 @@ from aiohttp import web
 
 from adapters import registry
 from node import __version__
-from node.api import server
+from node.api import local, server
+from node.cache import gate_model
 from node.cache.keys import keyword_key
+from node.cache.negative import NegativeCache
 from node.cache.recall import Recaller
+from node.cache.same import same_question
 from node.classify.route import Floors, Router
 from node.classify.sessions import Sessions
 from node.classify.understand import Understanding
 from node.clock import Clock, SystemClock
 from node.embed import factory
 from node.embed.none import NoEmbedder
+from node.embed.reference import ReferenceEmbedder
 from node.engines.gguf import installed_model
 from node.engines.llama_process import threads_to_spare
 from node.errors import Misconfigured, NodeError, Unavailable
 from node.governance.entry import policy_entry, store_entry
 from node.governance.log import ChainLog
 from node.identity import Identity
+from node.jobs.audit import Auditor, Watching
+from node.jobs.cache_file import CacheFile
 from node.jobs.evict import evict
 from node.jobs.expire import sweep
+from node.jobs.labelling import Labels
+from node.jobs.operator import LaterSemantics, OperatorDesk
 from node.jobs.portable import PortableIndex
+from node.jobs.refresh import Refresher
 from node.jobs.scheduler import Scheduler
 from node.jobs.semantics import Choice, Load, SwitchingSemantics
 from node.metrics import Metrics
 from node.model import Check
 from node.pipeline import Pipeline, Policy
-from node.ports import Adapter, Embedder, Generator
-from node.service import Ports, Service, adapter_check, model_checks
+from node.ports import Adapter, Embedder, Generator, StoredRecord
+from node.service import Invalidator, Ports, Service, adapter_check, model_checks
 from node.settings import Models, Settings, is_loopback
 from node.store import kubo
 from node.store.kubo import KuboBlockStore
 from node.store.local_first import LocalFirstBlockStore
 from node.store.lock import DataLock
 from node.store.mirror import Mirror
-from node.store.remember import Remembered, Rememberer
+from node.store.remember import Remembered, Rememberer, Report
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
+from node.store.uses import UseTally
 from node.store.write_back import WriteBack
 from node.synthesise.chain import NoGenerator, answers
 from node.synthesise.compose import Composer
@@ -71,6 +83,7 @@ LINGER_S = 1.0
 """How long the rest of a body that was refused is still read, so that its sender sees the reply."""
 INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
+FLUSH_USES_EVERY_S = 5
 EXAMINE_WAIT_S = 15.0
 """How long a person waits at most to hear that an embedder does not answer; a large model loads meanwhile."""
 MIRROR_DRAIN_S = 5.0
@@ -94,17 +107,45 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         yield await _start(settings, clock or SystemClock(), stack)
 
 
+@asynccontextmanager
+async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
+    """A node with the cache, embedder and adapters' grammar of the settings for a rehearsal: in a folder that
+    is deleted at the end, without models, daemon, starter entries, audits or shadow mode. Look-ups and
+    entries ask nobody outside but the embedding engine, if that is not the local one."""
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="neuroswarm-"))
+    rehearsal = replace(
+        settings,
+        data_dir=str(folder / "data"),
+        governance_dir=str(folder / "logs"),
+        index_file=str(folder / "none.json"),
+        server=replace(settings.server, host="127.0.0.1", port=0),
+        models=Models(ollama_url=""),
+        ipfs=replace(settings.ipfs, kubo_url=""),
+        cache=replace(settings.cache, shadow=False, audit_share=0.0),
+        log=replace(settings.log, durability="behind_50ms"),
+    )
+    try:
+        async with running(rehearsal, clock) as node:
+            yield node
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
 async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Running:
     data_dir = _directory(settings.data_dir)
     stack.enter_context(DataLock.acquire(data_dir))
     identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
 
-    store = await SqliteStore.open(data_dir / "blocks.sqlite", own_issuer=identity.root)
+    store = await SqliteStore.open(
+        data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
+    )
     stack.push_async_callback(store.close)
     for certificate in identity.certificates():
         await store.records.add(certificate)
     state = await StateStore.open(data_dir / "state.sqlite")
     stack.push_async_callback(state.close)
+    labels = await Labels.open(data_dir / "labels.sqlite", clock)
+    stack.push_async_callback(labels.close)
 
     decisions = await ChainLog.open(
         _directory(settings.governance_dir),
@@ -126,6 +167,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         store.records,
         state,
         clock,
+        hnsw_above=settings.cache.hnsw_above,
     )
     stack.push_async_callback(semantics.close)
 
@@ -139,55 +181,59 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     for generator in generators:
         stack.push_async_callback(generator.close)
 
-    async def report(outcome: Remembered) -> None:
-        """Each write-back leaves its own entry in the decision log."""
-        memory, stored = outcome.memory, outcome.stored
-        entry, private = store_entry(
-            request=memory.request_id,
-            outcome="stored" if outcome.code in ("stored", "known") else "failed",
-            reason=outcome.code,
-            scope=memory.scope,
-            policy=version,
-            cid=outcome.cid,
-            expires=None if stored is None else stored.record.expires,
-            confidence=memory.confidence.value,
-        )
-        try:
-            await decisions.append(entry, private_texts=private)
-        except NodeError as exc:
-            log.warning("a write-back could not be logged: %s", exc)
-
     metrics = Metrics()
+
     mirror = _mirror(settings, http, store, state, clock, metrics)
     blocks = store.blocks if mirror is None else LocalFirstBlockStore(store.blocks, mirror.daemon_blocks)
     queue = WriteBack(settings.cache.write_queue_max)
     rememberer = Rememberer(
-        store.records, semantics, identity, clock, queue, keyword_key=keyword_key, report=report
+        store.records,
+        semantics,
+        identity,
+        clock,
+        queue,
+        keyword_key=keyword_key,
+        report=_into_log(decisions, version, metrics),
+        same_question=same_question,
     )
     cache = settings.cache
+    reference = ReferenceEmbedder(settings, clock, wanted=gate_model.packaged().embedder)
+    stack.push_async_callback(reference.close)
     recaller = Recaller(
         store.records,
         semantics,
         clock,
         confidence_min=cache.confidence_min,
         max_wrong_per_hit=cache.max_wrong_per_hit,
+        max_wrong_hit_rate=cache.max_wrong_hit_rate,
         neighbours=cache.neighbours,
         expired_grace_s=cache.expired_grace_s,
+        u_floor=labels.tightening.u_floor,
+        reference=reference.vectors,
     )
-    floors = Floors(
-        deterministic=cache.threshold_deterministic,
-        historical=cache.threshold,
-        generative=cache.threshold_generative,
-        default=cache.threshold,
-    )
-    router = Router(adapters, floors)
+    router = _router(settings, adapters)
     understanding = Understanding(router, semantics, _head(settings), clock)
     policy = Policy(
         confidence_min=cache.confidence_min,
         publish=settings.sharing.publish,
         refuse_unlogged=settings.log.on_failure == "refuse",
         version=version,
+        shadow=cache.shadow,
     )
+    auditor = Auditor(
+        labels,
+        clock,
+        decisions,
+        Watching(
+            share=cache.audit_share,
+            per_hour=cache.audits_per_hour,
+            confidence_min=cache.confidence_min,
+            max_wrong_hit_rate=cache.max_wrong_hit_rate,
+            shadow=cache.shadow,
+            policy=version,
+        ),
+    )
+    stack.push_async_callback(auditor.stop)
     composer = Composer(
         generators,
         clock,
@@ -196,6 +242,16 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         generator_timeout_s=settings.models.timeout_s,
         queue_max=settings.models.queue_max,
     )
+    refresher = Refresher(
+        clock,
+        deadline_s=settings.server.request_timeout_s,
+        busy=lambda: pipeline.under_way > 0,
+        count=metrics.refreshed,
+    )
+
+    async def is_live(stored: StoredRecord) -> bool:
+        return stored.cid in await store.records.live([stored.cid])
+
     pipeline = Pipeline(
         clock=clock,
         understanding=understanding,
@@ -207,6 +263,10 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         rememberer=rememberer,
         log=decisions,
         policy=policy,
+        failures=NegativeCache(clock.monotonic, base_s=cache.negative_s),
+        refresh=refresher.submit,
+        is_live=is_live,
+        watch=auditor,
     )
     portable = PortableIndex(
         store.records,
@@ -241,18 +301,26 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             log.error("%d writes were abandoned at shutdown", abandoned)
 
     stack.push_async_callback(drain)
+    stack.push_async_callback(refresher.close)
 
+    uses = UseTally(store.records, clock)
+    stack.push_async_callback(uses.flush)
     scheduler = Scheduler()
     scheduler.every(
         cache.sweep_every_s,
         "expire",
         lambda: sweep(store.records, semantics, clock, grace_s=cache.expired_grace_s),
     )
-    scheduler.every(
-        cache.sweep_every_s,
-        "evict",
-        lambda: evict(store.records, semantics, max_entries=cache.max_entries, max_bytes=cache.max_bytes),
-    )
+
+    async def make_room() -> None:
+        metrics.evicted(
+            await evict(
+                store.records, semantics, clock, max_entries=cache.max_entries, max_bytes=cache.max_bytes
+            )
+        )
+
+    scheduler.every(cache.sweep_every_s, "evict", make_room)
+    scheduler.every(FLUSH_USES_EVERY_S, "flush_uses", uses.flush)
     scheduler.every(EXPORT_EVERY_S, "export", lambda: portable.export(export_to))
     scheduler.every(INDEX_SAVE_EVERY_S, "save_index", semantics.save)
     scheduler.start()
@@ -274,6 +342,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             generators=composer.engines,
             probes=(_daemon_probe(mirror), *_not_configured(generators)),
             metrics=metrics,
+            watch=auditor,
+            uses=uses,
             mirror=mirror,
             policy=policy,
             request_timeout_s=settings.server.request_timeout_s,
@@ -281,10 +351,110 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             zone=ZoneInfo(settings.time_zone),
         )
     )
+    auditor.start(pipeline.afresh, lambda: pipeline.under_way)
+    stack.callback(service.release)
     url = await _listen(service, settings, identity.root, stack)
+    desk = _desk(settings, store, rememberer, router, decisions, clock, version)
+    await stack.enter_async_context(local.listening(data_dir, desk.do))
     checks = tuple(await service.health())
     _warm(generators, checks)
     return Running(url, service, settings, checks)
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
+    """The operator's desk of a data directory that no node uses now. Vectors are made at the next start.
+    Raises ``Misconfigured`` where a node does use it, ``CorruptState``, ``Unavailable``."""
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        data_dir = _directory(settings.data_dir)
+        stack.enter_context(DataLock.acquire(data_dir))
+        identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
+        store = await SqliteStore.open(
+            data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
+        )
+        stack.push_async_callback(store.close)
+        decisions = await ChainLog.open(
+            _directory(settings.governance_dir),
+            identity.decisions_origin,
+            clock,
+            durability=settings.log.durability,
+            keys=data_dir / "keys" / "commitments",
+        )
+        stack.push_async_callback(decisions.close)
+        http = await stack.enter_async_context(_http(settings))
+        adapters = registry.build(settings.adapters, clock, http)
+        for adapter in adapters:
+            stack.push_async_callback(adapter.close)
+            await asyncio.to_thread(adapter.warm)
+        version = f"neuroswarm-{__version__}"
+        rememberer = Rememberer(
+            store.records,
+            LaterSemantics(),
+            identity,
+            clock,
+            WriteBack(settings.cache.write_queue_max),
+            keyword_key=keyword_key,
+            report=_into_log(decisions, version, Metrics()),
+            same_question=same_question,
+        )
+        router = _router(settings, adapters)
+        yield _desk(settings, store, rememberer, router, decisions, clock, version)
+
+
+def _desk(
+    settings: Settings,
+    store: SqliteStore,
+    rememberer: Rememberer,
+    router: Router,
+    decisions: ChainLog,
+    clock: Clock,
+    version: str,
+) -> OperatorDesk:
+    file = CacheFile(
+        store.records,
+        rememberer,
+        router,
+        clock,
+        publish=settings.sharing.publish,
+        keyword_key=keyword_key,
+    )
+    return OperatorDesk(file, Invalidator(store.records, rememberer, decisions, clock, version))
+
+
+def _router(settings: Settings, adapters: Sequence[Adapter]) -> Router:
+    cache = settings.cache
+    floors = Floors(
+        deterministic=cache.threshold_deterministic,
+        historical=cache.threshold,
+        generative=cache.threshold_generative,
+        default=cache.threshold,
+    )
+    return Router(adapters, floors)
+
+
+def _into_log(decisions: ChainLog, version: str, metrics: Metrics) -> Report:
+    """Each write-back leaves its own entry in the decision log."""
+
+    async def report(outcome: Remembered) -> None:
+        memory, stored = outcome.memory, outcome.stored
+        metrics.merged(outcome.merged)
+        entry, private = store_entry(
+            request=memory.request_id,
+            outcome="stored" if outcome.is_durable else "failed",
+            reason=outcome.code,
+            scope=memory.scope,
+            policy=version,
+            cid=outcome.cid,
+            expires=None if stored is None else stored.record.expires,
+            confidence=memory.confidence.value,
+        )
+        try:
+            await decisions.append(entry, private_texts=private)
+        except NodeError as exc:
+            log.warning("a write-back could not be logged: %s", exc)
+
+    return report
 
 
 def _mirror(

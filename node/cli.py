@@ -11,20 +11,15 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import ProxyHandler, Request, build_opener
 
-from node import __version__
+from node import __version__, cli_cache
+from node.cli_call import NOBODY, base, call
 from node.errors import NodeError
 from node.settings import Settings, load
 
 _MARK = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
-_REPLY_BYTES_MAX = 16 * 2**20
-_NOBODY = (OSError, HTTPException, ValueError, RecursionError)
-"""What ``_call`` raises where no node answers: nobody does, or somebody who speaks otherwise."""
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -39,34 +34,6 @@ def _settings(args: argparse.Namespace) -> Settings:
     if listen:
         flags["server"] = listen
     return load(os.environ, file=file, flags=flags)
-
-
-def _call(url: str, body: dict[str, Any] | None, timeout_s: float) -> tuple[int, dict[str, Any]]:
-    """One JSON call to a node; the status and the document, problems included. Raises ``_NOBODY``."""
-    if not url.startswith(("http://", "https://")):
-        raise ValueError("not an http address")
-    data = None if body is None else json.dumps(body).encode()
-    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
-    opener = build_opener(ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=timeout_s) as response:
-            return response.status, _document(response.read(_REPLY_BYTES_MAX))
-    except HTTPError as exc:
-        with exc:
-            return exc.code, _document(exc.read(_REPLY_BYTES_MAX))
-
-
-def _document(body: bytes) -> dict[str, Any]:
-    document = json.loads(body)
-    if not isinstance(document, dict):
-        raise ValueError("what answers there is no node")
-    return document
-
-
-def _base(args: argparse.Namespace, settings: Settings) -> str:
-    host = settings.server.host
-    host = f"[{host}]" if ":" in host else host
-    return str(args.url or f"http://{host}:{settings.server.port}").rstrip("/")
 
 
 # --- commands -------------------------------------------------------------------------------------
@@ -119,11 +86,11 @@ def _ask(args: argparse.Namespace) -> int:
         body["session_id"] = args.session
     if args.no_cache:
         body["no_cache"] = True
-    base = _base(args, settings)
+    address = base(args, settings)
     try:
-        status, reply = _call(f"{base}/chat", body, settings.server.request_timeout_s + 5)
-    except _NOBODY as exc:
-        print(f"no node answers at {base} ({exc}); start one with: neuroswarm serve", file=sys.stderr)
+        status, reply = call(f"{address}/chat", body, settings.server.request_timeout_s + 5)
+    except NOBODY as exc:
+        print(f"no node answers at {address} ({exc}); start one with: neuroswarm serve", file=sys.stderr)
         return 2
     if args.json:
         print(json.dumps(reply, indent=2, ensure_ascii=False))
@@ -132,7 +99,7 @@ def _ask(args: argparse.Namespace) -> int:
         print(f"{reply.get('title')}: {reply.get('detail')}", file=sys.stderr)
         return 1
     if not {"answer", "source", "confidence", "hit", "cid", "decision"} <= reply.keys():
-        print(f"what answers at {base} is no node; start one with: neuroswarm serve", file=sys.stderr)
+        print(f"what answers at {address} is no node; start one with: neuroswarm serve", file=sys.stderr)
         return 2
     print(reply["answer"])
     source = reply["source"]
@@ -157,10 +124,10 @@ async def _examine(settings: Settings) -> list[tuple[str, str, str]]:
     return [(check.status, check.name, check.output) for check in await examine(settings)]
 
 
-def _health(base: str) -> list[tuple[str, str, str]]:
-    """What a running node says. Raises ``_NOBODY`` and whatever an answer of another shape leads to."""
-    _, health = _call(f"{base}/health", None, 5)
-    rows = [("pass", "running", f"a node answers at {base}")]
+def _health(address: str) -> list[tuple[str, str, str]]:
+    """What a running node says. Raises ``NOBODY`` and whatever an answer of another shape leads to."""
+    _, health = call(f"{address}/health", None, 5)
+    rows = [("pass", "running", f"a node answers at {address}")]
     for name, (check, *_) in health["checks"].items():
         observed = check.get("observedValue")
         text = check["output"] + ("" if observed is None else f" ({observed})")
@@ -170,17 +137,16 @@ def _health(base: str) -> list[tuple[str, str, str]]:
 
 def _doctor(args: argparse.Namespace) -> int:
     settings = _settings(args)
-    base = _base(args, settings)
+    address = base(args, settings)
     rows: list[tuple[str, str, str]] = [
         ("pass", "python", sys.version.split()[0]),
         ("pass", "node", __version__),
     ]
     try:
-        rows += _health(base)
-    except (*_NOBODY, LookupError, TypeError, AttributeError):
-        rows.append(
-            ("warn", "running", f"no node answers at {base}; start one with: make run (or neuroswarm serve)")
-        )
+        rows += _health(address)
+    except (*NOBODY, LookupError, TypeError, AttributeError):
+        said = f"no node answers at {address}; start one with: make run (or neuroswarm serve)"
+        rows.append(("warn", "running", said))
         rows += asyncio.run(_examine(settings))
     worst = "fail" if any(row[0] == "fail" for row in rows) else "pass"
     if args.json:
@@ -338,6 +304,8 @@ def _parser() -> argparse.ArgumentParser:
     model.add_argument("--no-build", action="store_true", help="do not compile llama-cpp-python")
     model.add_argument("--find-links", help=argparse.SUPPRESS)
     model.set_defaults(run=_model)
+
+    cli_cache.register(commands, [teller], _settings)
 
     embed = commands.add_parser(
         "embed", add_help=False, help="embed entries of a knowledge index (batch_embed.py)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -46,7 +46,22 @@ class Metrics:
             registry=registry,
         )
         self._stale = Counter(
-            "neuroswarm_stale_served_total", "Answers served marked as stale", registry=registry
+            "neuroswarm_stale_served_total",
+            "Answers served marked as stale: while_revalidating, if_error, or by_source (its own old copy)",
+            ("reason",),
+            registry=registry,
+        )
+        self._refreshes = Counter(
+            "neuroswarm_refreshes_total",
+            "Refreshes behind stale answers: done, failed, shared, paused, full",
+            ("outcome",),
+            registry=registry,
+        )
+        self._negative = Counter(
+            "neuroswarm_negative_hits_total",
+            "Failures said again instead of asking: of an adapter, or of a whole answer",
+            ("what",),
+            registry=registry,
         )
         self._adapters = Counter(
             "neuroswarm_adapter_requests_total", "Adapters asked", ("adapter", "outcome"), registry=registry
@@ -72,6 +87,27 @@ class Metrics:
         self._mirror_failures = Counter(
             "neuroswarm_mirror_failures_total", "Rounds of mirroring that failed", registry=registry
         )
+        self._evicted = Counter(
+            "neuroswarm_evicted_records_total", "Records deleted to make room", registry=registry
+        )
+        self._merged = Counter(
+            "neuroswarm_merged_records_total",
+            "Records merged into one with the same answer to the same question",
+            registry=registry,
+        )
+        self._wrong_share = Gauge(
+            "neuroswarm_wrong_hit_share",
+            "Of the checked hits, the share that was wrong: estimate, two-sided 95 % interval (low, high), "
+            "one-sided 95 % upper limit (upper); kind and tier all: over all of them",
+            ("kind", "tier", "value"),
+            registry=registry,
+        )
+        self._labels = Gauge(
+            "neuroswarm_hit_labels",
+            "Hits found right, wrong or undecided, as kept",
+            ("source", "verdict"),
+            registry=registry,
+        )
         self._gauges: dict[str, Gauge] = {
             name: Gauge(f"neuroswarm_{name}", text, registry=registry)
             for name, text in (
@@ -83,6 +119,15 @@ class Metrics:
                 ("reembedding_done", "Stored questions embedded anew since the start"),
                 ("reembedding_total", "Stored questions found to need that since the start"),
                 ("mirror_waiting", "Changes of blocks that wait for the IPFS daemon"),
+                ("gated_lookups", "Look-ups that the gate decided since the start"),
+                ("gated_hits", "Of them, those that it let through"),
+                ("would_be_hits", "Hits that shadow mode kept back since the start"),
+                ("audits_done", "Hits checked against a fresh answer since the start"),
+                ("audits_undecided", "Of them, those that could not be decided"),
+                ("audits_skipped", "Samples passed over: no budget, no room, or the node was busy"),
+                ("audits_left", "Audits that this hour's budget still has"),
+                ("records_tightened", "Records with a wrong label against them or beside them"),
+                ("cache_saved_seconds", "What answers from the cache would have taken to make"),
             )
         }
         self._embedding = Histogram(
@@ -100,7 +145,8 @@ class Metrics:
         for part, value in answer.confidence.parts.items():
             self._parts.labels(part).observe(value)
         if answer.stale:
-            self._stale.inc()
+            served = [step.code for step in answer.trace if step.stage == "stale"]
+            self._stale.labels(served[-1] if served else "by_source").inc()
         if answer.hit is not None and answer.hit.similarity is not None and answer.hit.kind == "semantic":
             self._similarity.observe(answer.hit.similarity)
         for step in answer.trace:
@@ -109,6 +155,8 @@ class Metrics:
                 self._lookups.labels(kind, result).inc()
             elif step.stage.startswith("adapter:"):
                 self._adapters.labels(step.stage.removeprefix("adapter:"), step.outcome).inc()
+            elif step.stage == "negative":
+                self._negative.labels(step.outcome).inc()
             elif step.stage == "embed":
                 self._embedding.observe(step.ms / 1_000)
         if answer.usage.prompt_tokens:
@@ -116,13 +164,40 @@ class Metrics:
         if answer.usage.completion_tokens:
             self._tokens.labels("completion").inc(answer.usage.completion_tokens)
 
+    def refreshed(self, outcome: str) -> None:
+        """Count what became of a refresh behind a stale answer."""
+        self._refreshes.labels(outcome).inc()
+
     def mirrored(self, blocks: int) -> None:
         """Count blocks that the daemon now holds."""
         self._mirrored.inc(blocks)
 
+    def evicted(self, records: int) -> None:
+        """Count records that made room for others."""
+        self._evicted.inc(records)
+
+    def merged(self, records: int) -> None:
+        """Count near-duplicates that became aliases."""
+        self._merged.inc(records)
+
     def mirror_failed(self) -> None:
         """Count a round that ended in an error."""
         self._mirror_failures.inc()
+
+    @property
+    def evictions(self) -> int:
+        """Records that made room for others since the start."""
+        return int(self._registry.get_sample_value("neuroswarm_evicted_records_total") or 0)
+
+    def checked(
+        self, shares: Mapping[tuple[str, str], Mapping[str, float]], labels: Mapping[tuple[str, str], int]
+    ) -> None:
+        """Shares of wrong hits by (kind, tier), each with its values by name; labels by (source, verdict)."""
+        for (kind, tier), values in shares.items():
+            for name, value in values.items():
+                self._wrong_share.labels(kind, tier, name).set(value)
+        for (source, verdict), count in labels.items():
+            self._labels.labels(source, verdict).set(count)
 
     def budgets(self, budgets: Sequence[tuple[str, Budget]]) -> None:
         """What is left of each limit, by adapter."""

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from node.cache import gate
-from node.cache.recall import Recalled, Recaller, Seen
+from node.cache.negative import PATIENCE, Failure, NegativeCache
+from node.cache.recall import Recall, Recalled, Recaller, Seen
 from node.cache.single_flight import SingleFlight
+from node.cache.watch import Watch
 from node.classify.sessions import Sessions
 from node.classify.understand import Part, Understanding
-from node.clock import Clock, random_bytes
+from node.clock import Clock, new_id, random_bytes
 from node.errors import NodeError, Unavailable
 from node.governance.entry import decision_entry
 from node.model import (
@@ -42,13 +44,15 @@ from node.model import (
     Step,
     Unclear,
     Usage,
+    private_scope,
 )
-from node.normalise import normalise
+from node.normalise import normalise, query_hash
 from node.ports import Adapter, AuditLog, Embedded, Semantics, StoredRecord
 from node.record import AnswerRecord, ModelRef
 from node.score.agreement import TOLERANCE, WIDE, Weighed, weigh
 from node.score.confidence import Origin, judge, observe, origin_of
-from node.score.freshness import CLASS_LIMIT_S, lifetime_s
+from node.score.freshness import CLASS_LIMIT_S, Lifetime, Stale, lifetime, stale_windows
+from node.score.volatility import only_sounds_of_now, volatility
 from node.store.remember import Memory, Remembered, Rememberer, scope_for
 from node.synthesise.compose import Composed, Composer
 
@@ -61,6 +65,10 @@ DOUBTFUL_MAX = 0.5
 """Reliability at most of a figure that another source contradicts by a wide margin."""
 STORE_WAIT_S = 2.0
 """How long a reply waits for its own write; the write goes on behind it."""
+HURRY_S = 0.1
+"""What ends this close to its asker's deadline may have ended because of it."""
+FLIGHTS_MAX = 3
+"""How many computations a question may wait for whose first askers ran out of time."""
 ACKNOWLEDGEMENT = "Understood. That was not a question, so nothing was looked up; ask me anything."
 
 
@@ -76,9 +84,24 @@ class _Walk:
     evidence_scopes: set[str] = field(default_factory=set)
     seen: tuple[Seen, ...] = ()
     expired: StoredRecord | None = None
+    recall: Recall | None = None
     could_not_look_up: str | None = None
     vector: Embedded | None = None
     embedded: bool = False
+    began: float = 0.0
+    """On the monotonic clock: what an answer cost to make is counted from here."""
+    patience_s: float = 0.0
+    """What the asker had left when the walk began."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How a walk ended without an answer: what is said again while that is remembered."""
+
+    text: str
+    source: SourceRef
+    confidence: Confidence
+    store_reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +115,12 @@ class _Outcome:
     grounded: bool = False
     will_store: bool = False
     store_reason: str = ""
+    abstained: bool = False
+    failed_with_s: float | None = None
+    """It found no answer, and its asker had so many seconds for it; 0 where they ran out. It says nothing to
+    somebody who has clearly more. None: there is an answer."""
+    recall: Recall | None = None
+    """What the look-up said, where there was one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +131,14 @@ class Policy:
     publish: str
     refuse_unlogged: bool
     version: str
+    shadow: bool = False
+    """Semantic hits are told to ``Watch`` and not served."""
+
+
+Refresh = Callable[[Hashable, Callable[[float], Awaitable[bool]]], bool]
+"""Asks for a computation behind the reply, one for each key at a time; whether one is under way now."""
+IsLive = Callable[[StoredRecord], Awaitable[bool]]
+"""Whether a record that was found some time ago may still be served."""
 
 
 class Pipeline:
@@ -120,6 +157,10 @@ class Pipeline:
         rememberer: Rememberer,
         log: AuditLog,
         policy: Policy,
+        failures: NegativeCache[Outcome | _Ended],
+        refresh: Refresh,
+        is_live: IsLive,
+        watch: Watch | None = None,
     ) -> None:
         self._clock = clock
         self._understanding = understanding
@@ -131,6 +172,11 @@ class Pipeline:
         self._rememberer = rememberer
         self._log = log
         self._policy = policy
+        self._watch = watch
+        self._failures = failures
+        self._refresh = refresh
+        self._is_live = is_live
+        self._under_way = 0
         self._flights: SingleFlight[_Outcome] = SingleFlight()
         self._stations: Mapping[Source, Callable[[_Walk], Awaitable[_Outcome | None]]] = {
             Source.ACKNOWLEDGE: self._acknowledge,
@@ -165,15 +211,40 @@ class Pipeline:
     async def answer(self, query: Query) -> Answer:
         """Answer one question. Raises nothing but cancellation, and ``Unavailable`` when the
         decision cannot be logged and the setting says to refuse then."""
+        self._under_way += 1
+        try:
+            return await self._answer(query)
+        finally:
+            self._under_way -= 1
+
+    @property
+    def under_way(self) -> int:
+        """Questions that are being answered at this moment."""
+        return self._under_way
+
+    async def _answer(self, query: Query) -> Answer:
         started = self._clock.monotonic()
         parts = self.understand(query)
         took_ms = self._since(started)
         outcomes = await asyncio.gather(*(self._joined(asked, part, took_ms) for asked, part in parts))
         whole = outcomes[0].answer if len(outcomes) == 1 else _join(query, outcomes)
         logged = await self._record(replace(whole, query=query), outcomes)
-        for (_, part), outcome in zip(parts, outcomes, strict=True):
+        for (asked, part), outcome in zip(parts, outcomes, strict=True):
             self.enter_turn(query, part.text, outcome.answer.text)
+            if self._watch is not None and outcome.recall is not None:
+                withheld = self._policy.shadow and is_semantic(outcome.recall)
+                self._watch.recalled(asked, outcome.answer, outcome.recall, withheld=withheld)
         return logged
+
+    async def afresh(self, query: Query) -> Answer | None:
+        """The answer past the cache, for whoever checks a stored one: nothing is remembered, no turn is
+        entered and no decision logged. None where the words are several questions."""
+        parts = self.understand(query)
+        if len(parts) != 1:
+            return None
+        [(asked, part)] = parts
+        past_cache = replace(asked, no_cache=True, no_store=True)
+        return (await self._bounded(past_cache, part, 0.0)).answer
 
     async def _joined(self, query: Query, part: Part, understood_ms: float) -> _Outcome:
         """Simultaneous equal questions share one computation; everybody keeps an own deadline."""
@@ -185,10 +256,14 @@ class Pipeline:
         asker = (query.caller, query.context, str(query.zone))
         key = (asker, query.text, way, query.max_age_s, query.ttl_s, query.tags)
         try:
-            async with asyncio.timeout(max(0.0, query.deadline - self._clock.monotonic()) + 1.0):
-                outcome, joined = await self._flights.run(
-                    key, lambda: self._bounded(query, part, understood_ms)
-                )
+            async with asyncio.timeout(self._left_s(query) + 1.0):
+                for _ in range(FLIGHTS_MAX):
+                    outcome, joined = await self._flights.run(
+                        key, lambda: self._bounded(query, part, understood_ms)
+                    )
+                    had_s = outcome.failed_with_s
+                    if not joined or had_s is None or self._left_s(query) <= max(HURRY_S, had_s * PATIENCE):
+                        break  # else it was another asker who had too little time, and this one has more
         except TimeoutError:
             return self._out_of_time(query, route, ())
         if not joined:
@@ -201,14 +276,16 @@ class Pipeline:
         return replace(outcome, answer=shared)
 
     async def _bounded(self, query: Query, part: Part, understood_ms: float) -> _Outcome:
+        patience_s = self._left_s(query)
         try:
-            async with asyncio.timeout(max(0.0, query.deadline - self._clock.monotonic()) + 0.5):
+            async with asyncio.timeout(patience_s + 0.5):
                 if part.open and (query.no_cache or not await self._known(query)):
                     part = await self._understanding.settle(part, now=query.local)
         except TimeoutError:
             return self._out_of_time(query, part.route, ())
         route = part.route
-        walk = _Walk(query, route, self._sessions.history(query.caller.tenant, query.session))
+        history = self._sessions.history(query.caller.tenant, query.session)
+        walk = _Walk(query, route, history, patience_s=patience_s, began=self._clock.monotonic())
         if part.vector is not None:
             walk.vector, walk.embedded = part.vector, True
             walk.trace.append(Step("embed", "ok", "to_classify", round(part.embedding_ms, 3)))
@@ -219,11 +296,11 @@ class Pipeline:
         step = Step("understand", str(route.kind), route.reason, understood_ms, route_code(route))
         walk.trace.append(step)
         try:
-            async with asyncio.timeout(max(0.0, query.deadline - self._clock.monotonic()) + 0.5):
+            async with asyncio.timeout(self._left_s(query) + 0.5):
                 outcome = await self._visit(walk)
         except TimeoutError:
             return self._out_of_time(query, route, tuple(walk.trace))
-        return await self._remember(walk, outcome)
+        return replace(await self._remember(walk, outcome), recall=walk.recall)
 
     async def _known(self, query: Query) -> bool:
         """Whether these very words have an answer stored: then nothing is embedded to route them."""
@@ -233,11 +310,101 @@ class Pipeline:
             return False
 
     async def _visit(self, walk: _Walk) -> _Outcome:
+        looked = False
         for source in walk.route.sources:
+            if not looked and source not in (Source.ACKNOWLEDGE, Source.CACHE):
+                looked = True
+                outcome = await self._failed_before(walk)
+                if outcome is not None:
+                    return outcome
             outcome = await self._stations[source](walk)
             if outcome is not None:
-                return outcome
-        return await self._compose(walk)
+                break
+        else:
+            outcome = await self._compose(walk)
+        return await self._ended(walk, outcome)
+
+    # --- failures ---------------------------------------------------------------------------------
+
+    def _left_s(self, query: Query) -> float:
+        return max(0.0, query.deadline - self._clock.monotonic())
+
+    def _key(self, query: Query, key: str | None) -> Hashable:
+        """Everything that makes two askers of one thing different."""
+        caller = query.caller
+        what = key if key is not None else (query_hash(query.text), str(query.zone))
+        return (caller.tenant, caller.default_scope, query.context, what)
+
+    async def _failed_before(self, walk: _Walk) -> _Outcome | None:
+        """The same walk ended without an answer a moment ago: that is said again and nobody is asked."""
+        query, route = walk.query, walk.route
+        if query.no_cache or route.needs_history:
+            return None
+        key = (self._key(query, route.key), route.kind, route.adapter)
+        found = self._failures.find(key, patience_s=self._left_s(query), max_age_s=query.max_age_s)
+        if found is None or not isinstance(found.value, _Ended):
+            return None
+        reason = f"the same question failed {found.age_s:.0f} s ago; it is tried again soon, or with no_cache"
+        walk.trace.append(Step("negative", "answer", reason, code="negative_cached"))
+        stale = await self._serve_stale(walk)
+        if stale is not None:
+            return stale
+        ended = found.value
+        answer = Answer(
+            query=query,
+            text=ended.text,
+            route=route,
+            source=ended.source,
+            confidence=ended.confidence,
+            freshness=Freshness.TIME_SENSITIVE,
+        )
+        return _Outcome(answer, walk.vector, None, store_reason=ended.store_reason)
+
+    async def _ended(self, walk: _Walk, outcome: _Outcome) -> _Outcome:
+        """Remember a walk that found no answer, for seconds; what ran out of its asker's time says nothing to
+        others. Where nothing was found out, an expired answer is better if it may be served."""
+        query, route, answer = walk.query, walk.route, outcome.answer
+        if route.needs_history:
+            return outcome
+        key = (self._key(query, route.key), route.kind, route.adapter)
+        could_not = outcome.abstained or outcome.store_reason == "model_on_a_deterministic_question"
+        if answer.source.kind != "fallback" and not could_not:
+            if outcome.store_reason not in ("unclear", "statement", "stale"):
+                self._failures.clear(key)
+            return outcome
+        if self._left_s(query) <= HURRY_S:
+            return replace(outcome, failed_with_s=0.0)
+        outcome = replace(outcome, failed_with_s=walk.patience_s)
+        waited = any(step.stage == "generate" and step.outcome == "timeout" for step in walk.trace)
+        self._failures.remember(
+            key,
+            _Ended(answer.text, answer.source, answer.confidence, outcome.store_reason),
+            Failure.NO_TIME if waited else Failure.NO_ANSWER,
+            patience_s=walk.patience_s,
+        )
+        if answer.source.kind == "fallback" and Source.STALE not in route.sources:
+            return await self._serve_stale(walk) or outcome
+        return outcome
+
+    async def _ask_one(self, walk: _Walk, one: Recognition, adapter: Adapter) -> tuple[Outcome, str]:
+        """Ask one adapter, or say again how it failed a moment ago; the second value is when, in words."""
+        query = walk.query
+        if adapter.is_local or walk.route.needs_history:
+            return await adapter.ask(one, query), ""
+        key = (self._key(query, one.key), adapter.name)
+        if not query.no_cache:
+            found = self._failures.find(key, patience_s=self._left_s(query), max_age_s=query.max_age_s)
+            if found is not None and not isinstance(found.value, _Ended):
+                return found.value, f"asked {found.age_s:.0f} s ago"
+        outcome = await adapter.ask(one, query)
+        failure, retry_after_s = _failure(outcome)
+        if failure is None:
+            self._failures.clear(key)
+        elif self._left_s(query) > HURRY_S:
+            self._failures.remember(
+                key, outcome, failure, patience_s=walk.patience_s, retry_after_s=retry_after_s
+            )
+        return outcome, ""
 
     def _out_of_time(self, query: Query, route: Route, trace: tuple[Step, ...]) -> _Outcome:
         text = "I could not find out in time. Please ask again; what was tried is in the trace."
@@ -250,7 +417,7 @@ class Pipeline:
             freshness=Freshness.GENERAL,
             trace=(*trace, Step("deadline", "passed", "deadline_passed")),
         )
-        return _Outcome(answer, None, None, store_reason="fallback")
+        return _Outcome(answer, None, None, store_reason="fallback", failed_with_s=0.0)
 
     # --- the stations -----------------------------------------------------------------------------
 
@@ -278,11 +445,16 @@ class Pipeline:
         except NodeError as exc:
             walk.trace.append(Step("recall", "failed", str(exc), self._since(started), "store_failed"))
             return None
-        walk.seen, walk.expired = recall.seen, recall.expired
+        walk.seen, walk.expired, walk.recall = recall.seen, recall.expired, recall
+        if self._policy.shadow and is_semantic(recall):
+            walk.trace.append(shadow_step(recall, self._since(started)))
+            if route.kind is not Kind.HISTORICAL:  # there the records are all there is to answer from
+                walk.seen = _without(recall)
+            return None
         outcome = "hit" if recall.found is not None else "miss"
         walk.trace.append(Step("recall", outcome, recall.reason, self._since(started), recall.code))
         if recall.found is None:
-            return None
+            return await self._serve_while_refreshing(walk)
         return _Outcome(_from_record(walk, recall.found), walk.vector, None, store_reason="from_cache")
 
     async def _embed(self, walk: _Walk) -> Embedded | None:
@@ -321,8 +493,8 @@ class Pipeline:
         results = await self._ask_all(walk, adapter, claim)
         found: list[tuple[str, float, Evidence]] = []
         unclear: Unclear | None = None
-        for recognition, outcome, took in results:
-            walk.trace.append(_asked(recognition, outcome, took))
+        for recognition, outcome, took, before in results:
+            walk.trace.append(_asked(recognition, outcome, took, before))
             if isinstance(outcome, Found):
                 found.append((recognition.adapter, recognition.strength, outcome.evidence))
             elif claim.strength < CLAIM:
@@ -344,7 +516,7 @@ class Pipeline:
 
     async def _ask_all(
         self, walk: _Walk, adapter: Adapter, claim: Recognition
-    ) -> list[tuple[Recognition, Outcome, float]]:
+    ) -> list[tuple[Recognition, Outcome, float, str]]:
         """Ask the adapter of the route and, beside it, the others of the same key. An answer does not wait
         long for a second opinion; a failure waits for it as for the first."""
         started = self._clock.monotonic()
@@ -355,9 +527,9 @@ class Pipeline:
             if (other := self._adapters.get(one.adapter)) is not None
         ]
 
-        async def ask(one: Recognition, other: Adapter) -> tuple[Recognition, Outcome, float]:
-            outcome = await other.ask(one, walk.query)
-            return one, outcome, self._since(started)
+        async def ask(one: Recognition, other: Adapter) -> tuple[Recognition, Outcome, float, str]:
+            outcome, before = await self._ask_one(walk, one, other)
+            return one, outcome, self._since(started), before
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(ask(one, other)) for one, other in asked]
@@ -427,35 +599,86 @@ class Pipeline:
         return _Outcome(answer, walk.vector, None, grounded=True, store_reason=reason)
 
     async def _serve_stale(self, walk: _Walk) -> _Outcome | None:
-        stored = walk.expired
-        if stored is None or not isinstance(stored.record, AnswerRecord) or walk.query.max_age_s is not None:
+        """The source failed: the expired copy, marked, for as long as its class allows."""
+        stored = await self._expired(walk, lambda windows: windows.error_s)
+        if stored is None:
             return None
         record = stored.record
-        walk.trace.append(Step("stale", "served", "source_failed_and_expired_record_kept"))
+        assert isinstance(record, AnswerRecord)
+        walk.trace.append(Step("stale", "served", "source_failed_and_expired_record_kept", code="if_error"))
         since = record.timestamp.strftime("%Y-%m-%d %H:%M UTC")
         text = f"{record.answer} (Out of date: stored at {since}; the source could not be asked now.)"
-        parts = _parts_of(record)
-        answer = Answer(
-            query=walk.query,
-            text=text,
-            route=walk.route,
-            source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
-            confidence=Confidence(min(STALE_CONFIDENCE_MAX, record.confidence / PPM), parts),
-            freshness=Freshness.TIME_SENSITIVE,
-            citations=_citations_of(record),
-            cid=str(stored.cid),
-            stale=True,
-        )
+        answer = _from_expired(walk, stored, record)
+        capped = Confidence(min(STALE_CONFIDENCE_MAX, answer.confidence.value), answer.confidence.parts)
+        answer = replace(answer, text=text, confidence=capped)
         return _Outcome(answer, walk.vector, None, store_reason="stale")
 
+    async def _serve_while_refreshing(self, walk: _Walk) -> _Outcome | None:
+        """A copy that is just past its time, marked, while one refresh runs behind the reply; only where its
+        class allows, and only if a refresh is under way now."""
+        query, route = walk.query, walk.route
+        if query.no_store:
+            return None  # a refresh would store
+        stored = await self._expired(walk, lambda windows: windows.revalidate_s)
+        if stored is None:
+            return None
+
+        async def refresh(deadline: float) -> bool:
+            return await self._revalidate(query, route, deadline)
+
+        if not self._refresh((self._key(query, route.key), route.kind, route.adapter), refresh):
+            return None
+        record = stored.record
+        assert isinstance(record, AnswerRecord)
+        assert record.expires is not None
+        now = self._clock.now()
+        reason = f"expired {(now - record.expires).total_seconds():.0f} s ago; it is asked anew behind this"
+        walk.trace.append(Step("stale", "served", reason, code="while_revalidating"))
+        answer = _from_expired(walk, stored, record)
+        return _Outcome(answer, walk.vector, None, store_reason="stale")
+
+    async def _expired(self, walk: _Walk, window: Callable[[Stale], int]) -> StoredRecord | None:
+        """The expired copy that recall found, if this caller may still be given it now."""
+        query, stored = walk.query, walk.expired
+        if stored is None or not isinstance(stored.record, AnswerRecord) or stored.record.expires is None:
+            return None
+        record, expires, now = stored.record, stored.record.expires, self._clock.now()
+        life_s = int((expires - record.timestamp).total_seconds())
+        looked_up = record.source.kind == "adapter" and record.route == str(Kind.DETERMINISTIC)
+        past_s = (now - expires).total_seconds()
+        age_s = (now - record.timestamp).total_seconds()
+        if not 0 <= past_s < window(stale_windows(life_s, looked_up=looked_up)):
+            return None
+        if query.max_age_s is not None and age_s > query.max_age_s:
+            return None
+        if record.confidence < self._policy.confidence_min * PPM:
+            return None
+        if walk.route.time_sensitive and walk.route.key is None:
+            made = record.timestamp.astimezone(query.zone).date()
+            if made != now.astimezone(query.zone).date():
+                return None  # the same words of "today" mean another day
+        try:
+            return stored if await self._is_live(stored) else None
+        except NodeError:
+            return None
+
+    async def _revalidate(self, query: Query, route: Route, deadline: float) -> bool:
+        """Compute an answer anew behind a stale one; stored and logged as any walk is."""
+        fresh = replace(query, id=new_id(), deadline=deadline, no_cache=True, session=None, max_age_s=None)
+        outcome = await self._bounded(fresh, Part(query.text, route), 0.0)
+        step = Step("refresh", "background", "behind a stale answer", code="while_revalidating")
+        await self._record(replace(outcome.answer, trace=(*outcome.answer.trace, step)), [outcome])
+        return outcome.will_store
+
     async def _consult(self, walk: _Walk) -> _Outcome | None:
-        """Stored records that are near without answering the question are context for the model;
-        those that differ in something that matters (a veto) are not."""
-        text = walk.query.text
+        """Stored records that are near without answering the question are context for the model; those that
+        differ in something that matters (a veto) or are past their time are not."""
+        text, now = walk.query.text, self._clock.now()
         near = [
             one
             for one in walk.seen
             if (similarity := one.judged.candidate.similarity) is not None
+            and (one.record.expires is None or one.record.expires > now)
             and similarity >= NEAR_MIN
             and gate.judge(text, one.record.query, similarity=similarity).veto is None
         ]
@@ -531,7 +754,15 @@ class Pipeline:
         elif walk.route.kind is Kind.HISTORICAL and not composed.grounded:
             reason = "history_without_a_record"
         llm = None if draft is None else ModelRef(draft.model, draft.model_digest)
-        return _Outcome(answer, walk.vector, None, llm=llm, grounded=composed.grounded, store_reason=reason)
+        return _Outcome(
+            answer,
+            walk.vector,
+            None,
+            llm=llm,
+            grounded=composed.grounded,
+            store_reason=reason,
+            abstained=composed.abstained,
+        )
 
     # --- remember ---------------------------------------------------------------------------------
 
@@ -552,7 +783,9 @@ class Pipeline:
         if reason:
             step = Step("remember", "skipped", reason)
             return replace(outcome, answer=replace(answer, trace=(*answer.trace, step)), store_reason=reason)
-        memory = self._memory(walk, outcome)
+        life = self._lifetime(walk, answer)
+        answer = replace(answer, trace=(*answer.trace, _lives(life)))
+        memory = self._memory(walk, outcome, life)
         started = self._clock.monotonic()
         future = await self._rememberer.submit(memory)
         try:
@@ -560,16 +793,27 @@ class Pipeline:
         except TimeoutError:
             remembered = Remembered("queued", "the write goes on behind the reply", memory)
         step = Step("remember", remembered.code, remembered.reason, self._since(started), remembered.code)
-        durable = remembered.code in ("stored", "known")
+        durable = remembered.is_durable
         answer = replace(answer, cid=remembered.cid, stored=durable, trace=(*answer.trace, step))
         return replace(
             outcome, answer=answer, remembered=remembered, will_store=True, store_reason=remembered.code
         )
 
-    def _memory(self, walk: _Walk, outcome: _Outcome) -> Memory:
+    def _lifetime(self, walk: _Walk, answer: Answer) -> Lifetime:
+        query = walk.query
+        return lifetime(
+            answer.freshness,
+            query=query.text,
+            time_sensitive=walk.route.time_sensitive and not only_sounds_of_now(query.text),
+            asked_ttl_s=query.ttl_s,
+            now=query.local,
+        )
+
+    def _memory(self, walk: _Walk, outcome: _Outcome, life: Lifetime) -> Memory:
         answer, query = outcome.answer, walk.query
+        is_personal = volatility(query.text, query.local).personal
         scope = scope_for(
-            query.caller.default_scope,
+            private_scope(query.caller.tenant) if is_personal else query.caller.default_scope,
             self._policy.publish,
             answer.source,
             outcome.grounded,
@@ -586,12 +830,7 @@ class Pipeline:
             source=answer.source,
             confidence=answer.confidence,
             scope=scope,
-            lifetime_s=lifetime_s(
-                answer.freshness,
-                query=query.text,
-                time_sensitive=walk.route.time_sensitive,
-                asked_ttl_s=query.ttl_s,
-            ),
+            lifetime_s=life.seconds,
             context=query.context,
             tags=query.tags,
             slots=answer.route.slots or None,
@@ -600,6 +839,7 @@ class Pipeline:
             llm=outcome.llm,
             vector=outcome.vector,
             embed="later" if walk.embedded else "now",
+            cost_us=round((self._clock.monotonic() - walk.began) * 1e6),
         )
 
     # --- record -----------------------------------------------------------------------------------
@@ -633,6 +873,22 @@ class Pipeline:
         return round((self._clock.monotonic() - started) * 1_000, 3)
 
 
+def is_semantic(recall: Recall) -> bool:
+    """Whether a look-up came to a semantic hit: what shadow mode keeps back."""
+    return recall.found is not None and recall.found.hit.kind == "semantic"
+
+
+def shadow_step(recall: Recall, took_ms: float = 0.0) -> Step:
+    """The line of the trace for a hit that shadow mode kept back."""
+    return Step("recall", "shadow", f"shadow mode, would have hit: {recall.reason}", took_ms, "would_hit")
+
+
+def _without(recall: Recall) -> tuple[Seen, ...]:
+    """What was seen but for the hit: an answer made from it could not tell whether it was right."""
+    found = recall.found
+    return tuple(one for one in recall.seen if found is None or one.record is not found.record)
+
+
 def _shortest(classes: list[Freshness]) -> Freshness:
     """An answer lives no longer than the most volatile thing that it rests on, nor than general knowledge."""
     limits = {one: limit for one in classes if (limit := CLASS_LIMIT_S[one]) is not None}
@@ -642,8 +898,31 @@ def _shortest(classes: list[Freshness]) -> Freshness:
     return shortest if limits.get(shortest, longest) < longest else Freshness.GENERAL
 
 
-def _asked(recognition: Recognition, outcome: Outcome, took_ms: float) -> Step:
-    """How asking one adapter went, as a line of the trace."""
+def _lives(life: Lifetime) -> Step:
+    """How long the answer may be served, and what said so."""
+    if life.seconds is None:
+        return Step("lifetime", "unbounded", life.reason, code=life.code)
+    return Step("lifetime", "bounded", f"{life.seconds} s: {life.reason}", code=life.code)
+
+
+def _failure(outcome: Outcome) -> tuple[Failure | None, float | None]:
+    """What of an adapter's outcome is remembered for seconds. An old value that stands in for a source that
+    failed is a failure of that source."""
+    if isinstance(outcome, Found):
+        return (Failure.FAULT if outcome.evidence.data.get("stale") is True else None), None
+    if isinstance(outcome, Missed):
+        return Failure.NOTHING_THERE, None
+    if isinstance(outcome, Unclear):
+        return None, None
+    waits = outcome.code in ("timeout", "rate_limited")
+    return (Failure.NO_TIME if waits else Failure.FAULT), outcome.retry_after_s
+
+
+def _asked(recognition: Recognition, outcome: Outcome, took_ms: float, before: str) -> Step:
+    """How asking one adapter went, as a line of the trace; ``before``: it was not asked again now."""
+    if before:
+        said = "" if isinstance(outcome, Found) else f": {outcome.reason}"
+        return Step("negative", "adapter", f"{recognition.adapter}, {before}{said}", code="negative_cached")
     stage = f"adapter:{recognition.adapter}"
     if isinstance(outcome, Found):
         word = "partial" if outcome.evidence.partial else "found"
@@ -705,6 +984,21 @@ def _from_record(walk: _Walk, found: Recalled) -> Answer:
         cid=str(found.stored.cid),
         stored=True,
         hit=found.hit,
+    )
+
+
+def _from_expired(walk: _Walk, stored: StoredRecord, record: AnswerRecord) -> Answer:
+    """A stored answer past its time, marked."""
+    return Answer(
+        query=walk.query,
+        text=record.answer,
+        route=walk.route,
+        source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
+        confidence=Confidence(record.confidence / PPM, _parts_of(record)),
+        freshness=Freshness.TIME_SENSITIVE,
+        citations=_citations_of(record),
+        cid=str(stored.cid),
+        stale=True,
     )
 
 

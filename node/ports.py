@@ -210,6 +210,46 @@ class BlockChanges:
     written: tuple[BlockRef, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A record was served ``hits`` times, last at ``at_s`` (whole seconds since 1970)."""
+
+    cid: Cid
+    hits: int
+    at_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A record that was merged into another and from then on answers under its wording. ``query`` is None
+    once its block was reclaimed."""
+
+    cid: Cid
+    query_hash: str
+    query: str | None
+    source_kind: str
+    source_id: str
+    timestamp: datetime
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which live answers are meant; fields are combined with "and", at least one is given.
+
+    ``query_hash`` is the exact question, ``keyword_key`` also its other wordings (aliases lead to their
+    survivors); ``before``: written before that time; ``scopes``: any of these; ``source`` is a kind or an id.
+    """
+
+    cid: Cid | None = None
+    query_hash: str | None = None
+    keyword_key: str | None = None
+    source: str | None = None
+    before: datetime | None = None
+    tag: str | None = None
+    scopes: tuple[str, ...] | None = None
+
+
 class RecordStore(Protocol):
     """Records with what is needed to find them. Block and row commit together."""
 
@@ -221,10 +261,22 @@ class RecordStore(Protocol):
         supersede: Sequence[Cid] = (),
         keyword_key: str | None = None,
         kept: Mapping[str, Json] | None = None,
+        cost_us: int | None = None,
+        merge: Sequence[Cid] = (),
+        into: Cid | None = None,
     ) -> StoredRecord:
         """Store a signed record. Durable on return; idempotent by CID; withdraws ``supersede``
         in the same commit. A validation counts on its target and a verdict ``invalid`` by this node's own
         key withdraws it; a tombstone withdraws its target, now or whenever it arrives later.
+
+        ``cost_us``: what the answer took to make, in microseconds; None: a default by kind of source.
+        ``merge``: live answers that say the same as this one; they are withdrawn and become its aliases.
+        ``into``: a live answer that says the same; this record is stored withdrawn and becomes its alias
+        (if that one is no longer live, this record is stored as usual). Whoever calls has found the
+        questions to be the same; that scope, context, embedding model, slot key, kind of source and answer
+        agree is checked here.
+        A new live record of ours takes over the wording of an alias with its very question. Uses and aliases
+        of a superseded record with the same question and answer pass on to the new one.
         Raises ``Rejected``, ``Unavailable``."""
         ...
 
@@ -242,7 +294,8 @@ class RecordStore(Protocol):
         limit: int = 8,
     ) -> list[StoredRecord]:
         """Live answer records, newest first, by ``column``: ``query_hash``, ``slot_key`` or ``keyword_key``.
-        Expired ones are included: whoever serves decides."""
+        An alias's query hash and keyword key find its survivor. Expired ones are included: whoever serves
+        decides."""
         ...
 
     async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
@@ -272,9 +325,29 @@ class RecordStore(Protocol):
         return them."""
         ...
 
-    async def reclaim(self, *, limit: int = 1_000) -> list[Cid]:
-        """Delete the blocks of up to ``limit`` answer records that are worth least: withdrawn ones
-        first, then live ones by confidence, older first. Return them all; the live ones are withdrawn."""
+    async def reclaim(self, *, now: datetime | None = None, limit: int = 1_000) -> list[Cid]:
+        """Delete the blocks of up to ``limit`` answer records that are worth least: withdrawn and merged ones
+        first, then those expired at ``now``, then live ones by value (cost x decayed uses per byte), less
+        sure and older first among equals. Return them all; the live ones are withdrawn. An alias outlives
+        its own block, not its survivor's."""
+        ...
+
+    async def note_uses(self, uses: Sequence[Use]) -> None:
+        """Count servings of live answers, in one commit. Others are passed over. Raises ``Rejected`` for
+        more than 10,000 at once, ``Unavailable``."""
+        ...
+
+    async def aliases(self, cid: Cid) -> list[Alias]:
+        """What was merged into this record, oldest first."""
+        ...
+
+    async def survivor(self, cid: Cid) -> Cid | None:
+        """The record that this one was merged into, if it was."""
+        ...
+
+    async def select(self, selection: Selection, *, after: int = 0, limit: int = 1_000) -> list[BlockRef]:
+        """Live answer records that fit every field given, written after sequence ``after``, in order.
+        Raises ``Rejected`` for a selection without a field."""
         ...
 
     async def counts(self) -> dict[str, int]:
@@ -305,7 +378,13 @@ class VectorIndex(Protocol):
     def search(
         self, vector: Vector, *, scopes: Sequence[str], context: str | None, k: int
     ) -> list[Neighbour]:
-        """The k most similar in those partitions, best first; ties by CID."""
+        """The k most similar in those partitions, best first; ties by CID. Safe in a thread while the event
+        loop adds and removes. Raises ``Rejected``."""
+        ...
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether a search now costs the event loop no more than handing it to a thread."""
         ...
 
     def __len__(self) -> int: ...
@@ -398,6 +477,7 @@ class AuditLog(Protocol):
 
 __all__ = [
     "Adapter",
+    "Alias",
     "Appended",
     "AuditLog",
     "BlockChanges",
@@ -412,10 +492,12 @@ __all__ = [
     "Neighbour",
     "Prompt",
     "RecordStore",
+    "Selection",
     "SemanticFacts",
     "Semantics",
     "Slots",
     "StoredRecord",
+    "Use",
     "Vector",
     "VectorIndex",
 ]

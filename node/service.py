@@ -11,10 +11,13 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import timedelta, tzinfo
 
+from node.cache.estimate import Estimate
+from node.cache.keys import keyword_key
 from node.cache.recall import Recall, Recaller
 from node.cache.single_flight import SingleFlight
+from node.cache.watch import Facts, Watch
 from node.classify.understand import Part, Understanding
 from node.clock import Clock, new_id
 from node.errors import BadInput, Forbidden, NodeError, NotFound, Rejected, Unavailable
@@ -24,6 +27,7 @@ from node.metrics import Metrics
 from node.model import (
     PPM,
     SCOPE_PUBLIC,
+    SCOPE_SHARED,
     Answer,
     Caller,
     Check,
@@ -38,23 +42,31 @@ from node.model import (
     Step,
     private_scope,
 )
-from node.normalise import normalise
-from node.pipeline import Pipeline, Policy
+from node.normalise import normalise, query_hash
+from node.pipeline import Pipeline, Policy, is_semantic, shadow_step
 from node.ports import (
     Adapter,
+    Alias,
     AuditLog,
+    BlockRef,
     BlockStore,
     Embedded,
     Generator,
     RecordStore,
+    Selection,
+    SemanticFacts,
     Semantics,
     StoredRecord,
+    Vector,
 )
 from node.record import AnswerRecord
-from node.score.freshness import lifetime_s
+from node.score.freshness import HOUR_S, lifetime_s
+from node.score.volatility import only_sounds_of_now, volatility
+from node.store.invalidate import Invalidated, invalidate
 from node.store.mirror import Mirror
 from node.store.remember import Memory, Rememberer, scope_for
 from node.store.state import StateStore
+from node.store.uses import UseTally
 from node.synthesise.chain import answers
 from node.synthesise.compose import GET_A_MODEL
 
@@ -106,6 +118,29 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Invalidation:
+    """Which stored answers are to go: fields are combined with "and". ``like`` extends ``query`` to other
+    wordings with the same keyword key."""
+
+    cid: str | None = None
+    query: str | None = None
+    like: bool = False
+    source: str | None = None
+    older_than_s: int | None = None
+    tag: str | None = None
+    scope: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The records that were merged into one, and what it was itself merged into."""
+
+    aliases: tuple[Alias, ...]
+    into: Cid | None
+
+
+@dataclass(frozen=True, slots=True)
 class Feedback:
     """A validation as stored: the target's counts afterwards, and whether it is still served."""
 
@@ -116,6 +151,33 @@ class Feedback:
     invalid: int
     served: bool
     decision: DecisionRef | None
+
+
+@dataclass(slots=True)
+class _Spent:
+    """Answers of one sort and the seconds that they took together."""
+
+    answers: int = 0
+    seconds: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.answers += 1
+        self.seconds += seconds
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """The cache in figures. ``counts`` are the store's; ``saved_s`` is what the answers from the cache would
+    have taken on the average of those that were made, less what they took; None before the first was made.
+    ``evicted`` since the start."""
+
+    counts: Mapping[str, int]
+    semantic: SemanticFacts
+    facts: Facts
+    served: int
+    made: int
+    saved_s: float | None
+    evicted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +202,80 @@ class Ports:
     request_timeout_s: float
     floor_default: float
     zone: tzinfo
+    watch: Watch
+    uses: UseTally | None = None
     mirror: Mirror | None = None
+
+
+class Invalidator:
+    """Invalidation for callers and for the operator."""
+
+    def __init__(
+        self, records: RecordStore, rememberer: Rememberer, log: AuditLog, clock: Clock, version: str
+    ) -> None:
+        self._records = records
+        self._rememberer = rememberer
+        self._log = log
+        self._clock = clock
+        self._version = version
+
+    async def run(self, wanted: Invalidation, caller: Caller | None) -> Invalidated:
+        """Withdraw what fits. ``caller`` None is the operator, who owns the data directory. Raises
+        ``BadInput``, ``Forbidden``, ``Unavailable``."""
+        selection = await self._selection(wanted, caller)
+        return await invalidate(
+            self._records, self._rememberer, self._entered, selection, dry_run=wanted.dry_run
+        )
+
+    async def _entered(self, ref: BlockRef, tombstone: StoredRecord) -> None:
+        """The withdrawal stands even where it cannot be logged: nothing is served for want of a log."""
+        entry, private = tombstone_entry(
+            target=str(ref.cid),
+            reason="invalidated",
+            scope=ref.scope,
+            policy=self._version,
+            cid=str(tombstone.cid),
+        )
+        try:
+            await self._log.append(entry, private_texts=private)
+        except NodeError as exc:
+            log.warning("an invalidation could not be logged: %s", exc)
+
+    async def _selection(self, wanted: Invalidation, caller: Caller | None) -> Selection:
+        if wanted == Invalidation(dry_run=wanted.dry_run, like=wanted.like):
+            named = "cid, query, source, older_than_s, tag and scope"
+            raise BadInput(f"name at least one of {named}", field="cid")
+        if wanted.like and wanted.query is None:
+            raise BadInput("like extends query, which is missing", field="like")
+        text = None if wanted.query is None else normalise(wanted.query)
+        words = keyword_key(text) if text is not None and wanted.like else None
+        cid = None if wanted.cid is None else Cid.parse(wanted.cid)
+        before = None
+        if wanted.older_than_s is not None:
+            before = self._clock.now() - timedelta(seconds=wanted.older_than_s)
+        return Selection(
+            cid=None if cid is None else await self._records.survivor(cid) or cid,
+            query_hash=query_hash(text) if text is not None and words is None else None,
+            keyword_key=words,
+            source=wanted.source,
+            before=before,
+            tag=wanted.tag,
+            scopes=_scopes(wanted.scope, caller),
+        )
+
+
+def _scopes(wanted: str | None, caller: Caller | None) -> tuple[str, ...] | None:
+    """Where whoever asks may invalidate; None: everywhere."""
+    own = private_scope((caller or Caller()).tenant)
+    scope = own if wanted == "private" else wanted
+    if caller is None:
+        return None if scope is None else (scope,)
+    allowed = (own, SCOPE_SHARED, SCOPE_PUBLIC) if caller.default_scope == SCOPE_SHARED else (own,)
+    if scope is None:
+        return allowed
+    if scope not in allowed:
+        raise Forbidden(f"this key may not invalidate entries of scope {wanted}")
+    return (scope,)
 
 
 class Service:
@@ -148,7 +283,11 @@ class Service:
 
     def __init__(self, ports: Ports) -> None:
         self._p = ports
+        self._invalidator = Invalidator(
+            ports.records, ports.rememberer, ports.log, ports.clock, ports.policy.version
+        )
         self._ready = True
+        self._made, self._served = _Spent(), _Spent()
         self._examinations: SingleFlight[list[Check]] = SingleFlight()
 
     # --- questions --------------------------------------------------------------------------------
@@ -180,6 +319,10 @@ class Service:
         answer = await self._p.pipeline.answer(query)
         took_s = self._p.clock.monotonic() - started
         self._p.metrics.observe(answer, took_s)
+        if answer.hit is not None:
+            self._served.add(took_s)
+        elif answer.source.kind not in ("statement", "fallback"):
+            self._made.add(took_s)
         log.info(
             "answered id=%s route=%s source=%s confidence=%.2f stored=%s cid=%s ms=%.1f",
             query.id,
@@ -190,9 +333,16 @@ class Service:
             answer.cid,
             took_s * 1_000,
         )
+        for served in (answer, *answer.parts):
+            self._count_use(served)
         if answer.cid is not None:
             await self._remember_request(query.id, answer.cid)
         return answer
+
+    def _count_use(self, answer: Answer) -> None:
+        """What is served from the store is worth keeping."""
+        if answer.hit is not None and answer.cid is not None and self._p.uses is not None:
+            self._p.uses.note(Cid.parse(answer.cid))
 
     async def _remember_request(self, request_id: str, cid: str) -> None:
         try:
@@ -221,10 +371,9 @@ class Service:
             raise BadInput("query holds nothing but question marks and spaces", field="query")
         part = await self._place(entry.query)
         route = part.route
-        asked = {
-            None: caller.default_scope,
-            "private": private_scope(caller.tenant),
-        }.get(entry.scope, entry.scope)
+        own = private_scope(caller.tenant)
+        default = own if volatility(text).personal else caller.default_scope
+        asked = {None: default, "private": own}.get(entry.scope, entry.scope)
         assert asked is not None
         source = SourceRef("client", entry.source or caller.tenant)
         texts = (text, entry.answer, source.id, *entry.tags)
@@ -241,7 +390,9 @@ class Service:
             lifetime_s=lifetime_s(
                 Freshness.TIME_SENSITIVE if live else Freshness.DEFINITION,
                 query=text,
-                time_sensitive=route.time_sensitive,
+                time_sensitive=route.time_sensitive and not only_sounds_of_now(text),
+                now=self._p.clock.now().astimezone(self._p.zone),
+                wording_least_s=HOUR_S,  # the client vouches for it, and may ask for less
                 asked_ttl_s=entry.ttl_s if entry.ttl_s is not None else CLIENT_LIFETIME_S,
             ),
             tags=entry.tags,
@@ -254,6 +405,7 @@ class Service:
             raise Rejected(f"not stored: {remembered.reason}")
         if remembered.cid is None:
             raise Unavailable(f"not stored: {remembered.reason}")
+        self._p.watch.entered(text, entry.answer, caller.tenant)
         reason = "" if scope == asked else _why_not_public(self._p.policy.publish)
         return Kept(remembered.cid, scope, reason)
 
@@ -278,10 +430,28 @@ class Service:
                 return None
             return embedded
 
-        recall = await self._p.recaller.recall(query, route, embed, clients_too=True)
+        recall = looked_up = await self._p.recaller.recall(query, route, embed, clients_too=True)
+        withheld = self._p.policy.shadow and is_semantic(looked_up)
+        if withheld:
+            step = shadow_step(looked_up)
+            recall = replace(looked_up, found=None, code=step.code, reason=step.reason)
         answer = _search_answer(query, route, recall)
+        self._p.watch.recalled(query, answer, looked_up, withheld=withheld)
+        if answer.cid is not None:
+            await self._remember_request(query.id, answer.cid)
+        self._count_use(answer)
         self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
         return recall, await self._log_answer(answer)
+
+    async def embed(self, text: str) -> Vector | None:
+        """The vector of a text, None for one beyond the embedder's window or while no embedder serves."""
+        if not self._p.semantics.info.dim:
+            return None
+        try:
+            [embedded] = await self._p.semantics.embed([text])
+        except Unavailable:
+            return None
+        return None if embedded is None else embedded.vector
 
     async def _place(self, text: str) -> Part:
         """The route of a text that stands by itself, on the node's own clock."""
@@ -334,6 +504,20 @@ class Service:
         )
         return await self._log(entry, private)
 
+    async def merged(self, stored: StoredRecord) -> Merged:
+        """What a record stands for besides itself. Aliases have its scope: who sees it may see them."""
+        return Merged(
+            tuple(await self._p.records.aliases(stored.cid)), await self._p.records.survivor(stored.cid)
+        )
+
+    async def invalidate(self, wanted: Invalidation, caller: Caller) -> Invalidated:
+        """Withdraw for good whatever fits, within what the caller may withdraw: its own private records, and
+        those of everybody here where it stands for everybody here. Raises ``BadInput``, ``Forbidden``,
+        ``Unavailable``."""
+        if not caller.may_write:
+            raise Forbidden("this key may not delete")
+        return await self._invalidator.run(wanted, caller)
+
     async def feedback(
         self,
         *,
@@ -353,6 +537,8 @@ class Service:
         stored = await self.entry(cid, caller)
         if not isinstance(stored.record, AnswerRecord):
             raise NotFound("no such entry")
+        if request_id is not None:
+            await self._p.watch.feedback(request_id, str(stored.cid), verdict)
         statement = await self._p.rememberer.validate(stored, verdict, note)
         after = await self._p.records.get(stored.cid)
         entry, private = validation_entry(
@@ -386,6 +572,23 @@ class Service:
 
     # --- operate ----------------------------------------------------------------------------------
 
+    async def cache_stats(self) -> CacheStats:
+        """The cache in figures. Raises ``Unavailable``, ``CorruptState``."""
+        return CacheStats(
+            counts=await self._p.records.counts(),
+            semantic=self._p.semantics.facts(),
+            facts=self._p.watch.facts(),
+            served=self._served.answers,
+            made=self._made.answers,
+            saved_s=self._saved_s(),
+            evicted=self._p.metrics.evictions,
+        )
+
+    def release(self) -> None:
+        """Let go of everything that was wired, after the doors are shut: aiohttp remembers applications that
+        it has served, and through this the whole node would stay in memory."""
+        vars(self).clear()
+
     def stop_accepting(self) -> None:
         """Readiness turns off; what is in flight goes on."""
         self._ready = False
@@ -413,7 +616,7 @@ class Service:
             p.semantics.probe(),
         )
         adapters = [adapter_check(adapter) for adapter in p.adapters]
-        return [*p.semantics.health(), p.log.health(), *adapters, *models, *others]
+        return [*p.semantics.health(), p.log.health(), p.watch.health(), *adapters, *models, *others]
 
     async def _store_check(self) -> Check:
         counts = await self._p.records.counts()
@@ -429,16 +632,47 @@ class Service:
         )
         return Check("ipfs:blocks", "pass", "embedded block store", observed=counts["blocks"], unit="blocks")
 
+    def _watched(self) -> None:
+        """What is known of hits, into the gauges."""
+        facts = self._p.watch.facts()
+        shares = {("all", "all"): facts.overall, **facts.by_route}
+        self._p.metrics.checked({key: _share(one) for key, one in shares.items()}, facts.labels)
+        self._p.metrics.set(
+            gated_lookups=facts.lookups,
+            gated_hits=facts.gated,
+            would_be_hits=facts.would_be_hits,
+            audits_done=facts.audits["done"],
+            audits_undecided=facts.audits["undecided"],
+            audits_skipped=facts.audits["skipped"],
+            audits_left=facts.audits["left_this_hour"],
+            records_tightened=facts.tightened,
+            cache_saved_seconds=self._saved_s() or 0.0,
+        )
+
+    def _saved_s(self) -> float | None:
+        """What the answers from the cache would have taken, on the average of those that were made."""
+        made, served = self._made, self._served
+        if not made.answers:
+            return None
+        return max(0.0, made.seconds / made.answers * served.answers - served.seconds)
+
     async def metrics(self) -> bytes:
         """The page for a scraper, gauges refreshed."""
         self._p.metrics.budgets(
             [(adapter.name, budget) for adapter in self._p.adapters for budget in adapter.budgets()]
         )
         await _within("ipfs:blocks", self._store_check())
+        self._watched()
         if self._p.mirror is not None:
             with contextlib.suppress(NodeError):  # the gauge keeps its value
                 await self._p.mirror.waiting()
         return self._p.metrics.text()
+
+
+def _share(estimate: Estimate) -> dict[str, float]:
+    """An estimate for a scraper, without the share where nothing is decided."""
+    values = {"low": estimate.low, "high": estimate.high, "upper": estimate.upper}
+    return values if estimate.share is None else {"estimate": estimate.share, **values}
 
 
 def worst(checks: Sequence[Check]) -> str:
@@ -492,7 +726,8 @@ def _why_not_public(publish: str) -> str:
 def _search_answer(query: Query, route: Route, recall: Recall) -> Answer:
     """A look-up as an answer, so that it is logged and counted like every other decision."""
     found = recall.found
-    trace = (Step("recall", "hit" if found else "miss", recall.reason, code=recall.code),)
+    outcome = "hit" if found else "shadow" if recall.code == "would_hit" else "miss"
+    trace = (Step("recall", outcome, recall.reason, code=recall.code),)
     if found is None:
         return Answer(
             query=query,

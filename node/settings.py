@@ -129,11 +129,15 @@ class Cache:
     threshold_generative: float = 0.70
     confidence_min: float = 0.80
     neighbours: int = 8
+    hnsw_above: int = 20_000
     shadow: bool = False
+    audit_share: float = 0.02
+    audits_per_hour: int = 30
     max_entries: int = 1_000_000
     max_bytes: int = 16 * 2**30
     write_queue_max: int = 256
     expired_grace_s: int = 3_600
+    negative_s: float = 10.0
     sweep_every_s: int = 60
 
 
@@ -208,11 +212,15 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "cache.threshold_generative": (0, 1),
     "cache.confidence_min": (0, 1),
     "cache.neighbours": (1, 256),
+    "cache.hnsw_above": (1_000, 10**8),
+    "cache.audit_share": (0, 1),
+    "cache.audits_per_hour": (0, 100_000),
     "cache.max_entries": (1, 10**9),
     "cache.max_bytes": (2**20, 2**50),
     "cache.write_queue_max": (1, 1_000_000),
     "cache.expired_grace_s": (0, 10**8),
     "cache.sweep_every_s": (1, 86_400),
+    "cache.negative_s": (0, 300),
     "adapters.news.timeout_s": (0.05, 60),
 }
 _ADAPTER_RANGES: Mapping[str, tuple[float, float]] = {"timeout_s": (0.05, 60), "per_minute": (0, 100_000)}

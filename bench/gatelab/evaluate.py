@@ -1,4 +1,4 @@
-"""What a gate model is worth on sources and families that it never saw, beside cosine and today's gate.
+"""What a gate model is worth on sources and families that it never saw, beside cosine and the bare words.
 
 ``python -m bench.gatelab.evaluate MODEL.json [--data FOLDER] [--ceiling] [--show N]``
 
@@ -10,7 +10,8 @@ answer. Exact repeats are left out, so that only the semantic tier is judged.
     recall   right serves / questions whose class came before
     of hits  wrong serves / all serves
 
-``model`` serves with u within 0.05 from its cut-off on, ``u ≤ 0.10`` likewise, ``cut-off`` from its cut-off
+``model`` serves with u within 0.05 from its cut-off on, ``u ≤ 0.10`` likewise, ``u, ≥ .8`` only from a
+cosine of 0.8 on, ``or words`` also what says the same word for word, ``cut-off`` from its cut-off
 on whatever u: that is the bound per look-up without the bound per hit.
 
 ``--ceiling`` adds, marked as such, the best cut-off found afterwards on the stream itself. Sets of pairs:
@@ -23,6 +24,7 @@ Nothing may be chosen by looking at these figures; that is what cross-fitted sco
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections import Counter
@@ -32,23 +34,24 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.gatelab.families import TEST, TRAIN, Question, read
-from bench.gatelab.measure import AT, MARGIN_NONE, WordTable, measure
-from bench.gatelab.model import GateModel
+from bench.gatelab.families import Question
 from bench.gatelab.streams import (
-    FLOOR,
     FOLDER,
     K,
     Source,
     Vectors,
     candidates,
     distinct,
+    every_family,
     kind_of,
     sources,
     texts_of,
 )
-from bench.gatelab.train import upper, word_table
-from node.cache import gate
+from bench.gatelab.train import upper
+from node.cache.crowd import FLOOR, Near
+from node.cache.gate import HARD_VETOES
+from node.cache.gate_model import AT, Estimate, GateModel
+from node.cache.measure import VETOES, measure
 from node.normalise import normalise
 
 WIDE = 20
@@ -59,13 +62,13 @@ WRONG_MAX = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A stored question that was brought up. ``numbers`` have the margin of this look-up."""
+    """A stored question that was brought up, with the numbers of the pair and its class."""
 
     asked: str
     stored: str
     cosine: float
-    margin: float | None
-    numbers: list[float]
+    pair: list[float]
+    cls: str
 
 
 Decider = Callable[[Sequence[Candidate]], int | None]
@@ -102,39 +105,33 @@ class Outcome:
 class Stream:
     """A stream with its neighbours measured, to be replayed with any decider."""
 
-    def __init__(self, source: Source, vectors: Vectors, table: WordTable, limit: int = 0) -> None:
+    def __init__(self, source: Source, vectors: Vectors, limit: int = 0) -> None:
         self.name = source.name
         self.arrivals = distinct(source.questions)[: limit or None]
         matrix = vectors.matrix([normalise(question.text) for question in self.arrivals])
         self.near: list[list[tuple[int, float]]] = []
         self._numbers: dict[tuple[int, int], list[float]] = {}
-        self._table = table
         for number in range(len(self.arrivals)):
             cosines = matrix[:number] @ matrix[number]
             top = np.flatnonzero(cosines >= FLOOR)
             top = top[np.argsort(-cosines[top], kind="stable")][:WIDE]
             self.near.append([(int(at), float(cosines[at])) for at in top])
 
-    def _candidate(self, number: int, at: int, cosine: float, margin: float | None) -> Candidate:
+    def _candidate(self, number: int, at: int, cosine: float) -> Candidate:
         asked, stored = self.arrivals[number].text, self.arrivals[at].text
         key = (number, at)
         if key not in self._numbers:
-            self._numbers[key] = measure(asked, stored, cosine, None, self._table)
-        numbers = list(self._numbers[key])
-        numbers[AT["margin"]] = MARGIN_NONE if margin is None else max(-0.3, min(0.3, margin))
-        return Candidate(asked, stored, cosine, margin, numbers)
+            self._numbers[key] = measure(asked, stored, cosine)
+        return Candidate(asked, stored, cosine, self._numbers[key], self.arrivals[at].cls)
 
     def replay(self, decide: Decider) -> Outcome:
         outcome = Outcome(look_ups=len(self.arrivals))
-        families = {**read(TRAIN), **read(TEST)}
+        families = every_family()
         stored: set[int] = set()
         seen: set[str] = set()
         for number, question in enumerate(self.arrivals):
             near = [(at, cosine) for at, cosine in self.near[number] if at in stored][:K]
-            found = [
-                self._candidate(number, at, cosine, _margin(place, [one for _, one in near]))
-                for place, (at, cosine) in enumerate(near)
-            ]
+            found = [self._candidate(number, at, cosine) for at, cosine in near]
             outcome.repeats += question.cls in seen
             seen.add(question.cls)
             for kind in {kind_of(question, self.arrivals[at], families) for at, _ in near}:
@@ -154,32 +151,35 @@ class Stream:
         return outcome
 
 
-def _margin(place: int, cosines: Sequence[float]) -> float | None:
-    if len(cosines) < 2:
-        return None
-    return cosines[place] - (cosines[0] if place else cosines[1])
-
-
 def by_cosine(threshold: float) -> Decider:
     return lambda found: 0 if found and found[0].cosine >= threshold else None
 
 
-def by_gate(found: Sequence[Candidate]) -> int | None:
-    """Today's gate, as ``lookup.choose`` uses it: the nearest that passes."""
+def _vetoed(one: Candidate) -> bool:
+    return VETOES[int(one.pair[AT["veto"]])] in HARD_VETOES
+
+
+def _estimates(model: GateModel, found: Sequence[Candidate]) -> list[Estimate]:
+    near = [Near(one.cosine, one.cls) for one in found]
+    return model.estimate_all([one.pair for one in found], near, [_vetoed(one) for one in found])
+
+
+def by_words(found: Sequence[Candidate]) -> int | None:
+    """The nearest that differs in nothing that the gate's reading sees."""
     for place, one in enumerate(found):
-        verdict = gate.judge(one.asked, one.stored, similarity=one.cosine, margin=one.margin)
-        if verdict.veto is None and verdict.u <= U_LIMIT:
+        if not one.pair[AT["veto"]]:
             return place
     return None
 
 
-def by_model(model: GateModel, u_limit: float = U_LIMIT) -> Decider:
-    """The nearest candidate that passes."""
+def by_model(model: GateModel, u_limit: float, floor: float = 0.0, words: bool = False) -> Decider:
+    """The nearest candidate that passes, as ``lookup.choose`` does it; ``words``: or ``by_words``."""
 
     def decide(found: Sequence[Candidate]) -> int | None:
-        for place, one in enumerate(found):
-            judged = model.judge_numbers(one.numbers)
-            if judged.code == "gate_passed" and judged.u <= u_limit:
+        if words and (place := by_words(found)) is not None:
+            return place
+        for place, (one, estimate) in enumerate(zip(found, _estimates(model, found), strict=True)):
+            if not _vetoed(one) and one.cosine >= floor and estimate.u < 1.0 and estimate.u <= u_limit:
                 return place
         return None
 
@@ -190,11 +190,10 @@ def by_score(model: GateModel, cut: float) -> Decider:
     """The candidate of the best score, from a cut-off on; vetoes stand."""
 
     def decide(found: Sequence[Candidate]) -> int | None:
-        judged = [model.judge_numbers(one.numbers) for one in found]
-        open_ones = [
-            at for at, one in enumerate(judged) if not one.code.startswith("veto") and one.score >= cut
-        ]
-        return max(open_ones, key=lambda at: judged[at].score, default=None)
+        estimates = _estimates(model, found)
+        scored = [-math.inf if _vetoed(one) else e.score for one, e in zip(found, estimates, strict=True)]
+        best = max(range(len(found)), key=lambda at: scored[at], default=None)
+        return None if best is None or scored[best] < cut else best
 
     return decide
 
@@ -208,15 +207,15 @@ def ceiling(
     return max(held or tried[-1:], key=lambda one: one[1].recall)
 
 
-def pairs_table(source: Source, vectors: Vectors, table: WordTable, model: GateModel) -> None:
+def pairs_table(source: Source, vectors: Vectors, model: GateModel) -> None:
     """Shares served of labelled pairs, each alone."""
     rows = candidates(source, vectors)
     counts = Counter(bool(pair[2]) for pair in source.pairs)
     deciders = {
         "cosine .9": by_cosine(0.9),
         "cosine .8": by_cosine(0.8),
-        "gate": by_gate,
-        "model": by_model(model),
+        "words": by_words,
+        "model": by_model(model, U_LIMIT),
         "cut-off": by_model(model, 1.0),
     }
     print(f"\n{source.name}: {counts[True]} pairs with one answer, {counts[False]} others")
@@ -224,7 +223,7 @@ def pairs_table(source: Source, vectors: Vectors, table: WordTable, model: GateM
     kinds: Counter[str] = Counter(pair[3] for pair in source.pairs if not pair[2])
     for row in rows:
         one = Candidate(
-            row.asked, row.stored, row.cosine, None, measure(row.asked, row.stored, row.cosine, None, table)
+            row.asked, row.stored, row.cosine, measure(row.asked, row.stored, row.cosine), row.answer
         )
         for name, decide in deciders.items():
             if decide([one]) is not None:
@@ -234,7 +233,7 @@ def pairs_table(source: Source, vectors: Vectors, table: WordTable, model: GateM
         wrong = sum(n for (same, _), n in count.items() if not same)
         worst = (
             [f"{k} {count[False, k]}/{kinds[k]}" for k in kinds if count[False, k]]
-            if name in ("gate", "model")
+            if name in ("words", "model")
             else []
         )
         print(
@@ -243,7 +242,7 @@ def pairs_table(source: Source, vectors: Vectors, table: WordTable, model: GateM
         )
 
 
-def latency(streams: Sequence[Stream], model: GateModel, table: WordTable, count: int = 300) -> None:
+def latency(streams: Sequence[Stream], model: GateModel, count: int = 300) -> None:
     """Time of one pair, nothing remembered of its texts."""
     from node.cache.features import extract
 
@@ -258,9 +257,9 @@ def latency(streams: Sequence[Stream], model: GateModel, table: WordTable, count
     for asked, stored, cosine in pairs[::step]:
         extract.cache_clear()
         begun = time.perf_counter()
-        made = measure(asked, stored, cosine, 0.1, table)
+        made = measure(asked, stored, cosine)
         between = time.perf_counter()
-        model.judge_numbers(made)
+        model.estimate_all([made], [Near(cosine, "")], [False])
         scores.append(time.perf_counter() - between)
         numbers.append(between - begun)
     for name, times in (("numbers", numbers), ("model", scores)):
@@ -273,29 +272,32 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="bench.gatelab.evaluate", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("model", type=Path)
+    parser.add_argument("model", type=Path, nargs="?", default=Path("node/cache/gate_model.json"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--ceiling", action="store_true")
     parser.add_argument("--show", type=int, default=0, help="wrong serves to list for each stream")
     options = parser.parse_args(arguments)
-    model, table, vectors = GateModel.read(options.model), word_table(), Vectors(FOLDER)
+    model = GateModel.parse(options.model.read_text(encoding="utf-8"))
+    vectors = Vectors(FOLDER)
     streams = []
     met: Counter[str] = Counter()
-    wrong: Mapping[str, Counter[str]] = {"gate": Counter(), "model": Counter(), "cut-off": Counter()}
+    wrong: Mapping[str, Counter[str]] = {"words": Counter(), "model": Counter(), "cut-off": Counter()}
     for source in sources("test", options.data):
         vectors.fill(texts_of(source))
         if source.pairs:
-            pairs_table(source, vectors, table, model)
+            pairs_table(source, vectors, model)
             continue
-        stream = Stream(source, vectors, table)
+        stream = Stream(source, vectors)
         streams.append(stream)
         print(f"\n{source.name}: {len(stream.arrivals)} questions")
         for name, decide in (
             ("cosine .9", by_cosine(0.9)),
             ("cosine .8", by_cosine(0.8)),
-            ("gate", by_gate),
-            ("model", by_model(model)),
+            ("words", by_words),
+            ("model", by_model(model, U_LIMIT)),
             ("u ≤ 0.10", by_model(model, 0.10)),
+            ("u, ≥ .8", by_model(model, U_LIMIT, floor=0.8)),
+            ("or words", by_model(model, U_LIMIT, words=True)),
             ("cut-off", by_model(model, 1.0)),
         ):
             outcome = stream.replay(decide)
@@ -317,13 +319,13 @@ def main(arguments: Sequence[str]) -> int:
             ):
                 cut, outcome = ceiling(stream, decider, [float(cut) for cut in cuts])
                 print(f"  {name:10} {outcome.line()}  (cut-off {cut:.2f} picked afterwards)")
-    print("\nwrong serves by kind of difference, of look-ups that brought the kind up: gate, model, cut-off")
+    print("\nwrong serves by kind of difference, of look-ups that brought the kind up: words, model, cut-off")
     for kind, count in met.most_common():
         if kind != "paraphrase":
             served = " ".join(f"{wrong[name][kind]:4d}" for name in wrong)
             print(f"  {kind:12} {served} / {count}")
     print()
-    latency(streams, model, table)
+    latency(streams, model)
     return 0
 
 

@@ -27,24 +27,26 @@ import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench import gate_blind, gate_pairs
-from bench.gatelab.families import TEST, TRAIN, Family, Maker, Question, difference, read
+from bench.gatelab.families import TEST, TRAIN, TRAP, Family, Maker, Question, difference, read_all
+from node.cache.crowd import FLOOR, SIZE_MAX, Near, crowd
 from node.cache.tokens import NUMBER, tokenise
 from node.embed.local import DIM, ONNX_SHA256, MiniLm, installed_files
 from node.normalise import normalise
 
 FOLDER = Path(tempfile.gettempdir()) / "gatelab"
-K = 5
-FLOOR = 0.7
+K = SIZE_MAX
 STORED_AGAIN = 0.5
 BATCH = 8
-SEEDS = {"train": 11, "test": 29}
-SIZES = {"train": (7_000, 22_000), "test": (2_500, 4_500)}
+SEEDS = {"train": 11, "test": 29, "trap": 41}
+SIZES = {"train": (12_000, 30_000), "test": (2_500, 4_500), "trap": (1_500, 3_000)}
+FAMILIES = {"train": TRAIN, "test": TEST, "trap": TRAP}
 """Questions of the normal and the dense stream of families."""
 
 Matrix = NDArray[np.float32]
@@ -63,7 +65,7 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Row:
     """One candidate brought up for one question. ``look_up`` numbers the questions of a source;
-    ``margin`` is how far the cosine lies above the best other candidate's (None: there is none)."""
+    ``crowd`` holds the numbers of ``node.cache.crowd``, ``answer`` the class of the stored question."""
 
     source: str
     look_up: int
@@ -71,9 +73,10 @@ class Row:
     asked: str
     stored: str
     cosine: float
-    margin: float | None
+    crowd: tuple[float, ...]
     same: bool
     kind: str
+    answer: str = ""
 
 
 def half(group: str) -> str:
@@ -119,13 +122,13 @@ def group_of(name: str, cls: str) -> str:
     return cls.partition(":")[2]
 
 
-def _families(part: str) -> list[Source]:
-    families = read(TRAIN if part == "train" else TEST)
-    normal, dense = SIZES[part]
-    maker = Maker(families, SEEDS[part])
+def _families(part: str, files: str = "") -> list[Source]:
+    name = files or "families"
+    normal, dense = SIZES[files or part]
+    maker = Maker(read_all(FAMILIES[files or part]), SEEDS[files or part])
     return [
-        Source("families", part, tuple(maker.stream(normal, dense=False))),
-        Source("families-dense", part, tuple(maker.stream(dense, dense=True))),
+        Source(name, part, tuple(maker.stream(normal, dense=False))),
+        Source(f"{name}-dense", part, tuple(maker.stream(dense, dense=True))),
     ]
 
 
@@ -148,8 +151,14 @@ def sources(part: str, data: Path | None) -> list[Source]:
     if data is not None:
         out += _labelled(data, part)
     if part == "test":
-        out += _hand_written()
+        out += [*_families(part, "trap"), *_hand_written()]
     return out
+
+
+@lru_cache(maxsize=1)
+def every_family() -> Mapping[str, Family]:
+    """Of all parts, by name."""
+    return read_all((*TRAIN, *TEST, *TRAP))
 
 
 class Vectors:
@@ -196,7 +205,7 @@ def candidates(source: Source, vectors: Vectors) -> list[Row]:
     """The rows of a source; see the module's method."""
     if source.pairs:
         return _from_pairs(source, vectors)
-    families = {**read(TRAIN), **read(TEST)}
+    families = every_family()
     arrivals = distinct(source.questions)
     matrix = vectors.matrix([normalise(question.text) for question in arrivals])
     rows: list[Row] = []
@@ -205,8 +214,8 @@ def candidates(source: Source, vectors: Vectors) -> list[Row]:
     classes: set[str] = set()
     for number, question in enumerate(arrivals):
         near = nearest(held[: len(stored)], stored, matrix[number])
-        for place, (index, cosine) in enumerate(near):
-            rival = near[0][1] if place else (near[1][1] if len(near) > 1 else None)
+        around = crowd([Near(cosine, arrivals[index].cls) for index, cosine in near])
+        for (index, cosine), numbers in zip(near, around, strict=True):
             other = arrivals[index]
             rows.append(
                 Row(
@@ -216,9 +225,10 @@ def candidates(source: Source, vectors: Vectors) -> list[Row]:
                     question.text,
                     other.text,
                     cosine,
-                    None if rival is None else cosine - rival,
+                    tuple(numbers),
                     question.cls == other.cls,
                     kind_of(question, other, families),
+                    other.cls,
                 )
             )
         if question.cls not in classes or _coin(question.text):
@@ -273,7 +283,8 @@ def _from_pairs(source: Source, vectors: Vectors) -> list[Row]:
     for number, (one, other, same, kind) in enumerate(source.pairs):
         cosine = float(vectors[normalise(one.text)] @ vectors[normalise(other.text)])
         if normalise(one.text) != normalise(other.text) and cosine >= FLOOR:
-            rows.append(Row(source.name, number, one.group, one.text, other.text, cosine, None, same, kind))
+            around = tuple(crowd([Near(cosine, "")])[0])
+            rows.append(Row(source.name, number, one.group, one.text, other.text, cosine, around, same, kind))
     return rows
 
 

@@ -12,8 +12,8 @@ for text2sql, banking and medical questions, not its whole source. For each kind
 one-sided 95 % upper limit (Clopper-Pearson) of the share of wrong ones counts, or that of the worst source
 with enough rows in the bin; bins are pooled until the share rises as the score falls, and join the bin below
 while they have fewer than ``BIN_MIN`` rows. Pairs that no stream brought up are trained on, no more.
-The cut-off is the lowest score at which on every calibration stream the upper limit of wrong serves among
-look-ups is at most ``WRONG_MAX``.
+A cut-off is the lowest score at which on every calibration stream the upper limit of wrong serves among
+look-ups is at most a rate of ``RATES``.
 
 Promises: the same rows give the same file. Nothing of the part ``test`` is read.
 """
@@ -26,6 +26,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,12 +34,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.gatelab import measure as measuring
-from bench.gatelab.measure import AT, NAMES, STAKES, VETOES, WordTable, measure, stake
-from bench.gatelab.model import HARD_VETOES, GateModel, Tree
-from bench.gatelab.streams import FLOOR, FOLDER, Row, Vectors, candidates, distinct, sources, texts_of
-from node.cache import gate
-from node.embed.local import DIM, ONNX_SHA256, MiniLm, installed_files
+from bench.gatelab.streams import FOLDER, Row, Vectors, candidates, distinct, sources, texts_of
+from node.cache import crowd as crowding
+from node.cache import measure as measuring
+from node.cache.crowd import FLOOR, Near, contest
+from node.cache.gate import HARD_VETOES
+from node.cache.gate_model import AT, FIRST_NAMES, NAMES, STAKES, GateModel, Tree, stake
+from node.cache.measure import VETOES, measure
+from node.embed.local import ONNX_SHA256
 
 WEIGHTS = {
     "families": 1.0,
@@ -49,13 +52,24 @@ WEIGHTS = {
     "mqp-pairs": 0.1,
 }
 LEFT_OUT_WHOLE = {"t2s": "t2s", "t2s-pairs": "t2s", "bank": "bank", "mqp-pairs": "mqp"}
+MONOTONE = {
+    "cosine": 1,
+    "crowd_place": -1,
+    "crowd_support": 1,
+    "crowd_support_near": 1,
+    "crowd_rivals": -1,
+    "crowd_rival_margin": 1,
+    "contest_rival": 1,
+    "contest_support": 1,
+}
 FOLDS = 5
+PROCESSES = 2
 COSINE_WEIGHT = 8.0
-WRONG_MAX = 0.01
-BIN_MIN = 100
+RATES = (0.005, 0.01, 0.02)
+"""Shares of wrong answers among look-ups that cut-offs are made for."""
+BIN_MIN = 300
 BIN_FINE = 50
 CONFIDENCE = 0.95
-VECTOR_DIM = 32
 PARAMETERS = {
     "objective": "binary",
     "learning_rate": 0.08,
@@ -66,12 +80,12 @@ PARAMETERS = {
     "bagging_freq": 1,
     "lambda_l2": 5.0,
     "seed": 7,
-    "num_threads": 1,
+    "num_threads": 2,
     "deterministic": True,
     "force_row_wise": True,
     "verbose": -1,
 }
-TREES = 180
+TREES = 200
 
 Numbers = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -95,76 +109,40 @@ class Rows:
         )
 
 
-def word_table(folder: Path = FOLDER) -> WordTable:
-    """Rarity by the rank in the embedder's vocabulary; vectors of single words from the embedder itself,
-    centred and cut to ``VECTOR_DIM`` directions, to a signed byte each."""
-    file = folder / f"words-{ONNX_SHA256[:12]}-{VECTOR_DIM}.npz"
-    if not file.exists():
-        _make_words(file)
-    with np.load(file) as kept:
-        names = kept["names"].tolist()
-        vectors = kept["vectors"].astype(np.float32)
-        ranks = kept["ranks"].tolist()
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
-    top = math.log(30_000)
-    rarity = {name: math.log(1 + rank) / top for name, rank in zip(names, ranks, strict=True)}
-    return WordTable(rarity, {name: row for row, name in enumerate(names)}, vectors)
-
-
-def _make_words(file: Path) -> None:
-    from tokenizers import Tokenizer
-
-    vocabulary = Tokenizer.from_file(str(installed_files().tokenizer)).get_vocab()
-    first = vocabulary["the"]
-    ranks = {
-        w: max(0, at - first) for w, at in vocabulary.items() if w.isalpha() and w.isascii() and len(w) > 1
-    }
-    names = sorted(ranks)
-    engine = MiniLm.open(installed_files(), threads=1)
-    full = np.zeros((len(names), DIM), np.float32)
-    for start in range(0, len(names), 16):
-        for row, vector in enumerate(engine.embed(names[start : start + 16])):
-            if vector is not None:
-                full[start + row] = vector
-    centred = full - full.mean(axis=0)
-    _, _, directions = np.linalg.svd(centred[::4], full_matrices=False)
-    cut = centred @ directions[:VECTOR_DIM].T
-    cut /= np.maximum(np.linalg.norm(cut, axis=1, keepdims=True), 1e-6)
-    np.savez(
-        file,
-        names=np.array(names),
-        ranks=np.array([ranks[name] for name in names]),
-        vectors=np.round(cut * 127).astype(np.int8),
-    )
-
-
-def measured(rows: Sequence[Row], table: WordTable, cache: Path | None = None) -> Rows:
-    """The rows with their numbers; kept in ``cache``, which is only read if it is of the same rows and
-    code."""
-    readers = sorted(Path(gate.__file__).parent.glob("*.py"))
-    code = hashlib.sha256(b"".join(file.read_bytes() for file in (Path(measuring.__file__), *readers)))
-    lines = (f"{r.asked}\t{r.stored}\t{r.margin}" for r in rows)
+def measured(rows: Sequence[Row], cache: Path | None = None) -> Rows:
+    """The rows with their numbers; those of pairs are kept in ``cache``, which is only read if it is of the
+    same pairs and code."""
+    readers = sorted(Path(measuring.__file__).parent.glob("*.py"))
+    names = ("tokens", "phrases", "words", "stem", "syntax", "features", "compare", "difference", "measure")
+    code = hashlib.sha256(b"".join(file.read_bytes() for file in readers if file.stem in names))
+    lines = (f"{r.asked}\t{r.stored}" for r in rows)
     key = hashlib.sha256("\n".join((code.hexdigest(), *lines)).encode()).hexdigest()
+    numbers = None
     if cache is not None and cache.exists():
         with np.load(cache) as kept:
-            if str(kept["key"]) == key:
-                return Rows(tuple(rows), kept["numbers"])
-    numbers = np.array(
-        [measure(row.asked, row.stored, row.cosine, row.margin, table) for row in rows], np.float32
-    ).reshape(len(rows), len(NAMES))
-    if cache is not None:
-        np.savez(cache, key=np.array(key), numbers=numbers)
-    return Rows(tuple(rows), numbers)
+            numbers = kept["numbers"] if str(kept["key"]) == key else None
+    if numbers is None:
+        with ProcessPoolExecutor(PROCESSES) as pool:
+            made = list(pool.map(_measure, rows, chunksize=250))
+        numbers = np.array(made, np.float32).reshape(len(rows), len(measuring.NAMES))
+        if cache is not None:
+            np.savez(cache, key=np.array(key), numbers=numbers)
+    around = np.array([row.crowd for row in rows], np.float32).reshape(len(rows), len(crowding.NAMES))
+    return Rows(tuple(rows), np.concatenate([numbers, around], axis=1))
 
 
-def load(part: str, data: Path | None, table: WordTable, folder: Path = FOLDER) -> dict[str, Rows]:
+def _measure(row: Row) -> list[float]:
+    return measure(row.asked, row.stored, row.cosine)
+
+
+def load(part: str, data: Path | None, folder: Path = FOLDER) -> dict[str, Rows]:
     """All sources of a part, measured."""
     vectors = Vectors(folder)
     out = {}
     for source in sources(part, data):
         vectors.fill(texts_of(source))
         rows = candidates(source, vectors)
-        out[source.name] = measured(rows, table, folder / f"numbers-{part}-{source.name}.npz")
+        out[source.name] = measured(rows, folder / f"pairs-{part}-{source.name}.npz")
     return out
 
 
@@ -180,11 +158,24 @@ def weights_of(rows: Rows) -> Scores:
     return np.array([10_000 * WEIGHTS.get(row.source, 0.0) / sizes[row.source] for row in rows.rows])
 
 
+def contested(rows: Rows, first: Scores) -> Rows:
+    """The rows with what the first scores of their look-up's other candidates say."""
+    vetoed = ~not_vetoed(rows.numbers)
+    together: dict[tuple[str, int], list[int]] = {}
+    for index, row in enumerate(rows.rows):
+        together.setdefault((row.source, row.look_up), []).append(index)
+    added = np.zeros((len(rows.rows), len(crowding.CONTEST)), np.float32)
+    for indices in together.values():
+        near = [Near(rows.rows[index].cosine, rows.rows[index].answer) for index in indices]
+        added[indices] = contest(near, [float(first[i]) for i in indices], [bool(vetoed[i]) for i in indices])
+    return Rows(rows.rows, np.concatenate([rows.numbers[:, : len(FIRST_NAMES)], added], axis=1))
+
+
 def fit(rows: Rows, parameters: Mapping[str, object] = PARAMETERS, trees: int = TREES) -> tuple[Tree, ...]:
     """Boosted trees on some rows."""
-    import lightgbm  # type: ignore[import-not-found] # no package of this project; see the docstring
+    import lightgbm
 
-    monotone = [int(name == "cosine") for name in NAMES]
+    monotone = [MONOTONE.get(name, 0) for name in NAMES[: rows.numbers.shape[1]]]
     data = lightgbm.Dataset(rows.numbers, rows.same.astype(int), weight=weights_of(rows))
     booster = lightgbm.train({**parameters, "monotone_constraints": monotone}, data, trees)
     return tuple(_tree(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"])
@@ -355,8 +346,10 @@ def best_of(rows: Rows, scored: Scores, allowed: Flags) -> list[int]:
     return list(best.values())
 
 
-def cutoff(rows: Rows, scored: Scores, allowed: Flags, look_ups: Mapping[str, int]) -> dict[str, float]:
-    """For each stream the lowest score at which the limit of wrong serves holds."""
+def cutoff(
+    rows: Rows, scored: Scores, allowed: Flags, look_ups: Mapping[str, int], rate: float
+) -> dict[str, float]:
+    """For each stream the lowest score at which the limit of wrong serves is at most ``rate``."""
     chosen = best_of(rows, scored, allowed)
     out = {}
     for source, total in look_ups.items():
@@ -364,7 +357,7 @@ def cutoff(rows: Rows, scored: Scores, allowed: Flags, look_ups: Mapping[str, in
         wrong, held = 0, math.inf
         for index in mine:
             wrong += not rows.rows[index].same
-            if upper(wrong, total) > WRONG_MAX:
+            if upper(wrong, total) > rate:
                 break
             held = float(scored[index])
         out[source] = held
@@ -375,11 +368,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="bench.gatelab.train", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", type=Path, help="folder with labelled questions")
-    parser.add_argument("--out", type=Path, default=FOLDER / "gate_model.json")
+    parser.add_argument("--out", type=Path, default=Path("node/cache/gate_model.json"))
     options = parser.parse_args(arguments)
     begun = time.process_time()
-    table = word_table()
-    parts = load("train", options.data, table)
+    parts = load("train", options.data)
     look_ups = {
         source.name: len(distinct(source.questions))
         for source in sources("train", options.data)
@@ -387,9 +379,8 @@ def main(arguments: Sequence[str]) -> int:
     }
     rows = joined(list(parts.values()))
     print(f"{len(rows.rows)} rows, measured after {time.process_time() - begun:.0f} s")
-    held_out = cross_fitted(rows)
-    model = calibrated(rows, held_out, look_ups, fit(rows))
-    model.write(options.out)
+    model = trained(rows, look_ups)
+    options.out.write_text(model.dump(), encoding="utf-8")
     print(
         f"{options.out}: {options.out.stat().st_size / 1000:.0f} kB, "
         f"{time.process_time() - begun:.0f} s of CPU"
@@ -397,8 +388,19 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def trained(rows: Rows, look_ups: Mapping[str, int]) -> GateModel:
+    """The model of all rows, calibrated by cross-fitted scores."""
+    second = contested(rows, cross_fitted(rows))
+    first, trees = fit(rows), fit(second)
+    return calibrated(second, cross_fitted(second), look_ups, first, trees)
+
+
 def calibrated(
-    rows: Rows, held_out: Scores, look_ups: Mapping[str, int], trees: tuple[Tree, ...]
+    rows: Rows,
+    held_out: Scores,
+    look_ups: Mapping[str, int],
+    first: tuple[Tree, ...],
+    trees: tuple[Tree, ...],
 ) -> GateModel:
     """The model of some trees with the curves and the cut-off of cross-fitted scores."""
     allowed = not_vetoed(rows.numbers)
@@ -410,11 +412,14 @@ def calibrated(
         mine = (kinds == kind) & allowed & met
         names = [row.source for row, take in zip(rows.rows, mine, strict=True) if take]
         curves[kind] = curve(held_out[mine], wrong[mine], names) if mine.any() else ()
-    limits = cutoff(rows, held_out, allowed, look_ups)
-    print("cut-offs by stream:", {name: round(value, 3) for name, value in limits.items()})
-    return GateModel(
-        0.0, COSINE_WEIGHT, trees, curves, max(limits.values(), default=0.0), ONNX_SHA256, FLOOR, HARD_VETOES
-    )
+    cutoffs = []
+    for rate in RATES:
+        limits = cutoff(rows, held_out, allowed, look_ups, rate)
+        print(f"cut-offs for {rate:.3f}:", {name: round(value, 3) for name, value in limits.items()})
+        highest = max(limits.values(), default=math.inf)
+        if math.isfinite(highest):
+            cutoffs.append((rate, highest))
+    return GateModel(COSINE_WEIGHT, first, trees, curves, tuple(cutoffs), ONNX_SHA256, FLOOR)
 
 
 if __name__ == "__main__":

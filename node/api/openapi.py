@@ -94,6 +94,19 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         "verdict",
     )
 
+    invalidate = _object(
+        {
+            "cid": {"type": "string", "minLength": 2, "maxLength": 256},
+            "query": text,
+            "like": flag,
+            "source": {"type": "string", "minLength": 1, "maxLength": 256},
+            "older_than_s": {"type": "integer", "minimum": 0, "maximum": TTL_S_MAX},
+            "tag": {"type": "string", "minLength": 1, "maxLength": TAG_CHARS_MAX},
+            "scope": {"type": "string", "enum": ["shared", "private", "public"]},
+            "dry_run": flag,
+        }
+    )
+
     def operation(summary: str, reply: dict[str, Any], status: str = "200", **more: Any) -> dict[str, Any]:
         return {"summary": summary, "responses": {status: reply, **_PROBLEMS}, **more}
 
@@ -122,6 +135,20 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         "/v1/cache/entries/{cid}": {
             "get": operation("Read a record", _reply("the record"), parameters=cid),
             "delete": operation("Withdraw a record for good", _reply("done"), parameters=cid),
+        },
+        "/v1/cache/stats": {
+            "get": operation(
+                "The cache in figures, for operators: hits by tier, what checks found, what was saved",
+                _reply("counts since the start, estimates of the share of wrong hits with their intervals"),
+            )
+        },
+        "/v1/cache/invalidate": {
+            "post": operation(
+                "Withdraw for good what fits every field given, at most 1000 records a call; at least one "
+                "field beside like and dry_run",
+                _reply("how many matched, how many were withdrawn, and the first CIDs"),
+                requestBody=_body(invalidate),
+            )
         },
         "/feedback": {
             "post": operation(

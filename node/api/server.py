@@ -12,14 +12,14 @@ from aiohttp import web
 
 from node.api import views
 from node.api.errors import from_error, problem
-from node.api.fields import TTL_S_MAX, Fields, parse_json, read_body
+from node.api.fields import TAG_CHARS_MAX, TTL_S_MAX, Fields, parse_json, read_body
 from node.api.openapi import document
 from node.clock import new_id
 from node.errors import BadInput, CorruptState, NodeError, Rejected, TimedOut, Unavailable
 from node.ipfs.cid import Cid
 from node.model import Caller
 from node.normalise import normalise
-from node.service import Ask, Entry, Service
+from node.service import Ask, Entry, Invalidation, Service
 from node.settings import Server, is_loopback
 
 log = logging.getLogger("neuroswarm.api")
@@ -248,13 +248,42 @@ def _cid(request: web.Request) -> str:
 
 
 async def _get_entry(request: web.Request) -> web.Response:
-    stored = await request.app[SERVICE].entry(_cid(request), request[_CALLER])
-    return _json(views.stored(stored))
+    service = request.app[SERVICE]
+    stored = await service.entry(_cid(request), request[_CALLER])
+    return _json(views.stored(stored, await service.merged(stored)))
 
 
 async def _delete_entry(request: web.Request) -> web.Response:
     ref = await request.app[SERVICE].withdraw(_cid(request), request[_CALLER])
     return _json({"deleted": True, "decision": views.decision(ref)})
+
+
+async def _cache_stats(request: web.Request) -> web.Response:
+    return _json(views.cache_stats(await request.app[SERVICE].cache_stats()))
+
+
+async def _invalidate(request: web.Request) -> web.Response:
+    limit = request.app[_LIMITS].max_body_bytes
+    fields = Fields(parse_json(request[_BODY]))
+    cid = fields.text("cid", most=256)
+    if cid is not None:
+        try:
+            cid = str(Cid.parse(cid))
+        except Rejected as exc:
+            raise BadInput(str(exc), field="cid") from exc
+    wanted = Invalidation(
+        cid=cid,
+        query=fields.text("query", most=limit),
+        like=fields.flag("like"),
+        source=fields.text("source", most=256),
+        older_than_s=fields.whole("older_than_s", 0, TTL_S_MAX),
+        tag=fields.text("tag", most=TAG_CHARS_MAX),
+        scope=fields.choice("scope", ("shared", "private", "public")),
+        dry_run=fields.flag("dry_run"),
+    )
+    fields.end()
+    done = await request.app[SERVICE].invalidate(wanted, request[_CALLER])
+    return _json({"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)})
 
 
 async def _feedback(request: web.Request) -> web.Response:
@@ -354,6 +383,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v1/cache/search", _search),
     ("GET", "/v1/cache/entries/{cid}", _get_entry),
     ("DELETE", "/v1/cache/entries/{cid}", _delete_entry),
+    ("GET", "/v1/cache/stats", _cache_stats),
+    ("POST", "/v1/cache/invalidate", _invalidate),
     ("POST", "/feedback", _feedback),
     ("GET", "/ipfs/{cid}", _block),
     ("GET", "/livez", _livez),

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from node import __version__
+from node.cache.estimate import Estimate
 from node.cache.recall import Recall
 from node.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots
 from node.ports import StoredRecord
 from node.record import AnswerRecord, format_time
-from node.service import worst
+from node.service import CacheStats, Merged, worst
 
 
 def _time(when: datetime | None) -> str | None:
@@ -141,7 +142,53 @@ def search(recall: Recall, ref: DecisionRef | None) -> dict[str, Any]:
     }
 
 
-def stored(value: StoredRecord) -> dict[str, Any]:
+def _estimate(value: Estimate) -> dict[str, Any]:
+    return {
+        "right": value.right,
+        "wrong": value.wrong,
+        "undecided": value.undecided,
+        "wrong_share": value.share,
+        "low": value.low,
+        "high": value.high,
+        "upper": value.upper,
+    }
+
+
+def cache_stats(value: CacheStats) -> dict[str, Any]:
+    """The reply of ``GET /v1/cache/stats``."""
+    facts = value.facts
+    return {
+        "shadow": facts.shadow,
+        "entries": value.counts["live"],
+        "blocks": value.counts["blocks"],
+        "bytes": value.counts["bytes"],
+        "vectors": value.semantic.vectors,
+        "evicted": value.evicted,
+        "hits": [
+            {"kind": kind, "tier": tier, "count": count} for (kind, tier), count in sorted(facts.hits.items())
+        ],
+        "gate": {
+            "lookups": facts.lookups,
+            "let_through": facts.gated,
+            "would_be_hits": facts.would_be_hits,
+        },
+        "wrong_hits": _estimate(facts.overall),
+        "wrong_hits_by_route": [
+            {"kind": kind, "tier": tier, **_estimate(one)} for (kind, tier), one in facts.by_route.items()
+        ],
+        "feedback": _estimate(facts.feedback),
+        "audits": dict(facts.audits),
+        "labels": [
+            {"source": source, "verdict": verdict, "count": count}
+            for (source, verdict), count in sorted(facts.labels.items())
+        ],
+        "records_tightened": facts.tightened,
+        "answers": {"from_cache": value.served, "made": value.made},
+        "saved_s": value.saved_s,
+    }
+
+
+def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
     """The reply of ``GET /v1/cache/entries/{cid}``."""
     record = value.record
     body: dict[str, Any] = {
@@ -177,6 +224,18 @@ def stored(value: StoredRecord) -> dict[str, Any]:
             "tags": list(record.tags),
             "supersedes": record.supersedes,
             "validations": {"valid": value.valid, "invalid": value.invalid},
+            "merged": [
+                {
+                    "cid": str(one.cid),
+                    "query": one.query,
+                    "query_hash": one.query_hash,
+                    "source": {"kind": one.source_kind, "id": one.source_id},
+                    "timestamp": format_time(one.timestamp),
+                    "origin": one.origin,
+                }
+                for one in merged.aliases
+            ],
+            "merged_into": None if merged.into is None else str(merged.into),
         }
     return body
 

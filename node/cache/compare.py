@@ -185,11 +185,15 @@ def _negated_forms(word: str) -> list[str]:
     return [*(form for form in bare if len(form) >= _BARE_MIN), *longer]
 
 
+_TURNED_ROLES = ({"from", "to"}, {"by", "about"}, {"before", "after"})
+"""Roles of one word on the two sides that make the opposite of each other."""
+
+
 def turned(one: Features, other: Features, pairs: Sequence[tuple[Item, Item]]) -> tuple[Item, Item] | None:
     """Two items whose roles or order changed places, else None."""
     ordered = sorted(pairs, key=lambda pair: pair[0].place)
     for left, right in ordered:
-        if {left.role, right.role} == {"from", "to"}:
+        if {left.role, right.role} in _TURNED_ROLES:
             return left, right
     places = [right.place for _, right in ordered]
     if all(before <= after for before, after in pairwise(places)):
@@ -222,9 +226,15 @@ def _inverted(one: Features, other: Features, pairs: Sequence[tuple[Item, Item]]
             acted = one.fronted != other.fronted and not {left.role, right.role, left2.role, right2.role} - {
                 ""
             }
-            if named or acted or _between(pairs, (left, right), (left2, right2)):
+            beside = _beside(left, left2) and _beside(right2, right)
+            if named or acted or beside or _between(pairs, (left, right), (left2, right2)):
                 return left, left2
     return None
+
+
+def _beside(first: Item, second: Item) -> bool:
+    """Whether one word stands right before the other with nothing between ("chocolate milk")."""
+    return first.chunk == second.chunk and second.place == first.place + 1 and not first.role + second.role
 
 
 def _may_move(one: Features, other: Features, first: tuple[Item, Item], second: tuple[Item, Item]) -> bool:

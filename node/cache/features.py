@@ -107,19 +107,23 @@ class Features:
     """``ing.word`` and ``a.word`` in short questions for what something is."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4_096)
 def extract(text: str) -> Features:
-    """The features of ``text``; remembered for the few texts that one look-up compares."""
+    """The features of ``text``; remembered for the stored questions that come up again and again."""
     if len(text) > CHARS_MAX:
         return Features(too_long=True)
     tokens = tokenise(text)
     if len(tokens) > TOKENS_MAX:
         return Features(too_long=True)
-    flat = tuple(token.text for token in tokens if token.kind != END and token.text not in (",", "/"))
-    language = _language(text, flat)
+    whole = tuple(token.text for token in tokens if token.kind != END and token.text not in _PAUSES)
+    language = _language(text, whole)
     reader = _Reader()
-    for sentence in _sentences(tokens):
+    sentences = [
+        bare for sentence in _sentences(tokens) if (bare := _strip_tails(_strip_polite(sentence)))
+    ] or _sentences(tokens)
+    for sentence in sentences:
         reader.read(sentence)
+    flat = tuple(token.text for sentence in sentences for token in sentence if token.text not in _PAUSES)
     return reader.features(flat, language)
 
 
@@ -148,11 +152,27 @@ def _sentences(tokens: Sequence[Token]) -> list[list[Token]]:
     return [sentence for sentence in out if sentence]
 
 
+_PAUSES = (",", "/")
+
+
+def _strip_polite(tokens: list[Token]) -> list[Token]:
+    """Without openings that say nothing of what is wanted; a sentence of nothing else is empty."""
+    for _ in range(_LEADS_MAX):
+        while tokens and tokens[0].text in _PAUSES:
+            tokens = tokens[1:]
+        texts = [token.text for token in tokens[:_LEAD_WORDS_MAX]]
+        found = phrases.match(phrases.POLITE, texts, 0) if texts else None
+        if found is None:
+            break
+        tokens = tokens[found[0] :]
+    return tokens
+
+
 def _strip_leads(tokens: list[Token]) -> tuple[list[Token], bool]:
     """Without polite openings; whether one of them was there."""
     dropped = False
     for _ in range(_LEADS_MAX):
-        while tokens and tokens[0].text in (",", "/"):
+        while tokens and tokens[0].text in _PAUSES:
             tokens = tokens[1:]
         found = (
             phrases.match(phrases.LEADS, [token.text for token in tokens[:_LEAD_WORDS_MAX]], 0)
@@ -163,6 +183,35 @@ def _strip_leads(tokens: list[Token]) -> tuple[list[Token], bool]:
             break
         tokens, dropped = tokens[found[0] :], True
     return tokens, dropped
+
+
+_TAILS = (
+    ("thank", "you", "very", "much"),
+    ("thank", "you", "so", "much"),
+    ("thanks", "in", "advance"),
+    ("thanks", "a", "lot"),
+    ("thank", "you"),
+    ("if", "you", "please"),
+    ("please",),
+    ("thanks",),
+    ("thx",),
+    ("cheers",),
+    ("pls",),
+    ("plz",),
+)
+
+
+def _strip_tails(tokens: list[Token]) -> list[Token]:
+    """Without polite ends."""
+    for _ in range(_LEADS_MAX):
+        while tokens and tokens[-1].text in _PAUSES:
+            tokens = tokens[:-1]
+        texts = tuple(token.text for token in tokens[-5:])
+        tail = next((tail for tail in _TAILS if texts[-len(tail) :] == tail), ())
+        if not tail or tokens[-len(tail)].start == tokens[0].start:
+            break
+        tokens = tokens[: -len(tail)]
+    return tokens
 
 
 def _rewrite(tokens: Sequence[Token]) -> list[Token]:

@@ -1,65 +1,64 @@
-"""The second gate: does a stored answer answer *this* question? One pure function over two texts.
+"""The gate: does a stored answer answer *this* question? One pure function over two texts and what stands
+around the stored one.
 
 Cosine similarity does not tell a swapped name, figure or direction from a paraphrase, so it only proposes.
-The gate compares what the two questions say, in this order; the first difference found is the veto:
+The gate decides in this order:
 
-1.  length      a text beyond ``features.CHARS_MAX``: compared as a whole or not at all
-2.  language    another language or script: only the same words serve
-3.  joined      one text has a sentence or instruction more
-4.  number      figures, number words, ordinals, dates, operators; also on one side only
-5.  unit        units and currencies
-6.  negation    "not", "without", "never", … on one side, or on another word
-7.  opposite    safe and unsafe, buy and sell, highest and lowest …
-8.  time        days, months, relative time, past against present and future
-9.  asks        who, when, where, why, how, how many, whether …; what it is against what it does or whether
-                there is any; should against can; my against your
-10. direction   "from A to B" and "from B to A", "A beat B" and "B beat A", "how do thieves cheat" and
-                "how do I cheat a thief"; an adverb that describes a thing on the other side
-11. scope       "and" against "or"
-12. comparison, scope, name, word   content on one side that nothing on the other side says
+1. The same words (case, spacing, politeness and end marks apart) are the same question.
+2. A **veto** is final, whatever the similarity: a text too long to compare, another language, a sentence or
+   instruction more, other figures or dates, units, negations or times (``HARD_VETOES``, found by
+   ``difference``). For questions that a source can answer exactly (``deterministic``) every difference is
+   one.
+3. The **model** (``gate_model``) reads the numbers of the pair (``measure``) and of its neighbours
+   (``crowd``) and gives the probability of a right answer and ``u``, the one-sided 95 % upper limit of a
+   wrong one among candidates of this kind and score; 1 below the score that keeps wrong answers among all
+   look-ups within 1 % on every stream that it was calibrated on.
 
-Words that nothing stands against veto whatever they are, unless a table in ``words`` calls them filler or
-soft: the gate knows few words and trusts none that it does not know. A veto cannot be outweighed by any
-similarity.
+What is claimed holds for traffic like those streams; not under attack, where only the vetoes stand.
 
-``p_correct`` and ``u`` are a first estimate and **not calibrated yet**: constants set by hand. They and the
-word tables were tuned on one half (by group) of text-to-SQL, medical and Quora question pairs; the other
-half and families made by program are what ``bench/gate_pairs.py`` reports. A trained and calibrated model
-with a confidence limit per score bin is to replace ``_estimate`` behind the same ``judge``.
-
-Promises: pure, total, symmetric in the two texts as to serve, p, u and veto; monotone in similarity;
-bounded time on any input. Must not know: thresholds, records, time, the embedder.
+Promises: pure, total, symmetric in the two texts; monotone in similarity; bounded time on any input. Must not
+know: thresholds, records, time. Cosines must be those of the embedder that the model names.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from node.cache import words
-from node.cache.compare import Aligned, align, done_when, opposites, regraded, turned
-from node.cache.features import ASK, COMPARISON, NAME, SCOPE, TIME, UNIT, Features, Item, extract
-from node.cache.tokens import CODE, NUMBER, SYMBOL
+from node.cache.compare import align
+from node.cache.crowd import SIZE_MAX, Near
+from node.cache.difference import differs, first_difference, with_classes_soft
+from node.cache.features import extract
+from node.cache.gate_model import WRONG_RATE, Estimate, packaged
+from node.cache.measure import measure
 from node.normalise import normalise
 
-_SHOWN_MAX = 40
+HARD_VETOES = frozenset(
+    {
+        "number",
+        "unit",
+        "negation",
+        "time",
+        "name",
+        "opposite",
+        "direction",
+        "person",
+        "language",
+        "joined",
+        "length",
+    }
+)
+"""First differences that no score overrides."""
 _SERVE_U_MAX = 0.25
 """Above this upper limit the verdict advises against serving whatever the policy's own limit."""
-_FIRST: tuple[tuple[str, tuple[str, ...]], ...] = (("number", (NUMBER, SYMBOL)), ("unit", (UNIT,)))
-_LAST: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("comparison", (COMPARISON,)),
-    ("scope", (SCOPE,)),
-    ("name", (NAME, CODE)),
-    ("word", ()),
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """``serve``: no veto and ``u`` below this module's own ceiling; a policy compares ``u`` with its limit
-    besides. ``p_correct`` in [0, 1]; ``u`` in [0, 1] is its pessimistic counterpart: how often such a hit
-    may be wrong. ``veto`` names the kind of difference, ``reason`` says it in words."""
+    besides. ``p_correct`` in [0, 1]; ``u`` in [0, 1] is how often such a hit may be wrong. ``veto`` names the
+    kind of difference, ``reason`` says it in words."""
 
     serve: bool
     p_correct: float
@@ -68,226 +67,89 @@ class Verdict:
     veto: str | None
 
 
-def judge(
-    asked: str, stored: str, *, similarity: float, margin: float | None = None, deterministic: bool = False
-) -> Verdict:
-    """Judge whether the answer to ``stored`` answers ``asked``.
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored question near the one that is asked: its text, the cosine of the two embeddings, and its
+    answer, of which only equality counts."""
 
-    ``similarity`` is the cosine of the two embeddings; ``margin`` how far it lies above the next
-    candidate's (None: unknown; below zero: there is a nearer one). ``deterministic`` questions tolerate no
-    unmatched word at all.
-    """
+    text: str
+    similarity: float
+    answer: str = ""
+
+
+def judge(asked: str, stored: str, *, similarity: float, deterministic: bool = False) -> Verdict:
+    """Judge whether the answer to ``stored``, the only question near, answers ``asked``."""
+    return judge_all(asked, [Stored(stored, similarity)], deterministic=deterministic)[0]
+
+
+def judge_all(
+    asked: str, near: Sequence[Stored], *, deterministic: bool = False, wrong_rate: float = WRONG_RATE
+) -> list[Verdict]:
+    """Judge for each of a question's nearest stored questions, at most ``SIZE_MAX``, whether its answer
+    answers ``asked``. ``deterministic`` questions tolerate no difference at all; ``wrong_rate`` is the share
+    of wrong answers among all look-ups that is borne.
+
+    Raises ``ValueError`` for more than that."""
+    if len(near) > SIZE_MAX:
+        raise ValueError(f"at most {SIZE_MAX} can be judged at once")
+    compared = [_compared(asked, one.text, deterministic) for one in near]
+    if all(verdict is not None for verdict, _ in compared):
+        return [verdict for verdict, _ in compared if verdict is not None]
+    cosines = [max(-1.0, min(1.0, one.similarity)) if math.isfinite(one.similarity) else -1.0 for one in near]
+    estimates = packaged().estimate_all(
+        [measure(asked, one.text, cosine) for one, cosine in zip(near, cosines, strict=True)],
+        [Near(cosine, one.answer) for one, cosine in zip(near, cosines, strict=True)],
+        [found is not None and found[0] in HARD_VETOES for _, found in compared],
+        wrong_rate,
+    )
+    return [
+        verdict or _estimated(estimate, asked, one.text, found)
+        for one, (verdict, found), estimate in zip(near, compared, estimates, strict=True)
+    ]
+
+
+def _estimated(estimate: Estimate, asked: str, stored: str, found: tuple[str, str] | None) -> Verdict:
+    if estimate.u >= 1.0:
+        why = found[1] if found else "too little speaks for the same question"
+        return Verdict(False, estimate.p, 1.0, why, None)
+    said = _same(asked, stored) if found is None else f"the same as far as can be told, though: {found[1]}"
+    reason = f"{said}; u = {estimate.u:.3f}"
+    return Verdict(estimate.u <= _SERVE_U_MAX, estimate.p, estimate.u, reason, None)
+
+
+def agree(asked: str, stored: str, *, deterministic: bool = False) -> Verdict:
+    """Whether two questions say the same, by their words alone: every difference is a veto. For questions
+    that met by a key."""
+    verdict, found = _compared(asked, stored, deterministic)
+    if verdict is not None:
+        return verdict
+    return Verdict(True, 1.0, 0.0, "same content", None) if found is None else _veto(*found)
+
+
+def _compared(asked: str, stored: str, deterministic: bool) -> tuple[Verdict | None, tuple[str, str] | None]:
+    """What rules 1 and 2 decide, if anything; and the first difference."""
     if asked == stored or normalise(asked) == normalise(stored):
-        return Verdict(True, 1.0, 0.0, "same words", None)
+        return Verdict(True, 1.0, 0.0, "same words", None), None
     one, other = extract(asked), extract(stored)
     if one.too_long or other.too_long:
-        return _veto("length", "too long to compare")
+        return _veto("length", "too long to compare"), None
     if one.flat == other.flat and one.flat:
-        return Verdict(True, 1.0, 0.0, "same words", None)
-    aligned = _classed(one, other, align(one, other))
-    found = _difference(one, other, aligned)
-    if found is not None:
-        return _veto(*found)
-    soft = sum(len(side) for side in aligned.alone)
-    if deterministic and soft:
-        left, right = aligned.alone
-        return _veto("word", _differs(left, right))
-    return _estimate(one, other, aligned, similarity, margin)
+        return Verdict(True, 1.0, 0.0, "same words", None), None
+    aligned = align(one, other)
+    found = first_difference(one, other, aligned)
+    if found is not None and (deterministic or found[0] in HARD_VETOES):
+        return _veto(*found), found
+    left, right = with_classes_soft(one, other, aligned).alone
+    if deterministic and (left or right):
+        return _veto("word", differs(left, right)), found
+    return None, found
 
 
 def _veto(kind: str, reason: str) -> Verdict:
     return Verdict(False, 0.0, 1.0, reason, kind)
 
 
-def _difference(one: Features, other: Features, aligned: Aligned) -> tuple[str, str] | None:
-    """The first difference in the module's order: (kind, reason)."""
-    left, right = aligned.alone
-    if one.language != other.language or one.language != "english":
-        return "language", f"compared word by word only: {one.language}, {other.language}"
-    if one.sentences != other.sentences and (_alone(left, right, ()) or _open_asks(one) != _open_asks(other)):
-        return "joined", f"sentences: {one.sentences}, stored {other.sentences}"
-    for kind, kinds in _FIRST:
-        if found := _alone(left, right, kinds):
-            return kind, found
-    if found := _negated(one, other):
-        return "negation", found
-    if pair := opposites(left, right):
-        return "opposite", f"opposite: {_show(pair[0])}, stored {_show(pair[1])}"
-    if found := _alone(left, right, (TIME,)) or _times(one, other, aligned):
-        return "time", found
-    if found := _asks(one, other):
-        return "asks", found
-    if pair := turned(one, other, aligned.pairs):
-        return "direction", f"other way round: {_show(pair[0])}, {_show(pair[1])}"
-    if found := _acting(one, other, aligned):
-        return "direction", found
-    if pair := regraded(one, other, aligned.pairs):
-        return "direction", f"describes another word: {_show(pair[0])}, stored {_show(pair[1])}"
-    if one.joiners and other.joiners and not one.joiners & other.joiners:
-        return "scope", "joined by and on one side, by or on the other"
-    for kind, kinds in _LAST:
-        if found := _alone(left, right, kinds):
-            return kind, found
-    if not any(item.kind != ASK for item, _ in aligned.pairs):
-        return "word", "no content in common"
-    return None
-
-
-_ASKED_PAIRS_MIN = 2
-
-
-def _classed(one: Features, other: Features, aligned: Aligned) -> Aligned:
-    """With the named class of what is asked for ("which city is the capital") soft, where the other side
-    names none."""
-    left, right = aligned.alone
-    hard = sum(not item.soft for item, _ in aligned.pairs)
-    if hard < _ASKED_PAIRS_MIN or not any(item.asked for item in (*left, *right)):
-        return aligned
-    named, named2 = (any(item.asked for item in side.items) for side in (one, other))
-    return replace(
-        aligned,
-        alone=(
-            tuple(replace(item, soft=item.soft or (item.asked and not named2)) for item in left),
-            tuple(replace(item, soft=item.soft or (item.asked and not named)) for item in right),
-        ),
-    )
-
-
-def _alone(left: Sequence[Item], right: Sequence[Item], kinds: Sequence[str]) -> str | None:
-    """What is unmatched and hard, of some kinds (none given: of any)."""
-    lone = [item for item in left if not item.soft and (not kinds or item.kind in kinds)]
-    lone2 = [item for item in right if not item.soft and (not kinds or item.kind in kinds)]
-    return _differs(lone, lone2) if lone or lone2 else None
-
-
-def _differs(left: Sequence[Item], right: Sequence[Item]) -> str:
-    if left and right:
-        return f"differs: {_show(left[0])} ≠ {_show(right[0])}"
-    return f"only asked: {_show(left[0])}" if left else f"only stored: {_show(right[0])}"
-
-
-def _show(item: Item) -> str:
-    return item.raw[:_SHOWN_MAX]
-
-
-def _negated(one: Features, other: Features) -> str | None:
-    kinds, kinds2 = (sorted(kind for kind, _ in side.negations) for side in (one, other))
-    if kinds != kinds2:
-        alone = next((kind for kind in kinds + kinds2 if kinds.count(kind) != kinds2.count(kind)), "not")
-        return f"negated on one side: {alone}" if not kinds or not kinds2 else f"negated differently: {alone}"
-    if one.negations != other.negations:
-        keys, keys2 = {item.key for item in one.items}, {item.key for item in other.items}
-        for (_, target), (_, target2) in zip(one.negations, other.negations, strict=True):
-            if target != target2 and target in keys2 and target2 in keys:  # "*", the sentence, is no key
-                return f"negates {target}, stored {target2}"
-    return None
-
-
-def _times(one: Features, other: Features, aligned: Aligned) -> str | None:
-    tenses = {one.tense, other.tense}
-    if any(item.kind == TIME for item, _ in aligned.pairs):
-        return None
-    if "future" in tenses and len(tenses) == 2:
-        return "about the future on one side"
-    who = one.asks == other.asks == ("who",)
-    once, going = done_when(aligned.pairs) if who else (False, False)
-    if going:
-        return "done on one side, going on on the other"
-    if tenses == {"past", "present"} and not once:
-        return "past on one side, present on the other"
-    return None
-
-
-def _acting(one: Features, other: Features, aligned: Aligned) -> str | None:
-    """A word of both that acts in one question, while whoever asks acts in the other ("how do politicians
-    cheat", "how do I cheat a politician")."""
-    for side, opposite in ((one, other), (other, one)):
-        acts = side.subject and opposite.subject == "" and side.subject not in opposite.deeds
-        if acts and any(i.key == side.subject for i, _ in aligned.pairs):
-            return f"{side.subject} acts on one side only"
-    return None
-
-
-_RIVALS = (frozenset({"be", "have"}), frozenset({"should", "can"}), frozenset({"define", "exists"}))
-_PLAIN = frozenset({"", "what", "exists"})
-_SAME_ASK = ({"yesno", "exists"}, {"", "who"})
-
-
-def _open_asks(features: Features) -> list[str]:
-    return sorted(ask for ask in features.asks if ask not in _PLAIN)
-
-
-def _asks(one: Features, other: Features) -> str | None:
-    for ask, ask2 in zip(one.asks, other.asks, strict=False):
-        if ask == ask2 or (ask in _PLAIN and ask2 in _PLAIN) or {ask, ask2} in _SAME_ASK:
-            continue
-        return f"asks {ask or 'nothing said'}, stored asks {ask2 or 'nothing said'}"
-    if one.details and other.details and one.details != other.details:
-        return f"asks the {'/'.join(sorted(one.details))}, stored the {'/'.join(sorted(other.details))}"
-    if one.modality != other.modality:
-        return f"asks whether it {one.modality or 'is'}, stored whether it {other.modality or 'is'}"
-    if one.marks != other.marks:
-        return f"said on one side: {min(one.marks ^ other.marks)}"
-    for form in sorted(one.forms ^ other.forms):
-        if form.startswith("ing.") and "a." + form[4:] in one.forms | other.forms:
-            return f"what is done on one side, a thing or person on the other: {form[4:]}"
-    for rivals in _RIVALS:
-        leaning, leaning2 = one.leanings & rivals, other.leanings & rivals
-        if leaning and leaning2 and not leaning & leaning2:
-            return f"{min(leaning)} on one side, {min(leaning2)} on the other"
-    return _persons(one, other)
-
-
-def _persons(one: Features, other: Features) -> str | None:
-    for pair in (("he", "she"),):
-        if (pair[0] in one.person) != (pair[0] in other.person) and (pair[1] in one.person) != (
-            pair[1] in other.person
-        ):
-            return "about another person"
-    general = all(ask in ("how", "yesno") for ask in (*one.asks, *other.asks))
-    speaking, speaking2 = one.person & {"i", "you"}, other.person & {"i", "you"}
-    if not general and speaking and speaking2 and not speaking & speaking2:
-        return "about another person"
-    return None
-
-
-def _estimate(
-    one: Features, other: Features, aligned: Aligned, similarity: float, margin: float | None
-) -> Verdict:
-    """p and u from similarity and the share of content that is matched. To be replaced by a calibrated
-    model."""
-    matched = sum(_weight(item) for item, _ in aligned.pairs)
-    lone = sum(_weight(item) for side in aligned.alone for item in side)
-    share = matched / (matched + lone / 2) if matched else 0.0
-    score = (
-        _BASE + _PER_SIMILARITY * (_finite(similarity) - 0.8) - _PER_LONE * lone - _PER_SHARE * (1 - share)
-    )
-    if margin is not None and lone:
-        score -= _PER_MARGIN * max(0.0, _MARGIN_CLEAR - _finite(margin))
-    p_correct = 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
-    u = min(1.0, (1 - p_correct) * _PESSIMISM)
-    words = "same content, other words" if not lone else "same content but for common words"
-    return Verdict(u <= _SERVE_U_MAX, p_correct, u, f"{words}; u = {u:.3f}", None)
-
-
-_BASE = 3.9
-_PER_SIMILARITY = 5.0
-_PER_LONE = 2.0
-_PER_SHARE = 2.0
-_PER_MARGIN = 5.0
-_MARGIN_CLEAR = 0.05
-_PESSIMISM = 1.5
-
-
-def _weight(item: Item) -> float:
-    if item.kind == ASK:
-        return 0.0
-    if item.asked and item.soft:
-        return 0.2
-    if item.soft and item.key in words.LIGHT:
-        return 0.2
-    return 0.4 if item.soft else 1.0
-
-
-def _finite(value: float) -> float:
-    return max(-1.0, min(1.0, value)) if math.isfinite(value) else -1.0
+def _same(asked: str, stored: str) -> str:
+    if sorted(extract(asked).flat) == sorted(extract(stored).flat):
+        return "same question, other word order"
+    return "same question, other words"

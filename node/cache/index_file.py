@@ -35,13 +35,15 @@ import contextlib
 import hashlib
 import os
 import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from node.cache.flat_index import ROWS_MAX, FlatIndex, Rows
+from node.cache.flat_index import ROWS_MAX, FlatIndex, Partition, Rows
 from node.errors import Rejected, Unavailable
 from node.ipfs.cid import Cid
 
@@ -50,13 +52,36 @@ SUFFIX = ".nswindex"
 
 _MAGIC = b"NSWINDEX"
 _HEADER = struct.Struct("<8sII32sQQ")
-_U16 = struct.Struct("<H")
-_U32 = struct.Struct("<I")
-_U64 = struct.Struct("<Q")
+U16 = struct.Struct("<H")
+U32 = struct.Struct("<I")
+U64 = struct.Struct("<Q")
 _NO_CONTEXT = 0xFFFF
 _BLOCK_ROWS_MAX = 4_096
 _SAVE_ROWS = 1_024
 _CID_BYTES_MAX = 64
+
+
+class RowIndex(Protocol):
+    """What is saved and loaded."""
+
+    @property
+    def dim(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def rows(self, chunk: int) -> Iterator[Rows]: ...
+
+    def extend(
+        self, cids: Sequence[Cid], vectors: NDArray[np.float32], *, scope: str, context: str | None
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Watermarks:
+    """From where the record store is replayed."""
+
+    sequence: int
+    change: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +102,11 @@ class Damaged:
 
 def path_for(directory: Path, model_digest: str) -> Path:
     """The file of the model with these weights (hex SHA-256)."""
-    return directory / f"{_digest_bytes(model_digest).hex()}{SUFFIX}"
+    return directory / f"{digest_bytes(model_digest).hex()}{SUFFIX}"
 
 
-def _digest_bytes(model_digest: str) -> bytes:
+def digest_bytes(model_digest: str) -> bytes:
+    """Of hex SHA-256. Raises ``Rejected``."""
     try:
         digest = bytes.fromhex(model_digest)
     except ValueError:
@@ -106,32 +132,40 @@ class _HashingWriter:
         self._file.write(self._hash.digest())
 
 
-def _short(text: str | None) -> bytes:
+def short_text(text: str | None) -> bytes:
+    """Length and UTF-8 of a scope or context. Raises ``Rejected``."""
     if text is None:
-        return _U16.pack(_NO_CONTEXT)
+        return U16.pack(_NO_CONTEXT)
     data = text.encode()
     if len(data) >= _NO_CONTEXT:
         raise Rejected("a scope or context is too long for an index file")
-    return _U16.pack(len(data)) + data
+    return U16.pack(len(data)) + data
+
+
+def short_texts(reader: HashingReader) -> Partition:
+    """What ``short_text`` wrote of a scope and a context. Raises ``Rejected``."""
+    scope = reader.text(reader.whole(U16))
+    length = reader.whole(U16)
+    return scope, None if length == _NO_CONTEXT else reader.text(length)
 
 
 def _block(rows: Rows) -> bytes:
     cids = [bytes(cid) for cid in rows.cids]
     return b"".join(
         (
-            _U32.pack(len(cids)),
-            _short(rows.scope),
-            _short(rows.context),
+            U32.pack(len(cids)),
+            short_text(rows.scope),
+            short_text(rows.context),
             *(bytes((len(cid),)) + cid for cid in cids),
             rows.vectors.astype("<f4", copy=False).tobytes(),
         )
     )
 
 
-def save(path: Path, index: FlatIndex, *, model_digest: str, sequence: int, change: int) -> None:
+def save(path: Path, index: RowIndex, *, model_digest: str, sequence: int, change: int) -> None:
     """Replace ``path`` atomically: temporary name, flush, rename, flush the directory. The index may
     change meanwhile. On any failure the old file stays as it was. Raises ``Unavailable``."""
-    digest = _digest_bytes(model_digest)
+    digest = digest_bytes(model_digest)
     temporary = path.with_name(f"{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +179,7 @@ def save(path: Path, index: FlatIndex, *, model_digest: str, sequence: int, chan
                 for rows in index.rows(_SAVE_ROWS):
                     writer.write(_block(rows))
                     count += len(rows.cids)
-                writer.write(_U32.pack(0) + _U64.pack(count))
+                writer.write(U32.pack(0) + U64.pack(count))
                 writer.seal()
                 file.flush()
                 os.fsync(file.fileno())
@@ -154,12 +188,12 @@ def save(path: Path, index: FlatIndex, *, model_digest: str, sequence: int, chan
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-        _flush_directory(path.parent)
+        flush_directory(path.parent)
     except OSError as exc:
         raise Unavailable(f"the vector index cannot be saved to {path}: {exc.strerror}") from exc
 
 
-def _flush_directory(directory: Path) -> None:
+def flush_directory(directory: Path) -> None:
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -184,7 +218,7 @@ def remove_others(path: Path) -> int:
 # --- reading --------------------------------------------------------------------------------------
 
 
-class _HashingReader:
+class HashingReader:
     """Exact reads; a short one is damage."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -217,11 +251,18 @@ class _HashingReader:
 
 
 def load(path: Path, *, model_digest: str, dim: int, rows_max: int = ROWS_MAX) -> Loaded | Damaged:
-    """Read the index of this model and dimension; whatever is wrong with the file is a ``Damaged`` with
-    the reason. Memory: the index itself and one block."""
+    """As ``load_into`` a new exact index."""
+    index = FlatIndex(dim, rows_max=rows_max)
+    found = load_into(index, path, model_digest=model_digest)
+    return found if isinstance(found, Damaged) else Loaded(index, found.sequence, found.change)
+
+
+def load_into(index: RowIndex, path: Path, *, model_digest: str) -> Watermarks | Damaged:
+    """Read the rows of this model and dimension into an empty index; whatever is wrong with the file is a
+    ``Damaged`` with the reason, and then the index is not to be used. Memory: the index and one block."""
     try:
         with path.open("rb") as file:
-            return _read(_HashingReader(file), _digest_bytes(model_digest), dim, rows_max)
+            return _read(HashingReader(file), digest_bytes(model_digest), index)
     except FileNotFoundError:
         return Damaged("there is no index file yet")
     except OSError as exc:
@@ -230,7 +271,7 @@ def load(path: Path, *, model_digest: str, dim: int, rows_max: int = ROWS_MAX) -
         return Damaged(f"the index file is not usable: {exc}")
 
 
-def _read(reader: _HashingReader, digest: bytes, dim: int, rows_max: int) -> Loaded:
+def _read(reader: HashingReader, digest: bytes, index: RowIndex) -> Watermarks:
     """Steps: 1 magic, version, model and dimension; 2 blocks, each row checked as any other;
     3 row count; 4 SHA-256 and end of file. Nothing is returned before step 4."""
     magic, version, found_dim, found_digest, sequence, change = _HEADER.unpack(reader.take(_HEADER.size))
@@ -240,26 +281,24 @@ def _read(reader: _HashingReader, digest: bytes, dim: int, rows_max: int) -> Loa
         raise Rejected(f"its format is version {version}, not {VERSION}")
     if found_digest != digest:
         raise Rejected("it belongs to another embedding model")
+    dim = index.dim
     if found_dim != dim:
         raise Rejected(f"its vectors have {found_dim} dimensions, not {dim}")
 
-    index = FlatIndex(dim, rows_max=rows_max)
-    while count := reader.whole(_U32):
+    while count := reader.whole(U32):
         if count > _BLOCK_ROWS_MAX:
             raise Rejected(f"a block claims {count} rows")
-        scope = reader.text(reader.whole(_U16))
-        length = reader.whole(_U16)
-        context = None if length == _NO_CONTEXT else reader.text(length)
-        cids = [_read_cid(reader) for _ in range(count)]
+        scope, context = short_texts(reader)
+        cids = [read_cid(reader) for _ in range(count)]
         vectors = np.frombuffer(reader.take(count * dim * 4), "<f4").reshape(count, dim)
         index.extend(cids, vectors.astype(np.float32, copy=False), scope=scope, context=context)
-    if reader.whole(_U64) != len(index):
+    if reader.whole(U64) != len(index):
         raise Rejected("its row count is wrong")
     reader.check_seal()
-    return Loaded(index, sequence, change)
+    return Watermarks(sequence, change)
 
 
-def _read_cid(reader: _HashingReader) -> Cid:
+def read_cid(reader: HashingReader) -> Cid:
     length = reader.take(1)[0]
     if not 1 <= length <= _CID_BYTES_MAX:
         raise Rejected("a CID has the wrong length")

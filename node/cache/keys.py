@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from itertools import groupby, pairwise
 
 from node.cache import words
 from node.cache.compare import DEEDS, goes_on
 from node.cache.features import ASK, Features, Item, extract
 
-PREFIX = "kw1:"
+PREFIX = "kw2:"
 _READABLE_MAX = 200
 _KEPT_ROLES = frozenset(words.PREPOSITIONS) - words.FREE_ROLES
 _PLAIN = frozenset({"", "what", "exists"})
@@ -26,7 +27,7 @@ _GENERAL = frozenset({"how", "yesno"})
 
 
 def keyword_key(text: str) -> str | None:
-    """The key of a question, e.g. ``kw1:what|btc price``; None when it has no content word or is too long
+    """The key of a question, e.g. ``kw2:what|btc price``; None when it has no content word or is too long
     to be read."""
     features = extract(text)
     if features.too_long:
@@ -56,13 +57,15 @@ def _asked(features: Features) -> str:
     parts += sorted(form for form in features.forms if form.startswith("ing."))
     if features.asks == ("who",) and any(item.key in DEEDS and goes_on(item) for item in features.items):
         parts.append("now")
-    if features.subject:
+    if any(item.key == features.subject for item in features.items):
         parts.append(f"by.{features.subject}")
     return ".".join(parts)
 
 
 def _ordered(items: Sequence[Item]) -> list[Item]:
-    """Items in order; a closing "of …" goes to the front of what it belongs to, as in a compound."""
+    """Items in order; a closing "of …" goes to the front of what it belongs to, as in a compound, and "to …"
+    behind a "from …" that follows it."""
+    items = _from_before_to(items)
     last = items[-1].chunk
     tail = [item for item in items if item.chunk == last]
     head = [item for item in items if item.chunk != last]
@@ -70,7 +73,18 @@ def _ordered(items: Sequence[Item]) -> list[Item]:
         inner = max(item.chunk for item in head)
         before = [item for item in head if item.chunk != inner]
         return [*before, *tail, *(item for item in head if item.chunk == inner)]
+    first, rest = items[0], items[1:]
+    if first.raw.startswith("how ") and rest and len({(item.chunk, item.role) for item in rest}) == 1:
+        return [*rest, first]  # "how high is X" asks for the height of X
     return list(items)
+
+
+def _from_before_to(items: Sequence[Item]) -> list[Item]:
+    runs = [list(run) for _, run in groupby(items, key=lambda item: (item.role, item.chunk, item.sentence))]
+    for index, (one, other) in enumerate(pairwise(runs)):
+        if one[0].role == "to" and other[0].role == "from" and one[0].sentence == other[0].sentence:
+            runs[index], runs[index + 1] = other, one
+    return [item for run in runs for item in run]
 
 
 def _words(features: Features, items: Sequence[Item]) -> list[str]:

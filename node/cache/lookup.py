@@ -7,7 +7,8 @@ Rules, in this order; the first that fails is the candidate's reason:
 4. Confidence below ``confidence_min``: no.
 5. Similarity missing or below ``floor``: no (semantic tier only).
 6. Text, where ``check_text`` (always in the semantic tier): the gate's veto is final.
-7. Upper limit ``u`` above ``max_wrong_per_hit``: no (semantic tier only).
+7. Upper limit ``u``, or what labels of this record's hits have raised it to, above ``max_wrong_per_hit``, or
+   1: no. In the semantic tier without cosines of the embedder that the gate knows: no.
 Those that pass are ranked by similarity x confidence, exact and slot matches counting as similarity 1; ties
 go to exact before slot before semantic, then to the newer, then to the smaller CID.
 
@@ -20,11 +21,13 @@ Promises: pure, total, the same for any order of the candidates. Must not know: 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from node.cache.gate import Verdict, judge
+from node.cache.crowd import FLOOR, SIZE_MAX
+from node.cache.gate import Stored, Verdict, agree, judge_all
+from node.cache.gate_model import WRONG_RATE
 
 TOLERANCE = 1e-6
 AHEAD_S = 300
@@ -52,6 +55,10 @@ class Candidate:
     expires: datetime | None
     live: bool = True
     check_text: bool = False
+    answer: str = ""
+    """Equal for equal answers: neighbours that agree on one speak for it."""
+    gate_similarity: float | None = None
+    """The cosine by the embedder that the gate was calibrated on; None: it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,10 @@ class Policy:
     floor: float
     confidence_min: float = 0.8
     max_wrong_per_hit: float = 0.05
+    max_wrong_hit_rate: float = WRONG_RATE
     deterministic: bool = False
+    u_floor: Callable[[str, float], float] = lambda cid, score: 0.0
+    """What labels of a record's hits say of u, by CID and score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +106,9 @@ def choose(
     max_age_s: int | None = None,
 ) -> Choice:
     """Judge all candidates for ``asked`` at ``now`` (aware) and pick the best that may be served."""
+    verdicts = _verdicts(asked, candidates, policy, now, max_age_s)
     judged = [
-        _judge(asked, candidate, policy, _margin(candidate, candidates), now, max_age_s)
+        _judge(asked, candidate, policy, verdicts.get(candidate.cid), now, max_age_s)
         for candidate in candidates
     ]
     judged.sort(key=_rank)
@@ -113,23 +124,34 @@ def _rank(one: Judged) -> tuple[bool, float, int, float, str]:
     return (not one.accepted, -round(one.score, 9), tier, -candidate.created.timestamp(), candidate.cid)
 
 
-def _margin(candidate: Candidate, candidates: Sequence[Candidate]) -> float | None:
-    """How far the candidate lies above the nearest one with another question; None without a rival."""
-    if candidate.tier != SEMANTIC or candidate.similarity is None:
-        return None
-    rivals = [
-        rival.similarity
-        for rival in candidates
-        if rival.tier == SEMANTIC and rival.similarity is not None and rival.query != candidate.query
-    ]
-    return candidate.similarity - max(rivals) if rivals else None
+def _verdicts(
+    asked: str, candidates: Sequence[Candidate], policy: Policy, now: datetime, max_age_s: int | None
+) -> dict[str, Verdict]:
+    """The gate's word on the nearest that are alive, whatever their confidence and the floor: each is judged
+    by what stands around it."""
+    near = sorted(
+        (
+            one
+            for one in candidates
+            if one.tier == SEMANTIC
+            and one.gate_similarity is not None
+            and one.gate_similarity >= FLOOR
+            and _gone(one, now, max_age_s) is None
+        ),
+        key=lambda one: (-(one.gate_similarity or 0.0), one.cid),
+    )[:SIZE_MAX]
+    stored = [Stored(one.query, one.gate_similarity or 0.0, one.answer) for one in near]
+    verdicts = judge_all(
+        asked, stored, deterministic=policy.deterministic, wrong_rate=policy.max_wrong_hit_rate
+    )
+    return {one.cid: verdict for one, verdict in zip(near, verdicts, strict=True)}
 
 
 def _judge(
     asked: str,
     candidate: Candidate,
     policy: Policy,
-    margin: float | None,
+    verdict: Verdict | None,
     now: datetime,
     max_age_s: int | None,
 ) -> Judged:
@@ -142,21 +164,30 @@ def _judge(
     if not candidate.check_text and candidate.tier != SEMANTIC:
         reason = "same question" if candidate.tier == EXACT else "same slots"
         return Judged(candidate, score, 1.0, 0.0, True, reason, reason.replace(" ", "_"))
-    verdict = judge(
-        asked, candidate.query, similarity=similarity, margin=margin, deterministic=policy.deterministic
-    )
-    accepted = verdict.veto is None and (candidate.tier != SEMANTIC or _within(verdict, policy))
-    reason, code = verdict.reason, "gate_passed"
+    if candidate.tier == SLOT:
+        verdict = agree(asked, candidate.query, deterministic=policy.deterministic)
+    if verdict is not None:
+        return _told(candidate, score, verdict, policy)
+    if candidate.gate_similarity is None:
+        reason, code = "the gate does not know this embedder", "embedder_unknown"
+    else:
+        reason, code = "others are nearer", "too_far"
+    return Judged(candidate, score, None, None, False, reason, code)
+
+
+def _told(candidate: Candidate, score: float, verdict: Verdict, policy: Policy) -> Judged:
+    u = max(verdict.u, policy.u_floor(candidate.cid, score))
+    within = u <= policy.max_wrong_per_hit + TOLERANCE and u < 1.0
+    accepted, reason, code = verdict.veto is None and within, verdict.reason, "gate_passed"
     if verdict.veto is not None:
         code = f"veto_{verdict.veto}"
-    elif not accepted:
-        reason = f"u = {verdict.u:.3f} above the limit {policy.max_wrong_per_hit:.3f}"
+    elif u > verdict.u and not within:
+        reason, code = f"hits of this record were wrong before; u = {u:.3f}", "tightened"
+    elif not within:
         code = "u_above_limit"
-    return Judged(candidate, score, verdict.p_correct, verdict.u, accepted, reason, code)
-
-
-def _within(verdict: Verdict, policy: Policy) -> bool:
-    return verdict.u <= policy.max_wrong_per_hit + TOLERANCE
+        if verdict.u < 1.0:
+            reason = f"{reason}, above the limit"
+    return Judged(candidate, score, verdict.p_correct, u, accepted, reason, code)
 
 
 def _similarity(candidate: Candidate) -> float:
@@ -177,6 +208,20 @@ def _refused(
     """The code and the reason of rules 1 to 5, or None."""
     if candidate.tier not in _TIERS:
         return "unknown_tier", f"unknown tier {candidate.tier[:20]}"
+    if gone := _gone(candidate, now, max_age_s):
+        return gone
+    if _unit(candidate.confidence) < policy.confidence_min - TOLERANCE:
+        return (
+            "low_confidence",
+            f"confidence {_unit(candidate.confidence):.2f} below {policy.confidence_min:.2f}",
+        )
+    if candidate.tier == SEMANTIC and similarity < policy.floor - TOLERANCE:
+        return "below_floor", f"similarity {similarity:.3f} below {policy.floor:.2f}"
+    return None
+
+
+def _gone(candidate: Candidate, now: datetime, max_age_s: int | None) -> tuple[str, str] | None:
+    """Rules 1 to 3."""
     if not candidate.live:
         return "withdrawn", "withdrawn"
     if candidate.expires is not None and candidate.expires <= now:
@@ -185,11 +230,4 @@ def _refused(
         return "future", "dated in the future"
     if max_age_s is not None and (now - candidate.created).total_seconds() > max_age_s:
         return "too_old", f"older than {max_age_s} s"
-    if _unit(candidate.confidence) < policy.confidence_min - TOLERANCE:
-        return (
-            "low_confidence",
-            f"confidence {_unit(candidate.confidence):.2f} below {policy.confidence_min:.2f}",
-        )
-    if candidate.tier == SEMANTIC and similarity < policy.floor - TOLERANCE:
-        return "below_floor", f"similarity {similarity:.3f} below {policy.floor:.2f}"
     return None

@@ -98,13 +98,6 @@ the (concept|notion|term|topic|subject) of =>
 (the)? (meaning|definition|explanation|description|overview) of => @what
 (an)? introduction to => @what
 (some)? (information|info|details) (about|on) => @what
-united states of america => usa
-united states => usa
-united kingdom => uk
-great britain => uk
-(us|usa) (dollar|dollars) => usd
-american dollars => usd
-new york city => nyc
 (right now|at the moment|at present|these days|nowadays|as of now|at this moment) => now
 no longer => not
 not only => both
@@ -126,8 +119,6 @@ at most => atmost
 cell phone => smartphone
 mobile phone => smartphone
 web site => website
-united nations => un
-artificial intelligence => ai
 per cent => percent
 instead of => insteadof
 rather than => insteadof
@@ -142,15 +133,27 @@ most (populous|populated) => biggest population
 (most|highest|largest|greatest|biggest) (people|population|inhabitants|residents) => biggest population
 of all (the|of the)? => of
 all of (the|these|those)? => all
-(in|of) the (whole|entire)? world =>
+at work => at workplace
+with (examples|an example|some examples) => with sample
 of all time =>
 in general =>
 one way => oneway
 as a rule =>
 in (your|my|our)? real? life =>
-(wwii|ww2|2 world war) => world war 2
-(wwi|ww1|1 world war) => world war 1
-(fb) => facebook
+world war one => world war 1
+(mile|miles) (per|an) hour => mph
+(kilometer|kilometers|kilometre|kilometres|km) (per|an) hour => kph
+km / h => kph
+(meter|meters|metre|metres|m) per second => mps
+m / s => mps
+(square|sq) (meter|meters|metre|metres|m) => sqm
+(square|sq) (foot|feet|ft) => sqft
+(square|sq) (kilometer|kilometers|kilometre|kilometres|km) => sqkm
+(degree|degrees|deg|°) (celsius|centigrade|c) => celsius
+(degree|degrees|deg|°) (fahrenheit|f) => fahrenheit
+(degree|degrees|deg) (kelvin) => kelvin
+kilowatt (hour|hours) => kilowatthour
+megawatt (hour|hours) => megawatthour
 apart from => except
 """
 
@@ -183,6 +186,22 @@ let me know
 (dear|thanks|ok|okay|so|well|and|but|also|now)
 (here 's|here is) (a|my)? question
 """
+
+_POLITE = """
+(can|could|would|will) you (please|kindly)? (tell me|let me know)
+(can|could|does) (someone|anyone|anybody|somebody) (please|kindly)? (tell me|know)
+(do|does) (you|anyone|anybody|someone) (happen to)? know
+(please|kindly)
+(i was|i am|i 'm|am|just|im)? (wondering|curious)
+i (want|need|would like|'d like|wish) to (know|find out)
+(tell|inform) (me|us)
+let me know
+(may i know|might i ask|may i ask|would you mind telling me|would you know)
+(quick question|question|hi|hello|hey|hi there|hello there|hey there|good morning|good evening)
+(dear|thanks|ok|okay|thank you|thank you very much|thx|cheers)
+(here 's|here is) (a|my)? question
+"""
+"""Openings that say nothing of what is wanted."""
 
 
 def _expand(pattern: str) -> list[tuple[str, ...]]:
@@ -222,6 +241,7 @@ def _by_first_word(lines: str) -> Matches:
 
 REWRITES = _by_first_word(_REWRITES)
 LEADS = _by_first_word(_LEADS)
+POLITE = _by_first_word(_POLITE)
 
 
 def match(table: Matches, texts: Sequence[str], at: int) -> tuple[int, tuple[str, ...]] | None:

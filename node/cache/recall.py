@@ -8,22 +8,31 @@ it is served, so a record withdrawn meanwhile is never given out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from node.cache.crowd import SIZE_MAX
+from node.cache.gate import agree
+from node.cache.gate_model import WRONG_RATE, packaged
 from node.cache.keys import keyword_key
 from node.cache.lookup import Candidate, Choice, Judged, Policy, choose
 from node.clock import Clock
+from node.ipfs.cid import Cid
 from node.model import CLAIM, PPM, HitInfo, Kind, Query, Route
-from node.normalise import query_hash
-from node.ports import Embedded, Neighbour, RecordStore, Semantics, StoredRecord
+from node.normalise import normalise, query_hash
+from node.ports import Embedded, Neighbour, RecordStore, Semantics, StoredRecord, Vector
 from node.record import AnswerRecord
 
-THREAD_ABOVE_ROWS = 5_000
-"""Up to here an exact scan (0.4 ms measured) costs the event loop no more than handing it to a thread."""
-
 Embed = Callable[[], Awaitable[Embedded | None]]
+Reference = Callable[[Sequence[str]], Awaitable[Sequence[Vector | None] | None]]
+"""Vectors of texts by the embedder that the gate was calibrated on; None where it is not to be had."""
+UFloor = Callable[[str, float], float]
+"""What labels say of a record's hits: ``cache.tighten``."""
+
+
+def _nothing_known(cid: str, score: float) -> float:
+    return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +76,24 @@ class Recaller:
         *,
         confidence_min: float,
         max_wrong_per_hit: float,
+        max_wrong_hit_rate: float = WRONG_RATE,
         neighbours: int,
         expired_grace_s: int = 3_600,
+        calibrated_on: str | None = None,
+        reference: Reference | None = None,
+        u_floor: UFloor = _nothing_known,
     ) -> None:
         self._records = records
         self._semantics = semantics
         self._clock = clock
         self._confidence_min = confidence_min
         self._max_wrong = max_wrong_per_hit
+        self._max_rate = max_wrong_hit_rate
         self._neighbours = neighbours
         self._grace = timedelta(seconds=expired_grace_s)
+        self._calibrated_on = calibrated_on or packaged().embedder
+        self._reference = reference
+        self._u_floor = u_floor
 
     async def recall(self, query: Query, route: Route, embed: Embed, *, clients_too: bool = False) -> Recall:
         """The best record that answers ``query``. ``embed`` is awaited only if the semantic tier is
@@ -87,7 +104,9 @@ class Recaller:
             floor=route.floor if route.floor is not None else 1.0,
             confidence_min=self._confidence_min,
             max_wrong_per_hit=self._max_wrong,
+            max_wrong_hit_rate=self._max_rate,
             deterministic=deterministic,
+            u_floor=self._u_floor,
         )
         now = self._clock.now()
 
@@ -95,7 +114,14 @@ class Recaller:
         by_cid: dict[str, StoredRecord] = {}
         candidates: list[Candidate] = []
 
-        def consider(stored: StoredRecord, tier: str, similarity: float | None, *, check: bool) -> None:
+        def consider(
+            stored: StoredRecord,
+            tier: str,
+            similarity: float | None,
+            *,
+            check: bool,
+            gate_similarity: float | None = None,
+        ) -> None:
             record = stored.record
             cid = str(stored.cid)
             if cid in by_cid or not isinstance(record, AnswerRecord):
@@ -106,8 +132,15 @@ class Recaller:
                 return  # "yesterday" in the same words means another day tomorrow, and no key says which
             if exact_source and record.source.kind == "client":
                 return  # exact first: what an adapter can look up is not taken from a client's word
+            if (
+                tier == "slot"
+                and check
+                and not agree(query.text, record.query, deterministic=deterministic).serve
+            ):
+                return  # the semantic tier may still know
             by_cid[cid] = stored
-            candidates.append(_candidate(stored, record, tier, similarity, check=check))
+            candidate = _candidate(stored, record, tier, similarity, check=check)
+            candidates.append(replace(candidate, gate_similarity=gate_similarity))
 
         for stored in await self._records.find(
             "query_hash", query_hash(query.text), scopes=scopes, context=context
@@ -115,7 +148,8 @@ class Recaller:
             consider(stored, "exact", 1.0, check=False)
         if route.key is not None:
             for stored in await self._records.find("slot_key", route.key, scopes=scopes, context=context):
-                consider(stored, "slot", None, check=False)
+                # Keys are of what an adapter's answer says in full; a client's may say yes or no.
+                consider(stored, "slot", None, check=_is_client(stored))
         expired = _newest_expired(by_cid.values(), now, self._grace)
         choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
         # Canonical slots say all there is to say: words and vectors can only blur them.
@@ -129,9 +163,12 @@ class Recaller:
             if embedded is not None:
                 near = await self._nearest(embedded, scopes, context)
                 live = await self._records.live([neighbour.cid for neighbour in near])
+                near = [neighbour for neighbour in near if neighbour.cid in live]
+                cosines = await self._gate_cosines(query.text, embedded, near, live)
                 for neighbour in near:
-                    if neighbour.cid in live:
-                        consider(live[neighbour.cid], "semantic", neighbour.similarity, check=True)
+                    cosine = cosines.get(neighbour.cid)
+                    stored = live[neighbour.cid]
+                    consider(stored, "semantic", neighbour.similarity, check=True, gate_similarity=cosine)
                 choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
         return await self._finish(choice, policy, by_cid, expired)
 
@@ -158,11 +195,33 @@ class Recaller:
         index, vector = self._semantics.index(embedded.info), embedded.vector
         if index is None:
             return []
-        if len(index) > THREAD_ABOVE_ROWS:
-            return await asyncio.to_thread(
-                index.search, vector, scopes=scopes, context=context, k=self._neighbours
-            )
-        return index.search(vector, scopes=scopes, context=context, k=self._neighbours)
+        wanted = max(self._neighbours, SIZE_MAX)
+        if not index.is_quick:
+            return await asyncio.to_thread(index.search, vector, scopes=scopes, context=context, k=wanted)
+        return index.search(vector, scopes=scopes, context=context, k=wanted)
+
+    async def _gate_cosines(
+        self, asked: str, embedded: Embedded, near: Sequence[Neighbour], live: Mapping[Cid, StoredRecord]
+    ) -> dict[Cid, float]:
+        """The cosines that the gate reads: those of the index where its vectors are of the embedder that the
+        gate was calibrated on, else made anew by that one; none where it is not to be had."""
+        if embedded.info.digest == self._calibrated_on:
+            return {neighbour.cid: neighbour.similarity for neighbour in near}
+        if self._reference is None or not near:
+            return {}
+        texts = [
+            record.query if isinstance(record := live[neighbour.cid].record, AnswerRecord) else ""
+            for neighbour in near
+        ]
+        vectors = await self._reference([asked, *texts])
+        if vectors is None or vectors[0] is None:
+            return {}
+        own = vectors[0]
+        return {
+            neighbour.cid: float(own @ vector)
+            for neighbour, vector in zip(near, vectors[1:], strict=True)
+            if vector is not None
+        }
 
     async def _finish(
         self, choice: Choice, policy: Policy, by_cid: dict[str, StoredRecord], expired: StoredRecord | None
@@ -195,6 +254,10 @@ class Recaller:
         return Recall(Recalled(stored, record, hit), judged.code, judged.reason, seen, expired)
 
 
+def _is_client(stored: StoredRecord) -> bool:
+    return isinstance(stored.record, AnswerRecord) and stored.record.source.kind == "client"
+
+
 def _newest_expired(found: Iterable[StoredRecord], now: datetime, grace: timedelta) -> StoredRecord | None:
     expired = [
         one
@@ -216,4 +279,5 @@ def _candidate(
         created=record.timestamp,
         expires=record.expires,
         check_text=check,
+        answer=normalise(record.answer),
     )

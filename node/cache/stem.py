@@ -133,6 +133,9 @@ _SYNONYMS = _by_stem()
 
 
 def canonical(word: str) -> str:
-    """The word that stands for ``word`` (lower case) when questions are compared."""
+    """The word that stands for ``word`` (lower case) when questions are compared. Names of ``aliases`` and
+    dates, which hold a hyphen, stand for themselves."""
+    if "-" in word:
+        return word
     stem = _stem(word[:64]) + word[64:]
     return _SYNONYMS.get(stem, stem)

@@ -13,18 +13,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 from node.cache import words
+from node.cache.canonical import folded
+from node.cache.token import CODE, END, NUMBER, SYMBOL, WORD, Token
 
-NUMBER, WORD, CODE, SYMBOL, END = "number", "word", "code", "symbol", "end"
+__all__ = ["CODE", "END", "NUMBER", "SYMBOL", "WORD", "Token", "tokenise"]
 
 _TOKEN = re.compile(
     r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)*(?:\+\+|#(?!\w))?|_+|\n|\S", re.UNICODE
 )
 _SPACED = re.compile(r" (?='(?:s|m|re|ve|ll|d)\b)")
-_DOTTED = re.compile(r"\b(?:[A-Za-z]\.){2,8}")
+_DOTTED = re.compile(r"\b(?:[A-Za-z]\.){2,8}|\b[A-Z]\.[A-Z]\b")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DIGITS_MAX = 24
 """Longer figures are compared as written and never computed with."""
@@ -114,7 +116,7 @@ _ROMAN = dict(
     )
 )
 _ORDINAL_SUFFIX = frozenset({"st", "nd", "rd", "th"})
-_SCALE_SUFFIX = {"k": 1_000, "mn": 10**6, "bn": 10**9}
+_SCALE_SUFFIX = {"b": 10**9, "k": 1_000, "mn": 10**6, "bn": 10**9}
 _PRONOUN_ONE_BEFORE = frozenset(
     words.listed(
         """the this that which no any every each some another only last next can could should would does do
@@ -145,24 +147,15 @@ _SIGNS = frozenset("#@*\\§¶†‡‰{}[]~")
 _PUNCTUATION = frozenset("\"'`“”‘’«»()[]{},:…–—·•*")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One token. ``text`` is canonical, ``raw`` as written; ``start`` and ``end`` are offsets in the text."""
-
-    text: str
-    kind: str
-    raw: str
-    start: int
-    end: int
-
-
 def tokenise(text: str) -> list[Token]:
-    """All tokens of a text in order, numbers folded. An ``END`` stands between sentences."""
+    """All tokens of a text in order; numbers, dates, units and names folded. An ``END`` stands between
+    sentences."""
     text = unicodedata.normalize("NFC", text)
     text = _DOTTED.sub(lambda match: match.group().replace(".", ""), text)
     text = _SPACED.sub("", text)
     found = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
-    return _fold_numbers(_classify(_glue(found), _mixed_case(text)))
+    mixed = _mixed_case(text)
+    return folded(_fold_numbers(_classify(_glue(found), mixed)), mixed=mixed)
 
 
 def _mixed_case(text: str) -> bool:
@@ -198,6 +191,9 @@ def _classify(pieces: Sequence[tuple[str, int, int]], mixed: bool) -> list[Token
         if raw[0].isdigit() and not any(char.isalpha() or char == "_" for char in raw):
             tokens.append(Token(_figure(raw), NUMBER, raw, start, end))
         elif raw[0].isalnum() or raw[0] == "_":
+            if _ends_ordinal(raw, start, before):
+                tokens[-1] = replace(tokens[-1], raw=tokens[-1].raw + raw, end=end)
+                continue
             tokens.extend(_word(raw, start, end, before, mixed))
         else:
             following = pieces[index + 1] if index + 1 < len(pieces) else None
@@ -205,6 +201,11 @@ def _classify(pieces: Sequence[tuple[str, int, int]], mixed: bool) -> list[Token
             if token is not None:
                 tokens.append(token)
     return tokens
+
+
+def _ends_ordinal(raw: str, start: int, before: Token | None) -> bool:
+    touches = before is not None and before.kind == NUMBER and start == before.end
+    return touches and raw.casefold() in _ORDINAL_SUFFIX
 
 
 def _figure(raw: str) -> str:
@@ -226,8 +227,6 @@ def _word(raw: str, start: int, end: int, before: Token | None, mixed: bool) -> 
     if behind_figure and before is not None:
         if start == before.end and low in _SCALE_SUFFIX:
             return [Token("@scale" + str(_SCALE_SUFFIX[low]), WORD, raw, start, end)]
-        if start == before.end and low in _ORDINAL_SUFFIX:
-            return []
         if low in _CASED_UNITS:
             return [Token(raw, CODE, raw, start, end)]
         if low in ("am", "pm"):
@@ -236,7 +235,7 @@ def _word(raw: str, start: int, end: int, before: Token | None, mixed: bool) -> 
     if name == "A" and mixed and before is not None and before.raw.islower():
         return [Token("^a", CODE, name, start, end)]
     if mixed and name.isupper() and len(name) > 1 and name.casefold() in _FUNCTION_WORDS:
-        acronym = "usa" if name == "US" else "^" + name.casefold()
+        acronym = "^" + name.casefold()
         owner = [Token("'s", WORD, raw, start, end)] if low.endswith("'s") else []
         return [Token(acronym, CODE, name, start, end), *owner]
     if parts := _WHOLE_CONTRACTIONS.get(low):
@@ -312,7 +311,8 @@ def _fold_numbers(tokens: Sequence[Token]) -> list[Token]:
         value, used = _number_at(tokens, index)
         if used:
             last = tokens[index + used - 1]
-            out.append(Token(value, NUMBER, token.raw, token.start, last.end))
+            raw = last.raw if last.text in _ORDINALS else token.raw
+            out.append(Token(value, NUMBER, raw, token.start, last.end))
             index += used
             continue
         out.append(replace(token, text="percent") if token.text in ("percentage", "pct") else token)

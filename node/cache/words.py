@@ -42,7 +42,8 @@ PRONOUNS = {
     **dict.fromkeys(_set("it its itself one's oneself"), "it"),
 }
 PREPOSITIONS = _set(
-    "of in on at during for about to from into onto by than as with via through across toward towards upon"
+    """of in on at during for about to from into onto by than as with via through across toward towards upon
+    per"""
 )
 """Words that only give the following words a role."""
 ROLES = {
@@ -140,7 +141,10 @@ UNIT_WORDS = _set(
     pound lb ounce oz ton tonne liter litre milliliter ml gallon pint cup celsius fahrenheit kelvin degree
     second minute hour watt kilowatt megawatt milliwatt volt ampere ohm joule calorie kcal byte kilobyte
     megabyte gigabyte terabyte bit hertz usd eur gbp jpy inr cny chf cad aud krw rub brl rupee euro yen yuan
-    franc peso ruble acre hectare knot mph kph"""
+    franc peso ruble acre hectare knot mph kph mps milligram microgram millisecond microsecond kilobit
+    megabit gigabit terabit petabyte gigawatt kilohertz megahertz gigahertz millivolt kilovolt milliampere
+    kilowatthour megawatthour pascal megapascal millipascal newton tablespoon teaspoon sqm sqft sqkm
+    nanometer micrometer bar psi stone fathom nzd hkd sgd mxn sek nok dkk pln czk huf thb zar ils"""
 )
 AGENTS = {
     **dict(
@@ -203,7 +207,10 @@ COMPARATIVE_BASES = _set(
     cool strong weak light dark hard soft easy early late near far close wide narrow deep shallow thick thin
     great few safe heavy healthy happy bright loud quiet clean dirty smart rare simple"""
 )
-CURRENCIES = _set("usd eur gbp jpy inr cny chf cad aud krw rub brl rupee euro yen yuan franc peso ruble")
+CURRENCIES = _set(
+    """usd eur gbp jpy inr cny chf cad aud krw rub brl nzd hkd sgd mxn sek nok dkk pln czk huf thb zar ils
+    rupee euro yen yuan franc peso ruble"""
+)
 OPPOSITES: tuple[tuple[str, str], ...] = tuple(
     (pair.split("/")[0], pair.split("/")[1])
     for pair in listed(
@@ -366,7 +373,6 @@ town city
 company firm
 drug medication medicine
 speed velocity
-btc bitcoin
 eth ethereum ether
 km kilometer kilometre
 kg kilogram kilo
@@ -385,11 +391,23 @@ foot ft
 celsius centigrade
 percent percentage pct
 usd dollar buck
+milliliter ml
+hertz hz
+kilohertz khz
+megahertz mhz
+gigahertz ghz
+yard yd
+gallon gal
+tablespoon tbsp
+teaspoon tsp
+year yr
+millisecond ms
+milligram mg
+microgram mcg
+kph kmh
 eur euro
 gbp sterling
 jpy yen
-usa america
-uk britain
 tv television
 app application
 info information

@@ -139,11 +139,117 @@ _ROLE = (
     r"|disadvantages?|benefits?"
     r"|drawbacks?|pros and cons|alternatives?|difference|reason|answer|result|conclusion)"
 )
+_MORE_ROLES = (
+    r"size|flag|anthem|king|queen|religion|food|economy|government|climate|location|cuisine|colou?rs?|symbol|"
+    r"motto|gdp"
+    r"|leader|head|son|daughter|wife|husband|mother|father|brother|sister|successor|predecessor"
+)
 _ROLE_ALONE = re.compile(rf"^(?:(?:and|so|but|ok) )?(?:what|who|which) (?:is|was|are|were) the {_ROLE}$")
 _ROLE_OF = re.compile(
     r"^(?:capital|population|founder|ceo|president|prime minister|author|inventor|creator|currency|area"
     r"|history|origin)"
 )
+
+# What a thing has one of: asked of nothing, it is that of the thing spoken of before.
+_HAS = (
+    r"(?:(?:melting|boiling|freezing|flash) points?|formulas?|formulae|equations?|ideas?|purpose|causes?|"
+    r"effects?|"
+    r"symptoms?|treatments?|side effects|recipe|prices?|costs?|size|weight|length|width|speed|date|year|"
+    r"names?|"
+    r"address|president|king|queen|mayor|managers?|coach|captain|owner|director|lead singer|main character|"
+    r"plot|"
+    r"ending|moral|theme|winner|loser|score|(?:next|first|last|second|third) (?:steps?|ones?|part|point)|"
+    r"problems?|"
+    r"solutions?|rules?|examples?|downsides?|risks?|limits?|rest|others?|criticisms?|consequences?|"
+    r"ingredients?)"
+)
+_OPERATES = (
+    r"(?:translate|summari[sz]e|rephrase|rewrite|shorten|paraphrase|simplify|repeat|reformat|elaborate|"
+    r"continue|"
+    r"expand|explain|say|put|write|turn|make|convert|format|correct|fix|list|compare)"
+)
+_POLITE = r"^(?:(?:please|and|so|but|ok|okay|then|now|also|can you|could you|would you) )*"
+_ONE = r"(?:ones?|two|three|few|\d+)"
+_REFERS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "speaks of what was said before",
+        re.compile(
+            r"\b(?:the above|above|as before|like before|(?:your|the|that|my) (?:previous|last|first|"
+            r"earlier) "
+            r"(?:answer|questions?|message|response|sentence|paragraph|part|point|line|word|step|example|"
+            r"list|reply)"
+            r"|your (?:answer|response|explanation|example|list|reply|point)|(?:you|we|i) (?:just )?(?:said|"
+            r"mentioned"
+            r"|wrote|told|listed|talked|discussed|asked)|did (?:you|i) (?:just )?(?:say|mean|ask|tell)|(?:i|"
+            r"you) meant"
+            r"|the (?:former|latter)|of (?:those|these|them)|the same (?:for|with|but|in|to|thing|question)|"
+            r"do the same|mentioned)\b"
+        ),
+    ),
+    (
+        "works on the last answer",
+        re.compile(
+            rf"{_POLITE}{_OPERATES} (?:it|that|this|them|those|these)\b"
+            rf"|{_POLITE}{_OPERATES}(?: (?:in|into|to|as|for|like|with|using|on|more|again|less|briefly|"
+            rf"shorter|simply)"
+            r"\b(?: [\w'-]+){0,5})?$"
+            rf"|{_POLITE}(?:use|give me|show me|add|with) (?:an?|another|some|more|fewer|less|simpler)"
+            r"(?: [\w'-]+){0,2}$"
+        ),
+    ),
+    (
+        "picks one of what was said before",
+        re.compile(
+            rf"^(?:(?:and|so|but|ok|or) )?(?:the )?(?:first|second|third|fourth|fifth|last|previous|former|"
+            rf"latter|other)"
+            rf"(?: {_ONE})?$"
+            rf"|^(?:(?:and|so|but|ok) )?(?:another|{_ONE} more|more)(?: {_ONE}| examples?)?$"
+            r"|\b(?:which|what|this|that|another|(?:the|an?) \w+|\w+est|other) ones?\b|\b(?:those|"
+            r"these) (?:are|is|was"
+            r"|were|do|does|did|have|has|two|three)\b"
+        ),
+    ),
+    (
+        "its pronoun stands for something said before",
+        re.compile(
+            r"^(?:(?:and|so|but|ok) )?(?:what|who|how|when|where|why|which|is|are|was|were|does|do|did|can|"
+            r"could)(?: \w+)?"
+            r" (?:this|those|these)(?! (?:week|weekend|month|year|morning|afternoon|evening|night|season|"
+            r"quarter|days))"
+            r"(?: [\w'-]+){0,5}$"
+            r"|^(?:(?:and|so|but|ok|what about|how about) )*(?:his|her|their|its) [\w'-]+(?: [\w'-]+)?$"
+            r"|^(?:(?:and|so|but|ok) )?(?:what|who|how|when|where|which)(?: \w+)? (?:is|are|was|were|does|do|"
+            r"did) (?:his|"
+            r"her|their|its) [\w'-]+(?: [\w'-]+){0,3}$"
+        ),
+    ),
+    (
+        "names a part of something said before",
+        re.compile(
+            rf"^(?:(?:and|so|but|ok) )?(?:what|who|which|where|when|how \w+) (?:is|was|are|were|does|do|"
+            rf"did) the {_HAS}"
+            rf"(?: (?:cost|work|works|mean|from|again|here))?$|^(?:(?:and|so|but|ok) )?(?:and )?the {_HAS}$"
+            rf"|^(?:(?:and|so|but|ok) )?who (?:came up with|had|discovered|invented|wrote|made|found|has|"
+            rf"owns) the {_HAS}$"
+        ),
+    ),
+    (
+        "asks the asker's own words back",
+        re.compile(
+            r"^(?:(?:and|so|but|ok) )?(?:what|who|where|when|which|how old) (?:is|are|was|were|am|did|"
+            r"do) (?:my|i|our|we)\b"
+        ),
+    ),
+    (
+        "a circumstance of something said before",
+        re.compile(
+            r"^(?:and |but |or )?(?:at|in|on|with|without|from|by|under|over|during|after|before|as|"
+            r"than) [\w.'-]+"
+            r"(?: [\w.'-]+){0,3}$"
+        ),
+    ),
+)
+_REFERRING_WORDS = 12
 
 
 def leaning(text: str) -> str | None:
@@ -156,6 +262,8 @@ def leaning(text: str) -> str | None:
             found = "its pronoun stands for something said before"
         elif _ROLE_ALONE.match(flat):
             found = "names a part of something said before"
+    if found is None and len(reading.words) <= _REFERRING_WORDS:
+        found = next((name for name, pattern in _REFERS if pattern.search(flat)), None)
     if found is not None or reading.script == "latin":
         return found
     plain = reading.plain.strip(" ?？!！。.")
@@ -174,6 +282,8 @@ def _completed(
     *,
     leans: bool,
 ) -> Resolved | None:
+    if _names_nothing(text):
+        return None
     last = claims(turns[-1])
     lacking = last is not None and claim is not None and _lacks(claim, last)
     if not leans and not lacking and not _may_be_completed(text, claim, last):
@@ -187,6 +297,19 @@ def _completed(
             continue
         return Resolved(made, f"{found.adapter} completes it from an earlier question")
     return _carried(text, claim, last, claims, follow) if lacking else None
+
+
+_EMPTY = frozenset(
+    word_list(
+        "what how about and so but or ok then the same for of is it its this that these those he him his"
+        " she her they them their one ones other others"
+    )
+)
+
+
+def _names_nothing(text: str) -> bool:
+    """Nothing but pronouns and words like "what about": no slot may be filled with them."""
+    return _EMPTY.issuperset(read(text).words)
 
 
 def _carried(
@@ -337,6 +460,11 @@ _THAT_OF_THE_ANSWER = re.compile(
     r"|\b(?:mean|means|happen|happened|true|correct|about)\b|^what (?:is|was) (?:that|this)$|^(?:why"
     r"|how) (?:is|was) (?:that|this)$"
 )
+_ON_THE_ANSWER = re.compile(
+    r"^(?:\w+ ){0,3}(?:translate|summari[sz]e|rephrase|rewrite|shorten|paraphrase|simplify|repeat|reformat|"
+    r"say|put|"
+    r"write|turn|make|convert|format|correct|continue|expand)\b"
+)
 _CONJUNCTION = re.compile(r"^(?:(?:and|so|but|ok|okay|then|also|well|now)[\s,]+)+(?=\S)", re.IGNORECASE)
 
 
@@ -394,6 +522,8 @@ def _with_subject(text: str, turn: str) -> Resolved | None:
         return None
     flat = read(text).flat
     points = any(match[1].lower() in ("that", "this") for match in found)
+    if _ON_THE_ANSWER.search(flat):
+        return None
     if wanted == "thing" and points and (len(found) > 1 or _THAT_OF_THE_ANSWER.search(flat)):
         return None
     out, at = [], 0
@@ -570,6 +700,26 @@ def _of_another(text: str, turn: str) -> Resolved | None:
     return Resolved(made + mark, f"the last question asked of “{new}”")
 
 
+_IS_A_PART = re.compile(rf"^(?:(?:the|its|his|her|their|an?) )?(?:{_HAS}|{_ROLE}|{_MORE_ROLES})$")
+
+
+def _has_article(name: str) -> bool:
+    return name.split()[0].lower() in (
+        "the",
+        "a",
+        "an",
+        "la",
+        "le",
+        "les",
+        "los",
+        "las",
+        "el",
+        "der",
+        "die",
+        "das",
+    )
+
+
 def _after_of(body: str, new: str) -> str | None:
     """ "the capital of X" with another X."""
     match = _THE_OF.match(body)
@@ -578,6 +728,8 @@ def _after_of(body: str, new: str) -> str | None:
     old = match["z"]
     if not _is_name(old) or not _is_name(new) or " of " in f" {new.lower()} ":
         return None
+    if _IS_A_PART.match(read(new).flat) or (_has_article(new) and not _has_capital(new)):
+        return None  # "and the melting point?" asks for something else of the same
     # a role in the definite article's singular: "the capital of", not "a bottle of" or "kinds of"
     if not re.search(
         r"\b(?:the|la|el|le|die|der|das|il|o|a|l')\s?[\w'-]+(?: [\w'-]+)?\s(?:of|de|von|del|do|da|di|du)\s$",

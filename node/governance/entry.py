@@ -56,6 +56,7 @@ KNOWN_CODES = frozenset(
         *("adapter", "cache", "documents", "llm", "extractive", "fallback", "client"),
         *("ok", "stored", "known", "queued", "valid", "invalid", "start", "stop", "change"),
         *("node", "decisions", "publications", "witness"),
+        *("right", "wrong", "undecided", "shadow"),
     }
 )
 """Codes that stay readable even where the question happens to hold the same word."""
@@ -382,6 +383,42 @@ def tombstone_entry(*, target: str, reason: str, scope: str, policy: str, cid: s
         "scope": scope_class(scope),
         "target": _cid(target, scope, private, name="target"),
         "cid": _cid(cid, scope, private),
+    }
+    return entry, private
+
+
+def audit_entry(
+    *,
+    target: str,
+    verdict: str,
+    reason: str,
+    question_class: str,
+    tier: str,
+    similarity: float | None,
+    u: float | None,
+    compared_with: str,
+    scope: str,
+    policy: str,
+    asked: str = "",
+) -> Entry:
+    """A served hit was checked against a fresh answer: ``verdict`` right, wrong or undecided; ``reason`` the
+    rule that decided; ``compared_with`` the kind of source of the fresh answer; ``asked`` as in
+    ``safe_code``. Neither answer is stored or logged."""
+    private: dict[str, str] = {}
+    entry: dict[str, Json] = {
+        "v": VERSION,
+        "kind": "audit",
+        "policy": _token(policy),
+        "decision": "audited",
+        "verdict": safe_code(verdict, asked=asked),
+        "reason": safe_code(reason, asked=asked),
+        "class": safe_code(question_class),
+        "tier": safe_code(tier),
+        "similarity_ppm": _ppm(similarity),
+        "u_ppm": _ppm(u),
+        "compared_with": safe_code(compared_with),
+        "scope": scope_class(scope),
+        "target": _cid(target, scope, private, name="target"),
     }
     return entry, private
 

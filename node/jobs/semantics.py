@@ -79,6 +79,9 @@ TRIES_PER_TEXT = 3
 SAME_COSINE_MIN = 0.99
 """How near a model's vector of one fixed sentence must be to the one it gave before."""
 
+HNSW_ABOVE = 20_000
+"""Rows of one (scope, context) beyond which they are searched by HNSW (``cache.hnsw_above``)."""
+
 _SERVED = "embedder"
 _NONE = EmbedderInfo(model="none", digest="", dim=0, tokens_max=0)
 _EXACT_GOES_ON = "exact, slot and keyword look-up go on"
@@ -163,10 +166,10 @@ class _Engine:
         assert self._keeper is not None, "an engine joins only with its index"
         return self._keeper
 
-    async def open_index(self, directory: Path, records: RecordStore) -> None:
+    async def open_index(self, directory: Path, records: RecordStore, hnsw_above: int) -> None:
         from node.jobs.vectors import IndexKeeper
 
-        self._keeper = await IndexKeeper.open(directory, self.info, records)
+        self._keeper = await IndexKeeper.open(directory, self.info, records, hnsw_above=hnsw_above)
 
     async def ask(self, texts: Sequence[str]) -> list[Embedded | None]:
         """For a question: bounded, and refused at once while the engine is known to be unwell."""
@@ -265,6 +268,7 @@ class SwitchingSemantics:
         clock: Clock,
         start_wait_s: float,
         save_every: int,
+        hnsw_above: int,
     ) -> None:
         self._directory = directory
         self._choice = choice
@@ -274,6 +278,8 @@ class SwitchingSemantics:
         self._clock = clock
         self._start_wait_s = start_wait_s
         self._save_every = save_every
+        self._hnsw_above = hnsw_above
+        self._growing: dict[_Engine, asyncio.Task[None]] = {}
         self._serving: _Engine | None = None
         self._coming: _Engine | None = None
         self._retired: list[_Engine] = []
@@ -302,10 +308,11 @@ class SwitchingSemantics:
         *,
         start_wait_s: float = START_WAIT_S,
         save_every: int = SAVE_EVERY,
+        hnsw_above: int = HNSW_ABOVE,
     ) -> SwitchingSemantics:
         """Returns once look-ups have what can be had at once. Raises ``Misconfigured``, and what the store
         raises."""
-        self = cls(directory, choice, load, records, state, clock, start_wait_s, save_every)
+        self = cls(directory, choice, load, records, state, clock, start_wait_s, save_every, hnsw_above)
         work = self._begin(self._work())
         started = asyncio.create_task(self._started.wait())
         try:
@@ -371,7 +378,7 @@ class SwitchingSemantics:
             self._woken.set()
 
     def remove(self, cid: Cid) -> bool:
-        found = [engine.keeper.index.remove(cid) for engine in self._with_index()]
+        found = [engine.keeper.remove(cid) for engine in self._with_index()]
         return any(found)
 
     def _with_index(self) -> list[_Engine]:
@@ -426,6 +433,8 @@ class SwitchingSemantics:
         vectors = len(serving.keeper.index)
         if why := serving.why_unwell():
             return Check("semantic", "warn", f"disabled: {why}", observed=vectors, unit="vectors")
+        if why := serving.keeper.index.trouble:
+            return Check("semantic", "warn", f"enabled, but {why}", observed=vectors, unit="vectors")
         return Check("semantic", "pass", "enabled", observed=vectors, unit="vectors")
 
     def _progress_check(self) -> Check | None:
@@ -534,7 +543,8 @@ class SwitchingSemantics:
 
     async def _join(self, engine: _Engine) -> None:
         """Let it serve, or, while another one does, grow beside it."""
-        await engine.open_index(self._directory, self._records)
+        await engine.open_index(self._directory, self._records, self._hnsw_above)
+        self._growing[engine] = self._begin(engine.keeper.grow(self._clock))
         if self._serving is None:
             self._serving = engine
         else:
@@ -652,6 +662,7 @@ class SwitchingSemantics:
         await self._let_go(engine)
         await self._clock.sleep(RETIRED_S)
         self._retired.remove(engine)
+        self._growing.pop(engine).cancel()
 
     async def _let_go(self, engine: _Engine) -> None:
         self._loaded.remove(engine)

@@ -9,6 +9,9 @@ The records are the truth. What a record says of itself decides what the index o
 Vectors made anew live in the index only, for a record is signed and stays as it is. A lost file therefore
 costs embedding again, never an answer.
 
+A large partition is searched by HNSW (``cache.growing_index``); its files lie beside the vectors and save no
+more than time.
+
 Two watermarks say how far the store was followed: ``sequence`` for what is taken as it is, ``embedded``
 (never ahead of it) for what is embedded anew. The file keeps the lower one: replaying a row that is there
 changes nothing. The order of steps is what makes it safe to be killed anywhere: a vector is in the index
@@ -19,14 +22,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from node.cache import index_file
-from node.cache.flat_index import FlatIndex
+from node.cache.flat_index import Partition
+from node.cache.growing_index import HNSW_ABOVE, GrowingIndex
+from node.clock import Clock
 from node.errors import Rejected
 from node.ipfs.cid import Cid
 from node.ports import EmbedderInfo, RecordStore, StoredRecord, Vector
@@ -34,7 +40,14 @@ from node.record import AnswerRecord
 from node.store.remember import owes_vector
 from node.store.rules import LOCAL
 
+if TYPE_CHECKING:
+    from node.cache.hnsw_index import Graph  # needs usearch, which may be missing
+
 log = logging.getLogger("neuroswarm.vectors")
+
+TIDY_EVERY_S = 86_400.0
+"""After this time a graph is rebuilt at the next change, if only so that vectors of withdrawn records leave
+memory and disk; a fifth of dead rows has it rebuilt sooner."""
 
 _PAGE = 256
 
@@ -57,7 +70,7 @@ class IndexKeeper:
 
     def __init__(
         self,
-        index: FlatIndex,
+        index: GrowingIndex,
         path: Path,
         info: EmbedderInfo,
         records: RecordStore,
@@ -74,20 +87,23 @@ class IndexKeeper:
         self._records = records
         self._sequence = self._embedded = sequence
         self._change = change
+        self._due = asyncio.Event()
+        """Set when the index may have work to do (``grow``)."""
         self._following = asyncio.Lock()
         self._saving = asyncio.Lock()
 
     @classmethod
-    async def open(cls, directory: Path, info: EmbedderInfo, records: RecordStore) -> IndexKeeper:
-        """Load the file if it is whole and of this model, else start empty; then replay the store. Embeds
+    async def open(
+        cls, directory: Path, info: EmbedderInfo, records: RecordStore, *, hnsw_above: int = HNSW_ABOVE
+    ) -> IndexKeeper:
+        """Load the files if they are whole and of this model, else start empty; then replay the store. Embeds
         nothing."""
         path = index_file.path_for(directory, info.digest)
-        loaded = await asyncio.to_thread(index_file.load, path, model_digest=info.digest, dim=info.dim)
-        if isinstance(loaded, index_file.Loaded):
-            keeper = cls(loaded.index, path, info, records, loaded.sequence, loaded.change)
-        else:
-            log.info("vector index of %s is rebuilt from the records: %s", info.model, loaded.reason)
-            keeper = cls(FlatIndex(info.dim), path, info, records, 0, 0)
+        index, marks = await asyncio.to_thread(_load, path, info, hnsw_above)
+        if isinstance(marks, index_file.Damaged):
+            log.info("vector index of %s is rebuilt from the records: %s", info.model, marks.reason)
+            marks = index_file.Watermarks(0, 0)
+        keeper = cls(index, path, info, records, marks.sequence, marks.change)
         added, removed = await keeper.follow()
         log.info(
             "vector index of %s has %d rows (%d added, %d removed, %d to be embedded)",
@@ -106,7 +122,7 @@ class IndexKeeper:
         async with self._following:
             while changes := await self._records.withdrawn_since(self._change, limit=_PAGE):
                 for change, cid in changes:
-                    removed += self.index.remove(cid)
+                    removed += self.remove(cid)
                     self._change = change
             while page := await self._records.since(self._sequence, limit=_PAGE):
                 for stored in page:
@@ -141,7 +157,8 @@ class IndexKeeper:
         )
 
     def _take(self, stored: StoredRecord) -> bool:
-        vector = self._own_vector(stored)
+        """A row that is there stays: a CID means one vector, and adding it anew would kill a graph's node."""
+        vector = None if stored.cid in self.index else self._own_vector(stored)
         return vector is not None and self.add(stored, vector)
 
     def add(self, stored: StoredRecord, vector: Vector) -> bool:
@@ -153,7 +170,32 @@ class IndexKeeper:
         except Rejected as exc:
             log.warning("record %s is not found by meaning: %s", stored.cid, exc)
             return False
+        self._note_work()
         return True
+
+    def remove(self, cid: Cid) -> bool:
+        """Forget it; True if it was there."""
+        was_there = self.index.remove(cid)
+        self._note_work()
+        return was_there
+
+    def _note_work(self) -> None:
+        if self.index.has_work:
+            self._due.set()
+
+    async def grow(self, clock: Clock) -> None:
+        """Have the index's work done in a thread, for as long as this task lives: half of a core at most."""
+        tidied = clock.monotonic()
+        while True:
+            self._due.clear()
+            while self.index.has_work:
+                began = clock.monotonic()
+                await _to_its_end(asyncio.to_thread(self.index.work))
+                await clock.sleep(clock.monotonic() - began)
+            await self._due.wait()
+            if clock.monotonic() - tidied > TIDY_EVERY_S:
+                tidied = clock.monotonic()
+                self.index.tidy()
 
     async def lacking(self, limit: int) -> Lacking | None:
         """What is to be embedded next, at most ``limit`` records, of those that ``follow`` has met; None when
@@ -184,33 +226,71 @@ class IndexKeeper:
             finally:  # given up before the answer came: they are added again another time
                 for cid in added:
                     if cid not in live:
-                        self.index.remove(cid)
+                        self.remove(cid)
         self._embedded = max(self._embedded, lacking.upto)
         self.done += len(lacking.records)
         if self._embedded >= self._sequence:
             self.done = self.total  # some were withdrawn before their turn came
 
     async def save(self) -> None:
-        """Write the file. Following first makes the watermarks true. Raises ``Unavailable``; the file before
-        stays, and costs a longer replay."""
+        """Write the files. Following first makes the watermarks true. Raises ``Unavailable``; the files
+        before stay, and cost a longer replay."""
         await self.follow()
         async with self._saving:
-            thread = asyncio.create_task(
-                asyncio.to_thread(
-                    index_file.save,
-                    self._path,
-                    self.index,
-                    model_digest=self.info.digest,
-                    sequence=min(self._sequence, self._embedded),
-                    change=self._change,
-                )
-            )
+            sequence = min(self._sequence, self._embedded)
+            # Two threads must not write one file.
+            await _to_its_end(asyncio.to_thread(self._write, sequence, self._change))
+
+    def _write(self, sequence: int, change: int) -> None:
+        digest = self.info.digest
+        index_file.save(self._path, self.index, model_digest=digest, sequence=sequence, change=change)
+        with self.index.paused() as graphs:
             try:
-                await asyncio.shield(thread)
-            except asyncio.CancelledError:
-                await asyncio.wait({thread})  # two threads must not write one file
-                raise
+                from node.cache import hnsw_file
+            except ImportError:  # no usearch on this machine, so there are no graphs
+                return
+            hnsw_file.save_all(self._path.parent, graphs, model_digest=digest)
 
     async def remove_others(self) -> None:
         """Delete the files of other models, and what unfinished writes left. Raises ``Unavailable``."""
-        await asyncio.to_thread(index_file.remove_others, self._path)
+        await asyncio.to_thread(_remove_others, self._path, self.info.digest)
+
+
+def _remove_others(path: Path, digest: str) -> None:
+    index_file.remove_others(path)
+    try:
+        from node.cache import hnsw_file
+    except ImportError:
+        return
+    own = dict.fromkeys(path.parent.glob(f"{digest}*{hnsw_file.SUFFIX}"))
+    hnsw_file.remove_others(path.parent, own)
+
+
+def _graphs(directory: Path, info: EmbedderInfo) -> dict[Partition, Graph]:
+    try:
+        from node.cache import hnsw_file
+    except ImportError:
+        return {}
+    return hnsw_file.load_all(directory, model_digest=info.digest, dim=info.dim)
+
+
+def _load(
+    path: Path, info: EmbedderInfo, hnsw_above: int
+) -> tuple[GrowingIndex, index_file.Watermarks | index_file.Damaged]:
+    """The index as the files say; an empty one where the vectors' file is not usable. Blocks."""
+    index = GrowingIndex(info.dim, above=hnsw_above, graphs=_graphs(path.parent, info))
+    marks = index_file.load_into(index, path, model_digest=info.digest)
+    if isinstance(marks, index_file.Damaged):
+        return GrowingIndex(info.dim, above=hnsw_above), marks
+    index.extended()
+    return index, marks
+
+
+async def _to_its_end(work: Coroutine[None, None, object]) -> None:
+    """Wait for what a thread does, even when cancelled: it goes on anyway."""
+    thread = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        await asyncio.wait({thread})
+        raise

@@ -15,7 +15,7 @@ import orjson
 from node.errors import NotFound, Rejected, Unavailable
 from node.ipfs.cid import DAG_CBOR, Cid
 from node.model import Json
-from node.ports import BlockChanges, BlockRef, BlockStore, StoredRecord
+from node.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
 from node.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
 from node.store import rules
 from node.store.verifying import VerifyingBlockStore
@@ -29,6 +29,7 @@ class _Row:
 
     stored: StoredRecord
     keyword_key: str | None
+    value: rules.Value
     is_here: bool = True
 
     @property
@@ -36,6 +37,21 @@ class _Row:
         return (
             self.is_here and self.stored.state == rules.LIVE and isinstance(self.stored.record, AnswerRecord)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Alias:
+    """What was merged, as a look-up needs it."""
+
+    survivor: Cid
+    record: AnswerRecord
+    keyword_key: str | None
+    origin: str
+
+    def is_at(self, column: str, key: str, scopes: Sequence[str], context: str | None) -> bool:
+        record = self.record
+        found = {"query_hash": record.query_hash, "keyword_key": self.keyword_key}.get(column)
+        return found == key and record.scope in scopes and record.context == context
 
 
 class _MemoryBlocks:
@@ -61,6 +77,7 @@ class _MemoryBlocks:
     async def delete(self, cid: Cid) -> None:
         self._check_open()
         self._store.delete_block(cid)
+        self._store.records.drop_alias(Cid(DAG_CBOR, cid.digest))
 
     async def close(self) -> None:
         self._closed = True
@@ -81,6 +98,7 @@ class MemoryRecords:
         self._change = 0
         self._withdrawals: dict[Cid, int] = {}
         self._words: dict[bytes, list[Cid]] = {}
+        self._aliases: dict[Cid, _Alias] = {}
         self._closed = False
 
     async def add(
@@ -91,21 +109,39 @@ class MemoryRecords:
         supersede: Sequence[Cid] = (),
         keyword_key: str | None = None,
         kept: Mapping[str, Json] | None = None,
+        cost_us: int | None = None,
+        merge: Sequence[Cid] = (),
+        into: Cid | None = None,
     ) -> StoredRecord:
         self._check_open()
-        checked = rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept)
-        cid = checked.cid
+        checked = rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us)
+        cid, timed = checked.cid, checked.cost_us is not None
         row = self._rows.get(cid)
         if row is not None and not row.is_here and row.stored.state == rules.WITHDRAWN:
             raise Rejected(f"record {cid} was withdrawn and deleted here")
+        is_new = row is None or not row.is_here
+        state = row.stored.state if row is not None else rules.LIVE
+        if is_new:
+            comes_withdrawn = any(self._withdraws(word, checked.record) for word in self._words_on(cid))
+            state = rules.WITHDRAWN if comes_withdrawn else rules.LIVE
+        if state == rules.LIVE:
+            others = [into] if is_new and into is not None else []
+            for other in (*others, *merge):
+                self._check_merge(checked, other)
         self._store.put_block(cid, checked.data)
-        if row is None or not row.is_here:
+        if is_new:
             self._withdrawals.pop(cid, None)
             self._insert(checked)
+            if into is not None and into != cid and self._is_live(cid) and self._is_live(into):
+                self._merge(cid, into, timed=True)
         if self._rows[cid].stored.state == rules.LIVE:
             for other in supersede:
                 if other != cid:
-                    self._withdraw(other)
+                    self._supersede(cid, other, timed=timed)
+            for other in merge:
+                if other != cid and self._is_live(other):
+                    self._merge(other, cid, timed=timed)
+            self._take_wording(checked)
         return self._rows[cid].stored
 
     async def get(self, cid: Cid) -> StoredRecord:
@@ -133,6 +169,15 @@ class MemoryRecords:
             and row.stored.record.scope in scopes
             and row.stored.record.context == context
             and _key_of(row, row.stored.record, column) == key
+        ]
+        found += [
+            self._rows[survivor].stored
+            for survivor in {
+                alias.survivor
+                for alias in self._aliases.values()
+                if alias.is_at(column, key, scopes, context)
+            }
+            if self._is_live(survivor) and self._rows[survivor].stored not in found
         ]
         found.sort(key=lambda stored: (stored.record.timestamp, stored.sequence), reverse=True)
         return found[: rules.clamp_limit(limit)]
@@ -175,6 +220,7 @@ class MemoryRecords:
 
     async def withdraw(self, cid: Cid, reason: str) -> bool:
         self._check_open()
+        self.drop_alias(cid)
         return self._withdraw(cid)
 
     async def expire(self, now: datetime, *, grace_s: int, limit: int = 1_000) -> list[Cid]:
@@ -190,17 +236,57 @@ class MemoryRecords:
             self._withdraw(cid)
         return expired
 
-    async def reclaim(self, *, limit: int = 1_000) -> list[Cid]:
+    async def reclaim(self, *, now: datetime | None = None, limit: int = 1_000) -> list[Cid]:
         self._check_open()
         here = [
-            (row.is_live_answer, record.confidence if row.is_live_answer else 0, row.stored.sequence, cid)
+            (*_spared(row, now), row.stored.sequence, cid)
             for cid, row in self._rows.items()
-            if row.is_here and isinstance(record := row.stored.record, AnswerRecord)
+            if row.is_here and isinstance(row.stored.record, AnswerRecord)
         ]
         chosen = [cid for *_, cid in sorted(here)[: rules.clamp_limit(limit)]]
         for cid in chosen:
             self._store.delete_block(cid)
         return chosen
+
+    async def note_uses(self, uses: Sequence[Use]) -> None:
+        self._check_open()
+        rules.check_uses(uses)
+        for use in uses:
+            row = self._rows.get(use.cid)
+            if row is not None and row.is_live_answer:
+                self._rows[use.cid] = replace(row, value=row.value.used(use.hits, use.at_s))
+
+    async def aliases(self, cid: Cid) -> list[Alias]:
+        self._check_open()
+        found = [
+            Alias(
+                cid=merged,
+                query_hash=alias.record.query_hash,
+                query=alias.record.query if self._rows[merged].is_here else None,
+                source_kind=alias.record.source.kind,
+                source_id=alias.record.source.id,
+                timestamp=alias.record.timestamp,
+                origin=alias.origin,
+            )
+            for merged, alias in self._aliases.items()
+            if alias.survivor == cid
+        ]
+        return sorted(found, key=lambda alias: (alias.timestamp, alias.cid.multihash))
+
+    async def survivor(self, cid: Cid) -> Cid | None:
+        self._check_open()
+        alias = self._aliases.get(cid)
+        return None if alias is None else alias.survivor
+
+    async def select(self, selection: Selection, *, after: int = 0, limit: int = 1_000) -> list[BlockRef]:
+        self._check_open()
+        rules.check_selection(selection)
+        found = [
+            BlockRef(row.stored.sequence, row.stored.cid, row.stored.record.scope)
+            for row in self._live_rows()
+            if row.stored.sequence > after and self._fits(row, selection)
+        ]
+        return sorted(found, key=lambda ref: ref.number)[: rules.clamp_limit(limit)]
 
     async def counts(self) -> dict[str, int]:
         self._check_open()
@@ -221,9 +307,15 @@ class MemoryRecords:
         if row is None or not row.is_here:
             return
         self._rows[cid] = replace(row, is_here=False)
+        for merged in [merged for merged, alias in self._aliases.items() if alias.survivor == cid]:
+            del self._aliases[merged]
         if row.stored.state == rules.LIVE:
             self._change += 1
             self._withdrawals[cid] = self._change
+
+    def drop_alias(self, cid: Cid) -> None:
+        """A merged record has lost its wording."""
+        self._aliases.pop(cid, None)
 
     # --- inside -----------------------------------------------------------------------------------
 
@@ -246,7 +338,7 @@ class MemoryRecords:
         )
         if isinstance(record, ValidationRecord | TombstoneRecord) and cid not in self._rows:
             self._words.setdefault(Cid.parse(record.target).digest, []).append(cid)
-        self._rows[cid] = _Row(stored, checked.keyword_key)
+        self._rows[cid] = _Row(stored, checked.keyword_key, checked.value)
         self._recount(cid)
         if any(self._withdraws(word, record) for word in self._words_on(cid)):
             self._withdraw(cid)
@@ -254,8 +346,81 @@ class MemoryRecords:
             target = Cid(DAG_CBOR, Cid.parse(record.target).digest)
             self._recount(target)
             row = self._rows.get(target)
-            if row is not None and row.is_here and self._withdraws(stored, row.stored.record):
+            if row is not None and self._withdraws(stored, row.stored.record):
                 self._withdraw(target)
+                if isinstance(record, TombstoneRecord):
+                    self.drop_alias(target)
+                elif target in self._aliases:
+                    self._withdraw(self._aliases[target].survivor)
+
+    def _is_live(self, cid: Cid) -> bool:
+        row = self._rows.get(cid)
+        return row is not None and row.is_live_answer
+
+    def _check_merge(self, checked: rules.Checked, other: Cid) -> None:
+        if other != checked.cid and self._is_live(other):
+            old = self._rows[other].stored
+            rules.check_merge(checked.record, checked.origin, old.record, old.origin)
+
+    def _follow(self, other: Cid, survivor: Cid, *, timed: bool) -> None:
+        if self._is_live(other) and self._is_live(survivor):
+            row = self._rows[survivor]
+            value = row.value.following(self._rows[other].value, timed=timed)
+            self._rows[survivor] = replace(row, value=value)
+
+    def _merge(self, other: Cid, survivor: Cid, *, timed: bool) -> None:
+        self._follow(other, survivor, timed=timed)
+        row = self._rows[other]
+        assert isinstance(row.stored.record, AnswerRecord)
+        self._aliases[other] = _Alias(survivor, row.stored.record, row.keyword_key, row.stored.origin)
+        self._take_aliases(other, survivor)
+        self._withdraw(other)
+
+    def _take_aliases(self, other: Cid, survivor: Cid) -> None:
+        for merged, alias in self._aliases.items():
+            if alias.survivor == other:
+                self._aliases[merged] = replace(alias, survivor=survivor)
+        mine = [(merged, alias) for merged, alias in self._aliases.items() if alias.survivor == survivor]
+        mine.sort(key=lambda one: (one[1].record.timestamp, one[0].multihash), reverse=True)
+        for merged, _ in mine[rules.ALIASES_MAX :]:
+            del self._aliases[merged]
+
+    def _supersede(self, cid: Cid, other: Cid, *, timed: bool) -> None:
+        self._follow(other, cid, timed=timed)
+        record = self._rows[cid].stored.record
+        if self._is_live(other) and rules.inherits(record, self._rows[other].stored.record):
+            self._take_aliases(other, cid)
+        self._withdraw(other)
+
+    def _take_wording(self, checked: rules.Checked) -> None:
+        record = checked.record
+        if not isinstance(record, AnswerRecord) or checked.origin != rules.LOCAL:
+            return
+        place = (record.query_hash, record.context, record.scope, record.source.kind)
+        for merged, alias in list(self._aliases.items()):
+            old = alias.record
+            if (
+                (old.query_hash, old.context, old.scope, old.source.kind) == place
+                and alias.origin == rules.LOCAL
+                and alias.survivor != checked.cid
+            ):
+                del self._aliases[merged]
+
+    def _fits(self, row: _Row, wanted: Selection) -> bool:
+        record, cid = row.stored.record, row.stored.cid
+        assert isinstance(record, AnswerRecord)
+        mine = [alias for alias in self._aliases.values() if alias.survivor == cid]
+        hashes = {record.query_hash, *(alias.record.query_hash for alias in mine)}
+        words = {row.keyword_key, *(alias.keyword_key for alias in mine)}
+        return (
+            (wanted.cid is None or wanted.cid.multihash == cid.multihash)
+            and (wanted.query_hash is None or wanted.query_hash in hashes)
+            and (wanted.keyword_key is None or wanted.keyword_key in words)
+            and (wanted.source is None or wanted.source in (record.source.kind, record.source.id))
+            and (wanted.before is None or record.timestamp < wanted.before)
+            and (wanted.tag is None or wanted.tag in record.tags)
+            and (wanted.scopes is None or record.scope in wanted.scopes)
+        )
 
     def _words_on(self, cid: Cid) -> list[StoredRecord]:
         """Validations and tombstones about a record, deleted ones too, that are not withdrawn themselves."""
@@ -300,6 +465,17 @@ class MemoryRecords:
         verdicts = [verdict for _, _, verdict in latest.values()]
         counted = replace(row.stored, valid=verdicts.count("valid"), invalid=verdicts.count("invalid"))
         self._rows[target] = replace(row, stored=counted)
+
+
+def _spared(row: _Row, now: datetime | None) -> tuple[int, float, int]:
+    """Sorts records by what is deleted first: withdrawn, expired (sooner first), then by value."""
+    record = row.stored.record
+    assert isinstance(record, AnswerRecord)
+    if not row.is_live_answer:
+        return 0, 0.0, 0
+    if now is not None and record.expires is not None and record.expires <= now:
+        return 1, record.expires.timestamp(), 0
+    return 2, row.value.worth, record.confidence
 
 
 def _key_of(row: _Row, record: AnswerRecord, column: str) -> str | None:

@@ -16,7 +16,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("email", re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{2,63}")),
     ("long_number", re.compile(r"(?:\d[ .()/-]?){9,}")),
     ("url_login", re.compile(r"://[^\s/:@]{1,64}:[^\s/@]{1,64}@")),
-    ("key_like", re.compile(r"\b(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9_-]{24,256}\b")),
+    # Tried only where a run begins: at each word in it, a long run of "a-a-a-" took a minute.
+    ("key_like", re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[A-Za-z0-9_-]{24}")),
     ("private_key", re.compile(r"-----BEGIN [A-Z ]{0,32}PRIVATE KEY")),
     (
         "self_statement",

@@ -7,6 +7,12 @@ the process dies between the two, the index replays from its watermark at the ne
 A record that should have had a vector and got none (the engine was away, or the question was longer than its
 window) is marked as owing one beside the record, in the same commit: ``OWED``. Imported entries without an
 embedding carry no such mark and stay without.
+
+Near-duplicates merge: an answer of ours that says the same to the same question in other words, in one scope,
+context, embedding model, slot key and kind of source, is stored beside the first; one of them goes out of
+service, its wording an alias of the other, which lives at least as long and is at least as sure (the older of
+equals). Where neither is both, both stay. Whether two questions are the same is asked of a function that is
+handed in.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from node.clock import Clock, new_id
 from node.errors import NodeError, Rejected, Unavailable
 from node.ipfs.cid import Cid
 from node.model import SCOPE_PUBLIC, Citation, Confidence, Json, Slots, SourceRef, ppm
-from node.normalise import query_hash
+from node.normalise import normalise, query_hash
 from node.ports import Embedded, RecordStore, Semantics, StoredRecord
 from node.record import (
     AnswerRecord,
@@ -42,6 +48,8 @@ OWED = "embedding_owed"
 _SHORT = 1_000
 _CITATIONS_MAX = 16
 _EQUALS_MAX = 8
+_OUTLIVES_S = 60
+"""A record that lives on for less than this after another gains nobody anything by taking its place."""
 
 
 class Signer(Protocol):
@@ -78,29 +86,45 @@ class Memory:
     vector: Embedded | None = None
     embed: str = "now"
     kept: Mapping[str, Json] | None = None
+    cost_us: int | None = None
+    """What the answer took to make, in microseconds; None: not timed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What came of it. ``code``: stored, known (the same answer is already live), queue_full,
-    refused (no record can hold it), failed."""
+    """What came of it. ``code``: stored, known (the same answer is already live), merged (likewise, to the
+    same question in other words), queue_full, refused (no record can hold it), failed. ``stored``: the record
+    that answers from now on; ``merged``: how many others became its aliases."""
 
     code: str
     reason: str
     memory: Memory
     stored: StoredRecord | None = None
+    merged: int = 0
 
     @property
     def cid(self) -> str | None:
         return None if self.stored is None else str(self.stored.cid)
 
+    @property
+    def is_durable(self) -> bool:
+        """Whether the answer is in the store now."""
+        return self.code in ("stored", "known", "merged")
+
 
 Report = Callable[[Remembered], Awaitable[None]]
+SameQuestion = Callable[[str, str], bool]
+
+
+def never_the_same(one: str, other: str) -> bool:
+    """Nothing is merged."""
+    return False
 
 
 class Rememberer:
-    """Builds and stores records. ``keyword_key`` is recall's key function; ``report`` enters each
-    outcome in the decision log."""
+    """Builds and stores records. ``keyword_key`` is recall's key function, ``same_question`` the gate's word
+    on two questions, strict enough that one answer serves both; ``report`` enters each outcome in the
+    decision log."""
 
     def __init__(
         self,
@@ -112,6 +136,7 @@ class Rememberer:
         *,
         keyword_key: Callable[[str], str | None],
         report: Report,
+        same_question: SameQuestion = never_the_same,
     ) -> None:
         self._records = records
         self._semantics = semantics
@@ -120,6 +145,7 @@ class Rememberer:
         self._queue = queue
         self._keyword_key = keyword_key
         self._report = report
+        self._same_question = same_question
 
     async def submit(self, memory: Memory) -> asyncio.Future[Remembered]:
         """Queue one write. The future is done when the record is durable (or the write failed);
@@ -157,14 +183,65 @@ class Rememberer:
                 [embedded] = await self._semantics.embed([memory.query])
             except Unavailable:
                 embedded = None  # found by hash, slot and keyword until it is embedded
-        stored = await self._add(memory, now, embedded, rivals)
-        for rival in rivals:
-            self._semantics.remove(rival.cid)
+        twins = await self._twins(memory, embedded, rivals, now)
+        survivor = next((twin for twin in twins if _stands_for(twin, memory, now)), None)
+        if survivor is not None and await self._is_alias(memory, survivor):
+            return Remembered("known", "the same answer is already stored", memory, survivor)
+        twins = [] if survivor is not None else [twin for twin in twins if _gives_way(twin, memory, now)]
+        stored = await self._add(memory, now, embedded, rivals, twins, survivor)
+        for gone in (*rivals, *twins):
+            self._semantics.remove(gone.cid)
+        if stored.state != "live":
+            assert survivor is not None
+            reason = "the same answer to the same question in other words is already stored"
+            return Remembered("merged", reason, memory, survivor, 1)
         self._semantics.keep(stored, embedded)
-        return Remembered("stored", "", memory, stored)
+        return Remembered("stored", "", memory, stored, len(twins))
+
+    async def _twins(
+        self, memory: Memory, embedded: Embedded | None, rivals: Sequence[StoredRecord], now: datetime
+    ) -> list[StoredRecord]:
+        """Own live records that say the same to the same question in other words; the one that lives longest
+        first."""
+        digest = None if embedded is None else embedded.info.digest
+        mine = {rival.cid for rival in rivals}
+        keys = [("query_hash", query_hash(memory.query)), ("keyword_key", self._keyword_key(memory.query))]
+        found: dict[Cid, StoredRecord] = {}
+        for column, key in keys:
+            if key is None:
+                continue
+            for stored in await self._records.find(
+                column, key, scopes=[memory.scope], context=memory.context
+            ):
+                record = stored.record
+                if (
+                    stored.cid not in mine
+                    and stored.origin == "local"
+                    and isinstance(record, AnswerRecord)
+                    and record.source.kind == memory.source.kind
+                    and record.slot_key == memory.slot_key
+                    and (None if record.embedding is None else record.embedding.digest) == digest
+                    and (record.expires is None or record.expires > now)
+                    and normalise(record.answer) == normalise(memory.answer)
+                    and self._same_question(memory.query, record.query)
+                ):
+                    found[stored.cid] = stored
+        return sorted(found.values(), key=_lives_until, reverse=True)
+
+    async def _is_alias(self, memory: Memory, survivor: StoredRecord) -> bool:
+        """Whether the same source has said it in these words before."""
+        key, source_id = query_hash(memory.query), memory.source.id[:_SHORT]
+        aliases = await self._records.aliases(survivor.cid)
+        return any(alias.query_hash == key and alias.source_id == source_id for alias in aliases)
 
     async def _add(
-        self, memory: Memory, now: datetime, embedded: Embedded | None, rivals: Sequence[StoredRecord]
+        self,
+        memory: Memory,
+        now: datetime,
+        embedded: Embedded | None,
+        rivals: Sequence[StoredRecord],
+        twins: Sequence[StoredRecord],
+        survivor: StoredRecord | None,
     ) -> StoredRecord:
         """The record, live. Times are whole seconds, so one that was withdrawn in this same second may be
         equal to it; as an equal record stays withdrawn, the new one then says that it follows that one."""
@@ -179,8 +256,13 @@ class Rememberer:
                 supersede=[rival.cid for rival in rivals],
                 keyword_key=self._keyword_key(memory.query),
                 kept=kept,
+                cost_us=memory.cost_us,
+                merge=[twin.cid for twin in twins],
+                into=None if survivor is None else survivor.cid,
             )
             if stored.state == "live":
+                return stored
+            if survivor is not None and await self._records.survivor(stored.cid) is not None:
                 return stored
             follows = stored.cid
         raise Unavailable("the same answer was withdrawn again and again within this second")
@@ -189,7 +271,8 @@ class Rememberer:
         """Own live records that the new one replaces: same question (or slots), scope, context and
         kind of source."""
         found: dict[Cid, StoredRecord] = {}
-        keys = [("query_hash", query_hash(memory.query))]
+        own = query_hash(memory.query)
+        keys = [("query_hash", own)]
         if memory.slot_key is not None:
             keys.append(("slot_key", memory.slot_key))
         for column, key in keys:
@@ -202,6 +285,7 @@ class Rememberer:
                     and stored.origin == "local"
                     and record.source.kind == memory.source.kind
                     and record.slot_key == memory.slot_key
+                    and (record.query_hash == own or column == "slot_key")
                 ):
                     found[stored.cid] = stored
         return list(found.values())
@@ -261,25 +345,55 @@ class Rememberer:
             note=None if is_public else note,
         )
         kept = {"note": note} if is_public and note is not None else None
+        survivor = await self._records.survivor(target.cid) if verdict == "invalid" else None
         stored = await self._records.add(sign(statement, self._signer.sign), kept=kept)
         if verdict == "invalid":
             self._semantics.remove(target.cid)
+            if survivor is not None:
+                self._semantics.remove(survivor)  # withdrawn with it: it is what was served
         return stored
 
     async def bury(self, target: StoredRecord, reason: str) -> StoredRecord:
         """Withdraw a record for good by a signed tombstone, durable on return."""
+        return await self.bury_at(target.cid, target.record.scope, reason)
+
+    async def bury_at(self, target: Cid, scope: str, reason: str) -> StoredRecord:
+        """``bury`` for a record of this scope that need not be read for it."""
         statement = TombstoneRecord(
             issuer=self._signer.root,
             key=self._signer.node,
-            scope=target.record.scope,
+            scope=scope,
             timestamp=self._clock.now(),
             expires=None,
-            target=str(target.cid),
+            target=str(target),
             reason=reason,
         )
         stored = await self._records.add(sign(statement, self._signer.sign))
-        self._semantics.remove(target.cid)
+        self._semantics.remove(target)
         return stored
+
+
+def _lives_until(stored: StoredRecord) -> float:
+    expires = stored.record.expires
+    return float("inf") if expires is None else expires.timestamp()
+
+
+def _ends(memory: Memory, now: datetime) -> float:
+    return float("inf") if memory.lifetime_s is None else now.timestamp() + memory.lifetime_s
+
+
+def _stands_for(twin: StoredRecord, memory: Memory, now: datetime) -> bool:
+    """Whether the older record loses nothing against the newcomer, who says the same."""
+    assert isinstance(twin.record, AnswerRecord)
+    is_as_sure = twin.record.confidence >= ppm(memory.confidence.value)
+    return is_as_sure and _lives_until(twin) + _OUTLIVES_S >= _ends(memory, now)
+
+
+def _gives_way(twin: StoredRecord, memory: Memory, now: datetime) -> bool:
+    """Whether the newcomer loses nothing against the older record."""
+    assert isinstance(twin.record, AnswerRecord)
+    is_as_sure = ppm(memory.confidence.value) >= twin.record.confidence
+    return is_as_sure and _ends(memory, now) + _OUTLIVES_S >= _lives_until(twin)
 
 
 def owes_vector(stored: StoredRecord) -> bool:

@@ -5,15 +5,18 @@ returns; every block is hashed again on its way out; a look-up stays an index lo
 records there are; withdrawals are kept in order so that an index can replay them.
 It knows nothing of vectors, thresholds or peers' standing.
 
-Format 1 (``PRAGMA user_version``), application id ``NSw1``. ``block`` holds bytes by multihash; ``record``
-one row per record block with the columns it is found by; ``withdrawal`` the change feed; ``total`` running
-sums kept by triggers, so that ``counts`` never scans. Times are seconds since 1970, ``confidence`` is in
-millionths.
+Format 2 (``PRAGMA user_version``), application id ``NSw1``. ``block`` holds bytes by multihash; ``record``
+one row per record block with the columns it is found by and what it is worth (``rules``, rule 7: ``hits`` as
+of ``used``, ``cost_us``, ``worth``); ``alias`` what was merged, each with its survivor; ``withdrawal`` the
+change feed; ``total`` running sums kept by triggers, so that ``counts`` never scans. Times are seconds since
+1970, ``confidence`` is in millionths, ``tags`` a JSON list. A file of format 1 is turned into one of format 2
+when it is opened, in one transaction.
 
-Deleting a block that a record names removes the record: its row loses block, keys and kept text, stays as
-``removed`` (``withdrawn`` if it was), is reported by ``withdrawn_since`` and is not found by ``get``. A
+Deleting a block that a record names removes the record: its row loses block, keys, tags and kept text, stays
+as ``removed`` (``withdrawn`` if it was), is reported by ``withdrawn_since`` and is not found by ``get``. A
 removed record may come back with a new sequence; a withdrawn and deleted one is refused. A deleted tombstone
-or validation still counts.
+or validation still counts. A merged record whose block is deleted through ``blocks`` loses its alias too; one
+whose block is only reclaimed keeps it, without its question's text.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ import hashlib
 import logging
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,7 +36,7 @@ import orjson
 from node.errors import CorruptState, NotFound, Rejected, Unavailable
 from node.ipfs.cid import DAG_CBOR, Cid
 from node.model import Json
-from node.ports import BlockChanges, BlockRef, BlockStore, StoredRecord
+from node.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
 from node.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord, decode
 from node.store import rules
 from node.store.verifying import VerifyingBlockStore
@@ -77,7 +82,14 @@ CREATE TABLE record (
     verdict TEXT,
     valid INTEGER NOT NULL DEFAULT 0,
     invalid INTEGER NOT NULL DEFAULT 0,
-    kept TEXT
+    kept TEXT,
+    hits REAL NOT NULL DEFAULT 1,
+    used INTEGER NOT NULL DEFAULT 0,
+    cost_us INTEGER NOT NULL DEFAULT 1,
+    worth REAL NOT NULL DEFAULT 0,
+    source_kind TEXT,
+    source_id TEXT,
+    tags TEXT
 );
 CREATE INDEX record_query_hash ON record (query_hash, context, scope, timestamp)
     WHERE kind = 'answer' AND state = 'live';
@@ -119,27 +131,113 @@ END;
 CREATE TRIGGER record_deleted AFTER DELETE ON record BEGIN
     UPDATE total SET records = records - (OLD.block_id IS NOT NULL),
         live = live - (OLD.kind = 'answer' AND OLD.state = 'live');
-END
+END;
 """
+
+_VALUE_COLUMNS = (
+    "hits REAL NOT NULL DEFAULT 1",
+    "used INTEGER NOT NULL DEFAULT 0",
+    "cost_us INTEGER NOT NULL DEFAULT 1",
+    "worth REAL NOT NULL DEFAULT 0",
+    "source_kind TEXT",
+    "source_id TEXT",
+    "tags TEXT",
+)
+_SINCE_2 = (
+    "CREATE INDEX record_spent ON record (sequence)"
+    " WHERE kind = 'answer' AND state = 'withdrawn' AND block_id IS NOT NULL",
+    "CREATE INDEX record_worth ON record (worth, confidence, sequence)"
+    " WHERE kind = 'answer' AND state = 'live'",
+    "CREATE TABLE alias ("
+    " multihash BLOB PRIMARY KEY,"
+    " survivor BLOB NOT NULL,"
+    " query_hash TEXT NOT NULL,"
+    " keyword_key TEXT,"
+    " context TEXT,"
+    " scope TEXT NOT NULL,"
+    " source_kind TEXT NOT NULL,"
+    " source_id TEXT NOT NULL,"
+    " timestamp INTEGER NOT NULL,"
+    " origin TEXT NOT NULL)",
+    "CREATE INDEX alias_query_hash ON alias (query_hash, context, scope)",
+    "CREATE INDEX alias_keyword_key ON alias (keyword_key, context, scope) WHERE keyword_key IS NOT NULL",
+    "CREATE INDEX alias_survivor ON alias (survivor, timestamp, multihash)",
+)
+
+
+KeywordKey = Callable[[str], str | None]
+"""The key of a question, as look-ups make it now."""
+
+
+def _from_1_to_2(connection: sqlite3.Connection, keyword_key: KeywordKey | None = None) -> None:
+    """Answers get what the columns of format 2 say of them, read from their blocks. Keyword keys are made
+    anew, where somebody says how: those of format 1 are never asked for any more."""
+    for column in _VALUE_COLUMNS:
+        connection.execute(f"ALTER TABLE record ADD COLUMN {column}")
+    sequence = 0
+    while rows := connection.execute(
+        "SELECT r.sequence, b.data FROM record AS r JOIN block AS b ON b.id = r.block_id"
+        " WHERE r.kind = 'answer' AND r.sequence > ? ORDER BY r.sequence LIMIT ?",
+        (sequence, _CHUNK),
+    ).fetchall():
+        for sequence, data in rows:
+            try:
+                record = decode(data, check_signature=False)
+            except Rejected:
+                continue  # damaged: it is not given out, and worth nothing
+            if isinstance(record, AnswerRecord):
+                cost_us, at_s = rules.default_cost_us(record.source.kind), int(record.timestamp.timestamp())
+                value = rules.Value(cost_us, 1.0, at_s, len(data))
+                connection.execute(
+                    "UPDATE record SET hits = ?, used = ?, cost_us = ?, worth = ?, source_kind = ?,"
+                    " source_id = ?, tags = ? WHERE sequence = ?",
+                    (value.uses, value.used_s, value.cost_us, value.worth, *_found_by(record), sequence),
+                )
+                if keyword_key is not None:
+                    connection.execute(
+                        "UPDATE record SET keyword_key = ? WHERE sequence = ? AND keyword_key IS NOT NULL",
+                        (keyword_key(record.query), sequence),
+                    )
+    for statement in _SINCE_2:
+        connection.execute(statement)
+
+
+def _found_by(record: AnswerRecord) -> tuple[str, str, str | None]:
+    """The columns ``source_kind``, ``source_id`` and ``tags``."""
+    tags = orjson.dumps(list(record.tags)).decode() if record.tags else None
+    return record.source.kind, record.source.id, tags
+
 
 _SCHEMA = Schema(
     name="block store",
     application_id=int.from_bytes(b"NSw1", "big"),
-    version=1,
-    statements=_STATEMENTS,
+    version=2,
+    statements=_STATEMENTS + ";".join(_SINCE_2),
     synchronous="FULL",
     page_bytes=PAGE_BYTES,
+    upgrades={1: _from_1_to_2},
 )
 
-_SELECT = (
+_COLUMNS = (
     "SELECT r.sequence, r.multihash, r.state, r.origin, r.valid, r.invalid, r.kept, b.data, r.timestamp"
-    " FROM record AS r JOIN block AS b ON b.id = r.block_id"
 )
+_SELECT = f"{_COLUMNS} FROM record AS r JOIN block AS b ON b.id = r.block_id"
+_SELECT_VALUE = (
+    "SELECT r.cost_us, r.hits, r.used, length(b.data) FROM record AS r JOIN block AS b ON b.id = r.block_id"
+)
+_SELECT_PLACE = "SELECT r.sequence, r.multihash, r.scope FROM record AS r"
 _LIVE_ANSWER = "r.kind = 'answer' AND r.state = 'live'"
 _FIND = {
     column: f"{_SELECT} WHERE {_LIVE_ANSWER} AND r.{column} = ? AND r.context IS ? AND r.scope = ?"
     " ORDER BY r.timestamp DESC, r.sequence DESC LIMIT ?"
     for column in rules.FIND_COLUMNS
+}
+_FIND_ALIASED = {
+    column: f"{_COLUMNS} FROM alias AS a CROSS JOIN record AS r ON r.multihash = a.survivor"
+    f" JOIN block AS b ON b.id = r.block_id"
+    f" WHERE a.{column} = ? AND a.context IS ? AND a.scope = ? AND {_LIVE_ANSWER}"
+    " ORDER BY r.timestamp DESC, r.sequence DESC LIMIT ?"
+    for column in ("query_hash", "keyword_key")
 }
 
 
@@ -257,11 +355,15 @@ def _apply_word(connection: sqlite3.Connection, checked: rules.Checked, own_issu
         _recount(connection, target)
         if record.verdict == "invalid" and rules.is_own_word(record.issuer, checked.origin, own_issuer):
             _withdraw(connection, target, "invalid")
+            survivor = _survivor(connection, target)
+            if survivor is not None:
+                _withdraw(connection, survivor, "invalid")
     elif isinstance(record, TombstoneRecord):
         target = Cid.parse(record.target).multihash
         row = connection.execute("SELECT issuer FROM record WHERE multihash = ?", (target,)).fetchone()
         if row is not None and rules.may_tombstone(record.issuer, checked.origin, row[0], own_issuer):
             _withdraw(connection, target, "tombstone")
+            _drop_alias(connection, target)
 
 
 def _insert_record(
@@ -276,8 +378,9 @@ def _insert_record(
     embedding = answer.embedding if answer else None
     connection.execute(
         "INSERT INTO record (multihash, block_id, kind, state, issuer, origin, scope, context, timestamp,"
-        " expires, confidence, query_hash, slot_key, keyword_key, embedding_digest, target, verdict, kept)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " expires, confidence, query_hash, slot_key, keyword_key, embedding_digest, target, verdict, kept,"
+        " source_kind, source_id, tags)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             multihash,
             block_id,
@@ -297,16 +400,128 @@ def _insert_record(
             Cid.parse(word.target).multihash if word else None,
             word.verdict if isinstance(word, ValidationRecord) else None,
             None if checked.kept is None else checked.kept.decode(),
+            *(_found_by(answer) if answer else (None, None, None)),
         ),
     )
+    _set_value(connection, multihash, checked.value)
     _recount(connection, multihash)
     if reason is not None:
         _note_withdrawal(connection, multihash, reason)
     return state
 
 
+def _set_value(connection: sqlite3.Connection, multihash: bytes, value: rules.Value) -> None:
+    connection.execute(
+        "UPDATE record SET hits = ?, used = ?, cost_us = ?, worth = ? WHERE multihash = ?",
+        (value.uses, value.used_s, value.cost_us, value.worth, multihash),
+    )
+
+
+def _value(connection: sqlite3.Connection, multihash: bytes) -> rules.Value | None:
+    """What a live answer is worth."""
+    row = connection.execute(
+        f"{_SELECT_VALUE} WHERE r.multihash = ? AND {_LIVE_ANSWER}",
+        (multihash,),
+    ).fetchone()
+    return None if row is None else rules.Value(*row)
+
+
+def _survivor(connection: sqlite3.Connection, multihash: bytes) -> bytes | None:
+    row = connection.execute("SELECT survivor FROM alias WHERE multihash = ?", (multihash,)).fetchone()
+    return None if row is None else bytes(row[0])
+
+
+def _drop_alias(connection: sqlite3.Connection, multihash: bytes) -> None:
+    connection.execute("DELETE FROM alias WHERE multihash = ?", (multihash,))
+
+
+def _live_answer(connection: sqlite3.Connection, multihash: bytes) -> StoredRecord | None:
+    """None also where its block is damaged: a record that comes in must not fail because of another."""
+    rows = connection.execute(f"{_SELECT} WHERE r.multihash = ? AND {_LIVE_ANSWER}", (multihash,)).fetchall()
+    return next(iter(_read_whole_rows(rows)), None)
+
+
+def _merge(connection: sqlite3.Connection, other: bytes, survivor: bytes, *, timed: bool) -> None:
+    """The live answer ``other`` becomes an alias of the live answer ``survivor``, with its own aliases."""
+    _follow(connection, other, survivor, timed=timed)
+    connection.execute(
+        "INSERT OR REPLACE INTO alias (multihash, survivor, query_hash, keyword_key, context, scope,"
+        " source_kind, source_id, timestamp, origin)"
+        " SELECT multihash, ?, query_hash, keyword_key, context, scope, source_kind, source_id, timestamp,"
+        " origin FROM record WHERE multihash = ?",
+        (survivor, other),
+    )
+    _take_aliases(connection, other, survivor)
+    _withdraw(connection, other, "merged")
+
+
+def _follow(connection: sqlite3.Connection, other: bytes, survivor: bytes, *, timed: bool) -> None:
+    """The uses of ``other`` pass on to what takes its place, and its cost, unless that was ``timed``."""
+    value, old = _value(connection, survivor), _value(connection, other)
+    if value is not None and old is not None:
+        _set_value(connection, survivor, value.following(old, timed=timed))
+
+
+def _take_aliases(connection: sqlite3.Connection, other: bytes, survivor: bytes) -> None:
+    connection.execute("UPDATE alias SET survivor = ? WHERE survivor = ?", (survivor, other))
+    connection.execute(
+        "DELETE FROM alias WHERE survivor = ? AND multihash NOT IN (SELECT multihash FROM alias"
+        " WHERE survivor = ? ORDER BY timestamp DESC, multihash DESC LIMIT ?)",
+        (survivor, survivor, rules.ALIASES_MAX),
+    )
+
+
+def _supersede(connection: sqlite3.Connection, checked: rules.Checked, other: bytes) -> None:
+    """A live record gives way to a newer one; the same answer to the same question keeps its aliases."""
+    multihash, record = checked.cid.multihash, checked.record
+    _follow(connection, other, multihash, timed=checked.cost_us is not None)
+    has_aliases = connection.execute("SELECT 1 FROM alias WHERE survivor = ? LIMIT 1", (other,)).fetchone()
+    if has_aliases:
+        old = _live_answer(connection, other)
+        if old is not None and rules.inherits(record, old.record):
+            _take_aliases(connection, other, multihash)
+    _withdraw(connection, other, "superseded")
+
+
+def _merged_into(connection: sqlite3.Connection, checked: rules.Checked, into: bytes) -> bool:
+    """Whether the record that has just come in became an alias of ``into``."""
+    survivor = _live_answer(connection, into)
+    if survivor is None:
+        return False
+    rules.check_merge(checked.record, checked.origin, survivor.record, survivor.origin)
+    _merge(connection, checked.cid.multihash, into, timed=True)
+    return True
+
+
+def _take_wording(connection: sqlite3.Connection, checked: rules.Checked) -> None:
+    """Our newest answer to this very question: no alias with the same wording answers it any more."""
+    record = checked.record
+    if isinstance(record, AnswerRecord) and checked.origin == rules.LOCAL:
+        connection.execute(
+            "DELETE FROM alias WHERE query_hash = ? AND context IS ? AND scope = ? AND source_kind = ?"
+            " AND origin = ? AND survivor <> ?",
+            (
+                record.query_hash,
+                record.context,
+                record.scope,
+                record.source.kind,
+                rules.LOCAL,
+                checked.cid.multihash,
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ties:
+    """What a record that comes in does to others (``RecordStore.add``)."""
+
+    supersede: tuple[bytes, ...]
+    merge: tuple[bytes, ...]
+    into: bytes | None
+
+
 def _add(
-    connection: sqlite3.Connection, checked: rules.Checked, supersede: Sequence[Cid], own_issuer: str
+    connection: sqlite3.Connection, checked: rules.Checked, ties: _Ties, own_issuer: str
 ) -> StoredRecord:
     multihash = checked.cid.multihash
     block_id = _put_block(connection, checked.cid, checked.data)
@@ -319,6 +534,9 @@ def _add(
         row = None
     if row is None:
         state = _insert_record(connection, checked, block_id, own_issuer)
+        into = ties.into
+        if state == rules.LIVE and into is not None and _merged_into(connection, checked, into):
+            state = rules.WITHDRAWN
         if state == rules.LIVE:
             _apply_word(connection, checked, own_issuer)
     else:
@@ -326,9 +544,15 @@ def _add(
         if row[1] is None:
             raise Rejected(f"record {checked.cid} was withdrawn and deleted here")
     if state == rules.LIVE:
-        for other in supersede:
-            if other.multihash != multihash:
-                _withdraw(connection, other.multihash, "superseded")
+        for other in ties.supersede:
+            if other != multihash:
+                _supersede(connection, checked, other)
+        for other in ties.merge:
+            old = None if other == multihash else _live_answer(connection, other)
+            if old is not None:
+                rules.check_merge(checked.record, checked.origin, old.record, old.origin)
+                _merge(connection, other, multihash, timed=checked.cost_us is not None)
+        _take_wording(connection, checked)
     stored = connection.execute(f"{_SELECT} WHERE r.multihash = ?", (multihash,)).fetchone()
     return _read_row(stored)
 
@@ -336,14 +560,20 @@ def _add(
 def _delete(connection: sqlite3.Connection, multihash: bytes) -> None:
     row = connection.execute(
         "UPDATE record SET block_id = NULL,"
-        " query_hash = NULL, slot_key = NULL, keyword_key = NULL, kept = NULL,"
+        " query_hash = NULL, slot_key = NULL, keyword_key = NULL, kept = NULL, source_id = NULL, tags = NULL,"
         " state = CASE state WHEN 'live' THEN 'removed' ELSE state END"
         " WHERE multihash = ? AND block_id IS NOT NULL RETURNING state",
         (multihash,),
     ).fetchone()
     if row is not None and row[0] == "removed":
         _note_withdrawal(connection, multihash, "removed")
+    connection.execute("DELETE FROM alias WHERE survivor = ?", (multihash,))
     connection.execute("DELETE FROM block WHERE multihash = ?", (multihash,))
+
+
+def _delete_for_good(connection: sqlite3.Connection, multihash: bytes) -> None:
+    _delete(connection, multihash)
+    _drop_alias(connection, multihash)
 
 
 def _expire(connection: sqlite3.Connection, before_s: float, limit: int) -> list[Cid]:
@@ -356,15 +586,38 @@ def _expire(connection: sqlite3.Connection, before_s: float, limit: int) -> list
     return [_record_cid(multihash) for (multihash,) in rows if _withdraw(connection, multihash, "expired")]
 
 
-def _reclaim(connection: sqlite3.Connection, limit: int) -> list[Cid]:
-    rows = connection.execute(
-        "SELECT multihash FROM record WHERE kind = 'answer' AND block_id IS NOT NULL"
-        " ORDER BY state = 'live', CASE state WHEN 'live' THEN confidence END, sequence LIMIT ?",
-        (limit,),
-    ).fetchall()
-    for (multihash,) in rows:
-        _delete(connection, multihash)
-    return [_record_cid(multihash) for (multihash,) in rows]
+_RECLAIM = (
+    "SELECT multihash FROM record WHERE kind = 'answer' AND state = 'withdrawn' AND block_id IS NOT NULL"
+    " ORDER BY sequence LIMIT :limit",
+    "SELECT multihash FROM record WHERE kind = 'answer' AND state = 'live' AND expires IS NOT NULL"
+    " AND expires <= :now ORDER BY expires, sequence LIMIT :limit",
+    "SELECT multihash FROM record WHERE kind = 'answer' AND state = 'live'"
+    " ORDER BY worth, confidence, sequence LIMIT :limit",
+)
+
+
+def _reclaim(connection: sqlite3.Connection, now_s: int, limit: int) -> list[Cid]:
+    reclaimed: list[bytes] = []
+    for statement in _RECLAIM:
+        left = limit - len(reclaimed)
+        rows = connection.execute(statement, {"limit": left, "now": now_s}).fetchall() if left else []
+        for (multihash,) in rows:
+            _delete(connection, multihash)
+            reclaimed.append(multihash)
+    return [_record_cid(multihash) for multihash in reclaimed]
+
+
+def _withdraw_one(connection: sqlite3.Connection, multihash: bytes, reason: str) -> bool:
+    """A merged record has only its wording to lose."""
+    _drop_alias(connection, multihash)
+    return _withdraw(connection, multihash, reason)
+
+
+def _note_uses(connection: sqlite3.Connection, uses: Sequence[Use]) -> None:
+    for use in uses:
+        value = _value(connection, use.cid.multihash)
+        if value is not None:
+            _set_value(connection, use.cid.multihash, value.used(use.hits, use.at_s))
 
 
 # --- what one read does (reader thread) -----------------------------------------------------------
@@ -382,8 +635,78 @@ def _find(
     rows: list[Sequence[Any]] = []
     for scope in dict.fromkeys(scopes):
         rows += connection.execute(_FIND[column], (key, context, scope, limit)).fetchall()
-    rows.sort(key=lambda row: (row[8], row[0]), reverse=True)
-    return _read_whole_rows(rows[:limit])
+        if column in _FIND_ALIASED:
+            rows += connection.execute(_FIND_ALIASED[column], (key, context, scope, limit)).fetchall()
+    found = sorted({row[0]: row for row in rows}.values(), key=lambda row: (row[8], row[0]), reverse=True)
+    return _read_whole_rows(found[:limit])
+
+
+def _aliases(connection: sqlite3.Connection, survivor: bytes) -> list[Alias]:
+    rows = connection.execute(
+        "SELECT a.multihash, a.query_hash, a.source_kind, a.source_id, a.timestamp, a.origin, b.data"
+        " FROM alias AS a JOIN record AS r ON r.multihash = a.multihash"
+        " LEFT JOIN block AS b ON b.id = r.block_id"
+        " WHERE a.survivor = ? ORDER BY a.timestamp, a.multihash",
+        (survivor,),
+    ).fetchall()
+    return [
+        Alias(
+            cid=_record_cid(multihash),
+            query_hash=key,
+            query=None if data is None else _question(data),
+            source_kind=kind,
+            source_id=source_id,
+            timestamp=datetime.fromtimestamp(timestamp, UTC),
+            origin=origin,
+        )
+        for multihash, key, kind, source_id, timestamp, origin, data in rows
+    ]
+
+
+def _question(data: bytes) -> str | None:
+    try:
+        record = decode(data, check_signature=False)
+    except Rejected:
+        return None
+    return record.query if isinstance(record, AnswerRecord) else None
+
+
+def _select(connection: sqlite3.Connection, selection: Selection, after: int, limit: int) -> list[BlockRef]:
+    where, values = [f"{_LIVE_ANSWER} AND r.sequence > :after"], dict[str, Any](after=after, limit=limit)
+    if selection.cid is not None:
+        where.append("r.multihash = :cid")
+        values["cid"] = selection.cid.multihash
+    if selection.query_hash is not None:
+        where.append(
+            "(r.query_hash = :query OR r.multihash IN (SELECT survivor FROM alias WHERE query_hash = :query))"
+        )
+        values["query"] = selection.query_hash
+    if selection.keyword_key is not None:
+        where.append(
+            "(r.keyword_key = :words OR r.multihash IN"
+            " (SELECT survivor FROM alias WHERE keyword_key = :words))"
+        )
+        values["words"] = selection.keyword_key
+    if selection.source is not None:
+        where.append("(r.source_kind = :source OR r.source_id = :source)")
+        values["source"] = selection.source
+    if selection.before is not None:
+        where.append("r.timestamp < :before")
+        values["before"] = selection.before.timestamp()
+    if selection.tag is not None:
+        where.append(
+            "r.tags IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(r.tags) WHERE json_each.value = :tag)"
+        )
+        values["tag"] = selection.tag
+    if selection.scopes is not None:
+        scopes = {f"scope{number}": scope for number, scope in enumerate(selection.scopes)}
+        where.append(f"r.scope IN ({', '.join(f':{name}' for name in scopes)})")
+        values |= scopes
+    rows = connection.execute(
+        f"{_SELECT_PLACE} WHERE {' AND '.join(where)} ORDER BY r.sequence LIMIT :limit",
+        values,
+    ).fetchall()
+    return [BlockRef(number, _record_cid(multihash), scope) for number, multihash, scope in rows]
 
 
 def _live(connection: sqlite3.Connection, multihashes: Sequence[bytes]) -> list[StoredRecord]:
@@ -499,7 +822,7 @@ class _SqliteBlocks(_View):
         return row is not None
 
     async def delete(self, cid: Cid) -> None:
-        await self._change(lambda connection: _delete(connection, cid.multihash))
+        await self._change(lambda connection: _delete_for_good(connection, cid.multihash))
 
 
 class SqliteRecords(_View):
@@ -517,12 +840,19 @@ class SqliteRecords(_View):
         supersede: Sequence[Cid] = (),
         keyword_key: str | None = None,
         kept: Mapping[str, Json] | None = None,
+        cost_us: int | None = None,
+        merge: Sequence[Cid] = (),
+        into: Cid | None = None,
     ) -> StoredRecord:
         checked = await self._file.offload(
-            lambda: rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept)
+            lambda: rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us)
         )
-        others = tuple(supersede)
-        return await self._change(lambda connection: _add(connection, checked, others, self._own_issuer))
+        ties = _Ties(
+            tuple(cid.multihash for cid in supersede),
+            tuple(cid.multihash for cid in merge),
+            None if into is None or into == checked.cid else into.multihash,
+        )
+        return await self._change(lambda connection: _add(connection, checked, ties, self._own_issuer))
 
     async def get(self, cid: Cid) -> StoredRecord:
         def job(connection: sqlite3.Connection) -> StoredRecord | None:
@@ -578,15 +908,32 @@ class SqliteRecords(_View):
         return await self._file.read(lambda connection: _block_changes(connection, after, since, most))
 
     async def withdraw(self, cid: Cid, reason: str) -> bool:
-        return await self._change(lambda connection: _withdraw(connection, cid.multihash, reason))
+        return await self._change(lambda connection: _withdraw_one(connection, cid.multihash, reason))
 
     async def expire(self, now: datetime, *, grace_s: int, limit: int = 1_000) -> list[Cid]:
         before_s, most = now.timestamp() - grace_s, rules.clamp_limit(limit)
         return await self._change(lambda connection: _expire(connection, before_s, most))
 
-    async def reclaim(self, *, limit: int = 1_000) -> list[Cid]:
-        most = rules.clamp_limit(limit)
-        return await self._change(lambda connection: _reclaim(connection, most))
+    async def reclaim(self, *, now: datetime | None = None, limit: int = 1_000) -> list[Cid]:
+        now_s, most = -1 if now is None else int(now.timestamp()), rules.clamp_limit(limit)
+        return await self._change(lambda connection: _reclaim(connection, now_s, most))
+
+    async def note_uses(self, uses: Sequence[Use]) -> None:
+        rules.check_uses(uses)
+        noted = [use for use in uses if use.cid.codec == DAG_CBOR]
+        await self._file.write(lambda connection: _note_uses(connection, noted))
+
+    async def aliases(self, cid: Cid) -> list[Alias]:
+        return await self._file.read(lambda connection: _aliases(connection, cid.multihash))
+
+    async def survivor(self, cid: Cid) -> Cid | None:
+        found = await self._file.read(lambda connection: _survivor(connection, cid.multihash))
+        return None if found is None else _record_cid(found)
+
+    async def select(self, selection: Selection, *, after: int = 0, limit: int = 1_000) -> list[BlockRef]:
+        rules.check_selection(selection)
+        start, most = min(after, _INTEGER_MAX), rules.clamp_limit(limit)
+        return await self._file.read(lambda connection: _select(connection, selection, start, most))
 
     async def counts(self) -> dict[str, int]:
         return await self._file.read(_counts)
@@ -605,11 +952,19 @@ class SqliteStore:
 
     @classmethod
     async def open(
-        cls, path: Path, *, own_issuer: str, queue_max: int = 1_024, readers: int = 2
+        cls,
+        path: Path,
+        *,
+        own_issuer: str,
+        queue_max: int = 1_024,
+        readers: int = 2,
+        keyword_key: KeywordKey | None = None,
     ) -> SqliteStore:
         """Open or create ``path``. ``own_issuer`` is this node's root did:key: whose verdict ``invalid``
-        withdraws. Raises ``CorruptState`` (damaged, foreign, newer) and ``Unavailable``."""
-        return cls(await SqliteFile.open(path, _SCHEMA, queue_max=queue_max, readers=readers), own_issuer)
+        withdraws. ``keyword_key`` makes the keys of an older file anew (about half a millisecond a record,
+        once). Raises ``CorruptState`` (damaged, foreign, newer) and ``Unavailable``."""
+        schema = replace(_SCHEMA, upgrades={1: partial(_from_1_to_2, keyword_key=keyword_key)})
+        return cls(await SqliteFile.open(path, schema, queue_max=queue_max, readers=readers), own_issuer)
 
     async def close(self) -> None:
         """Close both views and the file. Idempotent."""

@@ -14,9 +14,9 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -45,8 +45,9 @@ _MAY_BE_ONE_ITEM = {
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a file has to hold. ``statements`` creates version ``version`` from nothing; ``synchronous`` is
-    FULL for what is promised to somebody and NORMAL for what may be lost in a power cut."""
+    """What a file has to hold. ``statements`` creates version ``version`` from nothing; ``upgrades`` has for
+    each older version what turns it into the next one, inside a transaction that is not its own.
+    ``synchronous`` is FULL for what is promised to somebody, NORMAL for what may be lost in a power cut."""
 
     name: str
     application_id: int
@@ -54,6 +55,7 @@ class Schema:
     statements: str
     synchronous: str
     page_bytes: int
+    upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +278,25 @@ class SqliteFile:
                 f"{self._path} was written by a newer program (format {version}, this one knows "
                 f"{schema.version}); run that program, or move the file away"
             )
-        elif version != schema.version:
+        elif any(older not in schema.upgrades for older in range(version, schema.version)):
             raise CorruptState(f"{self._path} has the unknown format {version}; move it away and start again")
         else:
             connection.execute(f"PRAGMA synchronous = {schema.synchronous}")
             self._check_whole(connection)
+            if version < schema.version:
+                self._upgrade(connection, version)
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_MAX}")
+
+    def _upgrade(self, connection: sqlite3.Connection, version: int) -> None:
+        """All steps in one transaction: killed half-way, the file is still of the old format."""
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for older in range(version, self._schema.version):
+                self._schema.upgrades[older](connection)
+            connection.execute(f"PRAGMA user_version = {self._schema.version}")
+            connection.execute("COMMIT")
+        finally:
+            self._roll_back(connection)
 
     def _check_whole(self, connection: sqlite3.Connection) -> None:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]

@@ -15,7 +15,9 @@ import pytest
 from node.errors import NotFound, Rejected, Unavailable
 from node.ipfs.cid import RAW, Cid
 from node.normalise import normalise, query_hash
-from node.record import Record, block_of
+from node.ports import Selection, Use
+from node.record import Embedding, Record, RecordSource, block_of
+from node.store import rules
 from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, START, Author
@@ -306,6 +308,329 @@ async def test_expire_withdraws_what_ended_more_than_the_grace_ago(store: Store)
     assert await store.records.expire(later, grace_s=0) == [cids[3]]
     assert [cid for _, cid in await store.records.withdrawn_since(0)] == [cids[1], cids[2], cids[3]]
     assert (await store.records.counts())["live"] == 1
+
+
+# --- value ----------------------------------------------------------------------------------------
+
+NOW_S = int(START.timestamp())
+
+
+async def order_of_reclaim(store: Store, **changes: object) -> list[str]:
+    """The questions of all answers in the order in which they make room."""
+    questions = {one.cid: one.record.query for one in await store.records.since(0)}  # type: ignore[attr-defined] # answers
+    gone: list[str] = []
+    while page := await store.records.reclaim(limit=1, **changes):  # type: ignore[arg-type] # kwargs
+        gone += [questions.get(cid, "withdrawn") for cid in page]
+    return gone
+
+
+async def test_what_is_used_more_stays_longer(store: Store) -> None:
+    kept = [await store.records.add(US.answer(f"q{i}", answer="x" * 500)) for i in range(4)]
+    await store.records.note_uses([Use(kept[0].cid, 5, NOW_S + 10), Use(kept[1].cid, 1, NOW_S + 10)])
+    await store.records.note_uses([Use(kept[1].cid, 1, NOW_S + 20), Use(kept[3].cid, 1, NOW_S + 10)])
+    assert await order_of_reclaim(store) == ["q2", "q3", "q1", "q0"]
+
+
+async def test_old_uses_fade(store: Store) -> None:
+    kept = [await store.records.add(US.answer(f"q{i}", answer="x" * 500)) for i in range(2)]
+    await store.records.note_uses([Use(kept[0].cid, 40, NOW_S)])
+    await store.records.note_uses([Use(kept[1].cid, 4, NOW_S + 10 * rules.HALF_LIFE_S)])
+    assert await order_of_reclaim(store) == ["q0", "q1"]
+
+
+async def test_what_cost_more_stays_longer_and_size_counts_against(store: Store) -> None:
+    await store.records.add(US.answer("cheap", answer="x" * 500), cost_us=1_000_000)
+    await store.records.add(US.answer("dear", answer="x" * 500), cost_us=9_000_000)
+    await store.records.add(US.answer("dear and large", answer="x" * 50_000), cost_us=9_000_000)
+    assert await order_of_reclaim(store) == ["dear and large", "cheap", "dear"]
+
+
+async def test_what_nobody_timed_costs_by_its_source(store: Store) -> None:
+    for kind in ("adapter", "llm", "documents"):
+        source = RecordSource(kind, "an-id"[: 12 - len(kind)])
+        await store.records.add(US.answer(f"{kind:<9}.", answer="x" * 9_000, source=source))
+    assert await order_of_reclaim(store) == ["adapter .", "documents.", "llm ."]
+
+
+async def test_among_equals_the_less_sure_and_the_older_go_first(store: Store) -> None:
+    for query, confidence in (("q1", 900_000), ("q2", 810_000), ("q3", 900_000)):
+        await store.records.add(US.answer(query, answer="x" * 500, confidence=confidence))
+    assert await order_of_reclaim(store) == ["q2", "q1", "q3"]
+
+
+async def test_the_expired_go_after_the_withdrawn_and_before_the_living(store: Store) -> None:
+    for query, hours in (("late", 2), ("living", 5), ("early", 1)):
+        await store.records.add(US.answer(query, expires=START + timedelta(hours=hours)), cost_us=10**9)
+    await store.records.add(US.answer("worthless"), cost_us=1)
+    gone = await store.records.add(US.answer("gone"), cost_us=10**9)
+    await store.records.withdraw(gone.cid, "test")
+    now = START + timedelta(hours=2)
+    assert await order_of_reclaim(store, now=now) == ["withdrawn", "early", "late", "worthless", "living"]
+
+
+async def test_uses_pass_on_to_what_supersedes(store: Store) -> None:
+    old = await store.records.add(US.answer("much used", answer="x" * 500))
+    await store.records.note_uses([Use(old.cid, 50, NOW_S)])
+    await store.records.add(US.answer("much used", answer="y" * 500), supersede=[old.cid])
+    await store.records.add(US.answer("used once", answer="x" * 500))
+    assert await order_of_reclaim(store) == ["withdrawn", "used once", "much used"]
+
+
+async def test_uses_of_what_is_not_live_are_passed_over_and_floods_refused(store: Store) -> None:
+    gone = await store.records.add(US.answer("gone"))
+    await store.records.withdraw(gone.cid, "test")
+    await store.records.note_uses([Use(gone.cid, 1, NOW_S), Use(Cid.of(b"x"), 1, NOW_S)])
+    await store.records.note_uses([])
+    for bad in (Use(gone.cid, 0, NOW_S), Use(gone.cid, 1, -1), Use(gone.cid, 2**40, 1)):
+        with pytest.raises(Rejected):
+            await store.records.note_uses([bad])
+    with pytest.raises(Rejected):
+        await store.records.note_uses([Use(gone.cid, 1, NOW_S)] * 10_001)
+
+
+# --- merging --------------------------------------------------------------------------------------
+
+OLD, NEW = "What is IPFS", "what is  ipfs"
+
+
+async def merged_pair(store: Store, **changes: object) -> tuple[Cid, Cid]:
+    """(survivor, alias): the newer took the older one in."""
+    old = await store.records.add(US.answer(OLD, answer="A network."), keyword_key="kw:ipfs")
+    options = {"keyword_key": "kw:what ipfs", "merge": [old.cid]} | changes
+    new = await store.records.add(US.answer(NEW, answer="A  network."), **options)  # type: ignore[arg-type] # kwargs
+    assert new.state == "live"
+    return new.cid, old.cid
+
+
+async def served(store: Store, query: str, **changes: object) -> list[Cid]:
+    options = {"scopes": SCOPES, "context": None} | changes
+    key = query_hash(normalise(query))
+    return [one.cid for one in await store.records.find("query_hash", key, **options)]  # type: ignore[arg-type] # kwargs
+
+
+async def test_a_merged_record_answers_by_its_survivor(store: Store) -> None:
+    survivor, alias = await merged_pair(store)
+    assert await served(store, OLD) == await served(store, NEW) == [survivor]
+    for key in ("kw:ipfs", "kw:what ipfs"):
+        found = await store.records.find("keyword_key", key, scopes=SCOPES, context=None)
+        assert [one.cid for one in found] == [survivor]
+    assert list(await store.records.live([survivor, alias])) == [survivor], "one candidate"
+    assert [one.cid for one in await store.records.since(0)] == [survivor]
+    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [alias]
+    assert (await store.records.counts())["live"] == 1
+    assert await served(store, OLD, scopes=("public",)) == []
+    assert await served(store, OLD, context="1" * 64) == []
+
+
+async def test_provenance_is_kept(store: Store) -> None:
+    survivor, alias = await merged_pair(store)
+    [one] = await store.records.aliases(survivor)
+    assert (one.cid, one.query, one.query_hash) == (alias, OLD, query_hash(OLD))
+    assert (one.source_kind, one.source_id, one.timestamp) == ("llm", "test-model", START)
+    assert await store.records.survivor(alias) == survivor
+    assert await store.records.survivor(survivor) is None
+    assert await store.records.aliases(alias) == []
+    assert (await store.records.get(alias)).record.query == OLD  # type: ignore[attr-defined] # an answer
+    assert await store.records.reclaim(limit=1) == [alias], "its block may go"
+    [one] = await store.records.aliases(survivor)
+    assert (one.query, one.query_hash) == (None, query_hash(OLD))
+    assert await served(store, OLD) == [survivor], "its wording stays"
+
+
+async def test_a_newcomer_may_become_the_alias(store: Store) -> None:
+    old = await store.records.add(US.answer(OLD, answer="A network."))
+    new = await store.records.add(US.answer(NEW, answer="A network."), into=old.cid)
+    assert new.state == "withdrawn"
+    assert await store.records.survivor(new.cid) == old.cid
+    assert await served(store, OLD) == await served(store, NEW) == [old.cid]
+    await store.records.withdraw(old.cid, "test")
+    late = await store.records.add(US.answer(NEW, answer="A network!"), into=old.cid)
+    assert late.state == "live", "nothing to merge into any more"
+
+
+@pytest.mark.parametrize("way", ["withdraw", "invalid", "tombstone", "expire", "delete", "reclaim"])
+async def test_aliases_go_out_of_service_with_their_survivor(store: Store, way: str) -> None:
+    old = await store.records.add(US.answer(OLD, answer="A network."))
+    new = await store.records.add(
+        US.answer(NEW, answer="A network.", expires=START + timedelta(hours=1)), merge=[old.cid]
+    )
+    if way == "withdraw":
+        await store.records.withdraw(new.cid, "test")
+    elif way == "invalid":
+        await store.records.add(US.validation(new.cid, "invalid"))
+    elif way == "tombstone":
+        await store.records.add(US.tombstone(new.cid))
+    elif way == "expire":
+        await store.records.expire(START + timedelta(hours=2), grace_s=0)
+    elif way == "delete":
+        await store.blocks.delete(new.cid)
+    else:
+        await store.records.reclaim()
+    assert await served(store, OLD) == await served(store, NEW) == []
+    found = await store.records.find("keyword_key", "kw:ipfs", scopes=SCOPES, context=None)
+    assert found == []
+
+
+async def test_our_verdict_on_a_merged_record_meets_what_is_served(store: Store) -> None:
+    survivor, alias = await merged_pair(store)
+    await add_from(store, PEER, PEER.validation(alias, "invalid"))
+    assert await state_of(store, survivor) == "live", "a peer's word takes nothing"
+    await store.records.add(US.validation(alias, "invalid"))
+    assert await state_of(store, survivor) == "withdrawn"
+
+
+@pytest.mark.parametrize("way", ["tombstone", "withdraw", "delete"])
+async def test_a_merged_record_that_is_taken_back_loses_its_wording_only(store: Store, way: str) -> None:
+    survivor, alias = await merged_pair(store)
+    if way == "tombstone":
+        await store.records.add(US.tombstone(alias))
+    elif way == "withdraw":
+        assert await store.records.withdraw(alias, "test") is False
+    else:
+        await store.blocks.delete(alias)
+    assert await served(store, OLD) == []
+    assert await served(store, NEW) == [survivor]
+    assert await store.records.aliases(survivor) == []
+
+
+async def test_merging_never_crosses_what_must_stay_apart(store: Store) -> None:
+    vector = bytes(16)
+    base = {"answer": "A network.", "slot_key": "definition:ipfs", "slots": {"topic": "ipfs"}}
+    old = await store.records.add(US.answer(OLD, **base, embedding=Embedding("m", "1" * 64, 4, vector)))
+    for change in (
+        {"scope": "public"},
+        {"context": "1" * 64},
+        {"answer": "A network of peers."},
+        {"slot_key": "definition:ipns"},
+        {"embedding": Embedding("m", "2" * 64, 4, vector)},
+        {"embedding": None},
+        {"source": RecordSource("client", "somebody")},
+    ):
+        same = {**base, "embedding": Embedding("m", "1" * 64, 4, vector)}
+        other = US.answer(NEW, **(same | change))
+        for options in ({"merge": [old.cid]}, {"into": old.cid}):
+            with pytest.raises(Rejected, match="differs"):
+                await store.records.add(other, **options)
+    with pytest.raises(Rejected, match="origin"):
+        await store.records.add(
+            PEER.answer(NEW, **base, embedding=Embedding("m", "1" * 64, 4, vector)),
+            origin=PEER.did,
+            merge=[old.cid],
+        )
+    assert await state_of(store, old.cid) == "live"
+    assert (await store.records.counts())["records"] == 1
+
+
+async def test_merging_what_is_not_live_is_nothing(store: Store) -> None:
+    gone = await store.records.add(US.answer(OLD, answer="A network."))
+    await store.records.withdraw(gone.cid, "test")
+    new = await store.records.add(US.answer(NEW, answer="A network."), merge=[gone.cid, Cid.of(b"x")])
+    assert (new.state, await store.records.aliases(new.cid)) == ("live", [])
+
+
+async def test_chains_of_merging_end_at_one_survivor(store: Store) -> None:
+    cids: list[Cid] = []
+    for number in range(4):
+        stored = await store.records.add(
+            US.answer(f"wording {number}", answer="A.", timestamp=START + timedelta(seconds=number)),
+            merge=cids[-1:],
+        )
+        cids.append(stored.cid)
+    assert [one.cid for one in await store.records.aliases(cids[-1])] == cids[:3]
+    assert [await served(store, f"wording {number}") for number in range(4)] == [[cids[-1]]] * 4
+
+
+async def test_aliases_of_one_record_are_bounded(store: Store) -> None:
+    survivor = await store.records.add(US.answer("the first", answer="A."))
+    for number in range(rules.ALIASES_MAX + 3):
+        when = START + timedelta(seconds=number)
+        await store.records.add(
+            US.answer(f"wording {number}", answer="A.", timestamp=when), into=survivor.cid
+        )
+    aliases = await store.records.aliases(survivor.cid)
+    assert [one.query for one in aliases] == [f"wording {n}" for n in range(3, rules.ALIASES_MAX + 3)]
+
+
+async def test_a_new_answer_of_ours_takes_over_its_wording(store: Store) -> None:
+    survivor, alias = await merged_pair(store)
+    other = await store.records.add(US.answer(OLD, answer="Something else."))
+    assert await served(store, OLD) == [other.cid]
+    assert await served(store, NEW) == [survivor]
+    assert await store.records.survivor(alias) is None
+
+
+async def test_the_same_said_again_keeps_its_aliases_and_another_answer_does_not(store: Store) -> None:
+    survivor, _ = await merged_pair(store)
+    later = START + timedelta(hours=1)
+    again = await store.records.add(
+        US.answer(NEW, answer="A network.", timestamp=later), supersede=[survivor]
+    )
+    assert await served(store, OLD) == [again.cid]
+    other = await store.records.add(US.answer(NEW, answer="Not that."), supersede=[again.cid])
+    assert await served(store, OLD) == []
+    assert await served(store, NEW) == [other.cid]
+
+
+async def test_uses_add_up_when_records_merge(store: Store) -> None:
+    old = await store.records.add(US.answer("q1", answer="x" * 500))
+    await store.records.note_uses([Use(old.cid, 9, NOW_S)])
+    await store.records.add(US.answer("q2", answer="x" * 500), merge=[old.cid])
+    await store.records.add(US.answer("q3", answer="x" * 500))
+    assert await order_of_reclaim(store) == ["withdrawn", "q3", "q2"]
+
+
+# --- select ---------------------------------------------------------------------------------------
+
+
+async def test_select_combines_its_fields(store: Store) -> None:
+    async def add(query: str, **changes: object) -> Cid:
+        return (await store.records.add(US.answer(query, **changes), keyword_key=query.casefold())).cid
+
+    coins = RecordSource("adapter", "coingecko")
+    one = await add("One", tags=("a", "b"), source=coins)
+    two = await add("Two", tags=("b",), scope="public", timestamp=START - timedelta(days=2))
+    three = await add("Three", scope="private:x", source=coins, tags=("a%", 'b"'))
+    gone = await add("Gone", tags=("a",))
+    await store.records.withdraw(gone, "test")
+
+    async def chosen(**fields: object) -> list[Cid]:
+        return [ref.cid for ref in await store.records.select(Selection(**fields))]  # type: ignore[arg-type] # kwargs
+
+    assert await chosen(cid=two) == [two]
+    assert await chosen(cid=gone) == []
+    assert await chosen(query_hash=query_hash("One")) == [one]
+    assert await chosen(keyword_key="one") == [one]
+    assert await chosen(source="adapter") == await chosen(source="coingecko") == [one, three]
+    assert await chosen(before=START) == [two]
+    assert await chosen(tag="b") == [one, two]
+    assert await chosen(tag='b"') == [three]
+    assert await chosen(tag="a") == [one]
+    assert await chosen(scopes=("shared", "public")) == [one, two]
+    assert await chosen(scopes=()) == []
+    assert await chosen(tag="b", source="llm") == [two]
+    assert await chosen(tag="b", scopes=("private:x",)) == []
+    with pytest.raises(Rejected):
+        await chosen()
+    with pytest.raises(Rejected):
+        await chosen(scopes=tuple(map(str, range(65))))
+    [ref] = await store.records.select(Selection(cid=two))
+    assert (ref.number, ref.scope) == ((await store.records.get(two)).sequence, "public")
+
+
+async def test_select_goes_on_where_it_stopped(store: Store) -> None:
+    cids = [(await store.records.add(US.answer(f"q {i}", tags=("t",)))).cid for i in range(5)]
+    found: list[Cid] = []
+    after = 0
+    while page := await store.records.select(Selection(tag="t"), after=after, limit=2):
+        found += [ref.cid for ref in page]
+        after = page[-1].number
+    assert found == cids
+
+
+async def test_select_finds_a_survivor_by_its_aliases(store: Store) -> None:
+    survivor, _ = await merged_pair(store)
+    for selection in (Selection(query_hash=query_hash(OLD)), Selection(keyword_key="kw:ipfs")):
+        assert [ref.cid for ref in await store.records.select(selection)] == [survivor]
 
 
 # --- validations and tombstones -------------------------------------------------------------------

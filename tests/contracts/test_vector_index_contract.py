@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from node.cache.flat_index import FlatIndex
+from node.cache.growing_index import GrowingIndex
 from node.errors import Rejected
 from node.ipfs.cid import RAW, Cid
 from node.ports import Vector, VectorIndex
@@ -28,7 +29,50 @@ class Kind:
     tolerance: float
 
 
-INDEXES = {"flat": Kind(FlatIndex, 1e-6)}
+def settled(index: GrowingIndex) -> None:
+    """Have the worker do all there is to do."""
+    while index.work():
+        pass
+
+
+class EagerIndex(GrowingIndex):
+    """Everything in HNSW graphs at once: after each change the worker runs to its end."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim, above=1, tail_rows=1)
+
+    def add(self, cid: Cid, vector: Vector, *, scope: str, context: str | None) -> None:
+        super().add(cid, vector, scope=scope, context=context)
+        settled(self)
+
+    def remove(self, cid: Cid) -> bool:
+        was_there = super().remove(cid)
+        settled(self)
+        return was_there
+
+
+class BusyIndex(GrowingIndex):
+    """A worker that does one step after each change, so that tests look at it half done."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim, above=8, tail_rows=4)
+
+    def add(self, cid: Cid, vector: Vector, *, scope: str, context: str | None) -> None:
+        super().add(cid, vector, scope=scope, context=context)
+        self.work()
+
+    def remove(self, cid: Cid) -> bool:
+        was_there = super().remove(cid)
+        self.work()
+        return was_there
+
+
+INDEXES = {
+    "flat": Kind(FlatIndex, 1e-6),
+    "growing, small": Kind(GrowingIndex, 1e-6),
+    "growing, at work": Kind(BusyIndex, 1e-4),
+    "hnsw": Kind(EagerIndex, 1e-4),
+}
 
 
 @pytest.fixture(params=sorted(INDEXES))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from node.errors import Unavailable
 from node.ipfs.cid import RAW, Cid
+from node.ports import Use
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, Author
 
@@ -45,6 +46,39 @@ async def write_until_killed(path: Path, run: str) -> None:
                 say("withdrawn", side.cid, "-")
 
     await asyncio.gather(*(chain(number) for number in range(CHAINS)))
+
+
+async def merge_until_killed(path: Path, run: str) -> None:
+    """Chains in which each record takes the one before in, or is taken in by it, is used, and now and then is
+    taken back with all that it stands for."""
+    store = await SqliteStore.open(path, own_issuer=US.did)
+
+    async def chain(number: int) -> None:
+        survivor: Cid | None = None
+        for step in range(100_000):
+            record = US.answer(f"{run} {number} wording {step}", answer=f"answer of {run} {number}")
+            if step % 3 == 0 or survivor is None:
+                merge = [] if survivor is None else [survivor]
+                survivor = (await store.records.add(record, merge=merge)).cid
+                say("survives", survivor, f"{number}:{step}")
+            else:
+                stored = await store.records.add(record, into=survivor)
+                say("merged", stored.cid, survivor)
+            await store.records.note_uses([Use(survivor, 1, step)])
+            if step % 10 == 9:
+                await store.records.add(US.tombstone(survivor))
+                say("buried", survivor, "-")
+                survivor = None
+
+    await asyncio.gather(*(chain(number) for number in range(CHAINS)))
+
+
+async def open_until_killed(path: Path) -> None:
+    """What opening does to a file of an older format takes as long as it takes."""
+    say("opening", "-", "-")
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    say("open", "-", "-")
+    await store.close()
 
 
 async def fill_the_disk(path: Path) -> None:
@@ -128,6 +162,10 @@ if __name__ == "__main__":
     mode, where = sys.argv[1], Path(sys.argv[2])
     if mode == "write":
         asyncio.run(write_until_killed(where, sys.argv[3]))
+    elif mode == "merge":
+        asyncio.run(merge_until_killed(where, sys.argv[3]))
+    elif mode == "open":
+        asyncio.run(open_until_killed(where))
     elif mode == "fill":
         asyncio.run(fill_the_disk(where))
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -18,9 +19,11 @@ import pytest
 
 from node.errors import CorruptState, NotFound, Unavailable
 from node.ipfs.cid import Cid
+from node.ports import Selection
 from node.record import AnswerRecord, block_of
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, Author
+from tests.unit.store.test_sqlite_upgrade import version_of, write_format_1
 
 US = Author(1)
 ROOT = Path(__file__).parents[2]
@@ -39,11 +42,11 @@ def run_child(*arguments: str) -> dict[str, Any]:
     return result
 
 
-def work_and_kill(path: Path, run: str, lines_max: int) -> list[list[str]]:
+def work_and_kill(path: Path, run: str, lines_max: int, *, mode: str = "write") -> list[list[str]]:
     """Let a child write until it has acknowledged ``lines_max`` things, then SIGKILL it; others are then
     at every stage. Returns all that it acknowledged, what it printed while being killed included."""
     with subprocess.Popen(
-        child("write", str(path), run), cwd=ROOT, stdout=subprocess.PIPE, text=True
+        child(mode, str(path), run), cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(lines_max)]
@@ -92,6 +95,74 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path)
             assert heads[0].sequence >= (await store.records.get(cid)).sequence
         await check_the_tables(store, set(live))
         await store.close()
+
+
+async def test_killed_at_any_moment_aliases_equal_records(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.sqlite"
+    for number, lines_max in enumerate((1, 4, 13, 30, 61)):
+        run = f"run{number}"
+        said = await asyncio.to_thread(work_and_kill, path, run, lines_max, mode="merge")
+        store = await SqliteStore.open(path, own_issuer=US.did)
+        live = set(await everything_since(store))
+        feed = {cid for _, cid in await store.records.withdrawn_since(0, limit=10_000)}
+        assert not live & feed
+        buried = {Cid.parse(text) for what, text, _ in said if what == "buried"}
+        assert buried <= feed
+        for what, text, _ in said:
+            cid = Cid.parse(text)
+            assert cid in live | feed, "acknowledged and lost"
+            stored = await store.records.get(cid)
+            assert isinstance(stored.record, AnswerRecord)
+            found = await store.records.find(
+                "query_hash", stored.record.query_hash, scopes=SCOPES, context=None
+            )
+            survivor = await store.records.survivor(cid)
+            end = cid if survivor is None else survivor
+            assert [one.cid for one in found] == ([end] if end in live else [])
+            assert what != "merged" or survivor is not None, "merged and without its survivor"
+        await check_the_tables(store, live)
+        await check_the_aliases(store)
+        await store.close()
+
+
+async def check_the_aliases(store: SqliteStore) -> None:
+    """Each alias is a withdrawn record, its survivor a record that is itself no alias."""
+
+    def job(connection: sqlite3.Connection) -> None:
+        rows = connection.execute(
+            "SELECT r.state, s.kind, a.survivor IN (SELECT multihash FROM alias)"
+            " FROM alias AS a LEFT JOIN record AS r ON r.multihash = a.multihash"
+            " LEFT JOIN record AS s ON s.multihash = a.survivor"
+        ).fetchall()
+        assert set(rows) <= {("withdrawn", "answer", 0)}
+
+    await store.file.read(job)
+
+
+def test_killed_while_it_upgrades_the_file_is_old_or_new(tmp_path: Path) -> None:
+    """At moments all over the upgrade; the last child is let finish."""
+    path = tmp_path / "blocks.sqlite"
+    records = [US.answer(f"q {number}", answer="x" * 2_000, tags=("t",)) for number in range(600)]
+    write_format_1(path, [(record, "live") for record in records])
+    for patience_s in (0.0, 0.01, 0.04, None):
+        with subprocess.Popen(
+            child("open", str(path)), cwd=ROOT, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("opening")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(patience_s)
+            process.kill()
+        assert version_of(path) in (1, 2)
+    assert version_of(path) == 2
+
+    async def check() -> None:
+        store = await SqliteStore.open(path, own_issuer=US.did)
+        assert len(await store.records.select(Selection(tag="t"), limit=10_000)) == len(records)
+        await check_the_tables(store, {block_of(record)[0] for record in records})
+        await store.close()
+
+    asyncio.run(check())
 
 
 async def check_the_tables(store: SqliteStore, live: set[Cid]) -> None:

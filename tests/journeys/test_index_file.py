@@ -11,7 +11,7 @@ import orjson
 from node import cli
 from tests.journeys.conftest import Start
 
-ASKED = "In Python, how do I sort a list?"
+ASKED = "sorting a list in Python"
 STORED = "How do I sort a list in Python?"
 
 

@@ -22,9 +22,9 @@ from tests.journeys.conftest import Client, Start
 from tests.simulators.ollama import MINILM, OllamaStandIn
 
 STORED, ANSWER = "How do I sort a list in Python?", "Call sorted on it."
-ASKED = "In Python, how do I sort a list?"
+ASKED = "sorting a list in Python"
 LATER, LATER_ANSWER = "How do I reverse a string in Ruby?", "Call reverse on it."
-LATER_ASKED = "In Ruby, how do I reverse a string?"
+LATER_ASKED = "how can a string be reversed in ruby"
 MODEL = replace(MINILM, dim=48)
 PATIENCE_S = 30.0
 
@@ -33,6 +33,8 @@ def ollama_settings(server: OllamaStandIn) -> dict[str, Any]:
     return {
         "ollama": server.url,
         "embed": {"engine": "ollama", "model": "all-minilm", "timeout_s": 5.0, "attempts": 1},
+        # The stand-in's vectors know nothing of meaning: they propose, the packaged model measures.
+        "cache": {"threshold": 0.5, "threshold_generative": 0.5},
     }
 
 

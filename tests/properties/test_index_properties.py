@@ -1,4 +1,5 @@
-"""The flat index is a dictionary that can be searched, under any sequence of changes, saves and loads."""
+"""An index is a dictionary that can be searched, under any sequence of changes, steps of work, saves and
+loads."""
 
 from __future__ import annotations
 
@@ -12,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from node.cache import hnsw_file
 from node.cache.flat_index import FlatIndex
-from node.cache.index_file import Damaged, Loaded, load, path_for, save
+from node.cache.growing_index import GrowingIndex
+from node.cache.index_file import Damaged, Loaded, Watermarks, load, load_into, path_for, save
 from node.ipfs.cid import Cid
 from node.ports import Neighbour, Vector
 
@@ -89,6 +92,101 @@ class IndexMachine(RuleBasedStateMachine):
         }
 
 
+class GrowingMachine(RuleBasedStateMachine):
+    """Partitions of a few rows go to HNSW and back while the worker is anywhere in its work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = GrowingIndex(DIM, above=4, tail_rows=2)
+        self.model: dict[Cid, tuple[str, str | None, Vector]] = {}
+        self.directory = Path(tempfile.mkdtemp())
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.directory)
+
+    @rule(cid=names, vector=units, scope=st.sampled_from(SCOPES[:2]), context=st.sampled_from([None, "c1"]))
+    def add(self, cid: Cid, vector: Vector, scope: str, context: str | None) -> None:
+        self.index.add(cid, vector, scope=scope, context=context)
+        self.model[cid] = (scope, context, vector)
+
+    @rule(numbers=st.sets(st.integers(0, 30), min_size=6), vector=units)
+    def add_many(self, numbers: set[int], vector: Vector) -> None:
+        for number in numbers:
+            turned = np.roll(vector, number % DIM) * np.float32(-1 if number % 2 else 1)
+            self.add(Cid.of(b"%d" % number), turned, "shared", None)
+
+    @rule(cid=names)
+    def remove(self, cid: Cid) -> None:
+        assert self.index.remove(cid) == (self.model.pop(cid, None) is not None)
+
+    @rule(steps=st.integers(1, 9))
+    def work(self, steps: int) -> None:
+        for _ in range(steps):
+            self.index.work()
+
+    @rule()
+    def work_to_the_end(self) -> None:
+        while self.index.work():
+            pass
+        sizes: dict[tuple[str, str | None], int] = {}
+        for scope, context, _ in self.model.values():
+            sizes[scope, context] = sizes.get((scope, context), 0) + 1
+        # A graph is given up below half of the limit only, so between the two it may be either.
+        assert {key for key, size in sizes.items() if size > 4} <= set(self.index.graphs)
+        assert all(sizes.get(key, 0) >= 2 for key in self.index.graphs)
+
+    @rule()
+    def tidy(self) -> None:
+        self.index.tidy()
+
+    @rule(query=units, wanted=st.lists(scopes, max_size=5), context=contexts, k=st.integers(1, 12))
+    def search(self, query: Vector, wanted: list[str], context: str | None, k: int) -> None:
+        expected = sorted(
+            (
+                (_cosine(query, vector), cid)
+                for cid, (scope, own, vector) in self.model.items()
+                if scope in wanted and own == context
+            ),
+            key=lambda one: -one[0],
+        )
+        found = self.index.search(query, scopes=wanted, context=context, k=k)
+        assert len({one.cid for one in found}) == len(found) == min(k, len(expected))
+        for neighbour, (similarity, _) in zip(found, expected, strict=False):
+            assert abs(neighbour.similarity - similarity) < 2e-3
+            scope, own, vector = self.model[neighbour.cid]
+            assert scope in wanted
+            assert own == context
+            assert abs(neighbour.similarity - _cosine(query, vector)) < 1e-3
+
+    @rule(loses=st.booleans())
+    def save_and_load(self, loses: bool) -> None:
+        path = path_for(self.directory, DIGEST)
+        save(path, self.index, model_digest=DIGEST, sequence=1, change=1)
+        with self.index.paused() as graphs:
+            hnsw_file.save_all(self.directory, graphs, model_digest=DIGEST)
+        if loses:
+            for lost in self.directory.glob("*.nswgraph"):
+                lost.unlink()
+        graphs = hnsw_file.load_all(self.directory, model_digest=DIGEST, dim=DIM)
+        self.index = GrowingIndex(DIM, above=4, tail_rows=2, graphs=graphs)
+        assert load_into(self.index, path, model_digest=DIGEST) == Watermarks(1, 1)
+        self.index.extended()
+
+    @invariant()
+    def holds_the_same_rows(self) -> None:
+        assert len(self.index) == len(self.model)
+        rows = {
+            cid: (part.scope, part.context, vector)
+            for part in self.index.rows(chunk=3)
+            for cid, vector in zip(part.cids, part.vectors, strict=True)
+        }
+        assert rows.keys() == self.model.keys()
+        for cid, (scope, context, vector) in self.model.items():
+            assert cid in self.index
+            assert rows[cid][:2] == (scope, context)
+            assert np.abs(rows[cid][2] - vector).max() < 1e-3
+
+
 def _cosine(one: Vector, other: Vector) -> float:
     a, b = one.astype(np.float64), other.astype(np.float64)
     return float(np.clip((a @ b) / np.linalg.norm(a) / np.linalg.norm(b), -1, 1))
@@ -96,6 +194,8 @@ def _cosine(one: Vector, other: Vector) -> float:
 
 IndexMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 TestIndex = IndexMachine.TestCase
+GrowingMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestGrowingIndex = GrowingMachine.TestCase
 
 
 @settings(max_examples=150, deadline=None)

@@ -6,17 +6,28 @@ import re
 
 import pytest
 
-from bench.gatelab.families import TEST, TRAIN, Concept, Maker, difference, frames, is_near_name, names, read
+from bench.gatelab.families import (
+    TEST,
+    TRAIN,
+    Concept,
+    Maker,
+    difference,
+    frames,
+    is_near_name,
+    names,
+    read,
+    read_all,
+)
 
 
 @pytest.fixture(scope="module")
 def train():
-    return read(TRAIN)
+    return read_all(TRAIN)
 
 
 @pytest.fixture(scope="module")
 def test():
-    return read(TEST)
+    return read_all(TEST)
 
 
 def test_the_two_sets_share_no_family_no_frame_and_no_name(train, test):
@@ -85,8 +96,13 @@ def test_a_dense_stream_has_near_misses_and_repeats(test):
 )
 def test_differences_are_named_by_how_they_are_made(train, intent, values, intent2, values2, kind):
     def concept(at: int, filled: tuple[str, str]) -> Concept:
-        family = train["distance"]
-        return Concept("distance", at, tuple(zip("xy", filled, strict=True)), family.intents[at].symmetric)
+        family = train["train_families/distance"]
+        return Concept(
+            "train_families/distance",
+            at,
+            tuple(zip("xy", filled, strict=True)),
+            family.intents[at].symmetric,
+        )
 
     assert difference(concept(intent, values), concept(intent2, values2), train) == kind
 

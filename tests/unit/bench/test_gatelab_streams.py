@@ -10,8 +10,8 @@ import pytest
 
 from bench.gatelab import evaluate, streams
 from bench.gatelab.families import Question
-from bench.gatelab.measure import EMPTY
 from bench.gatelab.streams import Source, candidates, distinct, group_of, half, nearest, sources
+from node.cache.crowd import NAMES
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def _groups(part: str, data) -> set[str]:
 
 
 def test_no_group_is_in_both_parts(data, monkeypatch):
-    monkeypatch.setattr(streams, "SIZES", {"train": (200, 200), "test": (200, 200)})
+    monkeypatch.setattr(streams, "SIZES", {"train": (200, 200), "test": (200, 200), "trap": (100, 100)})
     train, test = _groups("train", data), _groups("test", data)
     assert not train & test
     assert len(train) > 100
@@ -49,7 +49,7 @@ def test_no_group_is_in_both_parts(data, monkeypatch):
 
 
 def test_nothing_of_quora_is_trained_on(data, monkeypatch):
-    monkeypatch.setattr(streams, "SIZES", {"train": (50, 50), "test": (50, 50)})
+    monkeypatch.setattr(streams, "SIZES", {"train": (50, 50), "test": (50, 50), "trap": (50, 50)})
     assert not any(group.startswith("qqp") for group in _groups("train", data))
     assert any(group.startswith("qqp") for group in _groups("test", data))
 
@@ -95,20 +95,21 @@ QUESTIONS = tuple(
 )
 
 
-def test_rows_are_labelled_and_margins_are_to_the_best_other():
+def test_rows_are_labelled_and_know_what_stands_around():
     rows = candidates(Source("s", "train", QUESTIONS), _Vectors())
-    assert {row.same for row in rows if row.stored == row.asked} <= {True}
     first = [row for row in rows if row.asked == "a uno"]
-    assert [(row.stored, row.same, row.margin) for row in first] == [("a one", True, None)]
-    for look_up in {row.look_up for row in rows}:
-        mine = [row for row in rows if row.look_up == look_up]
-        assert mine[0].margin is None or mine[0].margin >= 0
-        assert all(row.margin is not None and row.margin <= 0 for row in mine[1:])
+    assert [(row.stored, row.same, row.answer) for row in first] == [("a one", True, "1")]
+    margin = NAMES.index("crowd_rival_margin")
+    for row in rows:
+        assert row.same == (row.answer == {q.text: q.cls for q in QUESTIONS}[row.asked])
+        assert len(row.crowd) == len(NAMES)
+    disputed = [row for row in rows if row.asked == "b due"]
+    assert {row.crowd[margin] > 0 for row in disputed} == {True, False}
     assert not any(row.asked == "z far" for row in rows)
 
 
 def test_a_replay_counts_serves_and_stores_misses_only():
-    stream = evaluate.Stream(Source("s", "test", QUESTIONS), _Vectors(), EMPTY)
+    stream = evaluate.Stream(Source("s", "test", QUESTIONS), _Vectors())
     never = stream.replay(lambda found: None)
     assert (never.look_ups, never.repeats, never.right, never.wrong) == (6, 3, 0, 0)
     always = stream.replay(lambda found: 0 if found else None)

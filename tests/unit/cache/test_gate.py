@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from node.cache.gate import judge
+from node.cache.crowd import SIZE_MAX
+from node.cache.gate import HARD_VETOES, Stored, agree, judge, judge_all
 
 SAME = [
     ("How do I tie a bow tie?", "How to tie a bow tie"),
@@ -84,45 +85,54 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("asked", "stored"), SAME)
-def test_the_same_question_in_other_words_serves(asked: str, stored: str) -> None:
-    verdict = judge(asked, stored, similarity=0.9)
-    assert verdict.veto is None, verdict.reason
-    assert verdict.serve
-    assert verdict.u <= 0.05
+def test_the_same_question_in_other_words_agrees(asked: str, stored: str) -> None:
+    assert agree(asked, stored).veto is None, agree(asked, stored).reason
+    assert judge(asked, stored, similarity=0.9).veto is None
 
 
 @pytest.mark.parametrize(("asked", "stored", "kinds"), DIFFERENT)
-def test_another_question_is_vetoed_whatever_the_similarity(asked: str, stored: str, kinds: str) -> None:
-    verdict = judge(asked, stored, similarity=1.0)
+def test_another_question_never_agrees_and_is_not_served_by_itself(
+    asked: str, stored: str, kinds: str
+) -> None:
+    verdict = agree(asked, stored)
     assert verdict.veto in kinds.split("|"), verdict.reason
     assert (verdict.serve, verdict.p_correct, verdict.u) == (False, 0.0, 1.0)
     assert verdict.reason
+    assert judge(asked, stored, similarity=0.95).u > 0.05
+
+
+@pytest.mark.parametrize(("asked", "stored", "kinds"), DIFFERENT)
+def test_a_veto_is_final_whatever_the_similarity(asked: str, stored: str, kinds: str) -> None:
+    if agree(asked, stored).veto in HARD_VETOES:
+        friendly = [Stored(stored, 1.0, "the same")] * SIZE_MAX
+        verdict = judge_all(asked, friendly)[0]
+        assert (verdict.serve, verdict.p_correct, verdict.u) == (False, 0.0, 1.0)
 
 
 def test_the_reason_names_the_difference() -> None:
     assert judge("proposal 123", "proposal 124", similarity=0.99).reason == "differs: 123 ≠ 124"
     assert judge("is it safe", "is it not safe", similarity=0.99).reason == "negated on one side: not"
-    assert judge("who built Rome", "where was Rome built", similarity=0.99).veto == "asks"
+    assert agree("who built Rome", "where was Rome built").veto == "asks"
 
 
-def test_a_lone_common_word_costs_but_does_not_veto() -> None:
-    plain = judge("How do I fix a flat tire?", "How to repair a flat tire", similarity=0.9)
-    lone = judge("How do I fix a flat tire?", "How to try to repair a flat tire", similarity=0.9)
-    assert plain.veto is None
-    assert lone.veto is None
-    assert lone.u > plain.u
+def test_neighbours_with_another_answer_make_a_match_less_certain() -> None:
+    asked, stored = "How do I fix a flat tire?", "What is the way to repair a flat tire?"
+    first, again = Stored(stored, 0.9, "glue"), "how can you fix a tire that is flat"
+    clear = judge_all(asked, [first, Stored(again, 0.88, "glue")])[0]
+    beaten = judge_all(asked, [first, Stored("How do I pump up a flat tire?", 0.92, "air")])[0]
+    assert (beaten.u, -beaten.p_correct) >= (clear.u, -clear.p_correct)
+    assert beaten.p_correct < clear.p_correct
 
 
-def test_a_nearer_rival_makes_a_loose_match_less_certain() -> None:
-    asked, stored = "How do I fix a flat tire?", "How to try to repair a flat tire"
-    clear = judge(asked, stored, similarity=0.9, margin=0.2)
-    beaten = judge(asked, stored, similarity=0.9, margin=-0.05)
-    assert beaten.u > clear.u
+def test_no_more_are_judged_than_the_model_has_seen_together() -> None:
+    with pytest.raises(ValueError, match="at most"):
+        judge_all("a", [Stored("b", 0.9)] * (SIZE_MAX + 1))
 
 
 def test_deterministic_questions_tolerate_no_lone_word() -> None:
     asked, stored = "Bitcoin price", "Bitcoin price tips"
-    assert judge(asked, stored, similarity=0.95).veto is None
+    assert agree(asked, stored).veto is None
+    assert agree(asked, stored, deterministic=True).veto == "word"
     assert judge(asked, stored, similarity=0.95, deterministic=True).veto == "word"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from node.cache.compare import respelled
 from node.cache.features import Item
-from node.cache.gate import judge
+from node.cache.gate import agree
 from node.cache.keys import keyword_key
 from node.cache.stem import canonical
 
@@ -85,7 +85,7 @@ SAME = [
 @pytest.mark.parametrize(("asked", "stored"), ANOTHER)
 def test_a_small_word_makes_another_question(asked: str, stored: str) -> None:
     for one, other in ((asked, stored), (stored, asked)):
-        verdict = judge(one, other, similarity=1.0)
+        verdict = agree(one, other)
         assert verdict.veto is not None
         assert not verdict.serve
     assert keyword_key(asked) != keyword_key(stored)
@@ -94,7 +94,7 @@ def test_a_small_word_makes_another_question(asked: str, stored: str) -> None:
 @pytest.mark.parametrize(("asked", "stored"), SAME)
 def test_what_may_differ(asked: str, stored: str) -> None:
     for one, other in ((asked, stored), (stored, asked)):
-        verdict = judge(one, other, similarity=0.9)
+        verdict = agree(one, other)
         assert verdict.veto is None, verdict.reason
         assert verdict.u <= 0.05
 

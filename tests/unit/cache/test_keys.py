@@ -50,7 +50,7 @@ def test_no_key_without_content(text: str) -> None:
 
 
 def test_a_key_is_readable_until_it_is_long() -> None:
-    assert keyword_key("What is IPFS?") == "kw1:what|ipfs"
+    assert keyword_key("What is IPFS?") == "kw2:what|ipfs"
     long = keyword_key("compare " + " ".join(f"gadget{'abcdefghij'[n % 10]}{n}" for n in range(60)))
     assert long is not None
-    assert len(long) == len("kw1:") + 64
+    assert len(long) == len("kw2:") + 64

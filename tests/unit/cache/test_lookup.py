@@ -11,7 +11,9 @@ from node.cache.lookup import AHEAD_S, Candidate, Policy, choose
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ASKED = "price of gold"
-NEAR = Candidate("c1", "gold price", 0.95, "semantic", 0.9, NOW - timedelta(hours=1), None)
+NEAR = Candidate(
+    "c1", "Price of Gold", 0.95, "semantic", 0.9, NOW - timedelta(hours=1), None, gate_similarity=0.95
+)
 POLICY = Policy(floor=0.8)
 
 
@@ -106,15 +108,34 @@ def test_the_gate_decides_on_semantic_and_checked_candidates_only() -> None:
     assert "differs" in choice.reason
 
 
-def test_an_uncertain_match_misses() -> None:
-    loose = replace(NEAR, query="gold price tips", similarity=0.81)
+def test_a_match_below_the_cut_off_misses_whatever_the_limit() -> None:
+    loose = replace(NEAR, query="what moves the gold market", similarity=0.81, gate_similarity=0.81)
     assert not hit(loose)
-    assert hit(loose, Policy(floor=0.8, max_wrong_per_hit=1.0))
-    assert not hit(loose, Policy(floor=0.8, max_wrong_per_hit=1.0, deterministic=True))
+    assert not hit(loose, Policy(floor=0.8, max_wrong_per_hit=1.0))
+
+
+def test_without_cosines_that_the_gate_knows_no_semantic_hit() -> None:
+    choice = choose(ASKED, [replace(NEAR, gate_similarity=None)], POLICY, now=NOW)
+    assert choice.hit is None
+    assert choice.judged[0].code == "embedder_unknown"
+
+
+def test_what_labels_say_of_a_record_tightens_and_never_loosens() -> None:
+    def learned(cid: str, score: float) -> float:
+        return {"c1": 0.4}.get(cid, 0.0)
+
+    choice = choose(ASKED, [NEAR], Policy(floor=0.8, u_floor=learned), now=NOW)
+    assert choice.hit is None
+    assert choice.judged[0].code == "tightened"
+    keyed = replace(NEAR, tier="slot", similarity=None, check_text=True)
+    assert not hit(keyed, Policy(floor=0.8, u_floor=learned))
+    assert hit(replace(NEAR, cid="c2"), Policy(floor=0.8, u_floor=learned))
+    silver = replace(NEAR, query="price of silver", similarity=0.99, gate_similarity=0.99)
+    assert not hit(silver, Policy(floor=0.8, max_wrong_per_hit=0.05))
 
 
 def test_a_refused_candidate_never_hides_one_that_serves() -> None:
-    best = replace(NEAR, cid="best", similarity=0.99, query="price of silver")
+    best = replace(NEAR, cid="best", similarity=0.99, query="price of 2 coins of gold", answer="another")
     choice = choose(ASKED, [best, NEAR], POLICY, now=NOW)
     assert choice.hit is not None
     assert choice.hit.candidate is NEAR

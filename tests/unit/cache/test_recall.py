@@ -49,7 +49,13 @@ class Bench:
         self.info = HashEmbedder(DIM).info
         semantics = OneModel(HashEmbedder(DIM), self.index)
         self.recaller = Recaller(
-            self.records, semantics, self.clock, confidence_min=0.8, max_wrong_per_hit=0.05, neighbours=8
+            self.records,
+            semantics,
+            self.clock,
+            confidence_min=0.8,
+            max_wrong_per_hit=0.05,
+            neighbours=8,
+            calibrated_on=self.info.digest,
         )
 
     async def keep(self, query: str, vector: Vector | None = None, **changes: object) -> StoredRecord:

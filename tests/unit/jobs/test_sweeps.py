@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 from node.cache import index_file
 from node.cache.flat_index import FlatIndex
 from node.clock import ManualClock
 from node.errors import Unavailable
+from node.ipfs.cid import Cid
 from node.jobs.evict import evict
 from node.jobs.expire import sweep
 from node.jobs.scheduler import Scheduler
@@ -46,16 +49,16 @@ async def test_the_sweep_withdraws_what_ended_and_drops_its_vectors() -> None:
 
 
 async def test_eviction_holds_both_limits() -> None:
-    store, index = MemoryStore(own_issuer=US.did), FlatIndex(4)
+    store, clock, index = MemoryStore(own_issuer=US.did), ManualClock(START), FlatIndex(4)
     for number in range(20):
-        kept = await store.records.add(US.answer(f"q{number}", confidence=800_000 + number))
+        kept = await store.records.add(US.answer(f"q{number:02}", confidence=800_000 + number))
         index.add(kept.cid, vector(number), scope="shared", context=None)
-    assert await evict(store.records, index, max_entries=15, max_bytes=10**9) == 5
+    assert await evict(store.records, index, clock, max_entries=15, max_bytes=10**9) == 5
     counts = await store.records.counts()
     assert (counts["live"], len(index)) == (15, 15)
     left = {one.record.confidence for one in await store.records.since(0)}  # type: ignore[attr-defined] # answers
     assert min(left) == 800_005
-    await evict(store.records, index, max_entries=15, max_bytes=counts["bytes"] // 2)
+    await evict(store.records, index, clock, max_entries=15, max_bytes=counts["bytes"] // 2)
     after = await store.records.counts()
     assert after["bytes"] <= counts["bytes"] // 2
     assert len(index) == after["live"]
@@ -107,3 +110,23 @@ async def test_a_failing_job_runs_again_and_does_not_stop_the_others() -> None:
     finally:
         scheduler.stop()
     scheduler.stop()
+
+
+async def test_eviction_of_many_withdrawn_takes_few_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, clock = MemoryStore(own_issuer=US.did), ManualClock(START)
+    for number in range(100):
+        kept = await store.records.add(US.answer(f"gone {number}"))
+        await store.records.withdraw(kept.cid, "test")
+    for number in range(70):
+        await store.records.add(US.answer(f"q{number}"))
+    commits, reclaim = 0, store.records.reclaim
+
+    async def counted(**asked: Any) -> list[Cid]:
+        nonlocal commits
+        commits += 1
+        return await reclaim(**asked)
+
+    monkeypatch.setattr(store.records, "reclaim", counted)
+    await evict(store.records, None, clock, max_entries=69, max_bytes=10**9)
+    assert commits <= 8
+    assert 42 <= (await store.records.counts())["live"] <= 69

@@ -186,3 +186,16 @@ async def test_files_of_other_models_are_removed_and_nothing_else(tmp_path: Path
     await keeper.remove_others()
     own = index_file.path_for(tmp_path, MINE.info.digest).name
     assert files(tmp_path) == {own, "notes.txt", f"{other.name}.backup"}
+
+
+async def test_following_leaves_a_row_that_is_there_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore(own_issuer=US.did)
+    keeper = await opened(tmp_path, store)
+    kept = await add(store, "mine", MINE)
+    keeper.add(kept, MINE.vector_of("mine"))
+    added: list[Cid] = []
+    monkeypatch.setattr(keeper.index, "add", lambda cid, *_, **__: added.append(cid))
+    assert await keeper.follow() == (0, 0)
+    assert added == [], "in a graph the row would be killed and linked anew"

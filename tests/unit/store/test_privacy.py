@@ -64,3 +64,9 @@ def test_scope(scope: str, publish: str, source: SourceRef, grounded: bool, want
 
 def test_a_private_text_is_not_published() -> None:
     assert scope_for("shared", "all", ADAPTER, True, "my price of btc", "1") == "shared"
+
+
+def test_a_long_text_of_short_parts_is_screened_in_one_go() -> None:
+    """With every part tried anew this takes a minute: the limit on a test's time says so."""
+    assert private_reason("a-" * 32_000) is None
+    assert private_reason("a-" * 31_000 + "7") == "key_like"

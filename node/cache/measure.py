@@ -1,8 +1,7 @@
-"""What two questions have in common and what not, as numbers: the input of the gate's model.
+"""What two questions have in common and what not, as numbers: what the gate's model reads of a pair.
 
-Built on the gate's own reading (``node.cache.features``, ``compare``) and its first difference found, with
-measures added that need no word table of ours: overlaps of words, letters and order, how rare the unmatched
-words are, and how near in meaning (static vectors of single words).
+Built on the gate's reading (``features``, ``compare``) and the first difference found, with measures added
+that need no word table of ours: overlaps of words, letters and order, and how rare the unmatched words are.
 
 Promises: pure, total, bounded, symmetric in the two questions, the same for the same texts; every number is
 finite. ``NAMES`` gives their order, which is part of a model's version. Must not know: labels, thresholds.
@@ -11,19 +10,16 @@ finite. ``NAMES`` gives their order, which is part of a model's version. Must no
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import pairwise
 
-import numpy as np
-from numpy.typing import NDArray
-
-from node.cache import gate, words
+from node.cache import words
 from node.cache.compare import Aligned, align, opposites, regraded, turned
+from node.cache.difference import first_difference
 from node.cache.features import ASK, COMPARISON, NAME, SCOPE, TIME, UNIT, Features, Item, extract
 from node.cache.stem import canonical
 from node.cache.tokens import CODE, NUMBER, SYMBOL, WORD
@@ -31,16 +27,13 @@ from node.cache.tokens import CODE, NUMBER, SYMBOL, WORD
 ASKS = ("", "what", "exists", "yesno", "who", "when", "where", "why", "how", "howmany", "howmuch")
 VETOES = (
     "", "language", "joined", "number", "unit", "negation", "opposite", "time", "asks", "direction", "scope",
-    "comparison", "name", "word", "length",
+    "comparison", "name", "word", "length", "person",
 )  # fmt: skip
 KINDS = (NUMBER, SYMBOL, UNIT, NAME, CODE, TIME, COMPARISON, SCOPE, ASK, "hard", "soft")
-MARGIN_NONE = 0.3
-"""Stands for the margin of a candidate without a rival."""
-_FAR = 0.45
 _PAIRS_MAX = 12
 _LETTERS_MAX = 400
-_RARE = 1.15
-"""Rarity of a word that the vocabulary does not know."""
+_RARE, _RARE_FIGURE = 0.9, 0.6
+"""Rarity of words that ``common_words.txt`` does not list."""
 
 CONCEPTS: dict[str, frozenset[str]] = {
     name: frozenset(words.listed(text))
@@ -62,7 +55,7 @@ CONCEPTS: dict[str, frozenset[str]] = {
 }
 """Small words that say together what kind of answer is wanted."""
 _GROUPS: tuple[tuple[str, ...], ...] = (
-    ("cosine", "margin"),
+    ("cosine",),
     ("matched", "matched_hard", "share", "content_low", "content_high"),
     tuple(f"alone_{kind}_{end}" for kind in KINDS for end in ("low", "high")),
     ("matched_number", "matched_name", "matched_unit", "matched_time"),
@@ -77,62 +70,46 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     tuple(f"concept_{name}" for name in CONCEPTS),
     ("flat_rare_low", "flat_rare_high", "flat_alone_low", "flat_alone_high"),
     ("roles_crossed", "before_differ", "number_unit", "number_order", "surface_turned", "surface_named"),
-    ("worst_near", "mean_near", "far_low", "far_high", "unknown_low", "unknown_high", "alike"),
+    ("alike", "spelt_low", "spelt_high"),
 )
 NAMES = tuple(name for group in _GROUPS for name in group)
 AT = {name: index for index, name in enumerate(NAMES)}
 
 
-@dataclass(frozen=True)
-class WordTable:
-    """Rarity in [0, 1] and unit vectors of single words in small letters."""
-
-    rarity: Mapping[str, float]
-    rows: Mapping[str, int]
-    vectors: NDArray[np.float32]
-
-    def rare(self, word: str) -> float:
-        return self.rarity.get(word, 0.6 if word[:1].isdigit() else _RARE)
-
-    def near(self, one: str, other: str) -> float | None:
-        """The cosine of two words; None where one is unknown."""
-        row, row2 = self.rows.get(one), self.rows.get(other)
-        if row is None or row2 is None:
-            return None
-        return float(self.vectors[row] @ self.vectors[row2])
+@cache
+def _ranks() -> Mapping[str, float]:
+    """Rarity in [0, 1] of common words: the logarithm of the rank in a frequency list."""
+    listed = (files("node.cache") / "common_words.txt").read_text(encoding="ascii").split()
+    return {word: math.log(1 + rank) / math.log(30_000) for rank, word in enumerate(listed)}
 
 
-EMPTY = WordTable({}, {}, np.zeros((0, 1), np.float32))
+def rarity(word: str) -> float:
+    """How rare a word in small letters is, from 0 to 1."""
+    return _ranks().get(word, _RARE_FIGURE if word[:1].isdigit() else _RARE)
 
 
-def measure(asked: str, stored: str, cosine: float, margin: float | None, table: WordTable) -> list[float]:
+def measure(asked: str, stored: str, cosine: float) -> list[float]:
     """The numbers of a pair, in the order of ``NAMES``."""
-    one, other = extract(asked), extract(stored)
+    one, other = sorted((extract(asked), extract(stored)), key=lambda side: side.flat)
     aligned = align(one, other)
     left, right = aligned.alone
-    near = _near(left, right, one, other, table)
+    found = first_difference(one, other, aligned)
     return [
         cosine,
-        MARGIN_NONE if margin is None else max(-0.3, min(0.3, margin)),
         *_matched(one, other, aligned),
         *_alone(aligned),
         *(float(sum(item.kind == kind for item, _ in aligned.pairs)) for kind in (NUMBER, NAME, UNIT, TIME)),
         *_negation(one, other),
         *_asked(one, other, left, right),
         *_said(one, other),
-        *_ordered(one, other, aligned, asked, stored),
-        float(VETOES.index(first_difference(asked, stored))),
-        *_overlaps(asked, stored, one, other),
-        *_rarity(aligned, table),
-        *_small(one, other, table),
+        *_ordered(one, other, aligned),
+        float(VETOES.index(found[0] if found else "")),
+        *_overlaps(one, other),
+        *_rarity(aligned),
+        *_small(one, other),
         *_places(one, other, aligned),
-        *near,
+        *_letters_apart(left, right),
     ]
-
-
-def first_difference(asked: str, stored: str) -> str:
-    """Today's gate's veto, "" for none."""
-    return gate.judge(asked, stored, similarity=1.0).veto or ""
 
 
 def _ends(one: float, other: float) -> tuple[float, float]:
@@ -219,7 +196,7 @@ def _said(one: Features, other: Features) -> list[float]:
 _NAMED = frozenset({NAME, UNIT, NUMBER, CODE, SYMBOL})
 
 
-def _ordered(one: Features, other: Features, aligned: Aligned, asked: str, stored: str) -> list[float]:
+def _ordered(one: Features, other: Features, aligned: Aligned) -> list[float]:
     kept = _some([pair for pair in aligned.pairs if not pair[0].soft])
     pairs = sorted(kept, key=lambda pair: pair[0].place)
     inverted = named = 0
@@ -237,7 +214,7 @@ def _ordered(one: Features, other: Features, aligned: Aligned, asked: str, store
         float(roles),
         float(crossed),
         float(regraded(one, other, aligned.pairs) is not None),
-        *_ends(float(_has_by(asked)), float(_has_by(stored))),
+        *_ends(float("by" in one.flat), float("by" in other.flat)),
     ]
 
 
@@ -246,29 +223,26 @@ def _some(pairs: Sequence[tuple[Item, Item]]) -> list[tuple[Item, Item]]:
     return sorted(pairs, key=lambda pair: (pair[0].key, min(pair[0].place, pair[1].place)))[:_PAIRS_MAX]
 
 
-def _has_by(text: str) -> bool:
-    return re.search(r"\bby\b", text, re.IGNORECASE) is not None
-
-
 @lru_cache(maxsize=512)
-def _letters(text: str) -> Counter[str]:
-    low = f" {' '.join(text.casefold().split())} "[:_LETTERS_MAX]
+def _letters(flat: tuple[str, ...]) -> Counter[str]:
+    low = f" {' '.join(flat)} "[:_LETTERS_MAX]
     return Counter(low[index : index + 3] for index in range(len(low) - 2))
 
 
-def _overlaps(asked: str, stored: str, one: Features, other: Features) -> list[float]:
+def _overlaps(one: Features, other: Features) -> list[float]:
     flat, flat2 = one.flat, other.flat
     bag, bag2 = set(flat), set(flat2)
     keys, keys2 = ({item.key for item in side.items} for side in (one, other))
-    letters, letters2 = _letters(asked), _letters(stored)
-    union = sum((letters | letters2).values())
+    letters, letters2 = _letters(one.flat), _letters(other.flat)
+    shared = sum(min(count, letters2[three]) for three, count in letters.items() if three in letters2)
+    union = letters.total() + letters2.total() - shared
     short, long = sorted((len(flat), len(flat2)))
     pairs, pairs2 = set(pairwise(flat)), set(pairwise(flat2))
     return [
         float(sorted(flat) == sorted(flat2)),
         len(bag & bag2) / max(1, len(bag | bag2)),
         len(keys & keys2) / max(1, len(keys | keys2)),
-        sum((letters & letters2).values()) / max(1, union),
+        shared / max(1, union),
         float(long - short),
         float(short),
         float(_common(flat, flat2)),
@@ -296,21 +270,21 @@ def _subsequence(one: Sequence[str], other: Sequence[str]) -> int:
     return before[-1]
 
 
-def _rarity(aligned: Aligned, table: WordTable) -> list[float]:
+def _rarity(aligned: Aligned) -> list[float]:
     sums, most = [], []
     for side in aligned.alone:
-        rare = [table.rare(item.raw.casefold()) for item in side if item.kind != ASK]
+        rare = [rarity(item.raw.casefold()) for item in side if item.kind != ASK]
         sums.append(sum(rare))
         most.append(max(rare, default=0.0))
-    matched = math.fsum(table.rare(item.raw.casefold()) for item, _ in aligned.pairs if item.kind != ASK)
+    matched = math.fsum(rarity(item.raw.casefold()) for item, _ in aligned.pairs if item.kind != ASK)
     return [*_ends(*sums), *_ends(*most), matched / max(1e-9, matched + sum(sums) / 2)]
 
 
-def _small(one: Features, other: Features, table: WordTable) -> list[float]:
+def _small(one: Features, other: Features) -> list[float]:
     """What the words themselves tell, filler included, without the gate's tables."""
     bag, bag2 = set(one.flat), set(other.flat)
     alone = [sorted(mine - its) for mine, its in ((bag, bag2), (bag2, bag))]
-    rare = [math.fsum(table.rare(word) for word in side) for side in alone]
+    rare = [math.fsum(rarity(word) for word in side) for side in alone]
     return [
         *(float(bool(bag & group) != bool(bag2 & group)) for group in CONCEPTS.values()),
         *_ends(*rare),
@@ -377,40 +351,15 @@ def _other_unit(flat: Sequence[str], place: int, flat2: Sequence[str], place2: i
     return not any(word[:1].isdigit() or word in words.FILLER | words.TIME for word in (behind, behind2))
 
 
-def _near(
-    left: Sequence[Item], right: Sequence[Item], one: Features, other: Features, table: WordTable
-) -> list[float]:
-    """How near in meaning the unmatched words of each side are to the nearest on the other side."""
-    sides = (left, right)
-    wholes = (other.items[:40], one.items[:40])
-    best: list[list[float]] = [[], []]
-    unknown = [0, 0]
-    for at, (side, whole) in enumerate(zip(sides, wholes, strict=True)):
-        for item in [item for item in side if not item.soft and item.kind != ASK][:_PAIRS_MAX]:
-            word = item.raw.casefold()
-            found = [near for rest in whole if (near := table.near(word, rest.raw.casefold())) is not None]
-            if word not in table.rows:
-                unknown[at] += 1
-            best[at].append(max(found, default=0.0))
-    both = [*best[0], *best[1]]
-    far, far2 = (float(sum(near < _FAR for near in side)) for side in best)
-    return [
-        min(both, default=1.0),
-        math.fsum(both) / len(both) if both else 1.0,
-        *_ends(far, far2),
-        *_ends(*map(float, unknown)),
-        _alike(left, right),
+def _letters_apart(left: Sequence[Item], right: Sequence[Item]) -> list[float]:
+    """The greatest likeness in letters between unmatched words of the two sides, and for each side how like
+    its least like one is to its nearest."""
+    texts = [[item.raw.casefold()[:30] for item in side if not item.soft][:6] for side in (left, right)]
+    best = [
+        [max((_ratio(*sorted((word, other))) for other in texts[1 - at]), default=0.0) for word in texts[at]]
+        for at in (0, 1)
     ]
-
-
-def _alike(left: Sequence[Item], right: Sequence[Item]) -> float:
-    """The greatest likeness in letters between unmatched words of the two sides."""
-    likeness = [
-        _ratio(*sorted((item.raw.casefold()[:30], item2.raw.casefold()[:30])))
-        for item in left[:6]
-        for item2 in right[:6]
-    ]
-    return max(likeness, default=0.0)
+    return [max(best[0], default=0.0), *_ends(*(min(side, default=1.0) for side in best))]
 
 
 @lru_cache(maxsize=4_096)

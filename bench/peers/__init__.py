@@ -1,0 +1,1 @@
+"""Other caches, run on the same streams with the same vectors as ours."""

@@ -1,0 +1,50 @@
+"""A label: what is known of one hit afterwards, right, wrong or undecided. Pure values.
+
+A label holds no text: the record by its CID, the question by its hash, and what the decision knew at that
+time. ``near`` are the records that came up beside it: its neighbourhood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+RIGHT, WRONG, UNDECIDED = "right", "wrong", "undecided"
+AUDIT, FEEDBACK, SHADOW = "audit", "feedback", "shadow"
+VERDICTS = (RIGHT, WRONG, UNDECIDED)
+SOURCES = (AUDIT, FEEDBACK, SHADOW)
+NEAR_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A stored answer that the gate let through. ``kind`` is the class of the question, ``tier`` how it was
+    found; ``score`` = similarity x confidence; ``u`` the upper limit of being wrong that the gate gave."""
+
+    cid: str
+    kind: str
+    tier: str
+    similarity: float | None
+    score: float
+    u: float | None
+    query_hash: str
+    near: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What came out about a hit. ``source``: audit (a random sample, answered afresh), shadow (a would-be
+    hit beside the node's own answer) or feedback (somebody said so)."""
+
+    hit: Hit
+    source: str
+    verdict: str
+    time: datetime
+
+    @property
+    def kind(self) -> str:
+        return self.hit.kind
+
+    @property
+    def tier(self) -> str:
+        return self.hit.tier

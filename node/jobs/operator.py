@@ -1,0 +1,129 @@
+"""What the owner of a data directory may ask of it: import, export, invalidate. Plain JSON in and out.
+
+The same desk serves the local socket of a running node and a command that has opened the directory itself.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from node.errors import BadInput, Rejected, Unavailable
+from node.ipfs.cid import Cid
+from node.jobs.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
+from node.model import Check
+from node.ports import Embedded, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
+from node.service import Invalidation, Invalidator
+
+_TEXT_MAX = 65_536
+_AGE_S_MAX = 10 * 365 * 86_400
+_KINDS: Mapping[str, type] = {
+    "cid": str,
+    "query": str,
+    "like": bool,
+    "source": str,
+    "older_than_s": int,
+    "tag": str,
+    "scope": str,
+    "dry_run": bool,
+}
+_LIMITS: Mapping[type, str] = {
+    str: f"text of 1 to {_TEXT_MAX} characters",
+    bool: "true or false",
+    int: f"a whole number from 0 to {_AGE_S_MAX}",
+}
+
+
+class LaterSemantics:
+    """Stands in for the vectors of a data directory that no node uses: what is stored owes its vector, and
+    the index follows the records at the next start."""
+
+    info = EmbedderInfo(model="none", digest="", dim=0, tokens_max=0)
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedded | None]:
+        raise Unavailable("vectors are made when the node runs")
+
+    def index(self, info: EmbedderInfo) -> VectorIndex | None:
+        return None
+
+    def keep(self, stored: StoredRecord, embedded: Embedded | None) -> None:
+        """The store says that it owes one."""
+
+    def remove(self, cid: Cid) -> bool:
+        return False
+
+    async def probe(self) -> None:
+        """There is nothing to find out."""
+
+    def health(self) -> Sequence[Check]:
+        return ()
+
+    def facts(self) -> SemanticFacts:
+        return SemanticFacts(0, 0, 0, 0)
+
+
+class OperatorDesk:
+    """Build one per data directory. Each method takes and returns what JSON can hold."""
+
+    def __init__(self, file: CacheFile, invalidator: Invalidator) -> None:
+        self._file = file
+        self._invalidator = invalidator
+
+    async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """``import``, ``export`` or ``invalidate``. Raises ``BadInput``, ``Rejected``, ``Unavailable``."""
+        if what == "import":
+            return await self.take(asked)
+        if what == "export":
+            return await self.page(asked)
+        if what == "invalidate":
+            return await self.invalidate(asked)
+        raise BadInput(f"there is no command {what[:64]!r}", field="command")
+
+    async def take(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """``{"lines": [[number, base64 of the line], …]}`` -> ``{"outcomes": [{"line", "code", …}]}``. Lines
+        travel in base64, for what is no UTF-8 has to be reported like any other bad line."""
+        lines = asked.get("lines")
+        if not isinstance(lines, list) or len(lines) > BATCH_LINES_MAX:
+            raise BadInput("lines must be a list", field="lines", limit=f"{BATCH_LINES_MAX} lines")
+        try:
+            given = [(int(number), base64.b64decode(line, validate=True)) for number, line in lines]
+        except (TypeError, ValueError) as exc:
+            raise BadInput("a line is not a number and base64", field="lines") from exc
+        return {"outcomes": [asdict(outcome) for outcome in await self._file.take(given)]}
+
+    async def page(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """``{"after", "scope"}`` -> ``{"lines": [text, …], "after"}``; ``after`` is null at the end."""
+        after, scope = asked.get("after", 0), asked.get("scope")
+        if type(after) is not int or not 0 <= after < 2**63:
+            raise BadInput("after must be a sequence number", field="after")
+        if scope is not None and scope != ALL_SCOPES:
+            scope = scope_of(scope)
+        page = await self._file.page(after, scope)
+        return {"lines": [line.decode() for line in page.lines], "after": page.after}
+
+    async def invalidate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of ``service.Invalidation`` -> ``{"matched", "withdrawn", "cids"}``."""
+        wanted: dict[str, Any] = {}
+        for name, value in asked.items():
+            kind = _KINDS.get(name)
+            if kind is None:
+                raise BadInput(f"unknown field {name[:64]!r}; known are {', '.join(_KINDS)}", field=name[:64])
+            if value is None:
+                continue
+            if type(value) is not kind or (isinstance(value, str) and not 0 < len(value) <= _TEXT_MAX):
+                limit = _LIMITS[kind]
+                raise BadInput(f"{name} must be {limit}", field=name, limit=limit)
+            wanted[name] = value
+        if not 0 <= wanted.get("older_than_s", 0) <= _AGE_S_MAX:
+            raise BadInput("older_than_s is out of range", field="older_than_s", limit=f"0 to {_AGE_S_MAX}")
+        if "scope" in wanted and wanted["scope"] != "private":
+            wanted["scope"] = scope_of(wanted["scope"])
+        if "cid" in wanted:
+            try:
+                wanted["cid"] = str(Cid.parse(wanted["cid"]))
+            except Rejected as exc:
+                raise BadInput(str(exc), field="cid") from exc
+        done = await self._invalidator.run(Invalidation(**wanted), None)
+        return {"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)}

@@ -1,0 +1,121 @@
+"""The other process of ``test_index_kill.py``: an index that grows and is saved, until it is killed.
+
+    index_child.py FOLDER MOMENT
+
+It opens the store of records in FOLDER, adds and withdraws, works and saves; at ``MOMENT`` it kills itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from node.cache import hnsw_file
+from node.cache.growing_index import GrowingIndex
+from node.cache.hnsw_index import Graph
+from node.jobs.vectors import IndexKeeper
+from node.record import Embedding
+from node.store.sqlite import SqliteStore
+from tests.record_builders import Author
+from tests.simulators.hash_embedder import HashEmbedder
+
+US = Author(1)
+MODEL = HashEmbedder(32)
+ABOVE = 100
+FIRST, MORE = 150, 150
+
+
+def die(*_: Any, **__: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def after(real: Callable[..., Any], calls: int = 1) -> Callable[..., Any]:
+    """As ``real``, but the process ends after so many calls."""
+    left = [calls]
+
+    def call(*args: Any, **more: Any) -> Any:
+        try:
+            return real(*args, **more)
+        finally:
+            left[0] -= 1
+            if not left[0]:
+                die()
+
+    return call
+
+
+def arm(moment: str) -> None:
+    """Each is a step of the real work at which the process ends."""
+    real = Path.replace
+
+    def replace(self: Path, target: Path) -> Path:
+        if not str(target).endswith(hnsw_file.SUFFIX):
+            return real(self, target)
+        if moment == "graph replaced":
+            real(self, target)
+        return Path(die())
+
+    match moment:
+        case "building":
+            Graph.add = after(Graph.add, 2)  # type: ignore[method-assign] # on purpose
+        case "measured":
+            GrowingIndex._take_over = die  # type: ignore[method-assign] # on purpose
+        case "taken over":
+            GrowingIndex._take_over = after(GrowingIndex._take_over)  # type: ignore[method-assign] # on purpose
+        case "graph written":
+            hnsw_file._append_names = die
+        case "graph synced" | "graph replaced":
+            Path.replace = replace  # type: ignore[assignment,method-assign] # on purpose
+        case "vectors saved":
+            hnsw_file.save_all = die
+        case "merging":
+            GrowingIndex._settle_merged = die  # type: ignore[method-assign] # on purpose
+        case "merged":
+            GrowingIndex._settle_merged = after(  # type: ignore[method-assign] # on purpose
+                GrowingIndex._settle_merged, 3
+            )
+
+
+def embedding(query: str) -> Embedding:
+    info = MODEL.info
+    return Embedding(info.model, info.digest, info.dim, MODEL.vector_of(query).astype("<f4").tobytes())
+
+
+async def main() -> None:
+    folder, moment = Path(sys.argv[1]), sys.argv[2]
+    store = await SqliteStore.open(folder / "blocks.sqlite", own_issuer=US.did)
+    keeper = await IndexKeeper.open(folder / "index", MODEL.info, store.records, hnsw_above=ABOVE)
+
+    async def add(start: int, stop: int) -> None:
+        for first in range(start, stop, 100):
+            queries = [f"question {number}" for number in range(first, min(stop, first + 100))]
+            stored = await asyncio.gather(
+                *(store.records.add(US.answer(query, embedding=embedding(query))) for query in queries)
+            )
+            for one in stored[::10]:
+                await store.records.withdraw(one.cid, "test")
+        await keeper.follow()
+
+    def work() -> None:
+        while keeper.index.work():
+            pass
+
+    arm(moment)
+    await add(0, FIRST)
+    work()
+    await keeper.save()
+    arm(moment.removeprefix("second: "))
+    await add(FIRST, FIRST + MORE)
+    work()
+    await keeper.save()
+    await add(FIRST + MORE, FIRST + MORE + 10)
+    die()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

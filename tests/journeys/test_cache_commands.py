@@ -1,0 +1,180 @@
+"""The cache as a whole, by HTTP and by command: merge, invalidate, export and import."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import stat
+from pathlib import Path
+from typing import Any
+
+from node.api import local
+from tests.journeys.conftest import Client, Start
+from tests.journeys.test_cli import run
+
+KEEL, ALSO = "What is a keel?", "what is a keel"
+SPINE = "The spine of a ship."
+
+
+async def put(node: Client, query: str, answer: str, **more: Any) -> str:
+    status, reply = await node.post("/v1/cache/entries", {"query": query, "answer": answer, **more})
+    assert status == 201, reply
+    return str(reply["cid"])
+
+
+async def search(node: Client, query: str) -> dict[str, Any]:
+    status, reply = await node.post("/v1/cache/search", {"query": query})
+    assert status == 200, reply
+    return reply
+
+
+async def invalidate(node: Client, **body: Any) -> tuple[int, dict[str, Any]]:
+    return await node.post("/v1/cache/invalidate", body)
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+async def test_near_duplicates_are_one_entry_that_says_where_it_came_from(start: Start) -> None:
+    async with start() as node:
+        first = await put(node, KEEL, SPINE, source="ana")
+        second = await put(node, ALSO, "The spine  of a ship.", source="bo")
+        assert second == first
+        for wording in (KEEL, ALSO):
+            found = await search(node, wording)
+            assert (found["cid"], found["hit"]["kind"]) == (first, "exact")
+            assert len(found["candidates"]) == 1
+        _, entry = await node.get(f"/v1/cache/entries/{first}")
+        assert entry["state"] == "live"
+        [merged] = entry["merged"]
+        assert merged["query"] == ALSO
+        assert merged["source"] == {"kind": "client", "id": "bo"}
+        _, alias = await node.get(f"/v1/cache/entries/{merged['cid']}")
+        assert (alias["state"], alias["merged_into"], alias["answer"]) == (
+            "withdrawn",
+            first,
+            "The spine  of a ship.",
+        )
+        page = (await node.raw("/metrics"))[1].decode()
+        assert "neuroswarm_merged_records_total 1.0" in page
+        status, done = await node.post("/feedback", {"cid": merged["cid"], "verdict": "invalid"})
+        assert status == 200, done
+        assert (await search(node, KEEL))["hit"] is None
+        assert (await search(node, ALSO))["hit"] is None
+    async with start() as node:
+        assert (await search(node, ALSO))["hit"] is None, "nor after a restart"
+
+
+async def test_invalidation_by_each_field_over_http(start: Start) -> None:
+    async with start() as node:
+        keel = await put(node, KEEL, SPINE, tags=["ships"], source="ana")
+        await put(node, "Who sails a ship?", "A sailor.", tags=["ships", "people"])
+        await put(node, "Who bakes bread?", "A baker.", tags=["people"], scope="private")
+        assert await invalidate(node, tag="ships", dry_run=True) == (
+            200,
+            {"matched": 2, "withdrawn": 0, "cids": [keel, (await search(node, "Who sails a ship?"))["cid"]]},
+        )
+        assert (await search(node, KEEL))["cid"] == keel
+        size = (await node.get("/health"))[1]["checks"]
+        assert (await invalidate(node, tag="people", scope="private"))[1]["withdrawn"] == 1
+        assert (await search(node, "Who bakes bread?"))["hit"] is None
+        assert (await invalidate(node, query=ALSO, like=True))[1] == {
+            "matched": 1,
+            "withdrawn": 1,
+            "cids": [keel],
+        }
+        assert (await search(node, KEEL))["hit"] is None
+        assert (await node.get(f"/v1/cache/entries/{keel}"))[1]["state"] == "withdrawn"
+        assert (await invalidate(node, older_than_s=3_600))[1]["matched"] == 0
+        assert (await invalidate(node, source="client"))[1]["withdrawn"] == 1
+        assert (await invalidate(node, older_than_s=0))[1]["matched"] == 0
+        assert size
+        for body in ({}, {"dry_run": True}, {"like": True}, {"cid": "x"}, {"tag": 5}, {"colour": "red"}):
+            status, problem = await node.post("/v1/cache/invalidate", body)
+            assert (status, problem["status"]) == (400, 400), body
+        folder = node.folder
+    done = await run("log", "verify", folder=folder)
+    assert done.returncode == 0, done.stdout
+
+
+async def test_commands_go_through_the_running_node(start: Start, tmp_path: Path) -> None:
+    async with start("one") as node:
+        sock = node.folder / "data" / local.SOCKET
+        assert stat.S_IMODE(sock.stat().st_mode) == 0o600
+        await put(node, KEEL, SPINE, tags=["ships"])
+        await put(node, ALSO, SPINE)
+        await put(node, "Who bakes bread?", "A baker.")
+        out = tmp_path / "out.jsonl"
+        done = await run("cache", "export", str(out), folder=node.folder)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip() == "3 lines"
+        assert stat.S_IMODE(out.stat().st_mode) == 0o600
+        assert [line["query"] for line in lines_of(out)] == [KEEL[:-1], ALSO, "Who bakes bread"]
+    assert not sock.exists()
+    async with start("two") as other:
+        done = await run("cache", "import", str(out), "--json", folder=other.folder)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["counts"] == {"stored": 2, "merged": 1}
+        for wording in (KEEL, ALSO):
+            found = await search(other, wording)
+            assert (found["answer"], found["hit"]["kind"]) == (SPINE, "exact")
+        async with asyncio.timeout(30):
+            while True:  # the vectors are made in the background
+                _, health = await other.get("/health")
+                page = (await other.raw("/metrics"))[1].decode()
+                if "neuroswarm_index_vectors 2.0" in page:
+                    break
+                await asyncio.sleep(0.05)
+        assert "semantic" in health["checks"]
+        again = await run("cache", "import", str(out), folder=other.folder)
+        assert again.stdout.strip() == "3 lines: 3 known already"
+        done = await run("cache", "invalidate", "--tag", "ships", "--json", folder=other.folder)
+        assert json.loads(done.stdout)["withdrawn"] == 1
+        assert (await search(other, KEEL))["hit"] is None
+        assert (await search(other, ALSO))["hit"] is None
+        folder = other.folder
+    done = await run("log", "verify", folder=folder)
+    assert done.returncode == 0, done.stdout
+
+
+async def test_without_a_node_commands_open_the_directory_themselves(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / "node"
+    lines = tmp_path / "in.jsonl"
+    lines.write_bytes(
+        b'\xef\xbb\xbf{"query": "What is a keel?", "answer": "The spine of a ship."}\n\n'
+        b'{"query": "no answer"}\n' + b"x" * 600_000 + b'\n{"query": "Who sails?", "answer": "A sailor."}'
+    )
+    sock = folder / "data" / local.SOCKET
+    sock.parent.mkdir(parents=True)
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(sock))
+    left.close()  # as a killed node leaves it: the name stays
+    done = await run("cache", "import", str(lines), "--json", folder=folder)
+    assert done.returncode == 1, "two lines are bad"
+    report = json.loads(done.stdout)
+    assert report["counts"] == {"stored": 2, "bad": 2}
+    assert [(one["line"], one["field"], one["limit"]) for one in report["problems"]] == [
+        (3, "answer", "1 to 65536 characters"),
+        (4, "line", "524288 bytes"),
+    ]
+    assert sock.exists()
+    async with start("node") as node:
+        assert (await search(node, KEEL))["answer"] == SPINE
+        assert stat.S_ISSOCK(os.lstat(sock).st_mode)
+        done = await run("cache", "export", "-", folder=folder)
+        assert len(done.stdout.splitlines()) == 2, done.stderr
+        done = await run("cache", "export", str(tmp_path / "no" / "such"), folder=folder)
+        assert (done.returncode, "cannot write" in done.stderr) == (1, True)
+        done = await run("cache", "invalidate", folder=folder)
+        assert (done.returncode, "name at least one" in done.stderr) == (1, True), done.stderr
+    done = await run("cache", "import", str(tmp_path / "absent"), folder=folder)
+    assert (done.returncode, "cannot read" in done.stderr) == (1, True)
+
+
+async def test_a_directory_where_a_file_belongs_is_said(tmp_path: Path) -> None:
+    for words in (("export", "."), ("export", str(tmp_path)), ("import", str(tmp_path))):
+        done = await run("cache", *words, folder=tmp_path)
+        assert (done.returncode, "it is a directory" in done.stderr) == (1, True), done.stderr

@@ -1,0 +1,253 @@
+"""The self-contained question is the key: the same words after different turns never meet, and what cannot be
+resolved is neither looked up nor stored."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from node.clock import SystemClock
+from node.model import Answer, Caller
+from node.service import Ask
+from tests.journeys.conftest import Client, Start, stages
+from tests.simulators.coingecko import CoinGeckoStandIn
+from tests.simulators.ollama import OllamaStandIn, sensible
+
+
+def explain(prompt: str) -> str:
+    """A model whose answer can be told from the answer to any other prompt."""
+    digest = hashlib.sha256(prompt.encode()).hexdigest()[:8]
+    mark = "".join(chr(ord("a") + int(digit, 16)) for digit in digest)
+    return f"{sensible(prompt)} Its mark is {mark}."
+
+
+def resolved(reply: dict[str, Any]) -> str:
+    """The self-contained question that a follow-up became, empty where it was asked as it stands."""
+    return next(
+        (step["reason"].split(": ", 1)[1] for step in reply["trace"] if step["stage"] == "resolve"), ""
+    )
+
+
+async def records(node: Client) -> int:
+    _, health = await node.get("/health")
+    return int(health["checks"]["ipfs:blocks"][0]["observedValue"])
+
+
+async def left_alone(node: Client, reply: dict[str, Any]) -> None:
+    """Neither looked up nor stored, now or later."""
+    recall = [step for step in reply["trace"] if step["stage"] == "recall"]
+    assert all(step["outcome"] == "bypassed" for step in recall), recall
+    assert reply["hit"] is None
+    assert reply["cid"] is None
+    assert not reply["stored"]
+
+
+# --- one fragment, two sessions -------------------------------------------------------------------
+
+
+async def test_one_fragment_after_two_questions_is_two_questions(start: Start) -> None:
+    async with CoinGeckoStandIn() as vendor, OllamaStandIn(answer=explain) as model:
+        async with start(coingecko=vendor.url, ollama=model.url) as node:
+            await node.ask("price of btc", session_id="coins")
+            await node.ask("What is proof of stake?", session_id="ideas")
+            coins = await node.ask("and ETH?", session_id="coins")
+            ideas = await node.ask("and ETH?", session_id="ideas")
+            assert "Ethereum (ETH) is trading" in coins["answer"]
+            assert "ethereum" in resolved(coins)
+            assert "trading" not in ideas["answer"]
+            await left_alone(node, ideas)
+
+
+async def test_two_sessions_at_the_same_moment_are_kept_apart(start: Start) -> None:
+    async with OllamaStandIn(answer=explain) as model, start(ollama=model.url) as node:
+        names = {"france": "France", "japan": "Japan", "peru": "Peru", "kenya": "Kenya"}
+        await asyncio.gather(
+            *(node.ask(f"What is the capital of {name}?", session_id=key) for key, name in names.items())
+        )
+        wordings = ("and Chile?", "why?", "what about him?", "tell me more")
+        for words in wordings:
+            prompts = len(model.chats)
+            replies = dict(
+                zip(
+                    names,
+                    await asyncio.gather(*(node.ask(words, session_id=key) for key in names)),
+                    strict=True,
+                )
+            )
+            if words == "and Chile?":
+                # One reading for all of them: here they meet, and one computation serves all.
+                assert {resolved(reply) for reply in replies.values()} == {"What is the capital of Chile"}
+                assert len({reply["answer"] for reply in replies.values()}) == 1
+                await asyncio.gather(
+                    *(
+                        node.ask(f"What is the capital of {name}?", session_id=key)
+                        for key, name in names.items()
+                    )
+                )
+            elif words == "why?":
+                for key, reply in replies.items():
+                    assert names[key] in resolved(reply)
+                assert len({reply["answer"] for reply in replies.values()}) == len(names)
+            else:
+                for reply in replies.values():
+                    await left_alone(node, reply)
+                assert len(model.chats) - prompts == len(names)
+
+
+async def test_a_pronoun_stands_for_the_one_of_its_own_session(start: Start) -> None:
+    async with OllamaStandIn(answer=explain) as model, start(ollama=model.url) as node:
+        await node.ask("Who is Alan Turing?", session_id="turing")
+        await node.ask("Who is Kurt Gödel?", session_id="goedel")
+        turing, goedel = await asyncio.gather(
+            node.ask("when was he born?", session_id="turing"),
+            node.ask("when was he born?", session_id="goedel"),
+        )
+        assert resolved(turing) == "when was Alan Turing born"
+        assert resolved(goedel) == "when was Kurt Gödel born"
+        assert turing["answer"] != goedel["answer"]
+        alone = await node.ask("when was he born?")
+        assert alone["answer"] not in (turing["answer"], goedel["answer"])
+        # Whoever asks the whole question in their own words gets the stored one.
+        whole = await node.ask("When was Alan Turing born?")
+        if turing["stored"]:
+            assert whole["answer"] == turing["answer"]
+
+
+# --- what cannot be resolved ----------------------------------------------------------------------
+
+LEANING = (
+    "what about him?",
+    "which one is the largest?",
+    "what is the largest one?",
+    "the second one",
+    "the first",
+    "another three",
+    "of those, which is best?",
+    "use an analogy",
+    "translate to French",
+    "summarize the above",
+    "summarize that",
+    "can you repeat that?",
+    "rewrite it for children",
+    "do the same for moons",
+    "his wife?",
+    "and the melting point?",
+    "What is the formula?",
+    "Who came up with the idea?",
+    "How is this different from enthalpy?",
+    "what does the last sentence mean?",
+    "what did you say?",
+    "what is my name?",
+    "at 2000 m?",
+    "explain like I'm five",
+)
+
+
+@pytest.mark.parametrize("earlier", ["What is photosynthesis?", "List three planets and three rivers"])
+async def test_what_leans_on_earlier_turns_is_never_looked_up_nor_stored(start: Start, earlier: str) -> None:
+    """The same words asked of nothing may have a stored answer; after a turn it is not theirs."""
+    async with OllamaStandIn(answer=explain) as model, start(ollama=model.url) as node:
+        for words in LEANING:
+            await node.post("/v1/cache/entries", {"query": words, "answer": "Of something else."})
+        before = await records(node)
+        for number, words in enumerate(LEANING):
+            session = f"s{number}"
+            await node.post("/route", {"query": earlier, "session_id": session})
+            reply = await node.ask(words, session_id=session)
+            assert "Of something else" not in reply["answer"], (words, reply["trace"])
+            assert not resolved(reply), (words, resolved(reply))
+            await left_alone(node, reply)
+        assert await records(node) == before
+
+
+async def test_what_stands_alone_is_looked_up_in_a_session_too(start: Start) -> None:
+    async with OllamaStandIn(answer=explain) as model, start(ollama=model.url) as node:
+        questions = (
+            "What is the capital of France?",
+            "How old is the universe?",
+            "Who wrote Hamlet?",
+            "Which planet is the largest in the solar system?",
+            "Translate good morning to French",
+            "Explain the first law of thermodynamics",
+        )
+        for question in questions:
+            await node.post("/v1/cache/entries", {"query": question, "answer": f"Stored: {question}"})
+        await node.post("/route", {"query": "What is photosynthesis?", "session_id": "s"})
+        for question in questions:
+            reply = await node.ask(question, session_id="s")
+            assert reply["answer"] == f"Stored: {question}", reply["trace"]
+
+
+async def test_a_failed_follow_up_is_not_remembered_as_a_failure_of_its_words(start: Start) -> None:
+    async with OllamaStandIn(status=500) as model, start(ollama=model.url) as node:
+        await node.post("/route", {"query": "What is photosynthesis?", "session_id": "one"})
+        await node.post("/route", {"query": "What is osmosis?", "session_id": "two"})
+        failed = await node.ask("tell me more", session_id="one")
+        assert failed["source"]["kind"] == "fallback"
+        model.status = 200
+        other = await node.ask("tell me more", session_id="two")
+        assert "negative" not in stages(other)
+
+
+# --- who else must not meet -----------------------------------------------------------------------
+
+
+async def _asked(node: Client, text: str, *, session: str | None, tenant: str, context: str | None) -> Answer:
+    service = node.node.service
+    query = service.query(Ask(text, Caller(tenant), session=session, context=context))
+    return await service._p.pipeline.answer(replace(query, deadline=SystemClock().monotonic() + 30))
+
+
+async def test_a_session_belongs_to_its_tenant(start: Start) -> None:
+    async with OllamaStandIn(answer=explain) as model, start(ollama=model.url) as node:
+        await _asked(node, "Who is Alan Turing?", session="s", tenant="ada", context=None)
+        bob = await _asked(node, "when was he born?", session="s", tenant="bob", context=None)
+        assert not any(step.stage == "resolve" for step in bob.trace)
+        ada = await _asked(node, "when was he born?", session="s", tenant="ada", context=None)
+        assert any(step.stage == "resolve" for step in ada.trace)
+
+
+async def test_equal_words_in_two_contexts_are_two_questions(start: Start) -> None:
+    """What OpenAI-style calls bring: the same last message below different system messages."""
+    async with OllamaStandIn(answer=explain) as model, start(ollama=model.url) as node:
+        one, two = (hashlib.sha256(name).hexdigest() for name in (b"pirate", b"lawyer"))
+        text = "Explain quantum computing"
+        first = await _asked(node, text, session=None, tenant="local", context=one)
+        assert first.stored
+        again = await _asked(node, text, session=None, tenant="local", context=one)
+        assert again.cid == first.cid
+        for context in (two, None):
+            other = await _asked(node, text, session=None, tenant="local", context=context)
+            assert other.hit is None
+            assert other.cid != first.cid
+        at_once = await asyncio.gather(
+            *(
+                _asked(node, "Explain osmosis", session=None, tenant="local", context=context)
+                for context in (one, two, None)
+            )
+        )
+        assert len({answer.cid for answer in at_once}) == 3
+
+
+async def test_feedback_by_request_goes_to_the_follow_ups_own_record(start: Start) -> None:
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
+        first = await node.ask("price of btc", session_id="s")
+        second = await node.ask("and ETH?", session_id="s")
+        assert second["cid"] not in (None, first["cid"])
+        status, done = await node.post(
+            "/feedback", {"request_id": second["request_id"], "verdict": "invalid"}
+        )
+        assert status == 200, done
+        assert done["cid"] == second["cid"]
+        assert not done["served"]
+        kept = await node.ask("price of btc")
+        assert kept["cid"] == first["cid"]
+        unresolved = await node.ask("tell me more about him", session_id="s")
+        status, refused = await node.post(
+            "/feedback", {"request_id": unresolved["request_id"], "verdict": "invalid"}
+        )
+        assert status == 404, refused

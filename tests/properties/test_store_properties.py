@@ -1,0 +1,163 @@
+"""Whatever is done to them, the store in memory and the one in SQLite hold and give the same."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from node.errors import NotFound, Rejected
+from node.ipfs.cid import Cid
+from node.ports import Selection, Use
+from node.record import AnswerRecord, RecordSource, block_of
+from node.store.memory import MemoryStore
+from node.store.sqlite import SqliteStore
+from tests.record_builders import SCOPES, START, Author
+
+US = Author(1)
+QUESTIONS = tuple(f"q{number}" for number in range(4))
+
+
+def answer(number: int) -> AnswerRecord:
+    """One of 32 records over four questions, two answers, two times and two kinds of source."""
+    question, said, when, kind = number % 4, number // 4 % 2, number // 8 % 2, number // 16 % 2
+    return US.answer(
+        QUESTIONS[question],
+        answer=f"answer {said}",
+        timestamp=START + timedelta(hours=when),
+        expires=START + timedelta(hours=5 + when) if said else None,
+        confidence=800_000 + number,
+        tags=("t",) if when else (),
+        source=RecordSource("llm" if kind else "client", "x"),
+    )
+
+
+RECORDS = tuple(answer(number) for number in range(32))
+CIDS = tuple(block_of(record)[0] for record in RECORDS)
+ONE = st.integers(0, len(RECORDS) - 1)
+FEW = st.lists(ONE, max_size=2)
+STEP = st.one_of(
+    st.tuples(st.just("add"), ONE, FEW, FEW, st.none() | ONE, st.none() | st.integers(1, 10**7)),
+    st.tuples(st.just("use"), st.lists(st.tuples(ONE, st.integers(1, 50), st.integers(-900_000, 900_000)))),
+    st.tuples(st.just("withdraw"), ONE),
+    st.tuples(st.just("invalid"), ONE, st.integers(0, 1)),
+    st.tuples(st.just("bury"), ONE),
+    st.tuples(st.just("delete"), ONE),
+    st.tuples(st.just("expire"), st.integers(0, 8)),
+    st.tuples(st.just("reclaim"), st.integers(0, 3), st.integers(0, 8)),
+)
+Store = MemoryStore | SqliteStore
+
+
+async def act(store: Store, step: tuple[Any, ...]) -> object:
+    """Do one step; what came of it."""
+    records = store.records
+    match step:
+        case ("add", one, supersede, merge, into, cost_us):
+            stored = await records.add(
+                RECORDS[one],
+                keyword_key=f"kw:{one % 4}",
+                supersede=[CIDS[other] for other in supersede],
+                merge=[CIDS[other] for other in merge],
+                into=None if into is None else CIDS[into],
+                cost_us=cost_us,
+            )
+            return stored.cid, stored.state
+        case ("use", uses):
+            start_s = int(START.timestamp())
+            await records.note_uses([Use(CIDS[one], hits, start_s + at) for one, hits, at in uses])
+            return None
+        case ("withdraw", one):
+            return await records.withdraw(CIDS[one], "test")
+        case ("invalid", one, number):
+            return (await records.add(US.validation(CIDS[one], "invalid", statement=f"{number:032x}"))).state
+        case ("bury", one):
+            return (await records.add(US.tombstone(CIDS[one]))).state
+        case ("delete", one):
+            await store.blocks.delete(CIDS[one])
+            return None
+        case ("expire", hours):
+            return await records.expire(START + timedelta(hours=hours), grace_s=0)
+        case ("reclaim", limit, hours):
+            return await records.reclaim(limit=limit, now=START + timedelta(hours=hours))
+    raise AssertionError(step)
+
+
+async def tried(work: Awaitable[object]) -> object:
+    try:
+        return await work
+    except (Rejected, NotFound) as exc:
+        return type(exc)
+
+
+async def seen(store: Store) -> dict[str, object]:
+    """Everything that can be asked of a store."""
+    records = store.records
+    return {
+        "counts": await records.counts(),
+        "live": sorted(str(cid) for cid in await records.live(CIDS)),
+        "since": [one.cid for one in await records.since(0)],
+        "withdrawn": await records.withdrawn_since(0),
+        "changes": await records.block_changes(0, 0),
+        "found": [
+            [one.cid for one in await records.find(column, key, scopes=SCOPES, context=None)]
+            for number in range(4)
+            for column, key in (
+                ("query_hash", RECORDS[number].query_hash),
+                ("keyword_key", f"kw:{number}"),
+            )
+        ],
+        "aliases": {cid: await records.aliases(cid) for cid in CIDS},
+        "survivors": {cid: await records.survivor(cid) for cid in CIDS},
+        "selected": [
+            await records.select(selection)
+            for selection in (
+                Selection(tag="t"),
+                Selection(source="llm"),
+                Selection(query_hash=RECORDS[0].query_hash),
+                Selection(keyword_key="kw:1"),
+                Selection(before=START + timedelta(minutes=1), scopes=("shared",)),
+            )
+        ],
+    }
+
+
+def check_whole(view: dict[str, Any]) -> None:
+    """An alias is served by what is live and is no candidate itself; nobody is merged into itself."""
+    live: set[str] = set(view["live"])
+    for survivor, aliases in view["aliases"].items():
+        for alias in aliases:
+            assert alias.cid != survivor
+            assert str(alias.cid) not in live
+            assert view["survivors"][alias.cid] == survivor
+    found: list[Cid] = [cid for page in view["found"] for cid in page]
+    assert {str(cid) for cid in found} <= live
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(STEP, min_size=1, max_size=25))
+def test_both_stores_agree_on_any_sequence(steps: list[tuple[Any, ...]]) -> None:
+    async def run(path: Path) -> None:
+        memory = MemoryStore(own_issuer=US.did)
+        file = await SqliteStore.open(path, own_issuer=US.did)
+        try:
+            for step in steps:
+                outcomes = [await tried(act(store, step)) for store in (memory, file)]
+                assert outcomes[0] == outcomes[1], step
+            views = [await seen(store) for store in (memory, file)]
+            assert views[0] == views[1]
+            check_whole(views[0])
+            order = [await store.records.reclaim(now=START) for store in (memory, file)]
+            assert order[0] == order[1]
+        finally:
+            await memory.close()
+            await file.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(run(Path(folder) / "blocks.sqlite"))

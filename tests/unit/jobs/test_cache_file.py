@@ -1,0 +1,324 @@
+"""The cache as lines of JSON: what comes out goes in again, and a bad line harms nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Any
+
+import orjson
+import pytest
+
+from node.cache.keys import keyword_key
+from node.cache.same import same_question
+from node.classify.route import Floors, Router
+from node.clock import ManualClock
+from node.errors import BadInput, Rejected
+from node.governance.memory import MemoryLog
+from node.jobs.cache_file import BATCH_LINES_MAX, LINE_BYTES_MAX, CacheFile, parse
+from node.jobs.operator import LaterSemantics, OperatorDesk
+from node.model import SourceRef
+from node.normalise import query_hash
+from node.ports import StoredRecord
+from node.record import AnswerRecord
+from node.service import Invalidator
+from node.store.memory import MemoryStore
+from node.store.remember import Remembered, Rememberer, owes_vector
+from node.store.write_back import WriteBack
+from tests.record_builders import SCOPES, START
+from tests.unit.jobs.semantic_bench import US, Signer, memory
+
+ALL = (*SCOPES, "private:acme")
+
+
+class Desk:
+    """One node's memory with its cache file and operator's desk."""
+
+    def __init__(self, *, publish: str = "none") -> None:
+        self.store = MemoryStore(own_issuer=US.did)
+        self.clock = ManualClock(START)
+        self.log = MemoryLog("test.example/log", self.clock)
+        self.reported: list[Remembered] = []
+        self.rememberer = Rememberer(
+            self.store.records,
+            LaterSemantics(),
+            Signer(),
+            self.clock,
+            WriteBack(4),
+            keyword_key=keyword_key,
+            report=self.report,
+            same_question=same_question,
+        )
+        floors = Floors(deterministic=0.9, historical=0.8, generative=0.7, default=0.8)
+        self.file = CacheFile(
+            self.store.records,
+            self.rememberer,
+            Router((), floors),
+            self.clock,
+            publish=publish,
+            keyword_key=keyword_key,
+        )
+        invalidator = Invalidator(self.store.records, self.rememberer, self.log, self.clock, "test")
+        self.desk = OperatorDesk(self.file, invalidator)
+
+    async def report(self, outcome: Remembered) -> None:
+        self.reported.append(outcome)
+
+    async def take(self, *lines: dict[str, Any] | bytes) -> list[str]:
+        """The codes of the lines, in order."""
+        raw = [line if isinstance(line, bytes) else orjson.dumps(line) for line in lines]
+        return [outcome.code for outcome in await self.file.take(list(enumerate(raw, 1)))]
+
+    async def lines(self, scope: str | None = None) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        after: int | None = 0
+        while after is not None:
+            page = await self.file.page(after, scope)
+            found += [orjson.loads(line) for line in page.lines]
+            after = page.after
+        return found
+
+    async def answers(self, query: str) -> list[StoredRecord]:
+        return await self.store.records.find("query_hash", query_hash(query), scopes=ALL, context=None)
+
+
+def line(query: str = "What is a keel?", answer: str = "The spine of a ship.", **more: Any) -> dict[str, Any]:
+    return {"query": query, "answer": answer, **more}
+
+
+async def test_out_and_in_again_answers_as_before() -> None:
+    one, other = Desk(), Desk()
+    for query in ("What is a keel?", "what is a keel", "Who sails?", "When is high tide?"):
+        await one.rememberer.keep(
+            memory(
+                query, f"On {query.casefold().rstrip('?')}", source=SourceRef("client", "ana"), tags=("t",)
+            )
+        )
+    exported = await one.lines()
+    assert [said["query"] for said in exported] == [
+        "What is a keel",
+        "what is a keel",
+        "Who sails",
+        "When is high tide",
+    ]
+    assert exported[1]["merged_into"] == exported[0]["cid"]
+    assert await other.take(*exported) == ["stored", "merged", "stored", "stored"]
+    for query in ("What is a keel", "what is a keel", "Who sails", "When is high tide"):
+        [before], [after] = await one.answers(query), await other.answers(query)
+        assert isinstance(before.record, AnswerRecord)
+        assert isinstance(after.record, AnswerRecord)
+        assert after.record.answer == before.record.answer
+        assert after.record.tags == ("t",)
+        assert owes_vector(after), "it is embedded later"
+        key = keyword_key(query)
+        assert key is not None
+        found = await other.store.records.find("keyword_key", key, scopes=ALL, context=None)
+        assert [stored.cid for stored in found] == [after.cid]
+    assert await other.take(*exported) == ["known"] * 4, "again it is the same"
+    assert await other.take(*await other.lines()) == ["known"] * 4
+
+
+async def test_a_line_is_a_clients_word_whatever_it_says_of_itself() -> None:
+    desk = Desk()
+    boast = line(
+        confidence=1,
+        source={"kind": "adapter", "id": "coingecko"},
+        slot_key="price:bitcoin:usd",
+        slots={"ids": ["bitcoin"]},
+        scope="public",
+        expires=None,
+        timestamp="2020-01-01T00:00:00Z",
+        note="kept",
+    )
+    assert await desk.take(boast) == ["stored"]
+    [stored] = await desk.answers("What is a keel")
+    record = stored.record
+    assert isinstance(record, AnswerRecord)
+    assert (record.source.kind, record.source.id) == ("client", "coingecko")
+    assert (record.confidence, record.slot_key, record.scope) == (950_000, None, "shared")
+    assert record.expires is not None
+    assert record.embedding is None
+    assert stored.kept is not None
+    assert stored.kept["imported_source"] == {"kind": "adapter", "id": "coingecko"}
+    assert stored.kept["note"] == "kept"
+
+
+async def test_public_only_where_the_node_publishes_clients() -> None:
+    desk = Desk(publish="all")
+    await desk.take(line(scope="public"))
+    [stored] = await desk.answers("What is a keel")
+    assert stored.record.scope == "public"
+
+
+async def test_what_is_private_and_what_has_expired_stays_out_of_an_export() -> None:
+    desk = Desk()
+    await desk.take(
+        line("one", scope="private:acme"),
+        line("two", expires="2026-01-01T13:00:00Z"),
+        line("three"),
+    )
+    assert {said["query"] for said in await desk.lines()} == {"two", "three"}
+    assert {said["query"] for said in await desk.lines("private:acme")} == {"one"}
+    assert {said["query"] for said in await desk.lines("all")} == {"one", "two", "three"}
+    desk.clock.advance(3_601)
+    assert {said["query"] for said in await desk.lines()} == {"three"}
+    assert await desk.take(line("two", expires="2026-01-01T13:00:00Z")) == ["expired"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "field"),
+    [
+        (b"", "line"),
+        (b"[1]", "line"),
+        (b"\xff\xfe{", "line"),
+        (b"{" + b" " * LINE_BYTES_MAX + b"}", "line"),
+        (b'{"a":' * 100_000, "line"),
+        ({"answer": "x"}, "query"),
+        (line(query="??"), "query"),
+        (line(query="x" * 65_537), "query"),
+        (line(answer="a\x00b"), "answer"),
+        (line(answer=" "), "answer"),
+        ({"query": "x", "answer": 5}, "answer"),
+        (line(confidence="sure"), "confidence"),
+        (line(confidence=1.5), "confidence"),
+        (line(confidence=True), "confidence"),
+        (line(expires="tomorrow"), "expires"),
+        (line(expires="2026-01-01T00:00:00"), "expires"),
+        (line(timestamp=5), "timestamp"),
+        (line(tags="t"), "tags"),
+        (line(tags=["x" * 65]), "tags"),
+        (line(tags=["t"] * 17), "tags"),
+        (line(scope="everybody"), "scope"),
+        (line(scope="private:"), "scope"),
+        (line(scope=["shared"]), "scope"),
+        (line(context="x"), "context"),
+        (line(source=[]), "source"),
+        (line(source={"id": ""}), "source"),
+        (line(kept=[]), "kept"),
+        (line(v=2), "v"),
+    ],
+)
+async def test_a_bad_line_is_named_and_stops_nothing(bad: dict[str, Any] | bytes, field: str) -> None:
+    raw = bad if isinstance(bad, bytes) else orjson.dumps(bad)
+    with pytest.raises(BadInput):
+        parse(raw)
+    desk = Desk()
+    first, middle, last = await desk.file.take(
+        [(4, orjson.dumps(line("one"))), (7, raw), (9, orjson.dumps(line("two")))]
+    )
+    assert (first.code, middle.code, last.code) == ("stored", "bad", "stored")
+    assert (middle.line, middle.field) == (7, field)
+    assert middle.reason
+
+
+async def test_a_record_that_cannot_be_made_is_refused_by_itself() -> None:
+    desk = Desk()
+    deep = b'{"query": "one", "answer": "x", "kept": {"deep": %s}}' % (b"[" * 300 + b"]" * 300)
+    assert await desk.take(deep, line("two")) == ["refused", "stored"]
+
+
+async def test_batches_are_bounded() -> None:
+    with pytest.raises(Rejected):
+        await Desk().file.take([(1, b"{}")] * (BATCH_LINES_MAX + 1))
+
+
+async def test_the_desk_speaks_json() -> None:
+    desk = Desk().desk
+    lines = [
+        [1, base64.b64encode(orjson.dumps(line(tags=["t"]))).decode()],
+        [2, base64.b64encode(b"x").decode()],
+    ]
+    done = await desk.do("import", {"lines": lines})
+    assert [one["code"] for one in done["outcomes"]] == ["stored", "bad"]
+    page = await desk.do("export", {"after": 0})
+    assert [orjson.loads(text)["tags"] for text in page["lines"]] == [["t"]]
+    assert await desk.do("export", {"after": page["after"]}) == {"lines": [], "after": None}
+    tried = await desk.do("invalidate", {"tag": "t", "dry_run": True})
+    assert (tried["matched"], tried["withdrawn"], len(tried["cids"])) == (1, 0, 1)
+    done = await desk.do("invalidate", {"tag": "t", "cid": None})
+    assert done == {"matched": 1, "withdrawn": 1, "cids": tried["cids"]}
+    assert (await desk.do("invalidate", {"tag": "t"}))["matched"] == 0
+    for what, asked in (
+        ("stop", {}),
+        ("import", {"lines": "x"}),
+        ("import", {"lines": [[1, "?"]]}),
+        ("import", {"lines": [1]}),
+        ("import", {"lines": [[1, ""]] * (BATCH_LINES_MAX + 1)}),
+        ("export", {"after": -1}),
+        ("export", {"after": 0, "scope": 1}),
+        ("invalidate", {}),
+        ("invalidate", {"dry_run": True}),
+        ("invalidate", {"like": True}),
+        ("invalidate", {"tag": 1}),
+        ("invalidate", {"tag": ""}),
+        ("invalidate", {"cid": "x"}),
+        ("invalidate", {"older_than_s": -1}),
+        ("invalidate", {"colour": "red"}),
+    ):
+        with pytest.raises((BadInput, Rejected)):
+            await desk.do(what, asked)
+
+
+async def test_invalidation_leaves_a_tombstone_and_a_decision_for_each() -> None:
+    desk = Desk()
+    await desk.take(*(line(f"question {number}", tags=["t"]) for number in range(70)))
+    done = await desk.desk.do("invalidate", {"tag": "t"})
+    assert (done["matched"], done["withdrawn"], len(done["cids"])) == (70, 70, 70)
+    assert desk.log.size() == 70
+    counts = await desk.store.records.counts()
+    assert (counts["live"], counts["records"]) == (0, 140)
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ({"query": "What is a keel?"}, {"Who sails", "When is it"}),
+        ({"query": "what is a keel"}, {"Who sails", "When is it"}),
+        ({"query": "what a keel is", "like": True}, {"Who sails", "When is it"}),
+        ({"query": "what a keel is"}, {"What is a keel", "Who sails", "When is it"}),
+        ({"source": "bo"}, {"What is a keel", "When is it"}),
+        ({"source": "client", "tag": "a"}, {"Who sails", "When is it"}),
+        ({"older_than_s": 60}, {"When is it"}),
+        ({"scope": "private:acme"}, {"What is a keel", "Who sails"}),
+    ],
+)
+async def test_what_an_operator_names_goes(asked: dict[str, Any], left: set[str]) -> None:
+    desk = Desk()
+    await desk.take(line(tags=["a"]), line("what is a keel"), line("Who sails", source="bo"))
+    desk.clock.advance(61)
+    await desk.take(line("When is it", scope="private:acme"))
+    await desk.desk.do("invalidate", asked)
+    assert {said["query"] for said in await desk.lines("all") if "merged_into" not in said} == left
+
+
+async def test_a_page_of_the_export_is_bounded_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk()
+    await desk.take(*(line(f"What is ship number {number}?", "x" * 500) for number in range(9)))
+    monkeypatch.setattr("node.jobs.cache_file.EXPORT_BYTES", 2_000)
+    assert len((await desk.file.page(0)).lines) < 9
+    assert [said["query"] for said in await desk.lines()] == [
+        f"What is ship number {number}" for number in range(9)
+    ]
+
+
+async def test_others_have_their_turn_between_the_lines_of_a_batch() -> None:
+    desk, turns = Desk(), 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    waiting = asyncio.create_task(other())
+    await desk.take(*(line(f"What is ship number {number}?") for number in range(64)))
+    waiting.cancel()
+    assert turns > 64
+
+
+@pytest.mark.parametrize("scope", ["shard", "private:", 5])
+async def test_a_scope_that_cannot_be_is_named(scope: object) -> None:
+    for what, asked in (("export", {"scope": scope}), ("invalidate", {"scope": scope})):
+        with pytest.raises(BadInput) as refused:
+            await Desk().desk.do(what, asked)
+        assert (refused.value.field, bool(refused.value.limit)) == ("scope", True)

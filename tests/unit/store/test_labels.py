@@ -1,0 +1,84 @@
+"""The label file: kept over restarts, bounded, without texts."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from node.errors import CorruptState, Rejected, Unavailable
+from node.store.labels import HitRow, LabelRow, LabelStore
+
+NOW = datetime(2026, 11, 22, 9, 30, 0, 123_000, tzinfo=UTC)
+HIT = HitRow("bafyone", "generative", "semantic", 0.93, 0.8, 0.012, "ab" * 32, ("bafytwo", "bafythree"))
+SLOT = HitRow("bafytwo", "historical", "slot", None, 0.9, None, "cd" * 32)
+
+
+async def test_labels_come_back_as_they_were_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "labels.sqlite"
+    labels = [
+        LabelRow(HIT, "audit", "right", NOW),
+        LabelRow(SLOT, "feedback", "wrong", NOW + timedelta(seconds=1)),
+        LabelRow(HIT, "shadow", "undecided", NOW + timedelta(seconds=2)),
+    ]
+    store = await LabelStore.open(path)
+    assert await store.newest() == []
+    for label in labels:
+        await store.add(label)
+    await store.remember("request-1", HIT)
+    await store.close()
+    await store.close()
+    store = await LabelStore.open(path)
+    assert await store.newest() == labels
+    assert await store.newest(2) == labels[1:]
+    assert await store.newest(0) == []
+    assert await store.served("request-1") == HIT
+    assert await store.served("request-2") is None
+    await store.close()
+    with pytest.raises(Unavailable):
+        await store.newest()
+
+
+async def test_the_oldest_make_room(tmp_path: Path) -> None:
+    store = await LabelStore.open(tmp_path / "labels.sqlite", labels_max=3, requests_max=2)
+    for number in range(10):
+        await store.add(LabelRow(replace(HIT, cid=f"bafy{number}"), "audit", "right", NOW))
+        await store.remember(f"request-{number}", HIT)
+    assert [row.hit.cid for row in await store.newest()] == ["bafy7", "bafy8", "bafy9"]
+    assert await store.served("request-7") is None
+    assert await store.served("request-8") == HIT
+    await store.remember("request-8", SLOT)
+    assert await store.served("request-8") == SLOT
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    "hit",
+    [
+        replace(HIT, cid="b" * 300),
+        replace(HIT, near=("x" * 300,)),
+        replace(HIT, near=("two words",)),
+        replace(HIT, near=tuple(f"n{number}" for number in range(17))),
+        replace(HIT, query_hash="\ud800"),
+    ],
+)
+async def test_what_no_label_can_be_is_refused(tmp_path: Path, hit: HitRow) -> None:
+    store = await LabelStore.open(tmp_path / "labels.sqlite")
+    with pytest.raises(Rejected):
+        await store.add(LabelRow(hit, "audit", "right", NOW))
+    with pytest.raises(Rejected):
+        await store.remember("request", hit)
+    assert await store.newest() == []
+    await store.close()
+
+
+async def test_a_foreign_file_is_named_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "labels.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE other (x)")
+    connection.close()
+    with pytest.raises(CorruptState, match="move it away"):
+        await LabelStore.open(path)

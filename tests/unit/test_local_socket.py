@@ -1,0 +1,96 @@
+"""The operator's socket: private, tidy, reachable under long paths, and never in anybody's way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import stat
+from collections.abc import Mapping
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.api import local
+from node.errors import BadInput, Unavailable
+
+
+async def echo(what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    if what == "fail":
+        raise BadInput("not so", field="x")
+    return {"what": what, "asked": dict(asked)}
+
+
+def call(data_dir: Path, path: str, body: bytes) -> tuple[int, dict[str, Any]]:
+    """As a command does, in a thread."""
+    connection = local.connect(data_dir, 5)
+    assert connection is not None
+    http = HTTPConnection("localhost")
+    http.sock = connection
+    try:
+        http.request("POST", path, body, {"Content-Type": "application/json"})
+        with http.getresponse() as response:
+            return response.status, json.loads(response.read())
+    finally:
+        http.close()
+
+
+async def test_a_command_is_done_and_a_problem_told(tmp_path: Path) -> None:
+    async with local.listening(tmp_path, echo) as is_there:
+        assert is_there
+        sock = tmp_path / local.SOCKET
+        assert stat.S_IMODE(os.lstat(sock).st_mode) == 0o600
+        status, reply = await asyncio.to_thread(call, tmp_path, "/export", b'{"after": 1}')
+        assert (status, reply) == (200, {"what": "export", "asked": {"after": 1}})
+        status, reply = await asyncio.to_thread(call, tmp_path, "/fail", b"{}")
+        assert (status, reply["field"]) == (400, "x")
+        status, reply = await asyncio.to_thread(call, tmp_path, "/export", b"[1")
+        assert status == 400
+    assert not sock.exists()
+    assert local.connect(tmp_path, 1) is None
+
+
+async def test_what_a_killed_node_left_is_replaced(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(tmp_path / local.SOCKET))
+    assert local.connect(tmp_path, 1) is None, "nobody listens there"
+    async with local.listening(tmp_path, echo) as is_there:
+        assert is_there
+        assert (await asyncio.to_thread(call, tmp_path, "/x", b"{}"))[0] == 200
+
+
+async def test_what_is_no_socket_stays_and_the_node_runs_without(tmp_path: Path) -> None:
+    (tmp_path / local.SOCKET).write_text("mine")
+    async with local.listening(tmp_path, echo) as is_there:
+        assert not is_there
+    assert (tmp_path / local.SOCKET).read_text() == "mine"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc: a long path has no other way here")
+async def test_a_long_path_is_reached_another_way(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 100) / ("e" * 100)
+    deep.mkdir(parents=True)
+    async with local.listening(deep, echo) as is_there:
+        assert is_there
+        assert (await asyncio.to_thread(call, deep, "/x", b"{}"))[0] == 200
+    assert not (deep / local.SOCKET).exists()
+
+
+async def test_where_a_long_path_cannot_be_reached_the_node_runs_without_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    deep = tmp_path / ("d" * 100) / ("e" * 100)
+    deep.mkdir(parents=True)
+    monkeypatch.setattr(local, "DESCRIPTORS", tmp_path / "absent")
+    async with local.listening(deep, echo) as is_there:
+        assert not is_there
+    assert "longer than the 103 bytes" in caplog.text
+    with pytest.raises(Unavailable, match="shorter data_dir"):
+        local.connect(deep, 1)
+
+
+def test_without_a_directory_nobody_answers(tmp_path: Path) -> None:
+    assert local.connect(tmp_path / "absent", 1) is None
