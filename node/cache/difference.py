@@ -15,7 +15,8 @@ In this order; the first difference found is the one that is told:
 9.  direction   "from A to B" and "from B to A", "A beat B" and "B beat A", "how do thieves cheat" and
                 "how do I cheat a thief"; an adverb that describes a thing on the other side
 10. scope       "and" against "or"
-11. comparison, scope, name, word   content on one side that nothing on the other side says
+11. comparison, scope, entity (a known thing or a code), name (by its capital), word   content on one side
+                that nothing on the other side says
 
 Words that nothing stands against are a difference whatever they are, unless a table in ``words`` calls them
 filler or soft. Promises: pure, symmetric in kind, bounded. Must not know: similarities, thresholds.
@@ -23,6 +24,7 @@ filler or soft. Promises: pure, symmetric in kind, bounded. Must not know: simil
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -35,9 +37,42 @@ _FIRST: tuple[tuple[str, tuple[str, ...]], ...] = (("number", (NUMBER, SYMBOL)),
 _LAST: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("comparison", (COMPARISON,)),
     ("scope", (SCOPE,)),
-    ("name", (NAME, CODE)),
+    ("entity", (CODE,)),
+    ("name", (NAME,)),
     ("word", ()),
 )
+
+
+_FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+_OPERATOR = re.compile(r"[!<>=~]=+|(?<=\d)!+(?!\w)|<>|=>|->|\*\*|&&|\|\|")
+_CASED_UNITS = {
+    "mW": "MW", "MW": "mW", "Mb": "MB", "MB": "Mb", "Kb": "KB", "KB": "Kb", "kb": "kB", "kB": "kb",
+    "Gb": "GB", "GB": "Gb", "ms": "Ms", "Ms": "ms", "mV": "MV", "MV": "mV", "mHz": "MHz", "MHz": "mHz",
+}  # fmt: skip
+"""Units and what another case makes of them."""
+_LETTERS = re.compile(r"[A-Za-z]+")
+_MARKED_MAX = 2_000
+
+
+def written_differently(one: str, other: str) -> tuple[str, str] | None:
+    """What two texts of the same words say by signs and case alone, as (kind, reason): a command's flags,
+    operators, a factorial, units such as mW and MW. None where there is nothing."""
+    one, other = one[:_MARKED_MAX], other[:_MARKED_MAX]
+    for pattern in (_FLAG, _OPERATOR):
+        marks, marks2 = sorted(pattern.findall(one)), sorted(pattern.findall(other))
+        if marks != marks2:
+            alone = [*(mark for mark in marks if mark not in marks2), *(m for m in marks2 if m not in marks)]
+            return (
+                "number",
+                f"written on one side or differently: {(alone or marks + marks2)[0][:_SHOWN_MAX]}",
+            )
+    units, units2 = (
+        {word for word in _LETTERS.findall(text) if word in _CASED_UNITS} for text in (one, other)
+    )
+    for unit in sorted(units ^ units2):
+        if _CASED_UNITS[unit] in units | units2:
+            return "unit", f"differs: {unit} ≠ {_CASED_UNITS[unit]}"
+    return None
 
 
 def first_difference(one: Features, other: Features, aligned: Aligned) -> tuple[str, str] | None:

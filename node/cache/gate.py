@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from node.cache.compare import align
 from node.cache.crowd import SIZE_MAX, Near
-from node.cache.difference import differs, first_difference, with_classes_soft
+from node.cache.difference import differs, first_difference, with_classes_soft, written_differently
 from node.cache.features import extract
 from node.cache.gate_model import WRONG_RATE, Estimate, packaged
 from node.cache.measure import measure
@@ -40,7 +40,7 @@ HARD_VETOES = frozenset(
         "unit",
         "negation",
         "time",
-        "name",
+        "entity",
         "opposite",
         "direction",
         "person",
@@ -133,6 +133,8 @@ def _compared(asked: str, stored: str, deterministic: bool) -> tuple[Verdict | N
     one, other = extract(asked), extract(stored)
     if one.too_long or other.too_long:
         return _veto("length", "too long to compare"), None
+    if written := written_differently(asked, stored):
+        return _veto(*written), written
     if one.flat == other.flat and one.flat:
         return Verdict(True, 1.0, 0.0, "same words", None), None
     aligned = align(one, other)

