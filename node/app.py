@@ -131,22 +131,27 @@ async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Running:
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What a node and a command without a node both stand on."""
+
+    data_dir: Path
+    identity: Identity
+    store: SqliteStore
+    decisions: ChainLog
+    adapters: list[Adapter]
+    http: aiohttp.ClientSession
+
+
+async def _ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -> _Ground:
+    """Lock the data directory and open identity, records, log and adapters."""
     data_dir = _directory(settings.data_dir)
     stack.enter_context(DataLock.acquire(data_dir))
     identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
-
     store = await SqliteStore.open(
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
     )
     stack.push_async_callback(store.close)
-    for certificate in identity.certificates():
-        await store.records.add(certificate)
-    state = await StateStore.open(data_dir / "state.sqlite")
-    stack.push_async_callback(state.close)
-    labels = await Labels.open(data_dir / "labels.sqlite", clock)
-    stack.push_async_callback(labels.close)
-
     decisions = await ChainLog.open(
         _directory(settings.governance_dir),
         identity.decisions_origin,
@@ -155,6 +160,25 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         keys=data_dir / "keys" / "commitments",
     )
     stack.push_async_callback(decisions.close)
+    http = await stack.enter_async_context(_http(settings))
+    adapters = list(registry.build(settings.adapters, clock, http))
+    for adapter in adapters:
+        stack.push_async_callback(adapter.close)
+        await asyncio.to_thread(adapter.warm)
+    return _Ground(data_dir, identity, store, decisions, adapters, http)
+
+
+async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Running:
+    ground = await _ground(settings, clock, stack)
+    data_dir, identity, store = ground.data_dir, ground.identity, ground.store
+    decisions, adapters, http = ground.decisions, ground.adapters, ground.http
+    for certificate in identity.certificates():
+        await store.records.add(certificate)
+    state = await StateStore.open(data_dir / "state.sqlite")
+    stack.push_async_callback(state.close)
+    labels = await Labels.open(data_dir / "labels.sqlite", clock)
+    stack.push_async_callback(labels.close)
+
     version = f"neuroswarm-{__version__}"
     digest = settings_digest(settings)
     entry, private = policy_entry(event="start", policy=version, software=version, settings_digest=digest)
@@ -171,11 +195,6 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     )
     stack.push_async_callback(semantics.close)
 
-    http = await stack.enter_async_context(_http(settings))
-    adapters = registry.build(settings.adapters, clock, http)
-    for adapter in adapters:
-        stack.push_async_callback(adapter.close)
-        await asyncio.to_thread(adapter.warm)
     weights = await asyncio.to_thread(_weights, settings)
     generators = _generators(settings, weights, clock)
     for generator in generators:
@@ -340,7 +359,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             log=decisions,
             adapters=adapters,
             generators=composer.engines,
-            probes=(_daemon_probe(mirror), *_not_configured(generators)),
+            probes=(_daemon_probe(mirror), reference.probe, *_not_configured(generators)),
             metrics=metrics,
             watch=auditor,
             uses=uses,
@@ -367,38 +386,20 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
     Raises ``Misconfigured`` where a node does use it, ``CorruptState``, ``Unavailable``."""
     clock = SystemClock()
     async with AsyncExitStack() as stack:
-        data_dir = _directory(settings.data_dir)
-        stack.enter_context(DataLock.acquire(data_dir))
-        identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
-        store = await SqliteStore.open(
-            data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
-        )
-        stack.push_async_callback(store.close)
-        decisions = await ChainLog.open(
-            _directory(settings.governance_dir),
-            identity.decisions_origin,
-            clock,
-            durability=settings.log.durability,
-            keys=data_dir / "keys" / "commitments",
-        )
-        stack.push_async_callback(decisions.close)
-        http = await stack.enter_async_context(_http(settings))
-        adapters = registry.build(settings.adapters, clock, http)
-        for adapter in adapters:
-            stack.push_async_callback(adapter.close)
-            await asyncio.to_thread(adapter.warm)
+        ground = await _ground(settings, clock, stack)
+        store, decisions = ground.store, ground.decisions
         version = f"neuroswarm-{__version__}"
         rememberer = Rememberer(
             store.records,
             LaterSemantics(),
-            identity,
+            ground.identity,
             clock,
             WriteBack(settings.cache.write_queue_max),
             keyword_key=keyword_key,
             report=_into_log(decisions, version, Metrics()),
             same_question=same_question,
         )
-        router = _router(settings, adapters)
+        router = _router(settings, ground.adapters)
         yield _desk(settings, store, rememberer, router, decisions, clock, version)
 
 

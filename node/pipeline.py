@@ -672,7 +672,7 @@ class Pipeline:
 
     async def _consult(self, walk: _Walk) -> _Outcome | None:
         """Stored records that are near without answering the question are context for the model; those that
-        differ in something that matters (a veto) or are past their time are not."""
+        say something else, in whatever word, or are past their time are not."""
         text, now = walk.query.text, self._clock.now()
         near = [
             one
@@ -680,7 +680,7 @@ class Pipeline:
             if (similarity := one.judged.candidate.similarity) is not None
             and (one.record.expires is None or one.record.expires > now)
             and similarity >= NEAR_MIN
-            and gate.judge(text, one.record.query, similarity=similarity).veto is None
+            and gate.agree(text, one.record.query).veto is None
         ]
         for one in near[:3]:
             record = one.record

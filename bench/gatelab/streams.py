@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import itertools
 import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -286,8 +285,3 @@ def _from_pairs(source: Source, vectors: Vectors) -> list[Row]:
             around = tuple(crowd([Near(cosine, "")])[0])
             rows.append(Row(source.name, number, one.group, one.text, other.text, cosine, around, same, kind))
     return rows
-
-
-def all_texts(part: str, data: Path | None) -> list[str]:
-    """Every text of a part, for ``Vectors.fill``."""
-    return list(itertools.chain.from_iterable(texts_of(source) for source in sources(part, data)))

@@ -8,10 +8,9 @@ Method. Rows are the nearest stored candidates that the streams of the part ``tr
 ``measure.NAMES``, monotone in the cosine; ``COSINE_WEIGHT`` times the cosine is added to their sum.
 
 Calibration is cross-fitted: a row's score comes from trees that did not see its family (``FOLDS`` folds), or,
-for text2sql, banking and medical questions, not its whole source. For each kind of pair and bin of scores the
-one-sided 95 % upper limit (Clopper-Pearson) of the share of wrong ones counts, or that of the worst source
-with enough rows in the bin; bins are pooled until the share rises as the score falls, and join the bin below
-while they have fewer than ``BIN_MIN`` rows. Pairs that no stream brought up are trained on, no more.
+for text2sql, banking and medical questions, not its whole source. For each kind of pair and score the
+one-sided 95 % upper limit (Clopper-Pearson) of the share of wrong ones among the ``WINDOW`` rows around that
+score counts, made monotone. Pairs that no stream brought up are trained on, no more.
 A cut-off is the lowest score at which on every calibration stream the upper limit of wrong serves among
 look-ups is at most a rate of ``RATES``.
 
@@ -67,8 +66,8 @@ PROCESSES = 2
 COSINE_WEIGHT = 8.0
 RATES = (0.005, 0.01, 0.02)
 """Shares of wrong answers among look-ups that cut-offs are made for."""
-BIN_MIN = 300
-BIN_FINE = 50
+WINDOW, STEP = 300, 50
+"""Rows that one limit is made from, and from limit to limit."""
 CONFIDENCE = 0.95
 PARAMETERS = {
     "objective": "binary",
@@ -293,47 +292,23 @@ def not_vetoed(numbers: Numbers, vetoes: frozenset[str] = HARD_VETOES) -> Flags:
     return ~np.isin(numbers[:, AT["veto"]].astype(int), hard)
 
 
-def curve(scored: Scores, wrong: Flags, source: Sequence[str]) -> tuple[tuple[float, float, float], ...]:
-    """Steps (score, p, u) of one kind, the lowest score first. u is the limit of the bin or, if greater,
-    of any source with ``BIN_MIN`` rows in it."""
+def curve(scored: Scores, wrong: Flags) -> tuple[tuple[float, float, float], ...]:
+    """Steps (score, p, u) of one kind, the lowest score first: for every ``STEP`` rows what the ``WINDOW``
+    rows around the worst of them say, p never falling and u never rising with the score; a kind with fewer
+    rows is one window."""
     order = np.argsort(-scored, kind="stable")
-    names = np.array(source)[order]
-    ranked, bad = scored[order], wrong[order]
+    ranked, bad = scored[order], np.concatenate([[0], np.cumsum(wrong[order])])
+    rows = len(ranked)
     steps: list[tuple[float, float, float]] = []
     p, u = 1.0, 0.0
-    for start, end in _bins(bad):
-        part = slice(start, end)
-        counted = [(int(bad[part].sum()), end - start)]
-        for name in sorted(set(names[part])):
-            mine = names[part] == name
-            if mine.sum() >= BIN_MIN:
-                counted.append((int(bad[part][mine].sum()), int(mine.sum())))
-        p, u = min(p, 1 - float(bad[part].mean())), max(u, *(upper(*one) for one in counted))
+    for start in range(0, rows, STEP):
+        end = min(rows, start + STEP)
+        high = min(rows, max(end + WINDOW // 2, WINDOW))
+        low = max(0, high - WINDOW)
+        wrong_ones, total = int(bad[high] - bad[low]), high - low
+        p, u = min(p, 1 - wrong_ones / total), max(u, upper(wrong_ones, total))
         steps.append((round(float(ranked[end - 1]), 4), round(p, 5), round(u, 5)))
     return tuple(reversed(steps))
-
-
-def _bins(bad: Flags) -> list[tuple[int, int]]:
-    """Bins of rows in falling order of score: neighbours of ``BIN_FINE`` rows are pooled until the share of
-    wrong ones rises from bin to bin and each has ``BIN_MIN`` rows; a kind with fewer is one bin."""
-    bins: list[tuple[int, int]] = []
-    for start in range(0, len(bad), BIN_FINE):
-        bins.append((start, min(len(bad), start + BIN_FINE)))
-        while len(bins) > 1 and _share(bad, bins[-2]) >= _share(bad, bins[-1]):
-            bins[-2:] = [(bins[-2][0], bins[-1][1])]
-    out: list[tuple[int, int]] = []
-    for start, end in bins:
-        if out and out[-1][1] - out[-1][0] < BIN_MIN:
-            out[-1] = (out[-1][0], end)
-        else:
-            out.append((start, end))
-    if len(out) > 1 and out[-1][1] - out[-1][0] < BIN_MIN:
-        out[-2:] = [(out[-2][0], out[-1][1])]
-    return out
-
-
-def _share(bad: Flags, one: tuple[int, int]) -> float:
-    return float(bad[one[0] : one[1]].mean())
 
 
 def best_of(rows: Rows, scored: Scores, allowed: Flags) -> list[int]:
@@ -410,8 +385,7 @@ def calibrated(
     curves = {}
     for kind in STAKES:
         mine = (kinds == kind) & allowed & met
-        names = [row.source for row, take in zip(rows.rows, mine, strict=True) if take]
-        curves[kind] = curve(held_out[mine], wrong[mine], names) if mine.any() else ()
+        curves[kind] = curve(held_out[mine], wrong[mine])
     cutoffs = []
     for rate in RATES:
         limits = cutoff(rows, held_out, allowed, look_ups, rate)

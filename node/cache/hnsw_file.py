@@ -30,7 +30,6 @@ n      8            magic ``NSWGRAPH``
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import logging
@@ -48,8 +47,8 @@ from node.cache.index_file import (
     U64,
     HashingReader,
     digest_bytes,
-    flush_directory,
     read_cid,
+    replacing,
     short_text,
     short_texts,
 )
@@ -97,28 +96,15 @@ def save_all(directory: Path, graphs: Mapping[Partition, Graph], *, model_digest
 def save(path: Path, graph: Graph, partition: Partition, *, model_digest: str) -> None:
     """Replace ``path`` atomically: temporary name, flush, rename, flush the directory. The graph's nodes must
     not change meanwhile; searches may go on. Raises ``Unavailable``; the old file stays as it was."""
-    temporary = path.with_name(f"{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path, "the HNSW index") as temporary:
         try:
-            temporary.unlink(missing_ok=True)
-            # Vectors tell something about the texts behind them: for the owner's eyes only.
-            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             graph.core.save(str(temporary), progress=_go_on)
-            with temporary.open("r+b") as file:
-                _append_names(file, graph, partition, digest_bytes(model_digest))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
-        flush_directory(path.parent)
-    except OSError as exc:
-        raise Unavailable(f"the HNSW index cannot be saved to {path}: {exc.strerror}") from exc
-    except RuntimeError as exc:  # how usearch reports what the disk refuses
-        raise Unavailable(f"the HNSW index cannot be saved to {path}: {exc}") from exc
+        except RuntimeError as exc:  # how usearch reports what the disk refuses
+            raise Unavailable(f"the HNSW index cannot be saved to {path}: {exc}") from exc
+        with temporary.open("r+b") as file:
+            _append_names(file, graph, partition, digest_bytes(model_digest))
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _go_on(done: int, of: int) -> bool:

@@ -166,23 +166,32 @@ def save(path: Path, index: RowIndex, *, model_digest: str, sequence: int, chang
     """Replace ``path`` atomically: temporary name, flush, rename, flush the directory. The index may
     change meanwhile. On any failure the old file stays as it was. Raises ``Unavailable``."""
     digest = digest_bytes(model_digest)
+    with replacing(path, "the vector index") as temporary, temporary.open("r+b") as file:
+        writer = _HashingWriter(file)
+        writer.write(_HEADER.pack(_MAGIC, VERSION, index.dim, digest, sequence, change))
+        count = 0
+        for rows in index.rows(_SAVE_ROWS):
+            writer.write(_block(rows))
+            count += len(rows.cids)
+        writer.write(U32.pack(0) + U64.pack(count))
+        writer.seal()
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def replacing(path: Path, what: str) -> Iterator[Path]:
+    """A temporary name to be written, flushed and closed in the body; afterwards it replaces ``path``
+    atomically and durably. On any failure the old file stays as it was. Raises ``Unavailable``, which names
+    ``what``."""
     temporary = path.with_name(f"{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            temporary.unlink(missing_ok=True)
             # Vectors tell something about the texts behind them: for the owner's eyes only.
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                writer = _HashingWriter(file)
-                writer.write(_HEADER.pack(_MAGIC, VERSION, index.dim, digest, sequence, change))
-                count = 0
-                for rows in index.rows(_SAVE_ROWS):
-                    writer.write(_block(rows))
-                    count += len(rows.cids)
-                writer.write(U32.pack(0) + U64.pack(count))
-                writer.seal()
-                file.flush()
-                os.fsync(file.fileno())
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            yield temporary
             temporary.replace(path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -190,7 +199,7 @@ def save(path: Path, index: RowIndex, *, model_digest: str, sequence: int, chang
             raise
         flush_directory(path.parent)
     except OSError as exc:
-        raise Unavailable(f"the vector index cannot be saved to {path}: {exc.strerror}") from exc
+        raise Unavailable(f"{what} cannot be saved to {path}: {exc.strerror}") from exc
 
 
 def flush_directory(directory: Path) -> None:

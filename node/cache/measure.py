@@ -73,7 +73,6 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("alike", "spelt_low", "spelt_high"),
 )
 NAMES = tuple(name for group in _GROUPS for name in group)
-AT = {name: index for index, name in enumerate(NAMES)}
 
 
 @cache
@@ -365,29 +364,3 @@ def _letters_apart(left: Sequence[Item], right: Sequence[Item]) -> list[float]:
 @lru_cache(maxsize=4_096)
 def _ratio(one: str, other: str) -> float:
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
-
-
-def stake(numbers: Sequence[float]) -> str:
-    """The kind of question that a pair puts, from its numbers: what u is calibrated by.
-
-    In this order: ``value`` figures, units, names, times unmatched; ``asked`` another thing asked, a
-    negation, an opposite; ``order`` words in another order or role; ``same`` no content unmatched;
-    ``added`` content on one side only; ``other`` content on both sides.
-    """
-    high = {kind: numbers[AT[f"alone_{kind}_high"]] for kind in KINDS}
-    if any(high[kind] for kind in (NUMBER, SYMBOL, UNIT, NAME, CODE, TIME)):
-        return "value"
-    if numbers[AT["opposite"]] or numbers[AT["negations"]] or numbers[AT["asks_differ"]] > 1:
-        return "asked"
-    if numbers[AT["turned"]] or numbers[AT["inverted"]] or numbers[AT["role_from_to"]]:
-        return "order"
-    hard = [
-        sum(numbers[AT[f"alone_{kind}_{end}"]] for kind in ("hard", COMPARISON, SCOPE))
-        for end in ("low", "high")
-    ]
-    if not hard[1]:
-        return "same"
-    return "other" if hard[0] else "added"
-
-
-STAKES = ("value", "asked", "order", "same", "added", "other")

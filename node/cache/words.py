@@ -96,10 +96,7 @@ SOFT = _set(
     available
     """
 )
-"""Common words that seldom change what is asked: one unmatched word of these lowers the score, no more."""
-
-LIGHT = _set("available list show display exist")
-"""Of the soft words those that only say that there is something, or that it be shown."""
+"""Common words that seldom change what is asked: one unmatched word of these is no difference by itself."""
 
 NEGATIONS = _set(
     """not n't no never none neither without cannot cant dont doesnt didnt isnt arent wasnt werent wont

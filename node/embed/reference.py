@@ -15,6 +15,7 @@ from dataclasses import replace
 from node.clock import Clock
 from node.embed import factory
 from node.errors import NodeError
+from node.model import Check
 from node.ports import Embedder, Vector
 from node.settings import Settings
 
@@ -43,6 +44,12 @@ class ReferenceEmbedder:
         except NodeError as exc:
             log.warning("the gate's embedder failed: %s", exc)
             return None
+
+    async def probe(self) -> Check:
+        """What is known without loading it: look-ups do that when they need it."""
+        if self._failed:
+            return Check("gate", "warn", "its embedder cannot be loaded: no semantic hits, see the log")
+        return Check("gate", "pass", "loaded" if self._embedder is not None else "not needed so far")
 
     async def _loaded(self) -> Embedder | None:
         async with self._lock:

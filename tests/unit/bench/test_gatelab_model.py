@@ -30,16 +30,23 @@ def test_many_are_scored_at_once_as_one_by_one():
     assert scores((tree,), rows, 2.0) == pytest.approx(one_by_one, abs=1e-5)
 
 
-def test_a_curve_falls_and_its_worst_source_counts():
+def test_a_curve_falls_and_holds_what_is_true():
     rng = np.random.default_rng(1)
-    scored = np.sort(rng.normal(size=2_000))[::-1]
-    wrong = rng.random(2_000) < 1 / (1 + np.exp(2 * scored + 1))
-    source = ["one"] * 2_000
-    steps = curve(scored, wrong, source)
+    scored = rng.normal(size=5_000)
+    truth = 1 / (1 + np.exp(2 * scored + 1))
+    steps = curve(scored, rng.random(5_000) < truth)
     assert [u for _, _, u in steps] == sorted((u for _, _, u in steps), reverse=True)
+    assert [p for _, p, _ in steps] == sorted(p for _, p, _ in steps)
     assert [score for score, _, _ in steps] == sorted(score for score, _, _ in steps)
-    mixed = ["bad" if is_wrong or index % 5 == 0 else "good" for index, is_wrong in enumerate(wrong)]
-    assert all(u2 >= u for (_, _, u), (_, _, u2) in zip(steps, curve(scored, wrong, mixed), strict=True))
+    held = [u >= 1 / (1 + math.exp(2 * score + 1)) for score, _, u in steps[5:-3]]
+    assert sum(held) > 0.9 * len(held)
+    assert all(u >= 1 - p for _, p, u in steps)
+
+
+def test_few_rows_are_one_window_and_none_no_curve():
+    few = curve(np.array([3.0, 2.0, 1.0]), np.array([False, False, True]))
+    assert {u for _, _, u in few} == {round(upper(1, 3), 5)}
+    assert curve(np.array([]), np.array([], dtype=bool)) == ()
 
 
 def _rows(*same: bool) -> Rows:
