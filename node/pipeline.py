@@ -8,14 +8,13 @@ each leaves a step in the trace. Whatever is missing or fails, an answer comes b
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
+from node import replies
 from node.cache import gate
 from node.cache.negative import PATIENCE, Failure, NegativeCache
-from node.cache.recall import Recall, Recalled, Recaller, Seen
+from node.cache.recall import Recall, Recaller, Seen
 from node.cache.single_flight import SingleFlight
 from node.cache.watch import Watch
 from node.classify.sessions import Sessions
@@ -27,14 +26,12 @@ from node.model import (
     CLAIM,
     PPM,
     Answer,
-    Citation,
     Confidence,
     DecisionRef,
     Evidence,
     Found,
     Freshness,
     Kind,
-    Missed,
     Outcome,
     Query,
     Recognition,
@@ -51,7 +48,7 @@ from node.ports import Adapter, AuditLog, Embedded, Semantics, StoredRecord
 from node.record import AnswerRecord, ModelRef
 from node.score.agreement import TOLERANCE, WIDE, Weighed, weigh
 from node.score.confidence import Origin, judge, observe, origin_of
-from node.score.freshness import CLASS_LIMIT_S, Lifetime, Stale, lifetime, stale_windows
+from node.score.freshness import Lifetime, Stale, lifetime, stale_windows
 from node.score.volatility import only_sounds_of_now, volatility
 from node.store.remember import Memory, Remembered, Rememberer, scope_for
 from node.synthesise.compose import Composed, Composer
@@ -227,12 +224,16 @@ class Pipeline:
         parts = self.understand(query)
         took_ms = self._since(started)
         outcomes = await asyncio.gather(*(self._joined(asked, part, took_ms) for asked, part in parts))
-        whole = outcomes[0].answer if len(outcomes) == 1 else _join(query, outcomes)
+        whole = (
+            outcomes[0].answer
+            if len(outcomes) == 1
+            else replies.joined(query, [outcome.answer for outcome in outcomes])
+        )
         logged = await self._record(replace(whole, query=query), outcomes)
         for (asked, part), outcome in zip(parts, outcomes, strict=True):
             self.enter_turn(query, part.text, outcome.answer.text)
             if self._watch is not None and outcome.recall is not None:
-                withheld = self._policy.shadow and is_semantic(outcome.recall)
+                withheld = self._policy.shadow and replies.is_semantic(outcome.recall)
                 self._watch.recalled(asked, outcome.answer, outcome.recall, withheld=withheld)
         return logged
 
@@ -293,7 +294,7 @@ class Pipeline:
             walk.trace.append(
                 Step("resolve", "resolved", f"{part.resolved}: {query.text}", code="follow_up_resolved")
             )
-        step = Step("understand", str(route.kind), route.reason, understood_ms, route_code(route))
+        step = Step("understand", str(route.kind), route.reason, understood_ms, replies.route_code(route))
         walk.trace.append(step)
         try:
             async with asyncio.timeout(self._left_s(query) + 0.5):
@@ -397,7 +398,7 @@ class Pipeline:
             if found is not None and not isinstance(found.value, _Ended):
                 return found.value, f"asked {found.age_s:.0f} s ago"
         outcome = await adapter.ask(one, query)
-        failure, retry_after_s = _failure(outcome)
+        failure, retry_after_s = replies.failure_of(outcome)
         if failure is None:
             self._failures.clear(key)
         elif self._left_s(query) > HURRY_S:
@@ -446,16 +447,21 @@ class Pipeline:
             walk.trace.append(Step("recall", "failed", str(exc), self._since(started), "store_failed"))
             return None
         walk.seen, walk.expired, walk.recall = recall.seen, recall.expired, recall
-        if self._policy.shadow and is_semantic(recall):
-            walk.trace.append(shadow_step(recall, self._since(started)))
+        if self._policy.shadow and replies.is_semantic(recall):
+            walk.trace.append(replies.shadow_step(recall, self._since(started)))
             if route.kind is not Kind.HISTORICAL:  # there the records are all there is to answer from
-                walk.seen = _without(recall)
+                walk.seen = replies.without_the_hit(recall)
             return None
         outcome = "hit" if recall.found is not None else "miss"
         walk.trace.append(Step("recall", outcome, recall.reason, self._since(started), recall.code))
         if recall.found is None:
             return await self._serve_while_refreshing(walk)
-        return _Outcome(_from_record(walk, recall.found), walk.vector, None, store_reason="from_cache")
+        return _Outcome(
+            replies.from_record(walk.query, walk.route, recall.found),
+            walk.vector,
+            None,
+            store_reason="from_cache",
+        )
 
     async def _embed(self, walk: _Walk) -> Embedded | None:
         """One embedding per text: kept for the write-back."""
@@ -494,7 +500,7 @@ class Pipeline:
         found: list[tuple[str, float, Evidence]] = []
         unclear: Unclear | None = None
         for recognition, outcome, took, before in results:
-            walk.trace.append(_asked(recognition, outcome, took, before))
+            walk.trace.append(replies.asked(recognition, outcome, took, before))
             if isinstance(outcome, Found):
                 found.append((recognition.adapter, recognition.strength, outcome.evidence))
             elif claim.strength < CLAIM:
@@ -507,7 +513,7 @@ class Pipeline:
             return None if unclear is None else self._ask_back(walk, unclear)
         weighed = weigh(found)
         if len(weighed) > 1:
-            walk.trace.append(_compared(weighed))
+            walk.trace.append(replies.compared(weighed))
         best = weighed[0].evidence
         if best.partial or route.kind not in (Kind.DETERMINISTIC, Kind.HISTORICAL):
             walk.evidence.extend(one.evidence for one in weighed)
@@ -569,7 +575,7 @@ class Pipeline:
                 for one in weighed[1:]
                 if one.evidence.figures and one.evidence.citations
             )
-            text = f"{text} Another source differs by {_percent(best.apart)} ({rivals})"
+            text = f"{text} Another source differs by {replies.percent(best.apart)} ({rivals})"
         confidence = judge(
             observe(
                 walk.query.text,
@@ -592,7 +598,7 @@ class Pipeline:
             source=evidence.source,
             confidence=confidence,
             freshness=evidence.freshness,
-            citations=_weighed_citations(weighed),
+            citations=replies.weighed_citations(weighed),
             stale=stale,
         )
         reason = "stale" if stale else "sources_disagree" if doubtful else ""
@@ -608,7 +614,7 @@ class Pipeline:
         walk.trace.append(Step("stale", "served", "source_failed_and_expired_record_kept", code="if_error"))
         since = record.timestamp.strftime("%Y-%m-%d %H:%M UTC")
         text = f"{record.answer} (Out of date: stored at {since}; the source could not be asked now.)"
-        answer = _from_expired(walk, stored, record)
+        answer = replies.from_expired(walk.query, walk.route, stored, record)
         capped = Confidence(min(STALE_CONFIDENCE_MAX, answer.confidence.value), answer.confidence.parts)
         answer = replace(answer, text=text, confidence=capped)
         return _Outcome(answer, walk.vector, None, store_reason="stale")
@@ -634,7 +640,7 @@ class Pipeline:
         now = self._clock.now()
         reason = f"expired {(now - record.expires).total_seconds():.0f} s ago; it is asked anew behind this"
         walk.trace.append(Step("stale", "served", reason, code="while_revalidating"))
-        answer = _from_expired(walk, stored, record)
+        answer = replies.from_expired(walk.query, walk.route, stored, record)
         return _Outcome(answer, walk.vector, None, store_reason="stale")
 
     async def _expired(self, walk: _Walk, window: Callable[[Stale], int]) -> StoredRecord | None:
@@ -735,7 +741,7 @@ class Pipeline:
         elif walk.route.kind is Kind.HISTORICAL:
             freshness = Freshness.GOVERNANCE
         else:
-            freshness = _shortest([one.freshness for one in walk.evidence])
+            freshness = replies.shortest([one.freshness for one in walk.evidence])
         answer = Answer(
             query=walk.query,
             text=composed.text,
@@ -784,7 +790,7 @@ class Pipeline:
             step = Step("remember", "skipped", reason)
             return replace(outcome, answer=replace(answer, trace=(*answer.trace, step)), store_reason=reason)
         life = self._lifetime(walk, answer)
-        answer = replace(answer, trace=(*answer.trace, _lives(life)))
+        answer = replace(answer, trace=(*answer.trace, replies.lives(life)))
         memory = self._memory(walk, outcome, life)
         started = self._clock.monotonic()
         future = await self._rememberer.submit(memory)
@@ -871,164 +877,3 @@ class Pipeline:
 
     def _since(self, started: float) -> float:
         return round((self._clock.monotonic() - started) * 1_000, 3)
-
-
-def is_semantic(recall: Recall) -> bool:
-    """Whether a look-up came to a semantic hit: what shadow mode keeps back."""
-    return recall.found is not None and recall.found.hit.kind == "semantic"
-
-
-def shadow_step(recall: Recall, took_ms: float = 0.0) -> Step:
-    """The line of the trace for a hit that shadow mode kept back."""
-    return Step("recall", "shadow", f"shadow mode, would have hit: {recall.reason}", took_ms, "would_hit")
-
-
-def _without(recall: Recall) -> tuple[Seen, ...]:
-    """What was seen but for the hit: an answer made from it could not tell whether it was right."""
-    found = recall.found
-    return tuple(one for one in recall.seen if found is None or one.record is not found.record)
-
-
-def _shortest(classes: list[Freshness]) -> Freshness:
-    """An answer lives no longer than the most volatile thing that it rests on, nor than general knowledge."""
-    limits = {one: limit for one in classes if (limit := CLASS_LIMIT_S[one]) is not None}
-    shortest = min(limits, key=lambda one: limits[one], default=Freshness.GENERAL)
-    longest = CLASS_LIMIT_S[Freshness.GENERAL]
-    assert longest is not None
-    return shortest if limits.get(shortest, longest) < longest else Freshness.GENERAL
-
-
-def _lives(life: Lifetime) -> Step:
-    """How long the answer may be served, and what said so."""
-    if life.seconds is None:
-        return Step("lifetime", "unbounded", life.reason, code=life.code)
-    return Step("lifetime", "bounded", f"{life.seconds} s: {life.reason}", code=life.code)
-
-
-def _failure(outcome: Outcome) -> tuple[Failure | None, float | None]:
-    """What of an adapter's outcome is remembered for seconds. An old value that stands in for a source that
-    failed is a failure of that source."""
-    if isinstance(outcome, Found):
-        return (Failure.FAULT if outcome.evidence.data.get("stale") is True else None), None
-    if isinstance(outcome, Missed):
-        return Failure.NOTHING_THERE, None
-    if isinstance(outcome, Unclear):
-        return None, None
-    waits = outcome.code in ("timeout", "rate_limited")
-    return (Failure.NO_TIME if waits else Failure.FAULT), outcome.retry_after_s
-
-
-def _asked(recognition: Recognition, outcome: Outcome, took_ms: float, before: str) -> Step:
-    """How asking one adapter went, as a line of the trace; ``before``: it was not asked again now."""
-    if before:
-        said = "" if isinstance(outcome, Found) else f": {outcome.reason}"
-        return Step("negative", "adapter", f"{recognition.adapter}, {before}{said}", code="negative_cached")
-    stage = f"adapter:{recognition.adapter}"
-    if isinstance(outcome, Found):
-        word = "partial" if outcome.evidence.partial else "found"
-        return Step(stage, word, recognition.reason, took_ms, "slots_matched")
-    if isinstance(outcome, Unclear):
-        return Step(stage, "unclear", outcome.reason, took_ms, "unclear")
-    if isinstance(outcome, Missed):
-        return Step(stage, "missed", outcome.reason, took_ms, "nothing_found")
-    return Step(stage, outcome.code, outcome.reason, took_ms, outcome.code)
-
-
-def _compared(weighed: list[Weighed]) -> Step:
-    """How the sources weigh against each other and whether their figures agree."""
-    weights = ", ".join(f"{one.adapter} {one.weight:.2f}" for one in weighed)
-    best = weighed[0]
-    if best.apart is None:
-        return Step("compare", "incomparable", f"weights: {weights}", code="no_common_figure")
-    agree = best.apart <= TOLERANCE
-    return Step(
-        "compare",
-        "agree" if agree else "differ",
-        f"{_percent(best.apart)} apart; weights: {weights}",
-        code="sources_agree" if agree else "sources_differ",
-    )
-
-
-def _weighed_citations(weighed: list[Weighed]) -> tuple[Citation, ...]:
-    """The citations of every source; with several, each names its weight."""
-    if len(weighed) == 1:
-        return weighed[0].evidence.citations
-    return tuple(
-        replace(citation, locator=f"{citation.locator} weight {one.weight:.2f}".strip())
-        for one in weighed
-        for citation in one.evidence.citations
-    )
-
-
-def _percent(share: Decimal) -> str:
-    return f"{share * 100:.1f} %"
-
-
-def route_code(route: Route) -> str:
-    """The reason of a route as a stable word. An adapter's own reason names slots, so it stays out."""
-    if route.adapter is not None:
-        return f"claimed_by_{route.adapter}".replace("-", "_")[:40]
-    return re.sub(r"[^a-z0-9]+", "_", route.reason.lower()).strip("_")[:40]
-
-
-def _from_record(walk: _Walk, found: Recalled) -> Answer:
-    record = found.record
-    return Answer(
-        query=walk.query,
-        text=record.answer,
-        route=walk.route,
-        source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
-        confidence=Confidence(record.confidence / PPM, _parts_of(record)),
-        freshness=Freshness.GENERAL,
-        citations=_citations_of(record),
-        cid=str(found.stored.cid),
-        stored=True,
-        hit=found.hit,
-    )
-
-
-def _from_expired(walk: _Walk, stored: StoredRecord, record: AnswerRecord) -> Answer:
-    """A stored answer past its time, marked."""
-    return Answer(
-        query=walk.query,
-        text=record.answer,
-        route=walk.route,
-        source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
-        confidence=Confidence(record.confidence / PPM, _parts_of(record)),
-        freshness=Freshness.TIME_SENSITIVE,
-        citations=_citations_of(record),
-        cid=str(stored.cid),
-        stale=True,
-    )
-
-
-def _parts_of(record: AnswerRecord) -> dict[str, float]:
-    return {name: part / PPM for name, part in record.confidence_parts.items()}
-
-
-def _citations_of(record: AnswerRecord) -> tuple[Citation, ...]:
-    return tuple(Citation(one.source, one.locator, one.snippet, one.url) for one in record.citations)
-
-
-def _join(query: Query, outcomes: list[_Outcome]) -> Answer:
-    """Several intents: each part keeps its own route and source; the whole is as sure as its
-    least sure part."""
-    parts = tuple(outcome.answer for outcome in outcomes)
-    weakest = min(parts, key=lambda part: part.confidence.value)
-    return Answer(
-        query=query,
-        text="\n".join(part.text for part in parts),
-        route=parts[0].route,
-        source=SourceRef("composite", "composite"),
-        confidence=weakest.confidence,
-        freshness=weakest.freshness,
-        citations=tuple(one for part in parts for one in part.citations),
-        stored=any(part.stored for part in parts),
-        parts=parts,
-        stale=any(part.stale for part in parts),
-        trace=tuple(step for part in parts for step in part.trace),
-        usage=Usage(
-            sum(part.usage.prompt_tokens for part in parts),
-            sum(part.usage.completion_tokens for part in parts),
-        ),
-    )

@@ -43,7 +43,7 @@ from node.model import (
     private_scope,
 )
 from node.normalise import normalise, query_hash
-from node.pipeline import Pipeline, Policy, is_semantic, shadow_step
+from node.pipeline import Pipeline, Policy
 from node.ports import (
     Adapter,
     Alias,
@@ -60,6 +60,7 @@ from node.ports import (
     Vector,
 )
 from node.record import AnswerRecord
+from node.replies import is_semantic, shadow_step
 from node.score.freshness import HOUR_S, lifetime_s
 from node.score.volatility import only_sounds_of_now, volatility
 from node.store.invalidate import Invalidated, invalidate

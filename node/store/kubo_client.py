@@ -362,7 +362,7 @@ class _BoundedHttp(ClientSync):  # type: ignore[misc] # the library is not typed
             pools = adapter.poolmanager.pool_classes_by_scheme  # type: ignore[attr-defined] # the library's own
             pools.update({scheme: _on_line(pool, self.line) for scheme, pool in pools.items()})
         # The documented hook of requests for "where does this redirect lead": nowhere.
-        session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]
+        session.get_redirect_target = lambda resp: None  # type: ignore[method-assign] # a hook
         return session
 
     def _do_raise_for_status(self, response: requests.Response) -> None:

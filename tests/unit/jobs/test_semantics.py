@@ -78,9 +78,9 @@ async def test_what_can_never_work_stops_the_start_and_only_the_start(bench: Sem
     load, bench.load = bench.load, never  # type: ignore[method-assign] # another engine room
     with pytest.raises(Misconfigured, match=r"embed\.model"):
         await bench.start("new")
-    bench.load = load  # type: ignore[method-assign]
+    bench.load = load  # type: ignore[method-assign] # as it was
     await bench.start("new")  # away
-    bench.load = never  # type: ignore[method-assign]
+    bench.load = never  # type: ignore[method-assign] # another engine room
     semantics = bench.semantics
     assert semantics is not None
     semantics._load = never

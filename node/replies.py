@@ -1,0 +1,196 @@
+"""What a walk tells: lines of its trace, answers made from stored records, several parts as one.
+
+Pure. Must not know: the order of stations, ports' implementations, clocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from node.cache.negative import Failure
+from node.cache.recall import Recall, Recalled, Seen
+from node.model import (
+    PPM,
+    Answer,
+    Citation,
+    Confidence,
+    Found,
+    Freshness,
+    Missed,
+    Outcome,
+    Query,
+    Recognition,
+    Route,
+    SourceRef,
+    Step,
+    Unclear,
+    Usage,
+)
+from node.ports import StoredRecord
+from node.record import AnswerRecord
+from node.score.agreement import TOLERANCE, Weighed
+from node.score.freshness import CLASS_LIMIT_S, Lifetime
+
+
+def is_semantic(recall: Recall) -> bool:
+    """Whether a look-up came to a semantic hit: what shadow mode keeps back."""
+    return recall.found is not None and recall.found.hit.kind == "semantic"
+
+
+def shadow_step(recall: Recall, took_ms: float = 0.0) -> Step:
+    """The line of the trace for a hit that shadow mode kept back."""
+    return Step("recall", "shadow", f"shadow mode, would have hit: {recall.reason}", took_ms, "would_hit")
+
+
+def without_the_hit(recall: Recall) -> tuple[Seen, ...]:
+    """What was seen but for the hit: an answer made from it could not tell whether it was right."""
+    found = recall.found
+    return tuple(one for one in recall.seen if found is None or one.record is not found.record)
+
+
+def shortest(classes: list[Freshness]) -> Freshness:
+    """An answer lives no longer than the most volatile thing that it rests on, nor than general knowledge."""
+    limits = {one: limit for one in classes if (limit := CLASS_LIMIT_S[one]) is not None}
+    shortest = min(limits, key=lambda one: limits[one], default=Freshness.GENERAL)
+    longest = CLASS_LIMIT_S[Freshness.GENERAL]
+    assert longest is not None
+    return shortest if limits.get(shortest, longest) < longest else Freshness.GENERAL
+
+
+def lives(life: Lifetime) -> Step:
+    """How long the answer may be served, and what said so."""
+    if life.seconds is None:
+        return Step("lifetime", "unbounded", life.reason, code=life.code)
+    return Step("lifetime", "bounded", f"{life.seconds} s: {life.reason}", code=life.code)
+
+
+def failure_of(outcome: Outcome) -> tuple[Failure | None, float | None]:
+    """What of an adapter's outcome is remembered for seconds. An old value that stands in for a source that
+    failed is a failure of that source."""
+    if isinstance(outcome, Found):
+        return (Failure.FAULT if outcome.evidence.data.get("stale") is True else None), None
+    if isinstance(outcome, Missed):
+        return Failure.NOTHING_THERE, None
+    if isinstance(outcome, Unclear):
+        return None, None
+    waits = outcome.code in ("timeout", "rate_limited")
+    return (Failure.NO_TIME if waits else Failure.FAULT), outcome.retry_after_s
+
+
+def asked(recognition: Recognition, outcome: Outcome, took_ms: float, before: str) -> Step:
+    """How asking one adapter went, as a line of the trace; ``before``: it was not asked again now."""
+    if before:
+        said = "" if isinstance(outcome, Found) else f": {outcome.reason}"
+        return Step("negative", "adapter", f"{recognition.adapter}, {before}{said}", code="negative_cached")
+    stage = f"adapter:{recognition.adapter}"
+    if isinstance(outcome, Found):
+        word = "partial" if outcome.evidence.partial else "found"
+        return Step(stage, word, recognition.reason, took_ms, "slots_matched")
+    if isinstance(outcome, Unclear):
+        return Step(stage, "unclear", outcome.reason, took_ms, "unclear")
+    if isinstance(outcome, Missed):
+        return Step(stage, "missed", outcome.reason, took_ms, "nothing_found")
+    return Step(stage, outcome.code, outcome.reason, took_ms, outcome.code)
+
+
+def compared(weighed: list[Weighed]) -> Step:
+    """How the sources weigh against each other and whether their figures agree."""
+    weights = ", ".join(f"{one.adapter} {one.weight:.2f}" for one in weighed)
+    best = weighed[0]
+    if best.apart is None:
+        return Step("compare", "incomparable", f"weights: {weights}", code="no_common_figure")
+    agree = best.apart <= TOLERANCE
+    return Step(
+        "compare",
+        "agree" if agree else "differ",
+        f"{percent(best.apart)} apart; weights: {weights}",
+        code="sources_agree" if agree else "sources_differ",
+    )
+
+
+def weighed_citations(weighed: list[Weighed]) -> tuple[Citation, ...]:
+    """The citations of every source; with several, each names its weight."""
+    if len(weighed) == 1:
+        return weighed[0].evidence.citations
+    return tuple(
+        replace(citation, locator=f"{citation.locator} weight {one.weight:.2f}".strip())
+        for one in weighed
+        for citation in one.evidence.citations
+    )
+
+
+def percent(share: Decimal) -> str:
+    return f"{share * 100:.1f} %"
+
+
+def route_code(route: Route) -> str:
+    """The reason of a route as a stable word. An adapter's own reason names slots, so it stays out."""
+    if route.adapter is not None:
+        return f"claimed_by_{route.adapter}".replace("-", "_")[:40]
+    return re.sub(r"[^a-z0-9]+", "_", route.reason.lower()).strip("_")[:40]
+
+
+def from_record(query: Query, route: Route, found: Recalled) -> Answer:
+    """A stored answer that may be served."""
+    record = found.record
+    return Answer(
+        query=query,
+        text=record.answer,
+        route=route,
+        source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
+        confidence=Confidence(record.confidence / PPM, parts_of(record)),
+        freshness=Freshness.GENERAL,
+        citations=citations_of(record),
+        cid=str(found.stored.cid),
+        stored=True,
+        hit=found.hit,
+    )
+
+
+def from_expired(query: Query, route: Route, stored: StoredRecord, record: AnswerRecord) -> Answer:
+    """A stored answer past its time, marked."""
+    return Answer(
+        query=query,
+        text=record.answer,
+        route=route,
+        source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
+        confidence=Confidence(record.confidence / PPM, parts_of(record)),
+        freshness=Freshness.TIME_SENSITIVE,
+        citations=citations_of(record),
+        cid=str(stored.cid),
+        stale=True,
+    )
+
+
+def parts_of(record: AnswerRecord) -> dict[str, float]:
+    return {name: part / PPM for name, part in record.confidence_parts.items()}
+
+
+def citations_of(record: AnswerRecord) -> tuple[Citation, ...]:
+    return tuple(Citation(one.source, one.locator, one.snippet, one.url) for one in record.citations)
+
+
+def joined(query: Query, parts: Sequence[Answer]) -> Answer:
+    """Several intents: each part keeps its own route and source; the whole is as sure as its
+    least sure part."""
+    weakest = min(parts, key=lambda part: part.confidence.value)
+    return Answer(
+        query=query,
+        text="\n".join(part.text for part in parts),
+        route=parts[0].route,
+        source=SourceRef("composite", "composite"),
+        confidence=weakest.confidence,
+        freshness=weakest.freshness,
+        citations=tuple(one for part in parts for one in part.citations),
+        stored=any(part.stored for part in parts),
+        parts=tuple(parts),
+        stale=any(part.stale for part in parts),
+        trace=tuple(step for part in parts for step in part.trace),
+        usage=Usage(
+            sum(part.usage.prompt_tokens for part in parts),
+            sum(part.usage.completion_tokens for part in parts),
+        ),
+    )
