@@ -41,6 +41,7 @@ MEASUREMENTS = (
     Measurement("hits", "Cache hits by tier and stage", markdown=True),
     Measurement("batch_embed", "Embedding an index file"),
     Measurement("blocks", "Blocks: SQLite and an IPFS daemon"),
+    Measurement("log", "The decision log", markdown=True),
     Measurement("engines", "Engines side by side", markdown=True),
     Measurement("model_ratio", "A hit against a model", markdown=True),
 )

@@ -27,6 +27,7 @@ from aiohttp import web
 from adapters import registry
 from node import __version__
 from node.api import local, server
+from node.app_log import MEMORY, Decisions, Logs, open_decisions, open_logs
 from node.cache import gate_model
 from node.cache.keys import keyword_key
 from node.cache.negative import NegativeCache
@@ -43,7 +44,7 @@ from node.engines.gguf import installed_model
 from node.engines.llama_process import threads_to_spare
 from node.errors import Misconfigured, NodeError, Unavailable
 from node.governance.entry import policy_entry, store_entry
-from node.governance.log import ChainLog
+from node.governance.rotation import KeyRotation
 from node.identity import Identity
 from node.jobs.audit import Auditor, Watching
 from node.jobs.cache_file import CacheFile
@@ -58,10 +59,11 @@ from node.jobs.semantics import Choice, Load, SwitchingSemantics
 from node.metrics import Metrics
 from node.model import Check
 from node.pipeline import Pipeline, Policy
-from node.ports import Adapter, Embedder, Generator, StoredRecord
+from node.ports import Adapter, AuditLog, Embedder, Generator, StoredRecord
 from node.service import Invalidator, Ports, Service, adapter_check, model_checks
-from node.settings import Models, Settings, is_loopback
+from node.settings import Log, Models, Settings, is_loopback
 from node.store import kubo
+from node.store.erase import Eraser
 from node.store.kubo import KuboBlockStore
 from node.store.local_first import LocalFirstBlockStore
 from node.store.lock import DataLock
@@ -79,6 +81,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("neuroswarm")
 
+VERSION = f"neuroswarm-{__version__}"
+_RULES = "settings_digest"
 LINGER_S = 1.0
 """How long the rest of a body that was refused is still read, so that its sender sees the reply."""
 INDEX_SAVE_EVERY_S = 600
@@ -122,7 +126,7 @@ async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
         models=Models(ollama_url=""),
         ipfs=replace(settings.ipfs, kubo_url=""),
         cache=replace(settings.cache, shadow=False, audit_share=0.0),
-        log=replace(settings.log, durability="behind_50ms"),
+        log=Log(durability=MEMORY),
     )
     try:
         async with running(rehearsal, clock) as node:
@@ -138,7 +142,7 @@ class _Ground:
     data_dir: Path
     identity: Identity
     store: SqliteStore
-    decisions: ChainLog
+    decisions: Decisions
     adapters: list[Adapter]
     http: aiohttp.ClientSession
 
@@ -152,12 +156,8 @@ async def _ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -> _G
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
     )
     stack.push_async_callback(store.close)
-    decisions = await ChainLog.open(
-        _directory(settings.governance_dir),
-        identity.decisions_origin,
-        clock,
-        durability=settings.log.durability,
-        keys=data_dir / "keys" / "commitments",
+    decisions = await open_decisions(
+        settings, data_dir, _directory(settings.governance_dir), identity, clock, VERSION
     )
     stack.push_async_callback(decisions.close)
     http = await stack.enter_async_context(_http(settings))
@@ -179,10 +179,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     labels = await Labels.open(data_dir / "labels.sqlite", clock)
     stack.push_async_callback(labels.close)
 
-    version = f"neuroswarm-{__version__}"
-    digest = settings_digest(settings)
-    entry, private = policy_entry(event="start", policy=version, software=version, settings_digest=digest)
-    await decisions.append(entry, private_texts=private)
+    await _log_rules(settings, decisions, state)
 
     semantics = await SwitchingSemantics.open(
         data_dir / "index",
@@ -212,7 +209,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         clock,
         queue,
         keyword_key=keyword_key,
-        report=_into_log(decisions, version, metrics),
+        report=_into_log(decisions, metrics),
         same_question=same_question,
     )
     cache = settings.cache
@@ -236,7 +233,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         confidence_min=cache.confidence_min,
         publish=settings.sharing.publish,
         refuse_unlogged=settings.log.on_failure == "refuse",
-        version=version,
+        version=VERSION,
         shadow=cache.shadow,
     )
     auditor = Auditor(
@@ -249,7 +246,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             confidence_min=cache.confidence_min,
             max_wrong_hit_rate=cache.max_wrong_hit_rate,
             shadow=cache.shadow,
-            policy=version,
+            policy=VERSION,
         ),
     )
     stack.push_async_callback(auditor.stop)
@@ -322,6 +319,10 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     stack.push_async_callback(drain)
     stack.push_async_callback(refresher.close)
 
+    async def export_again() -> None:
+        await portable.export(export_to)
+
+    eraser = Eraser(store.records, blocks, rememberer, decisions, (store.scrub, semantics.save, export_again))
     uses = UseTally(store.records, clock)
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler()
@@ -342,6 +343,19 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     scheduler.every(FLUSH_USES_EVERY_S, "flush_uses", uses.flush)
     scheduler.every(EXPORT_EVERY_S, "export", lambda: portable.export(export_to))
     scheduler.every(INDEX_SAVE_EVERY_S, "save_index", semantics.save)
+    logs = await open_logs(
+        settings,
+        ground.data_dir,
+        identity,
+        decisions,
+        None if mirror is None else mirror.daemon,
+        http,
+        scheduler,
+        clock,
+        metrics,
+        VERSION,
+        stack,
+    )
     scheduler.start()
     stack.callback(scheduler.stop)
 
@@ -359,11 +373,13 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             log=decisions,
             adapters=adapters,
             generators=composer.engines,
-            probes=(_daemon_probe(mirror), reference.probe, *_not_configured(generators)),
+            probes=(_daemon_probe(mirror), reference.probe, *logs.probes, *_not_configured(generators)),
             metrics=metrics,
             watch=auditor,
+            eraser=eraser,
             uses=uses,
             mirror=mirror,
+            log_blocks=logs.blocks,
             policy=policy,
             request_timeout_s=settings.server.request_timeout_s,
             floor_default=cache.threshold,
@@ -372,12 +388,23 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     )
     auditor.start(pipeline.afresh, lambda: pipeline.under_way)
     stack.callback(service.release)
-    url = await _listen(service, settings, identity.root, stack)
-    desk = _desk(settings, store, rememberer, router, decisions, clock, version)
+    url = await _listen(service, settings, identity.root, logs, stack)
+    desk = _desk(settings, ground, rememberer, eraser, router, clock)
     await stack.enter_async_context(local.listening(data_dir, desk.do))
     checks = tuple(await service.health())
     _warm(generators, checks)
     return Running(url, service, settings, checks)
+
+
+async def _log_rules(settings: Settings, decisions: AuditLog, state: StateStore) -> None:
+    """The rules in force from here on; where they are others than at the last start, a leaf of its own."""
+    digest = settings_digest(settings)
+    before = await state.get_meta(_RULES)
+    events = ["start"] if before in (None, digest) else ["start", "change"]
+    for event in events:
+        entry, private = policy_entry(event=event, policy=VERSION, software=VERSION, settings_digest=digest)
+        await decisions.append(entry, private_texts=private)
+    await state.set_meta(_RULES, digest)
 
 
 @asynccontextmanager
@@ -388,7 +415,6 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
     async with AsyncExitStack() as stack:
         ground = await _ground(settings, clock, stack)
         store, decisions = ground.store, ground.decisions
-        version = f"neuroswarm-{__version__}"
         rememberer = Rememberer(
             store.records,
             LaterSemantics(),
@@ -396,31 +422,36 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
             clock,
             WriteBack(settings.cache.write_queue_max),
             keyword_key=keyword_key,
-            report=_into_log(decisions, version, Metrics()),
+            report=_into_log(decisions, Metrics()),
             same_question=same_question,
         )
         router = _router(settings, ground.adapters)
-        yield _desk(settings, store, rememberer, router, decisions, clock, version)
+        eraser = Eraser(store.records, store.blocks, rememberer, decisions, (store.scrub,))
+        yield _desk(settings, ground, rememberer, eraser, router, clock)
 
 
 def _desk(
     settings: Settings,
-    store: SqliteStore,
+    ground: _Ground,
     rememberer: Rememberer,
+    eraser: Eraser,
     router: Router,
-    decisions: ChainLog,
     clock: Clock,
-    version: str,
 ) -> OperatorDesk:
+    records, decisions = ground.store.records, ground.decisions
     file = CacheFile(
-        store.records,
+        records,
         rememberer,
         router,
         clock,
         publish=settings.sharing.publish,
         keyword_key=keyword_key,
     )
-    return OperatorDesk(file, Invalidator(store.records, rememberer, decisions, clock, version))
+    return OperatorDesk(
+        file,
+        Invalidator(records, rememberer, eraser, decisions, clock, VERSION),
+        KeyRotation(ground.identity, decisions, records, clock, VERSION),
+    )
 
 
 def _router(settings: Settings, adapters: Sequence[Adapter]) -> Router:
@@ -434,7 +465,7 @@ def _router(settings: Settings, adapters: Sequence[Adapter]) -> Router:
     return Router(adapters, floors)
 
 
-def _into_log(decisions: ChainLog, version: str, metrics: Metrics) -> Report:
+def _into_log(decisions: AuditLog, metrics: Metrics) -> Report:
     """Each write-back leaves its own entry in the decision log."""
 
     async def report(outcome: Remembered) -> None:
@@ -445,7 +476,7 @@ def _into_log(decisions: ChainLog, version: str, metrics: Metrics) -> Report:
             outcome="stored" if outcome.is_durable else "failed",
             reason=outcome.code,
             scope=memory.scope,
-            policy=version,
+            policy=VERSION,
             cid=outcome.cid,
             expires=None if stored is None else stored.record.expires,
             confidence=memory.confidence.value,
@@ -507,8 +538,12 @@ def _daemon_probe(mirror: Mirror | None) -> Callable[[], Awaitable[Check]]:
     return none
 
 
-async def _listen(service: Service, settings: Settings, service_id: str, stack: AsyncExitStack) -> str:
-    application = server.build(service, settings.server, service_id=service_id)
+async def _listen(
+    service: Service, settings: Settings, service_id: str, logs: Logs, stack: AsyncExitStack
+) -> str:
+    application = server.build(
+        service, settings.server, service_id=service_id, folders=logs.folders, cosigner=logs.witness
+    )
     runner = web.AppRunner(
         application,
         access_log=None,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from node import __version__, cli_cache
+from node import __version__, cli_cache, cli_explain, cli_keys, cli_log
 from node.cli_call import NOBODY, base, call
 from node.errors import NodeError
 from node.settings import Settings, load
@@ -159,49 +159,6 @@ def _doctor(args: argparse.Namespace) -> int:
     return 1 if worst == "fail" else 0
 
 
-def _keys(args: argparse.Namespace) -> int:
-    from node.clock import SystemClock
-    from node.identity import Identity
-
-    settings = _settings(args)
-    directory = Path(settings.data_dir) / "keys"
-    if not directory.is_dir():
-        print(f"no keys in {directory} yet; they are made at the first start", file=sys.stderr)
-        return 1
-    identity = Identity.load_or_create(directory, SystemClock().now())
-    shown = {
-        "root": identity.root,
-        "node": identity.node,
-        "ipns_name": identity.ipns_name,
-        "decisions_vkey": identity.decisions_vkey,
-        "publications_vkey": identity.publications_vkey,
-        "witness_vkey": identity.witness_vkey,
-    }
-    print(json.dumps(shown, indent=2) if args.json else "\n".join(f"{k:<18} {v}" for k, v in shown.items()))
-    return 0
-
-
-def _log_verify(args: argparse.Namespace) -> int:
-    from node.governance.verify import verify_folder
-
-    settings = _settings(args)
-    report = verify_folder(Path(args.folder or settings.governance_dir))
-    shown = {
-        "ok": report.ok,
-        "size": report.size,
-        "head": report.head,
-        "first_bad": report.first_bad,
-        "reason": report.reason,
-    }
-    if args.json:
-        print(json.dumps(shown, indent=2))
-    elif report.ok:
-        print(f"ok: {report.size} entries, head {report.head}")
-    else:
-        print(f"NOT ok: entry {report.first_bad}: {report.reason}")
-    return 0 if report.ok else 1
-
-
 def _embed(args: argparse.Namespace) -> int:
     import batch_embed
 
@@ -287,13 +244,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", parents=[teller, caller], help="what runs, what is missing")
     doctor.set_defaults(run=_doctor)
 
-    keys = commands.add_parser("keys", help="this node's identity").add_subparsers(dest="what", required=True)
-    keys.add_parser("show", parents=[teller], help="public keys and names").set_defaults(run=_keys)
-
-    logs = commands.add_parser("log", help="the decision log").add_subparsers(dest="what", required=True)
-    verify = logs.add_parser("verify", parents=[teller], help="check a log folder")
-    verify.add_argument("folder", nargs="?", help="default: the governance_dir setting")
-    verify.set_defaults(run=_log_verify)
+    cli_keys.register(commands, [teller], _settings)
 
     model = commands.add_parser(
         "model", parents=[common], help="get a language model; shown and confirmed first"
@@ -306,6 +257,8 @@ def _parser() -> argparse.ArgumentParser:
     model.set_defaults(run=_model)
 
     cli_cache.register(commands, [teller], _settings)
+    cli_log.register(commands, [teller], _settings)
+    cli_explain.register(commands, [teller], _settings)
 
     embed = commands.add_parser(
         "embed", add_help=False, help="embed entries of a knowledge index (batch_embed.py)"

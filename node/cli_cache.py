@@ -188,7 +188,7 @@ class _OverSocket:
 
 
 @contextmanager
-def _desk(settings: Settings) -> Iterator[Do]:
+def desk(settings: Settings) -> Iterator[Do]:
     """Whoever holds the data directory: the node that runs on it, else this process for as long as the
     context lasts. Raises ``Misconfigured`` where a node holds it that cannot be reached."""
     over_socket = _OverSocket(Path(settings.data_dir))
@@ -205,11 +205,11 @@ def _desk(settings: Settings) -> Iterator[Do]:
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:
-            desk = runner.run(stack.enter_async_context(opened(settings)))
+            its = runner.run(stack.enter_async_context(opened(settings)))
         except Misconfigured as exc:
             raise Misconfigured(f"{exc}{trouble}") from exc
         try:
-            yield lambda what, asked: runner.run(desk.do(what, asked))
+            yield lambda what, asked: runner.run(its.do(what, asked))
         finally:
             runner.run(stack.aclose())
 
@@ -269,7 +269,7 @@ def _import(args: argparse.Namespace, settings: Settings) -> int:
 
     counts: Counter[str] = Counter()
     problems: list[dict[str, Any]] = []
-    with _read_from(args.file) as (file, total), _desk(settings) as do:
+    with _read_from(args.file) as (file, total), desk(settings) as do:
         progress = _Progress("importing", total)
         try:
             for batch, read in _batches(file, LINE_BYTES_MAX, BATCH_LINES_MAX):
@@ -333,7 +333,7 @@ def _add_export(what: Subparsers, parents: Any, read_settings: ReadSettings) -> 
 
 def _export(args: argparse.Namespace, settings: Settings) -> int:
     written = 0
-    with _desk(settings) as do, _write_to(args.file) as file:
+    with desk(settings) as do, _write_to(args.file) as file:
         progress = _Progress("exporting", None)
         after: int | None = 0
         try:
@@ -415,7 +415,7 @@ def _invalidate(args: argparse.Namespace, settings: Settings) -> int:
     }
     withdrawn, matched = 0, 0
     cids: list[str] = []
-    with _desk(settings) as do:
+    with desk(settings) as do:
         progress: _Progress | None = None
         while True:
             done = do("invalidate", asked)

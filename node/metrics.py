@@ -128,8 +128,23 @@ class Metrics:
                 ("audits_left", "Audits that this hour's budget still has"),
                 ("records_tightened", "Records with a wrong label against them or beside them"),
                 ("cache_saved_seconds", "What answers from the cache would have taken to make"),
+                ("anchor_queue", "Checkpoints that no block holds yet"),
+                ("anchor_attested_size", "Entries of the decision log under an attested checkpoint"),
+                ("anchor_verified_size", "Entries of the decision log under a verified checkpoint"),
             )
         }
+        self._witnessed = Counter(
+            "neuroswarm_witness_requests_total",
+            "Checkpoints of others submitted to this node's witness, by status",
+            ("status",),
+            registry=registry,
+        )
+        self._cosigned = Counter(
+            "neuroswarm_cosignatures_total",
+            "Checkpoints of ours submitted to witnesses: cosigned, failed, refused, overtaken, contradiction",
+            ("outcome",),
+            registry=registry,
+        )
         self._embedding = Histogram(
             "neuroswarm_embedding_duration_seconds", "Time to embed", buckets=_SECONDS, registry=registry
         )
@@ -180,6 +195,14 @@ class Metrics:
         """Count near-duplicates that became aliases."""
         self._merged.inc(records)
 
+    def witnessed(self, status: str) -> None:
+        """Count a verdict of our witness."""
+        self._witnessed.labels(status).inc()
+
+    def cosigned(self, outcome: str) -> None:
+        """Count what became of a submission to a witness of others."""
+        self._cosigned.labels(outcome).inc()
+
     def mirror_failed(self) -> None:
         """Count a round that ended in an error."""
         self._mirror_failures.inc()
@@ -193,6 +216,7 @@ class Metrics:
         self, shares: Mapping[tuple[str, str], Mapping[str, float]], labels: Mapping[tuple[str, str], int]
     ) -> None:
         """Shares of wrong hits by (kind, tier), each with its values by name; labels by (source, verdict)."""
+        self._wrong_share.clear()  # a route whose labels have gone has no share any more
         for (kind, tier), values in shares.items():
             for name, value in values.items():
                 self._wrong_share.labels(kind, tier, name).set(value)

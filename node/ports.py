@@ -7,7 +7,7 @@ foreign exceptions never escape (``node.errors`` only); ``close`` is idempotent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -455,7 +455,15 @@ class Appended:
 
 
 class AuditLog(Protocol):
-    """Append-only decisions. Entries hold commitments, never question or answer text."""
+    """Append-only decisions. Entries hold commitments, never question or answer text.
+
+    Some entries are critical (a key, a tombstone, a quarantine, a validation, a change of the rules): they
+    are published at once, without keeping whoever appended them. The log knows them by their kind."""
+
+    @property
+    def origin(self) -> str:
+        """The name of the log that is written now, as in ``Appended.log``."""
+        ...
 
     async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
         """Durable on return (or within the configured delay). ``entry`` holds integers, ASCII text,
@@ -464,11 +472,36 @@ class AuditLog(Protocol):
         ``Unavailable``."""
         ...
 
-    async def forget(self, index: int) -> bool:
-        """Destroy the commitment key of an entry; True if there was one."""
+    async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:
+        """What proves entry ``index`` of the log with origin ``log`` (None: the one that is written now) to
+        anybody who has the log's key: tlog-proof text, the leaf's bytes in its ``extra`` line. Waits up to
+        ``timeout_s`` for a checkpoint that covers the entry, never for witnesses. None when there is none in
+        time, or where the log is not published at all. Raises ``NotFound`` (no such entry),
+        ``Unavailable``."""
         ...
 
-    def size(self) -> int: ...
+    def on_critical(self, callback: Callable[[Appended], None]) -> None:
+        """Call ``callback`` on the event loop when a critical entry has come under a checkpoint. It must be
+        quick and must not raise."""
+        ...
+
+    async def forget(self, index: int) -> bool:
+        """Destroy the commitment key of an entry; True if there was one. Raises ``Unavailable``."""
+        ...
+
+    async def forget_record(self, cid: str) -> int:
+        """Destroy the commitment keys of the entries about a record, so that they say nothing of it any
+        more; how many. Raises ``Unavailable``."""
+        ...
+
+    async def renew_signers(self) -> None:
+        """The log's key has changed: checkpoints are signed by what signs now, the next one at once. Raises
+        ``Unavailable``; the change then shows with the next checkpoint that can be written."""
+        ...
+
+    def size(self) -> int:
+        """Entries that have been acknowledged in the log that is written now."""
+        ...
 
     def health(self) -> Check: ...
 

@@ -21,7 +21,7 @@ from node.cache.watch import Facts, Watch
 from node.classify.understand import Part, Understanding
 from node.clock import Clock, new_id
 from node.errors import BadInput, Forbidden, NodeError, NotFound, Rejected, Unavailable
-from node.governance.entry import decision_entry, tombstone_entry, validation_entry
+from node.governance.entry import decision_entry, quarantine_entry, tombstone_entry, validation_entry
 from node.ipfs.cid import Cid
 from node.metrics import Metrics
 from node.model import (
@@ -63,6 +63,7 @@ from node.record import AnswerRecord
 from node.replies import is_semantic, shadow_step
 from node.score.freshness import HOUR_S, lifetime_s
 from node.score.volatility import only_sounds_of_now, volatility
+from node.store.erase import Eraser
 from node.store.invalidate import Invalidated, invalidate
 from node.store.mirror import Mirror
 from node.store.remember import Memory, Rememberer, scope_for
@@ -74,6 +75,8 @@ from node.synthesise.compose import GET_A_MODEL
 log = logging.getLogger("neuroswarm.service")
 
 HEALTH_TIMEOUT_S = 1.7
+RECEIPT_WAIT_S = 1.5
+"""How long a verbose reply waits for the checkpoint that covers its decision: one is due every second."""
 CLIENT_LIFETIME_S = 7 * 86_400
 _WORST = {"pass": 0, "warn": 1, "fail": 2}
 
@@ -204,32 +207,46 @@ class Ports:
     floor_default: float
     zone: tzinfo
     watch: Watch
+    eraser: Eraser
     uses: UseTally | None = None
     mirror: Mirror | None = None
+    log_blocks: BlockStore | None = None
 
 
 class Invalidator:
     """Invalidation for callers and for the operator."""
 
     def __init__(
-        self, records: RecordStore, rememberer: Rememberer, log: AuditLog, clock: Clock, version: str
+        self,
+        records: RecordStore,
+        rememberer: Rememberer,
+        eraser: Eraser,
+        log: AuditLog,
+        clock: Clock,
+        version: str,
     ) -> None:
         self._records = records
         self._rememberer = rememberer
+        self._eraser = eraser
         self._log = log
         self._clock = clock
         self._version = version
 
     async def run(self, wanted: Invalidation, caller: Caller | None) -> Invalidated:
-        """Withdraw what fits. ``caller`` None is the operator, who owns the data directory. Raises
-        ``BadInput``, ``Forbidden``, ``Unavailable``."""
+        """Withdraw what fits, and erase what of it is private. ``caller`` None is the operator, who owns the
+        data directory. Raises ``BadInput``, ``Forbidden``, ``Unavailable``."""
         selection = await self._selection(wanted, caller)
-        return await invalidate(
+        done = await invalidate(
             self._records, self._rememberer, self._entered, selection, dry_run=wanted.dry_run
         )
+        if done.withdrawn:
+            await self._eraser.scrub()
+        return done
 
     async def _entered(self, ref: BlockRef, tombstone: StoredRecord) -> None:
         """The withdrawal stands even where it cannot be logged: nothing is served for want of a log."""
+        if ref.scope not in (SCOPE_SHARED, SCOPE_PUBLIC):
+            await self._eraser.clear([ref.cid])
         entry, private = tombstone_entry(
             target=str(ref.cid),
             reason="invalidated",
@@ -285,7 +302,12 @@ class Service:
     def __init__(self, ports: Ports) -> None:
         self._p = ports
         self._invalidator = Invalidator(
-            ports.records, ports.rememberer, ports.log, ports.clock, ports.policy.version
+            ports.records,
+            ports.rememberer,
+            ports.eraser,
+            ports.log,
+            ports.clock,
+            ports.policy.version,
         )
         self._ready = True
         self._made, self._served = _Spent(), _Spent()
@@ -339,6 +361,18 @@ class Service:
         if answer.cid is not None:
             await self._remember_request(query.id, answer.cid)
         return answer
+
+    async def receipt(self, ref: DecisionRef | None) -> str | None:
+        """What proves a decision to strangers (tlog-proof text, the leaf in its ``extra`` line), once a
+        checkpoint covers it; None where none does within ``RECEIPT_WAIT_S``. Never waits for witnesses."""
+        if ref is None:
+            return None
+        try:
+            proof = await self._p.log.receipt(ref.index, timeout_s=RECEIPT_WAIT_S, log=ref.log)
+        except NodeError as exc:
+            log.warning("no receipt for decision %d of %s: %s", ref.index, ref.log, exc)
+            return None
+        return None if proof is None else proof.decode("utf-8")
 
     def _count_use(self, answer: Answer) -> None:
         """What is served from the store is worth keeping."""
@@ -489,13 +523,14 @@ class Service:
         return stored
 
     async def withdraw(self, cid: str, caller: Caller) -> DecisionRef | None:
-        """Withdraw a record for good by a signed tombstone. Raises ``NotFound``, ``Forbidden``."""
+        """Erase a record: withdrawn for good by a signed tombstone, its text and the log's commitments to it
+        gone. Raises ``NotFound``, ``Forbidden``, ``Unavailable``."""
         stored = await self.entry(cid, caller)
         if not caller.may_write:
             raise Forbidden("this key may not delete")
         if not isinstance(stored.record, AnswerRecord):
             raise Forbidden("only answers can be deleted")
-        tombstone = await self._p.rememberer.bury(stored, "client_delete")
+        tombstone = await self._p.eraser.erase(stored, "client_delete")
         entry, private = tombstone_entry(
             target=str(stored.cid),
             reason="client_delete",
@@ -540,6 +575,9 @@ class Service:
             raise NotFound("no such entry")
         if request_id is not None:
             await self._p.watch.feedback(request_id, str(stored.cid), verdict)
+        # A merged record is served through the one it was merged into, which a verdict withdraws with it.
+        served = {stored.cid, await self._p.records.survivor(stored.cid) or stored.cid}
+        live = set(await self._p.records.live([*served]))
         statement = await self._p.rememberer.validate(stored, verdict, note)
         after = await self._p.records.get(stored.cid)
         entry, private = validation_entry(
@@ -551,6 +589,14 @@ class Service:
             cid=str(statement.cid),
         )
         decision = await self._log(entry, private)
+        for gone in live - set(await self._p.records.live([*served])):
+            entry, private = quarantine_entry(
+                target=str(gone),
+                reason=verdict,
+                scope=stored.record.scope,
+                policy=self._p.policy.version,
+            )
+            await self._log(entry, private)
         return Feedback(
             cid=str(stored.cid),
             verdict=verdict,
@@ -567,9 +613,12 @@ class Service:
             stored = await self._p.records.get(cid)
         except NotFound:
             stored = None
-        if stored is None or stored.record.scope != SCOPE_PUBLIC:
-            raise NotFound("no such block")
-        return await self._p.blocks.get(cid)
+        if stored is not None and stored.record.scope == SCOPE_PUBLIC:
+            return await self._p.blocks.get(cid)
+        if self._p.log_blocks is not None:
+            with contextlib.suppress(NotFound):
+                return await self._p.log_blocks.get(cid)
+        raise NotFound("no such block")
 
     # --- operate ----------------------------------------------------------------------------------
 

@@ -157,11 +157,21 @@ class Peers:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The decision log. ``durability``: before_reply, behind_50ms."""
+    """The decision log. ``durability``: before_reply, behind_50ms, memory (lost at stop). ``witness_policy``:
+    path of a tlog-policy file: who must cosign our checkpoints, and whose we cosign. ``anchor_calendars``:
+    OpenTimestamps calendars by URL; none by default. ``block_headers_url``: who knows the block headers."""
 
     durability: str = "before_reply"
     on_failure: str = "answer"
+    publish_every_s: float = 1.0
+    shard_entries: int = 10_000_000
+    alarm_bytes: int = 20 * 2**30
     witness_policy: str = ""
+    witness_timeout_s: float = 10.0
+    witness_ml_dsa: bool = False
+    anchor_calendars: tuple[str, ...] = ()
+    anchor_every_s: int = 3_600
+    block_headers_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +196,7 @@ class Settings:
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "embed.engine": ("local", "ollama", "llama_cpp", "openai", "none"),
     "sharing.publish": ("none", "sourced", "grounded", "all"),
-    "log.durability": ("before_reply", "behind_50ms"),
+    "log.durability": ("before_reply", "behind_50ms", "memory"),
     "log.on_failure": ("answer", "refuse"),
 }
 _RANGES: Mapping[str, tuple[float, float]] = {
@@ -221,6 +231,11 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "cache.expired_grace_s": (0, 10**8),
     "cache.sweep_every_s": (1, 86_400),
     "cache.negative_s": (0, 300),
+    "log.publish_every_s": (0.05, 3_600),
+    "log.shard_entries": (256, 10**9),
+    "log.alarm_bytes": (2**20, 2**50),
+    "log.witness_timeout_s": (0.1, 120),
+    "log.anchor_every_s": (60, 10**8),
     "adapters.news.timeout_s": (0.05, 60),
 }
 _ADAPTER_RANGES: Mapping[str, tuple[float, float]] = {"timeout_s": (0.05, 60), "per_minute": (0, 100_000)}
@@ -338,7 +353,9 @@ def _check(settings: Settings) -> None:
     for url in settings.adapters.news.feeds:
         if url != "none":
             _check_url("adapters.news.feeds", url)
-    for key in ("models.ollama_url", "models.openai_base_url", "ipfs.kubo_url"):
+    for url in settings.log.anchor_calendars:
+        _check_url("log.anchor_calendars", url)
+    for key in ("models.ollama_url", "models.openai_base_url", "ipfs.kubo_url", "log.block_headers_url"):
         if url := _value(settings, key):
             _check_url(key, url)
     if not is_loopback(settings.server.host):

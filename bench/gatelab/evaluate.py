@@ -314,7 +314,7 @@ def main(arguments: Sequence[str]) -> int:
                 (
                     "model",
                     lambda cut: by_score(model, cut),
-                    np.arange(model.cutoff - 4, model.cutoff + 3, 0.5),
+                    np.arange(model.cutoff(WRONG_MAX) - 4, model.cutoff(WRONG_MAX) + 3, 0.5),
                 ),
             ):
                 cut, outcome = ceiling(stream, decider, [float(cut) for cut in cuts])

@@ -8,9 +8,11 @@ Method. Rows are the nearest stored candidates that the streams of the part ``tr
 ``measure.NAMES``, monotone in the cosine; ``COSINE_WEIGHT`` times the cosine is added to their sum.
 
 Calibration is cross-fitted: a row's score comes from trees that did not see its family (``FOLDS`` folds), or,
-for text2sql, banking and medical questions, not its whole source. For each kind of pair and score the
-one-sided 95 % upper limit (Clopper-Pearson) of the share of wrong ones among the ``WINDOW`` rows around that
-score counts, made monotone. Pairs that no stream brought up are trained on, no more.
+for text2sql, banking and medical questions, not its whole source. A score is a log-odds, so for each kind of
+pair the log-odds of a wrong one are fitted as a line in the score over all rows from ``FIT_FROM`` on; ``u``
+is the one-sided 95 % upper limit of that line at the score, and at least the share of wrong ones that was
+observed among the ``WINDOW`` rows around it or anywhere above. Pairs that no stream brought up are trained
+on, no more.
 A cut-off is the lowest score at which on every calibration stream the upper limit of wrong serves among
 look-ups is at most a rate of ``RATES``.
 
@@ -28,6 +30,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -66,9 +69,15 @@ PROCESSES = 2
 COSINE_WEIGHT = 8.0
 RATES = (0.005, 0.01, 0.02)
 """Shares of wrong answers among look-ups that cut-offs are made for."""
-WINDOW, STEP = 300, 50
-"""Rows that one limit is made from, and from limit to limit."""
+FIT_FROM, FIT_TO, STEP = 8.0, 18.0, 0.1
+"""Scores that limits are fitted from, made up to, and from limit to limit. Below them nothing is served."""
+WINDOW = 300
+"""Rows whose observed share of wrong ones no limit falls below."""
 CONFIDENCE = 0.95
+_DEVIATIONS = NormalDist().inv_cdf(CONFIDENCE)
+_ROUNDS = 50
+_RIDGE = 1e-3
+"""Keeps the fit of a kind without wrong ones finite."""
 PARAMETERS = {
     "objective": "binary",
     "learning_rate": 0.08,
@@ -79,7 +88,7 @@ PARAMETERS = {
     "bagging_freq": 1,
     "lambda_l2": 5.0,
     "seed": 7,
-    "num_threads": 2,
+    "num_threads": 1,
     "deterministic": True,
     "force_row_wise": True,
     "verbose": -1,
@@ -293,22 +302,50 @@ def not_vetoed(numbers: Numbers, vetoes: frozenset[str] = HARD_VETOES) -> Flags:
 
 
 def curve(scored: Scores, wrong: Flags) -> tuple[tuple[float, float, float], ...]:
-    """Steps (score, p, u) of one kind, the lowest score first: for every ``STEP`` rows what the ``WINDOW``
-    rows around the worst of them say, p never falling and u never rising with the score; a kind with fewer
-    rows is one window."""
+    """Steps (score, p, u) of one kind, the lowest score first, each true from its score on; see the module's
+    method. p never falls and u never rises with the score."""
     order = np.argsort(-scored, kind="stable")
     ranked, bad = scored[order], np.concatenate([[0], np.cumsum(wrong[order])])
-    rows = len(ranked)
+    line = _fitted(*((values[ranked >= FIT_FROM]) for values in (ranked, wrong[order].astype(float))))
     steps: list[tuple[float, float, float]] = []
     p, u = 1.0, 0.0
-    for start in range(0, rows, STEP):
-        end = min(rows, start + STEP)
-        high = min(rows, max(end + WINDOW // 2, WINDOW))
+    for score in np.arange(FIT_TO, FIT_FROM - STEP / 2, -STEP):
+        above = int(np.searchsorted(-ranked, -score, side="right"))
+        high = min(len(ranked), max(above + WINDOW // 2, WINDOW))
         low = max(0, high - WINDOW)
-        wrong_ones, total = int(bad[high] - bad[low]), high - low
-        p, u = min(p, 1 - wrong_ones / total), max(u, upper(wrong_ones, total))
-        steps.append((round(float(ranked[end - 1]), 4), round(p, 5), round(u, 5)))
+        observed = float(bad[high] - bad[low]) / max(1, high - low)
+        share, limit = line(float(score))
+        p, u = min(p, 1 - share), max(u, limit, observed)
+        steps.append((round(float(score), 4), round(p, 5), round(u, 5)))
     return tuple(reversed(steps))
+
+
+def _fitted(scored: Scores, wrong: Scores) -> Callable[[float], tuple[float, float]]:
+    """The share of wrong ones at a score and its upper limit, by logistic regression (Newton's method; the
+    limit by the normal approximation in log-odds)."""
+    if not len(scored):
+        return lambda score: (1.0, 1.0)
+    middle = float(scored.mean())
+    factors = np.stack([np.ones(len(scored)), scored - middle], axis=1)
+    line = np.zeros(2)
+    for _ in range(_ROUNDS):
+        share = _logistic(factors @ line)
+        bends = factors.T @ (factors * (share * (1 - share))[:, None]) + _RIDGE * np.eye(2)
+        line = line + np.linalg.solve(bends, factors.T @ (wrong - share) - _RIDGE * line)
+    spread = np.linalg.inv(bends)
+
+    def at(score: float) -> tuple[float, float]:
+        factor = np.array([1.0, score - middle])
+        odds = float(factor @ line)
+        limit = odds + _DEVIATIONS * math.sqrt(float(factor @ spread @ factor))
+        return float(_logistic(np.array(odds))), float(_logistic(np.array(limit)))
+
+    return at
+
+
+def _logistic(odds: Scores) -> Scores:
+    clipped: Scores = np.clip(odds, -60.0, 60.0)
+    return 1 / (1 + np.exp(-clipped))
 
 
 def best_of(rows: Rows, scored: Scores, allowed: Flags) -> list[int]:

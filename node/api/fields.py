@@ -20,13 +20,17 @@ TTL_S_MAX = 10 * 365 * 86_400
 
 _TEXT_CONTROLS = "\t\n\r"
 
+BODY = web.RequestKey("body", bytes)
+"""Where a request's body lies once the door has read it."""
 
-async def read_body(request: web.Request, max_bytes: int) -> bytes:
-    """The body as it was sent. Raises ``BadInput``; a body over the limit is not read to its end."""
+
+async def read_body(request: web.Request, max_bytes: int, *, is_json: bool = True) -> bytes:
+    """The body as it was sent; where it is not ``is_json`` it says itself what it is, and its type does not
+    matter. Raises ``BadInput``; a body over the limit is not read to its end."""
     if request.content_length is not None and request.content_length > max_bytes:
         raise BadInput(f"the body is over {max_bytes} bytes", field="body", limit=f"{max_bytes} bytes")
     kind = request.content_type.lower()
-    if kind != "application/json" and not kind.endswith("+json"):
+    if is_json and kind != "application/json" and not kind.endswith("+json"):
         raise BadInput("the body must be sent as application/json", field="Content-Type")
     if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise BadInput("the body must be sent without Content-Encoding", field="Content-Encoding")

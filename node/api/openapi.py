@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from node import __version__
+from node.api import logs, witness
 from node.api.fields import TAG_CHARS_MAX, TAGS_MAX, TTL_S_MAX, ZONE_CHARS_MAX
 
 
@@ -39,6 +41,68 @@ _PROBLEMS = {
         ("504", "not finished in time; Retry-After says when to try again"),
     )
 }
+
+
+_TEXT = {"text/plain": {"schema": {"type": "string"}}}
+_BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+
+Operation = Callable[..., dict[str, Any]]
+
+
+def _in_path(name: str, **schema: Any) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", **schema}}
+
+
+def _log_paths(operation: Operation) -> dict[str, dict[str, Any]]:
+    """The transparency logs: the current ones, and the ones that ended before them."""
+    log = _in_path("log", enum=["decisions", "publications"])
+    epoch = _in_path("epoch", pattern=logs.EPOCH.pattern)
+    index = _in_path("index", pattern=logs.NUMBER.pattern)
+    size = {"name": "size", "in": "query", "schema": {"type": "string", "pattern": logs.NUMBER.pattern}}
+    described = {
+        "checkpoint": ("The newest checkpoint: a signed note (C2SP tlog-checkpoint)", _TEXT, []),
+        "checkpoint.witnessed": ("The newest checkpoint with a quorum of cosignatures", _TEXT, []),
+        "vkey": ("The verifier keys of the log, one a line", _TEXT, []),
+        "tile/{path}": (
+            "A tile <level>/<index>[.p/<width>] or a bundle entries/<index>[.p/<width>] (C2SP tlog-tiles)",
+            _BYTES,
+            [_in_path("path")],
+        ),
+        "proof/{index}": (
+            "An entry and its inclusion proof (C2SP tlog-proof), under the newest checkpoint or that of size",
+            _TEXT,
+            [index, size],
+        ),
+    }
+    found = {}
+    for prefix in logs.PREFIXES:
+        common = [log, epoch] if "{epoch}" in prefix else [log]
+        for name, (summary, content, parameters) in described.items():
+            served = operation(
+                summary, {"description": name, "content": content}, parameters=[*common, *parameters]
+            )
+            served["responses"]["304"] = {"description": "unchanged"}
+            found[f"{prefix}/{name}"] = {"get": served}
+    return found
+
+
+def _witness_paths(operation: Operation) -> dict[str, dict[str, Any]]:
+    """Our witness (C2SP tlog-witness)."""
+    add = operation(
+        "Have a checkpoint of a log that this node knows cosigned",
+        {"description": "cosignature lines", "content": _TEXT},
+        requestBody={"required": True, "content": _TEXT},
+    )
+    add["responses"]["409"] = {
+        "description": "another size is held: this one",
+        "content": {witness.SIZE_TYPE: {"schema": {"type": "string"}}},
+    }
+    newest = operation(
+        "The checkpoint that was cosigned last",
+        {"description": "a signed note", "content": _TEXT},
+        parameters=[_in_path("origin_hash", pattern=witness.ORIGIN_HASH.pattern)],
+    )
+    return {witness.ADD_CHECKPOINT: {"post": add}, "/witness/{origin_hash}/checkpoint": {"get": newest}}
 
 
 def document(max_body_bytes: int) -> dict[str, Any]:
@@ -156,6 +220,8 @@ def document(max_body_bytes: int) -> dict[str, Any]:
             )
         },
         "/ipfs/{cid}": {"get": operation("A public block, raw", raw, parameters=[*cid, raw_format])},
+        **_log_paths(operation),
+        **_witness_paths(operation),
         "/livez": {"get": operation("The process lives", _reply("alive"))},
         "/readyz": {"get": operation("The node takes requests", _reply("ready"))},
         "/health": {"get": operation("Every engine and store", _reply("health", "application/health+json"))},

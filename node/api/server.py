@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
 
 import orjson
 from aiohttp import web
 
-from node.api import views
+from node.api import logs, views, witness
 from node.api.errors import from_error, problem
-from node.api.fields import TAG_CHARS_MAX, TTL_S_MAX, Fields, parse_json, read_body
+from node.api.fields import BODY, TAG_CHARS_MAX, TTL_S_MAX, Fields, parse_json, read_body
 from node.api.openapi import document
 from node.clock import new_id
 from node.errors import BadInput, CorruptState, NodeError, Rejected, TimedOut, Unavailable
@@ -21,6 +23,7 @@ from node.model import Caller
 from node.normalise import normalise
 from node.service import Ask, Entry, Invalidation, Service
 from node.settings import Server, is_loopback
+from node.tlog.witness import BODY_BYTES_MAX, Witness
 
 log = logging.getLogger("neuroswarm.api")
 
@@ -30,7 +33,6 @@ _BUSY = web.AppKey("busy", asyncio.Semaphore)
 _SERVICE_ID = web.AppKey("service_id", str)
 _CALLER = web.RequestKey("caller", Caller)
 _ID = web.RequestKey("id", str)
-_BODY = web.RequestKey("body", bytes)
 
 BODY_TIMEOUT_S = 10.0
 """How long a body may take to arrive at most. While it does, it takes no place among those at once."""
@@ -41,6 +43,7 @@ SESSION = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 _UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"})
 _RAW = "application/vnd.ipld.raw"
+_NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -117,7 +120,7 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
         wait_s = min(BODY_TIMEOUT_S, limits.request_timeout_s)
         try:
             async with asyncio.timeout(wait_s):
-                request[_BODY] = await read_body(request, limits.max_body_bytes)
+                request[BODY] = await _body(request, limits)
         except TimeoutError:
             return _too_slow(request, wait_s)
     if busy.locked():
@@ -128,6 +131,12 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
                 return await handler(request)
         except TimeoutError as exc:
             raise TimedOut("the request was not finished in time; try again in a moment") from exc
+
+
+async def _body(request: web.Request, limits: Server) -> bytes:
+    if request.path == witness.ADD_CHECKPOINT:
+        return await read_body(request, BODY_BYTES_MAX, is_json=False)
+    return await read_body(request, limits.max_body_bytes)
 
 
 def _too_slow(request: web.Request, wait_s: float) -> web.Response:
@@ -156,7 +165,7 @@ def _session(fields: Fields) -> str | None:
 
 async def _chat(request: web.Request) -> web.StreamResponse:
     limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[_BODY]))
+    fields = Fields(parse_json(request[BODY]))
     text = fields.must_text("query", most=limit)
     session = _session(fields)
     verbose, stream = fields.flag("verbose"), fields.flag("stream")
@@ -173,7 +182,8 @@ async def _chat(request: web.Request) -> web.StreamResponse:
     )
     fields.end()
     answer = await request.app[SERVICE].answer(ask, request[_ID])
-    body = views.answer(answer, verbose=verbose)
+    receipt = await request.app[SERVICE].receipt(answer.decision) if verbose else None
+    body = views.answer(answer, verbose=verbose, receipt=receipt)
     return _as_events(body) if stream else _json(body)
 
 
@@ -193,7 +203,7 @@ def _as_events(body: dict[str, object]) -> web.Response:
 
 async def _route(request: web.Request) -> web.Response:
     limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[_BODY]))
+    fields = Fields(parse_json(request[BODY]))
     text = fields.must_text("query", most=limit)
     session, zone = _session(fields), fields.zone("time_zone")
     fields.end()
@@ -207,7 +217,7 @@ async def _route(request: web.Request) -> web.Response:
 
 async def _put_entry(request: web.Request) -> web.Response:
     limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[_BODY]))
+    fields = Fields(parse_json(request[BODY]))
     confidence = None
     entry = Entry(
         query=fields.must_text("query", most=limit),
@@ -231,7 +241,7 @@ async def _put_entry(request: web.Request) -> web.Response:
 
 async def _search(request: web.Request) -> web.Response:
     limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[_BODY]))
+    fields = Fields(parse_json(request[BODY]))
     ask = Ask(text=fields.must_text("query", most=limit), caller=request[_CALLER])
     floor = fields.number("floor", 0.0, 1.0)
     fields.end()
@@ -264,7 +274,7 @@ async def _cache_stats(request: web.Request) -> web.Response:
 
 async def _invalidate(request: web.Request) -> web.Response:
     limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[_BODY]))
+    fields = Fields(parse_json(request[BODY]))
     cid = fields.text("cid", most=256)
     if cid is not None:
         try:
@@ -287,7 +297,7 @@ async def _invalidate(request: web.Request) -> web.Response:
 
 
 async def _feedback(request: web.Request) -> web.Response:
-    fields = Fields(parse_json(request[_BODY]))
+    fields = Fields(parse_json(request[BODY]))
     cid = fields.text("cid", most=256)
     about = fields.text("request_id", most=64)
     verdict = fields.choice("verdict", ("valid", "invalid"), required=True)
@@ -387,6 +397,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/v1/cache/invalidate", _invalidate),
     ("POST", "/feedback", _feedback),
     ("GET", "/ipfs/{cid}", _block),
+    *logs.ROUTES,
+    *witness.ROUTES,
     ("GET", "/livez", _livez),
     ("GET", "/readyz", _readyz),
     ("GET", "/health", _health),
@@ -395,8 +407,16 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
 )
 
 
-def build(service: Service, limits: Server, *, service_id: str) -> web.Application:
-    """The application, not yet listening."""
+def build(
+    service: Service,
+    limits: Server,
+    *,
+    service_id: str,
+    folders: Mapping[str, Path] = _NO_FOLDERS,
+    cosigner: Witness | None = None,
+) -> web.Application:
+    """The application, not yet listening. ``folders``: the logs that are served, by name; ``cosigner``: our
+    witness."""
     app = web.Application(
         middlewares=[_errors, _only_local_pages, _bounded], client_max_size=limits.max_body_bytes + 1
     )
@@ -404,8 +424,12 @@ def build(service: Service, limits: Server, *, service_id: str) -> web.Applicati
     app[_LIMITS] = limits
     app[_BUSY] = asyncio.Semaphore(limits.concurrent_requests_max)
     app[_SERVICE_ID] = service_id
+    app[logs.LOGS] = folders
+    if cosigner is not None:
+        app[witness.WITNESS] = cosigner
     for method, path, handler in ROUTES:
-        app.router.add_route(method, path, handler)
+        pattern = path.replace("{path}", "{path:.+}")  # the only part of an address that holds slashes
+        app.router.add_route(method, pattern, handler)
         if method == "GET":
-            app.router.add_route("HEAD", path, handler)
+            app.router.add_route("HEAD", pattern, handler)
     return app

@@ -53,8 +53,8 @@ def decision(ref: DecisionRef | None) -> dict[str, Any] | None:
     return None if ref is None else {"log": ref.log, "index": ref.index}
 
 
-def answer(value: Answer, *, verbose: bool) -> dict[str, Any]:
-    """The reply of ``POST /chat``."""
+def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[str, Any]:
+    """The reply of ``POST /chat``. ``receipt`` proves its decision, shown when ``verbose``."""
     body: dict[str, Any] = {
         "request_id": value.query.id,
         "answer": value.text,
@@ -67,6 +67,7 @@ def answer(value: Answer, *, verbose: bool) -> dict[str, Any]:
         "stored": value.stored,
         "hit": _hit(value.hit),
         "stale": value.stale,
+        "logged": value.decision is not None,
         "decision": decision(value.decision),
         "usage": {
             "prompt_tokens": value.usage.prompt_tokens,
@@ -85,6 +86,8 @@ def answer(value: Answer, *, verbose: bool) -> dict[str, Any]:
             }
             for part in value.parts
         ]
+    if verbose and value.decision is not None:
+        body["decision"]["receipt"] = receipt
     if verbose:
         body["slots"] = _slots(value.route.slots)
         body["trace"] = [

@@ -3,12 +3,13 @@
 In this order; the first difference found is the one that is told:
 
 1.  language    another language or script
-2.  joined      one text has a sentence or instruction more
-3.  number      figures, number words, ordinals, dates, operators; also on one side only
+2.  joined      one text has a sentence or instruction more that asks something or says more than one word
+                that the other does not
+3.  number      figures, number words, ordinals, dates, operators, "at least"; also on one side only
 4.  unit        units and currencies
-5.  negation    "not", "without", "never", … on one side, or on another word
+5.  negation    "not", "without", "never", … on one side, or on another word ("no sugar" is "without sugar")
 6.  opposite    safe and unsafe, buy and sell, highest and lowest …
-7.  time        days, months, relative time, past against present and future
+7.  time        days, months, relative time; "did" against "will"; past, present or future of who or when
 8.  asks        who, when, where, why, how, how many, whether …; what it is against what it does or whether
                 there is any; should against can
     person      my against your, he against she
@@ -17,6 +18,7 @@ In this order; the first difference found is the one that is told:
 10. scope       "and" against "or"
 11. comparison, scope, entity (a known thing or a code), name (by its capital), word   content on one side
                 that nothing on the other side says
+12. tense       past against present, or the future, on one side of other questions
 
 Words that nothing stands against are a difference whatever they are, unless a table in ``words`` calls them
 filler or soft. Promises: pure, symmetric in kind, bounded. Must not know: similarities, thresholds.
@@ -30,7 +32,7 @@ from dataclasses import replace
 
 from node.cache.compare import Aligned, done_when, opposites, regraded, turned
 from node.cache.features import ASK, COMPARISON, NAME, SCOPE, TIME, UNIT, Features, Item
-from node.cache.tokens import CODE, NUMBER, SYMBOL
+from node.cache.tokens import CODE, NUMBER, SYMBOL, WORD
 
 _SHOWN_MAX = 40
 _FIRST: tuple[tuple[str, tuple[str, ...]], ...] = (("number", (NUMBER, SYMBOL)), ("unit", (UNIT,)))
@@ -45,6 +47,11 @@ _LAST: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 _FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 _OPERATOR = re.compile(r"[!<>=~]=+|(?<=\d)!+(?!\w)|<>|=>|->|\*\*|&&|\|\|")
+_SIGN = re.compile(
+    r"\b(?:does|do|is|are|the|an?|of|with|use|type|and|or)\s+([!;:,.][!?;:,.]*|\?(?=\s+\w))(?!\S)"
+)
+"""A sign that a sentence speaks of ("what does ! mean"), not one that ends it."""
+_FACE = re.compile(r"(?<!\S)[:;=][-']?[()DPp/|](?!\S)")
 _CASED_UNITS = {
     "mW": "MW", "MW": "mW", "Mb": "MB", "MB": "Mb", "Kb": "KB", "KB": "Kb", "kb": "kB", "kB": "kb",
     "Gb": "GB", "GB": "Gb", "ms": "Ms", "Ms": "ms", "mV": "MV", "MV": "mV", "mHz": "MHz", "MHz": "mHz",
@@ -56,10 +63,12 @@ _MARKED_MAX = 2_000
 
 def written_differently(one: str, other: str) -> tuple[str, str] | None:
     """What two texts of the same words say by signs and case alone, as (kind, reason): a command's flags,
-    operators, a factorial, units such as mW and MW. None where there is nothing."""
+    operators, a factorial, a sign that is asked about, units such as mW and MW. None: nothing."""
     one, other = one[:_MARKED_MAX], other[:_MARKED_MAX]
-    for pattern in (_FLAG, _OPERATOR):
+    for pattern in (_FLAG, _OPERATOR, _SIGN, _FACE):
         marks, marks2 = sorted(pattern.findall(one)), sorted(pattern.findall(other))
+        if pattern is _FACE and not (marks and marks2):
+            continue  # a smile more or less says nothing
         if marks != marks2:
             alone = [*(mark for mark in marks if mark not in marks2), *(m for m in marks2 if m not in marks)]
             return (
@@ -82,8 +91,12 @@ def first_difference(one: Features, other: Features, aligned: Aligned) -> tuple[
     left, right = aligned.alone
     if one.language != other.language or one.language != "english":
         return "language", f"compared word by word only: {one.language}, {other.language}"
-    if one.sentences != other.sentences and (_alone(left, right, ()) or _open_asks(one) != _open_asks(other)):
+    if one.sentences != other.sentences and (
+        max(_hard(left), _hard(right)) > _ADDED_MAX or _open_asks(one) != _open_asks(other)
+    ):
         return "joined", f"sentences: {one.sentences}, stored {other.sentences}"
+    if found := _bounded(left, right):
+        return "number", found
     for kind, kinds in _FIRST:
         if found := _alone(left, right, kinds):
             return kind, found
@@ -91,7 +104,8 @@ def first_difference(one: Features, other: Features, aligned: Aligned) -> tuple[
         return "negation", found
     if pair := opposites(left, right):
         return "opposite", f"opposite: {_show(pair[0])}, stored {_show(pair[1])}"
-    if found := _alone(left, right, (TIME,)) or _times(one, other, aligned):
+    tense, is_weighty = _tenses(one, other, aligned)
+    if found := _alone(left, right, (TIME,)) or (tense if is_weighty else ""):
         return "time", found
     if found := _asks(one, other):
         return "asks", found
@@ -110,7 +124,24 @@ def first_difference(one: Features, other: Features, aligned: Aligned) -> tuple[
             return kind, found
     if not any(item.kind != ASK for item, _ in aligned.pairs):
         return "word", "no content in common"
-    return None
+    return ("tense", tense) if tense else None
+
+
+_ADDED_MAX = 1
+"""So many words may a sentence more bring."""
+
+
+def _hard(items: Sequence[Item]) -> int:
+    return sum(not item.soft for item in items)
+
+
+_BOUNDS = frozenset({"atleast", "atmost"})
+
+
+def _bounded(left: Sequence[Item], right: Sequence[Item]) -> str | None:
+    """What says that a figure is a bound on one side only."""
+    lone, lone2 = ([item for item in side if item.key in _BOUNDS] for side in (left, right))
+    return differs(lone, lone2) if lone or lone2 else None
 
 
 _ASKED_PAIRS_MIN = 2
@@ -151,32 +182,52 @@ def _show(item: Item) -> str:
     return item.raw[:_SHOWN_MAX]
 
 
+_LEFT_OUT = frozenset({"not", "without"})
+"""Negations that say the same of the same word."""
+
+
 def _negated(one: Features, other: Features) -> str | None:
+    if _plainly(one) == _plainly(other):
+        return None
     kinds, kinds2 = (sorted(kind for kind, _ in side.negations) for side in (one, other))
     if kinds != kinds2:
         alone = next((kind for kind in kinds + kinds2 if kinds.count(kind) != kinds2.count(kind)), "not")
         return f"negated on one side: {alone}" if not kinds or not kinds2 else f"negated differently: {alone}"
-    if one.negations != other.negations:
-        keys, keys2 = {item.key for item in one.items}, {item.key for item in other.items}
-        for (_, target), (_, target2) in zip(one.negations, other.negations, strict=True):
-            if target != target2 and target in keys2 and target2 in keys:  # "*", the sentence, is no key
-                return f"negates {target}, stored {target2}"
+    keys, keys2 = {item.key for item in one.items}, {item.key for item in other.items}
+    for (_, target), (_, target2) in zip(one.negations, other.negations, strict=True):
+        if target != target2 and target in keys2 and target2 in keys:  # "*", the sentence, is no key
+            return f"negates {target}, stored {target2}"
     return None
 
 
-def _times(one: Features, other: Features, aligned: Aligned) -> str | None:
+def _plainly(side: Features) -> list[tuple[str, str]]:
+    """What is negated, "no sugar" and "without sugar" alike."""
+    return sorted(("not" if kind in _LEFT_OUT else kind, target) for kind, target in side.negations)
+
+
+def _tenses(one: Features, other: Features, aligned: Aligned) -> tuple[str, bool]:
+    """How the two differ in time without a word for it ("" for not at all), and whether the answer turns on
+    it: "did" and "will", "will it rain" and "is it raining", or whom and when it is asked for. What something
+    is, was and will be is often the same."""
     tenses = {one.tense, other.tense}
     if any(item.kind == TIME for item, _ in aligned.pairs):
-        return None
+        return "", False
+    started = any(_is_going(left) != _is_going(right) for left, right in aligned.pairs)
+    asked = {"who", "when"} & {*one.asks, *other.asks}
+    weighty = bool(asked) or tenses == {"past", "future"} or ("future" in tenses and started)
     if "future" in tenses and len(tenses) == 2:
-        return "about the future on one side"
+        return "about the future on one side", weighty
     who = one.asks == other.asks == ("who",)
     once, going = done_when(aligned.pairs) if who else (False, False)
     if going:
-        return "done on one side, going on on the other"
+        return "done on one side, going on on the other", True
     if tenses == {"past", "present"} and not once:
-        return "past on one side, present on the other"
-    return None
+        return "past on one side, present on the other", weighty
+    return "", False
+
+
+def _is_going(item: Item) -> bool:
+    return item.kind == WORD and item.raw.casefold().endswith("ing")
 
 
 def _acting(one: Features, other: Features, aligned: Aligned) -> str | None:

@@ -4,8 +4,9 @@ Rules:
 1. Audits and shadow labels are a random sample of hits and make the estimate. Feedback is not (people report
    what annoys them): it is counted beside it and never mixed in.
 2. Undecided labels are counted apart and are in no share.
-3. Only the newest ``WINDOW`` labels count, so that the estimate follows the traffic; of feedback as many
-   beside them, so that no flood of it pushes the sample out.
+3. One question counts once for one record and verdict: asked a hundred times it is no hundred observations,
+   which the intervals assume. Only the newest ``WINDOW`` of these count, so that the estimate follows the
+   traffic; of feedback as many beside them, so that no flood of it pushes the sample out.
 4. Intervals are Clopper and Pearson's (Biometrika 26, 1934), exact for the binomial: they never cover less
    than they say. ``upper`` is one-sided at 95 %, ``low`` and ``high`` are two-sided at 95 %.
 
@@ -15,7 +16,7 @@ Pure. Must not know: where labels come from, the clock.
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -141,21 +142,28 @@ class Estimates:
     """The newest labels, counted."""
 
     def __init__(self, window: int = WINDOW) -> None:
-        self._newest: dict[bool, deque[_Counted]] = {True: deque(), False: deque()}
+        self._newest: dict[bool, OrderedDict[tuple[str, str, str], _Counted]] = {
+            True: OrderedDict(),
+            False: OrderedDict(),
+        }
         self._counts: Counter[_Counted] = Counter()
         self._window = window
 
     def add(self, label: Label) -> None:
         """Count a label; beyond the window the oldest is forgotten."""
         one = _Counted(label.kind, label.tier, label.source == FEEDBACK, label.verdict)
-        newest = self._newest[one.biased]
-        newest.append(one)
+        newest, key = self._newest[one.biased], (label.hit.cid, label.hit.query_hash, label.verdict)
+        if key in newest:
+            self._drop(newest.pop(key))
+        newest[key] = one
         self._counts[one] += 1
         if len(newest) > self._window:
-            oldest = newest.popleft()
-            self._counts[oldest] -= 1
-            if not self._counts[oldest]:
-                del self._counts[oldest]
+            self._drop(newest.popitem(last=False)[1])
+
+    def _drop(self, one: _Counted) -> None:
+        self._counts[one] -= 1
+        if not self._counts[one]:
+            del self._counts[one]
 
     def overall(self) -> Estimate:
         """Over all classes and tiers, from the random samples."""

@@ -430,7 +430,7 @@ class _Reader:
             if word.startswith("@") and token.kind == WORD:
                 role = ""
                 continue
-            if token.kind == WORD and word in words.NEGATIONS:
+            if token.kind == WORD and word in words.NEGATIONS and not _merely_fails(tokens, index):
                 negated = words.NEGATION_CLASS.get(word, "not")
                 if _is_sentential(tokens, index):
                     self.negations.append((negated, "*"))
@@ -515,6 +515,11 @@ class _Reader:
         kind = _kind(key, token, tokens, index)
         asked = key in words.CLASSES and before in ("@what", "@which") and after in _ASKED_BEFORE
         return Item(key, kind, token.raw, role, place, soft, self.sentence, asked=asked)
+
+
+def _merely_fails(tokens: Sequence[Token], index: int) -> bool:
+    """Whether "fail" is what happens ("why did it fail"), not a denial ("fail to pay")."""
+    return tokens[index].text == "fail" and not (index + 1 < len(tokens) and tokens[index + 1].text == "to")
 
 
 def _is_sentential(tokens: Sequence[Token], index: int) -> bool:

@@ -27,7 +27,7 @@ from node.cache.tokens import CODE, NUMBER, SYMBOL, WORD
 ASKS = ("", "what", "exists", "yesno", "who", "when", "where", "why", "how", "howmany", "howmuch")
 VETOES = (
     "", "language", "joined", "number", "unit", "negation", "opposite", "time", "asks", "direction", "scope",
-    "comparison", "name", "word", "length", "person", "entity",
+    "comparison", "name", "word", "length", "person", "entity", "tense",
 )  # fmt: skip
 KINDS = (NUMBER, SYMBOL, UNIT, NAME, CODE, TIME, COMPARISON, SCOPE, ASK, "hard", "soft")
 _PAIRS_MAX = 12

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeAlias
 
@@ -57,6 +58,8 @@ KNOWN_CODES = frozenset(
         *("ok", "stored", "known", "queued", "valid", "invalid", "start", "stop", "change"),
         *("node", "decisions", "publications", "witness"),
         *("right", "wrong", "undecided", "shadow"),
+        *("epoch", "shard_closed", "chain_closed", "size", "recover", "rotated"),
+        *("queued", "submitted", "pending", "attested", "verified"),
     }
 )
 """Codes that stay readable even where the question happens to hold the same word."""
@@ -64,6 +67,8 @@ KNOWN_CODES = frozenset(
 _CODE = re.compile(r"[a-z0-9_]{1,40}\Z")
 _STAGE = re.compile(r"[a-z0-9_.:-]{1,40}\Z")  # too short for a CID or a hash
 _TOKEN = re.compile(r"[A-Za-z0-9_.:@/+-]{1,128}\Z")
+_VKEY = re.compile(r"[A-Za-z0-9./:_-]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+\Z")
+_VKEY_CHARS_MAX = 512
 _REQUEST = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _HEX_64 = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -123,6 +128,11 @@ def _seconds(when: datetime | None) -> int | None:
 def _token(text: str | None) -> str | None:
     """A name from this program or its settings, or None when it does not look like one."""
     return text if text is not None and _TOKEN.match(text) else None
+
+
+def _vkey(text: str) -> str | None:
+    """A verifier key: longer than other names."""
+    return text if text and len(text) <= _VKEY_CHARS_MAX and _VKEY.match(text) else None
 
 
 def _digest(text: str | None) -> str | None:
@@ -387,6 +397,26 @@ def tombstone_entry(*, target: str, reason: str, scope: str, policy: str, cid: s
     return entry, private
 
 
+def quarantine_entry(
+    *, target: str, reason: str, scope: str, policy: str, held_back_at: float | None = None
+) -> Entry:
+    """The record ``target`` is taken out of service without being deleted. ``reason`` is a code: invalid (a
+    verdict of this node) or wrong (an audit of a served hit). ``held_back_at``: it is held back only from
+    questions that are no nearer to its own than this score; None: from all."""
+    private: dict[str, str] = {}
+    entry: dict[str, Json] = {
+        "v": VERSION,
+        "kind": "quarantine",
+        "policy": _token(policy),
+        "decision": "quarantined",
+        "reason": safe_code(reason),
+        "held_back_ppm": _ppm(held_back_at),
+        "scope": scope_class(scope),
+        "target": _cid(target, scope, private, name="target"),
+    }
+    return entry, private
+
+
 def audit_entry(
     *,
     target: str,
@@ -426,10 +456,36 @@ def audit_entry(
 # --- the node itself ------------------------------------------------------------------------------
 
 
-def policy_entry(*, event: str, policy: str, software: str, settings_digest: str) -> Entry:
-    """The rules in force from here on: ``event`` is start, stop or change.
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A log that is not written any more: its origin, and the newest checkpoint of it that was signed."""
 
-    ``settings_digest`` is the hex SHA-256 of the settings without their secrets.
+    origin: str
+    size: int
+    root: str
+    """Hex."""
+
+
+def policy_entry(
+    *,
+    event: str,
+    policy: str,
+    software: str = "",
+    settings_digest: str = "",
+    reason: str = "",
+    previous: Closed | None = None,
+    kept_size: int | None = None,
+    next_origin: str = "",
+    file_digest: str = "",
+    file_bytes: int | None = None,
+) -> Entry:
+    """The rules in force from here on, and where the log itself begins and ends. ``event``:
+
+    - start, stop, change: ``settings_digest`` is the hex SHA-256 of the settings without their secrets;
+    - epoch: the first leaf of a log that follows ``previous``; ``reason`` is size or recover, ``kept_size``
+      how many leaves of it a checkpoint in the folder covers;
+    - shard_closed: the last leaf of a log that is full; ``next_origin`` goes on;
+    - chain_closed: an older log lies beside this one, the file with this SHA-256 and length.
     """
     entry: dict[str, Json] = {
         "v": VERSION,
@@ -438,20 +494,111 @@ def policy_entry(*, event: str, policy: str, software: str, settings_digest: str
         "policy": _token(policy),
         "software": _token(software),
         "settings_digest": _digest(settings_digest),
+        "reason": safe_code(reason) or None,
+        "previous": None
+        if previous is None
+        else {"origin": _token(previous.origin), "size": previous.size, "root": _digest(previous.root)},
+        "kept_size": kept_size,
+        "next_origin": _token(next_origin),
+        "file": None if file_bytes is None else {"sha256": _digest(file_digest), "bytes": file_bytes},
     }
     return entry, {}
 
 
-def repair_entry(*, bytes_cut: int, keys_without_entry: int) -> Entry:
-    """The log was opened after a crash: how many bytes of a half-written line were cut off.
+def key_entry(
+    *,
+    use: str,
+    event: str,
+    old: str,
+    new: str,
+    old_vkey: str,
+    new_vkey: str,
+    certificates: Sequence[str],
+    old_until: datetime,
+    policy: str,
+) -> Entry:
+    """A key of this node changed. ``event``: rotated; ``old`` and ``new`` are did:keys, the vkeys empty for a
+    key that signs no notes; ``certificates`` the CIDs of the root's word on the new key and on the end of the
+    old one, ``old_until``."""
+    entry: dict[str, Json] = {
+        "v": VERSION,
+        "kind": "key",
+        "policy": _token(policy),
+        "decision": "key_rotated",
+        "event": safe_code(event),
+        "use": safe_code(use),
+        "old": {"key": _token(old), "vkey": _vkey(old_vkey), "until_s": _seconds(old_until)},
+        "new": {"key": _token(new), "vkey": _vkey(new_vkey)},
+        "certificates": [cid for cid in certificates if _is_cid(cid)],
+    }
+    return entry, {}
+
+
+def anchor_entry(
+    *,
+    log: str,
+    size: int,
+    digest: str,
+    calendar: str,
+    state: str,
+    policy: str,
+    block_height: int | None = None,
+) -> Entry:
+    """A checkpoint was anchored outside, as far as ``state`` says (submitted, pending, attested, verified).
+
+    ``log`` and ``size`` name the checkpoint, ``digest`` is the hex SHA-256 of its note, ``calendar`` the
+    host that took it, ``block_height`` what it is attested by.
+    """
+    entry: dict[str, Json] = {
+        "v": VERSION,
+        "kind": "anchor",
+        "policy": _token(policy),
+        "decision": "anchored" if state in ("attested", "verified") else "submitted",
+        "log": _token(log),
+        "size": size,
+        "digest": _digest(digest),
+        "calendar": _token(calendar),
+        "state": safe_code(state),
+        "block_height": block_height,
+    }
+    return entry, {}
+
+
+def repair_entry(*, bytes_cut: int, entries_replayed: int, keys_without_entry: int) -> Entry:
+    """The log was opened after a crash: how many bytes of a half-written end were cut off and how many
+    entries were found in the journal and not yet in the tree.
 
     ``keys_without_entry`` is 0 unless the key table knows of more entries than one batch could have left
-    unfinished: then the file is older than the table, or lost its end.
+    unfinished: then the folder is older than the table, or lost its end.
     """
     entry: dict[str, Json] = {
         "v": VERSION,
         "kind": "repair",
         "bytes_cut": bytes_cut,
+        "entries_replayed": entries_replayed,
         "keys_without_entry": keys_without_entry,
     }
     return entry, {}
+
+
+# --- what an entry is about -----------------------------------------------------------------------
+
+_ABOUT = re.compile(r"(?:cid|target)(?:_\d+)?\Z")
+
+CRITICAL_KINDS = frozenset({"key", "tombstone", "quarantine", "validation"})
+_CRITICAL_EVENTS = frozenset({"change", "epoch", "shard_closed", "chain_closed"})
+
+
+def is_critical(entry: Mapping[str, Json]) -> bool:
+    """Whether the entry has to come under a checkpoint, and under an anchor, at once."""
+    kind = entry.get("kind")
+    return kind in CRITICAL_KINDS or (kind == "policy" and entry.get("event") in _CRITICAL_EVENTS)
+
+
+def records_of(entry: Mapping[str, Json], private_texts: Mapping[str, str]) -> tuple[str, ...]:
+    """The CIDs of the records that an entry names or commits to: an erasure of one concerns this entry."""
+    parts = entry.get("parts")
+    named: list[object] = [entry.get("cid"), entry.get("target")]
+    named += [part.get("cid") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    committed = [text for name, text in private_texts.items() if _ABOUT.match(name)]
+    return tuple(dict.fromkeys([cid for cid in named if isinstance(cid, str)] + committed))

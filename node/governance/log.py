@@ -1,18 +1,17 @@
-"""The writer of the decision log: one file, one writer thread, group commit.
+"""The decision log: sealed entries in a transparency log, one shard after the other.
 
 Promises:
-1. ``before_reply``: an append returns once its line is on disk (file synced). ``behind_50ms``: it returns at
-   once with its index; the line is written and synced within some 50 ms (20 ms of gathering and one sync).
-2. The commitment key of an entry is on disk before its line.
-3. Appends that wait at the same time share one write and one sync.
-4. A failed write is taken back, so that the file holds whole, chained lines whenever the disk allows it;
-   the next append that succeeds goes on from there. In ``behind_50ms`` lines that already have an index are
-   kept in memory and tried again, and new appends are refused meanwhile.
-5. Valid lines are never rewritten. At opening the whole chain is checked: a half-written last line is cut,
-   and an entry of kind ``repair`` says so; any other damage raises ``CorruptState`` and nothing is touched.
+1. ``append`` returns once the leaf is durable (``before_reply``), or at once with its index
+   (``behind_50ms``). A leaf is never changed; indexes count from 0 in each log.
+2. The key of a leaf's commitments is on disk before the leaf, in a table apart, and can be destroyed.
+3. Critical entries (``entry.is_critical``) are published at once; nobody who appends waits for that.
+4. A log holds ``shard_entries`` leaves at most, and what it had to say of repairs. The last one names the log
+   that follows, and nothing that was acknowledged is lost on the way; appends wait meanwhile.
+5. What is unusual about a log stands in its first leaves: the log that it follows, an older log of another
+   format beside it (left where it is), a repair after a crash.
 
-The format is in ``chain``; nothing here reads an entry's meaning. State that the event loop sees is changed
-on the event loop only; the thread talks through one queue in and ``call_soon_threadsafe`` out.
+``node.tlog.writer`` keeps the tree, its files and its checkpoints; ``leaf`` the bytes of a leaf; ``epochs``
+the folders. Nothing here reads what an entry decides. Event loop only.
 """
 
 from __future__ import annotations
@@ -20,431 +19,622 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import hashlib
+import logging
 import os
-import queue
-import threading
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeVar
 
 from node.clock import Clock, random_bytes
-from node.errors import CorruptState, Misconfigured, Rejected, Unavailable
-from node.governance import chain
-from node.governance.commitments import KeyTable, sync_directory, write_all
-from node.governance.entry import repair_entry
+from node.errors import Misconfigured, NodeError, NotFound, Rejected, Unavailable
+from node.governance import epochs, leaf
+from node.governance.commitments import KeyTable
+from node.governance.entry import Closed, Entry, is_critical, policy_entry, records_of, repair_entry
+from node.governance.epochs import Turn
 from node.model import Check, Json
 from node.ports import Appended
+from node.tlog import journal
+from node.tlog.files import Files
+from node.tlog.notes import Signer
+from node.tlog.reader import FolderSource, LogReader
+from node.tlog.writer import Published, TileLog
+
+log = logging.getLogger("neuroswarm.decisions")
+
+_T = TypeVar("_T")
 
 BEFORE_REPLY = "before_reply"
 BEHIND_50MS = "behind_50ms"
 
-BATCH_ENTRIES_MAX = 256
-QUEUE_ENTRIES_MAX = 4_096
-QUEUE_BYTES_MAX = 16 * 2**20
-GATHER_S = 0.02
-RETRY_S = 1.0
+OLD_FILE = "decisions.jsonl"
+"""Where versions before this format kept their decisions."""
+
+_LOCK = ".lock"
+_KEYS_IN_FLIGHT_MAX = 4_096
+"""Keys without a leaf that a crash can leave; more say that the folder is older than its key table."""
+_CRITICAL_WAITING_MAX = 1_024
 _READ_BYTES = 1 << 20
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-
-def time_us(when: datetime) -> int:
-    """Whole microseconds since 1970 UTC; 0 for a clock that is set before that."""
-    return max(0, (when - _EPOCH) // timedelta(microseconds=1))
-
-
-def sealed(entry: Mapping[str, Json], private_texts: Mapping[str, str]) -> tuple[bytes, bytes | None]:
-    """The entry's canonical bytes with its commitments in it, and the fresh key they were made with.
-
-    Raises ``Rejected``.
-    """
-    body = dict(entry)
-    if chain.COMMITMENTS in body:
-        raise Rejected(f"log: an entry may not bring its own {chain.COMMITMENTS}")
-    if not private_texts:
-        return chain.canonical(body), None
-    key = random_bytes(chain.KEY_BYTES)
-    body[chain.COMMITMENTS] = {name: chain.commitment(key, text) for name, text in private_texts.items()}
-    return chain.canonical(body), key
+Signers = Callable[[str], Sequence[Signer]]
+"""(origin) -> what signs that log's checkpoints now, the newest key first."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Append:
+class Sealed:
+    """An entry's canonical bytes with its commitments in it, the fresh key they were made with (None: there
+    are none), and the CIDs of the records that it is about."""
+
     entry: bytes
     key: bytes | None
-    time_us: int
-    waiter: asyncio.Future[int] | None
+    about: tuple[str, ...]
+
+
+def sealed(entry: Mapping[str, Json], private_texts: Mapping[str, str]) -> Sealed:
+    """Raises ``Rejected``."""
+    body = dict(entry)
+    if leaf.COMMITMENTS in body:
+        raise Rejected(f"log: an entry may not bring its own {leaf.COMMITMENTS}")
+    if not private_texts:
+        return Sealed(leaf.canonical(body), None, ())
+    key = random_bytes(leaf.KEY_BYTES)
+    body[leaf.COMMITMENTS] = {name: leaf.commitment(key, text) for name, text in private_texts.items()}
+    return Sealed(leaf.canonical(body), key, records_of(entry, private_texts))
 
 
 @dataclass(frozen=True, slots=True)
-class _Forget:
-    index: int
-    waiter: asyncio.Future[bool]
+class _Shard:
+    """The log that is written now."""
+
+    number: int
+    tile_log: TileLog
+    keys: KeyTable
+    reader: LogReader
 
 
-_Job: TypeAlias = _Append | _Forget
+@dataclass(frozen=True, slots=True)
+class NewEpoch:
+    """What ``start_new_epoch`` began: the epoch's number, its log's origin and what it follows."""
+
+    number: int
+    origin: str
+    previous: Closed
+    kept_size: int
 
 
-class ChainFile:
-    """The files, blocking: what the writer thread owns. ``size`` and ``head`` speak of synced lines."""
+class DecisionLog:
+    """``AuditLog`` over a folder. Build with ``open``."""
 
-    def __init__(self, path: Path, fd: int, keys: KeyTable, *, size: int, head: str, length: int) -> None:
-        self.size = size
-        self.head = head
-        self._path = path
-        self._fd = fd
-        self._keys = keys
-        self._length = length
-        self._is_dirty = False
-
-    @classmethod
-    def open(cls, directory: Path, origin: str, keys: Path, now: datetime) -> ChainFile:
-        """Open or create, check every line, repair the tail.
-
-        Raises ``CorruptState``, ``Unavailable`` (in use), ``OSError``.
-        """
-        directory.mkdir(parents=True, exist_ok=True)
-        path = directory / chain.FILE_NAME
-        with contextlib.ExitStack() as undo:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            undo.callback(os.close, fd)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as exc:
-                raise Unavailable(f"{path} is being written by another process") from exc
-            sync_directory(directory)
-            size, head, length = _check_lines(path, origin)
-            table = KeyTable.open(keys, origin)
-            undo.callback(table.close)
-            bytes_cut = os.fstat(fd).st_size - length
-            surplus = table.count() - size
-            file = cls(path, fd, table, size=size, head=head, length=length)
-            file._is_dirty = bytes_cut > 0
-            file._restore()
-            table.truncate(size)
-            if surplus <= BATCH_ENTRIES_MAX:
-                surplus = 0  # what one batch can leave when the process dies between keys and lines
-            if bytes_cut or surplus:
-                entry, _ = repair_entry(bytes_cut=bytes_cut, keys_without_entry=surplus)
-                file.write([_Append(chain.canonical(entry), None, time_us(now), None)])
-            undo.pop_all()
-        return file
-
-    def write(self, jobs: Sequence[_Append]) -> None:
-        """Append and sync. Raises ``OSError``; then nothing of it counts and it is cut back when possible."""
-        self._restore()
-        lines: list[bytes] = []
-        head = self.head
-        for index, job in enumerate(jobs, start=self.size):
-            line = chain.compose(job.entry, index=index, prev=head, time_us=job.time_us)
-            head = chain.digest_of(line)
-            lines.append(line + b"\n")
-        data = b"".join(lines)
-        self._keys.write(self.size, [job.key for job in jobs])
-        self._is_dirty = True
-        try:
-            write_all(self._fd, data, self._length)
-            os.fsync(self._fd)
-        except OSError:
-            with contextlib.suppress(OSError):  # tried again before the next write
-                self._restore()
-            raise
-        self._is_dirty = False
-        self._length += len(data)
-        self.size += len(jobs)
-        self.head = head
-
-    def forget(self, index: int) -> bool:
-        return self._keys.destroy(index) if 0 <= index < self.size else False
-
-    def close(self) -> None:
-        self._keys.close()
-        os.close(self._fd)
-
-    def _restore(self) -> None:
-        """Cut off what a failed or interrupted write left.
-
-        After a failed sync the kernel may take unwritten pages for clean: nothing of that write is relied on.
-        """
-        if self._is_dirty:
-            os.ftruncate(self._fd, self._length)
-            os.fsync(self._fd)
-            self._is_dirty = False
-
-
-def _check_lines(path: Path, origin: str) -> tuple[int, str, int]:
-    """(entries, head, bytes of whole lines). Raises ``CorruptState`` naming file and entry."""
-    index, head, length = 0, chain.genesis(origin), 0
-    with path.open("rb", buffering=_READ_BYTES) as lines:
-        while data := lines.readline(chain.LINE_BYTES_MAX + 1):
-            whole = data.endswith(b"\n")
-            if not whole and not _is_torn(data, lines.read, index, head):
-                raise CorruptState(_damage(path, index, "the line has no proper end"))
-            if not whole:
-                break
-            try:
-                head = chain.in_place(chain.unframe(data[:-1]), index=index, prev=head).digest
-            except Rejected as exc:
-                hint = " (or the log belongs to another origin)" if index == 0 else ""
-                raise CorruptState(_damage(path, index, f"{exc}{hint}")) from exc
-            index += 1
-            length += len(data)
-    return index, head, length
-
-
-def _is_torn(data: bytes, read: Callable[[int], bytes], index: int, head: str) -> bool:
-    """Whether an unended last line is what a crash leaves, and not a whole line whose LF was exchanged."""
-    while chunk := read(_READ_BYTES):
-        if b"\n" in chunk:
-            return False
-    if data.endswith(b"\0"):
-        return True
-    try:
-        chain.in_place(chain.unframe(data[:-1]), index=index, prev=head)
-    except Rejected:
-        return True
-    return False
-
-
-def _damage(path: Path, index: int, what: str) -> str:
-    return (
-        f"{path}: entry {index} is damaged: {what}. Nothing was changed. Restore the file from a copy, or "
-        "move it and its key table away to begin a new log"
-    )
-
-
-class ChainLog:
-    """``AuditLog`` over one chained file. Built by ``open``."""
-
-    def __init__(self, file: ChainFile, origin: str, clock: Clock, *, durability: str) -> None:
-        self._file = file
-        self._origin = origin
+    def __init__(
+        self,
+        directory: Path,
+        base: str,
+        signers: Signers,
+        clock: Clock,
+        *,
+        keys: Path,
+        is_behind: bool,
+        publish_every_s: float,
+        shard_entries: int,
+        alarm_bytes: int,
+        policy: str,
+    ) -> None:
+        self.directory = directory
+        self._base = base
+        self._signers = signers
         self._clock = clock
-        self._is_behind = durability == BEHIND_50MS
-        self._loop = asyncio.get_running_loop()
-        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._queued = 0
-        self._queued_bytes = 0
-        self._size = file.size
-        self._durable = (file.size, file.head)
-        self._failure = ""
-        self._since: datetime | None = None
+        self._keys = keys
+        self._is_behind = is_behind
+        self._publish_every_s = publish_every_s
+        self._shard_entries = shard_entries
+        self._alarm_bytes = alarm_bytes
+        self._policy = policy
+        self._shard: _Shard
+        self._taken = 0  # indexes given out in this shard, or about to be
+        self._in_flight = 0
+        self._none_in_flight = asyncio.Event()
+        self._none_in_flight.set()
+        self._turning: asyncio.Task[None] | None = None
+        self._turn: Turn | None = None
+        self._has_last_leaf = False
+        self._to_say: list[Entry] = []
+        self._trouble = ""
+        self._bytes = 0
         self._is_closed = False
-        self._lost = 0
-        self._stopping = threading.Event()
-        # A daemon: an exit without close() must end the process, as a kill would.
-        self._thread = threading.Thread(target=self._run, name="decision-log", daemon=True)
-        self._thread.start()
+        self._critical: list[Appended] = []
+        self._publishing: asyncio.Task[None] | None = None
+        self._told_critical: list[Callable[[Appended], None]] = []
+        self._told_published: list[Callable[[Published], None]] = []
 
     @classmethod
     async def open(
-        cls, directory: Path, origin: str, clock: Clock, *, durability: str = BEFORE_REPLY, keys: Path
-    ) -> ChainLog:
-        """Open or create the log in ``directory``; ``keys`` is its key table's path, outside of it.
+        cls,
+        directory: Path,
+        origin: str,
+        signers: Signers,
+        clock: Clock,
+        *,
+        keys: Path,
+        durability: str = BEFORE_REPLY,
+        publish_every_s: float = 1.0,
+        shard_entries: int = 10_000_000,
+        alarm_bytes: int = 0,
+        is_held: bool = False,
+        policy: str = "",
+    ) -> DecisionLog:
+        """Open or create the log in ``directory``.
 
-        Reads and checks the whole chain. Raises ``CorruptState`` (damage, or another log's files),
-        ``Unavailable`` (cannot be read or written, or is in use), ``Misconfigured``.
+        ``origin`` is that of the first epoch; ``keys`` the private directory that holds key tables and
+        high-water marks; ``alarm_bytes`` the size from which ``health`` warns (0: never); ``policy`` the
+        version of the rules, for the log's own leaves; ``is_held`` and ``publish_every_s`` as in
+        ``TileLog.open``. Raises ``CorruptState``, ``Unavailable`` (in use, or the disk says no),
+        ``Misconfigured``.
         """
         if durability not in (BEFORE_REPLY, BEHIND_50MS):
             raise Misconfigured(f"log.durability must be {BEFORE_REPLY} or {BEHIND_50MS}, not {durability!r}")
-        if not origin or not origin.isascii() or any(char in origin for char in " +\n"):
-            raise Misconfigured("a log's origin is ASCII text without spaces and plus signs")
+        decisions = cls(
+            Path(directory),
+            origin,
+            signers,
+            clock,
+            keys=Path(keys),
+            is_behind=durability == BEHIND_50MS,
+            publish_every_s=publish_every_s,
+            shard_entries=shard_entries,
+            alarm_bytes=alarm_bytes,
+            policy=policy,
+        )
+        await decisions._open(is_held=is_held)
+        return decisions
+
+    # --- the port ---------------------------------------------------------------------------------
+
+    async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
+        what = sealed(entry, private_texts)
+        shard = await self._admitted()
+        index = await self._enter(shard, what)
+        place = Appended(shard.tile_log.origin, index)
+        if is_critical(entry):
+            self._publish_soon(place)
+        return place
+
+    async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:
+        shard = self._shard
+        if log is None or log == shard.tile_log.origin:
+            if not 0 <= index < shard.tile_log.size():
+                raise NotFound(f"the decision log has no entry {index}")
+            published = await shard.tile_log.wait_published(index, timeout_s)
+            if published is not None:
+                return await self._receipt(shard.reader, index, published.size, published.note)
+            if shard is self._shard:
+                return None
+            log = shard.tile_log.origin  # it was closed meanwhile, and lies aside now
+        return await self._receipt_aside(index, log)
+
+    def on_critical(self, callback: Callable[[Appended], None]) -> None:
+        self._told_critical.append(callback)
+
+    async def forget(self, index: int) -> bool:
+        shard = self._open_shard()
+        if not 0 <= index < shard.tile_log.size():
+            return False
+        await self._settle(shard, index)
+        return await _on_disk(shard.keys.destroy, index)
+
+    async def forget_record(self, cid: str) -> int:
+        shard = self._open_shard()
+        await self._settle(shard, shard.tile_log.size() - 1)
+        found = len(await _on_disk(shard.keys.destroy_about, cid))
+        for number in await _on_disk(epochs.closed, self.directory):
+            found += await _on_disk(self._forget_aside, number, cid)
+        return found
+
+    async def renew_signers(self) -> None:
+        tile_log = self._open_shard().tile_log
+        await tile_log.set_signers(self._signers(tile_log.origin))
+        if tile_log.is_held:
+            raise Unavailable("no checkpoint is signed before witnesses were asked; try again then")
+
+    def size(self) -> int:
+        return self._shard.tile_log.size()
+
+    def health(self) -> Check:
+        check = self._shard.tile_log.health()
+        size = self.size()
+        if self._is_closed:
+            return Check("log", "fail", "the decision log is closed", check.since, size, "entries")
+        if self._trouble:
+            return Check("log", "fail", self._trouble, check.since, size, "entries")
+        if check.status == "pass" and self._alarm_bytes and self._bytes > self._alarm_bytes:
+            said = (
+                f"the decision log has {self._bytes} bytes, more than log.alarm_bytes; move closed epochs "
+                f"from {self.directory / epochs.FOLDER} to an archive that stays readable"
+            )
+            return Check("log", "warn", said, check.since, size, "entries")
+        return replace(check, name="log", observed=size, unit="entries")
+
+    async def close(self) -> None:
+        """Write, publish and let go. Idempotent. Raises ``Unavailable`` once if acknowledged entries
+        (``behind_50ms``) could not be written."""
+        self._is_closed = True
+        for task in (self._turning, self._publishing):
+            if task is not None:
+                await asyncio.wait({task})
         try:
-            file = await asyncio.to_thread(ChainFile.open, Path(directory), origin, Path(keys), clock.now())
-        except OSError as exc:
-            raise Unavailable(f"the decision log in {directory} cannot be opened: {exc}") from exc
-        return cls(file, origin, clock, durability=durability)
+            await self._shard.tile_log.close()
+        finally:
+            self._shard.keys.close()
+
+    # --- for those who serve, witness and anchor it -----------------------------------------------
+
+    @property
+    def tile_log(self) -> TileLog:
+        """The log that is written now; another one after a shard is full."""
+        return self._shard.tile_log
 
     @property
     def origin(self) -> str:
-        return self._origin
+        """That of the log that is written now."""
+        return self._shard.tile_log.origin
 
-    async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
-        data, key = sealed(entry, private_texts)
-        self._check_accepts(len(data))
-        waiter = None if self._is_behind else self._loop.create_future()
-        self._put(_Append(data, key, time_us(self._clock.now()), waiter), len(data))
-        if waiter is not None:
-            return Appended(self._origin, await waiter)
-        index = self._size
-        self._size += 1
-        return Appended(self._origin, index)
+    @property
+    def epoch(self) -> int:
+        """Its number, from 1."""
+        return self._shard.number
 
-    async def forget(self, index: int) -> bool:
-        self._check_accepts(0)
-        waiter: asyncio.Future[bool] = self._loop.create_future()
-        self._put(_Forget(index, waiter), 0)
-        return await waiter
+    def on_published(self, callback: Callable[[Published], None]) -> None:
+        """Call ``callback`` on the event loop for each checkpoint, of this log and those that follow it."""
+        self._told_published.append(callback)
 
-    def size(self) -> int:
-        """Entries that have been acknowledged."""
-        return self._size
+    # --- appending --------------------------------------------------------------------------------
 
-    def head(self) -> tuple[int, str]:
-        """(entries on disk, SHA-256 of the last line): what an anchor or a checkpoint writes down."""
-        return self._durable
-
-    def health(self) -> Check:
-        if self._is_closed:
-            return Check("log", "fail", "the decision log is closed", self._since, self._size, "entries")
-        if self._failure:
-            return Check("log", "fail", self._failure, self._since, self._size, "entries")
-        return Check("log", "pass", "", self._since, self._size, "entries")
-
-    async def close(self) -> None:
-        """Write and sync what is queued, then let go of the files.
-
-        Raises ``Unavailable`` once if acknowledged entries (``behind_50ms``) could not be written.
-        """
-        if not self._is_closed:
-            self._is_closed = True
-            self._stopping.set()
-            self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
-        lost, self._lost = self._lost, 0
-        if lost:
-            raise Unavailable(f"{lost} acknowledged log entries could not be written: {self._failure}")
-
-    # --- on the event loop ---
-
-    def _check_accepts(self, length: int) -> None:
+    def _open_shard(self) -> _Shard:
         if self._is_closed:
             raise Unavailable("the decision log is closed")
-        if self._is_behind and self._failure:
-            raise Unavailable(self._failure)
-        if self._queued >= QUEUE_ENTRIES_MAX or self._queued_bytes + length > QUEUE_BYTES_MAX:
-            raise Unavailable("the decision log's queue is full")
+        return self._shard
 
-    def _put(self, job: _Job, length: int) -> None:
-        self._queued += 1
-        self._queued_bytes += length
-        self._queue.put(job)
+    async def _admitted(self) -> _Shard:
+        """The shard that has a place for one more leaf; the place is taken."""
+        while True:
+            shard = self._open_shard()
+            is_ending = self._turn is not None or self._has_last_leaf or self._is_full(shard)
+            if self._turning is None and not is_ending:
+                self._taken += 1
+                return shard
+            if self._turning is None:
+                self._turning = asyncio.create_task(self._turn_over(), name="decision log: next shard")
+                self._turning.add_done_callback(self._turned)
+            await asyncio.shield(self._turning)
 
-    def _settle(self, jobs: Sequence[_Append], size: int, head: str, problem: str) -> None:
-        """A batch is on disk, or (``problem``) has failed for good."""
-        self._release(len(jobs), sum(len(job.entry) for job in jobs))
-        self._note(problem)
-        if not problem:
-            self._durable = (size, head)
-            if not self._is_behind:
-                self._size = size
-        for index, job in enumerate(jobs, start=size - len(jobs)):
-            if job.waiter is not None and not job.waiter.done():
-                if problem:
-                    job.waiter.set_exception(Unavailable(problem))
-                else:
-                    job.waiter.set_result(index)
+    def _is_full(self, shard: _Shard) -> bool:
+        """One place is kept for the leaf that says what follows. A log whose checkpoints are held back cannot
+        be closed: it grows on."""
+        is_published = not (shard.tile_log.is_held or shard.tile_log.suspended)
+        return self._taken >= self._shard_entries - 1 and is_published
 
-    def _settle_forget(self, job: _Forget, outcome: bool, problem: str) -> None:
-        self._release(1, 0)
-        if not job.waiter.done():
-            if problem:
-                job.waiter.set_exception(Unavailable(problem))
-            else:
-                job.waiter.set_result(outcome)
-
-    def _release(self, entries: int, length: int) -> None:
-        self._queued -= entries
-        self._queued_bytes -= length
-
-    def _note(self, problem: str) -> None:
-        if bool(problem) != bool(self._failure):
-            self._since = self._clock.now()
-        self._failure = problem
-
-    # --- on the writer thread ---
-
-    def _run(self) -> None:
-        """Take jobs, write them in batches, report. Waits are of real time: they only space the syncs."""
-        waiting: deque[_Job] = deque()
-        is_stopping = False
-        is_failing = False
+    async def _enter(self, shard: _Shard, what: Sealed) -> int:
+        slot = None if what.key is None else shard.keys.slot(what.key, what.about)
+        self._in_flight += 1
+        self._none_in_flight.clear()
         try:
-            while True:
-                if not waiting and not is_stopping:
-                    is_stopping = not _take(self._queue.get(), waiting)
-                if self._is_behind and waiting:
-                    self._stopping.wait(RETRY_S if is_failing else GATHER_S)
-                while not is_stopping and len(waiting) < BATCH_ENTRIES_MAX:
-                    try:
-                        is_stopping = not _take(self._queue.get_nowait(), waiting)
-                    except queue.Empty:
-                        break
-                is_failing = not self._work(waiting)
-                if is_stopping and (is_failing or not waiting):
-                    break
+            index = await shard.tile_log.append(partial(leaf.compose, what.entry), slot)
+        except NodeError:
+            self._taken -= 1
+            raise
         finally:
-            while not self._queue.empty():
-                _take(self._queue.get(), waiting)
-            self._abandon(waiting)
-            with contextlib.suppress(OSError):  # every acknowledged line has been synced before
-                self._file.close()
+            self._in_flight -= 1
+            if not self._in_flight:
+                self._none_in_flight.set()
+        self._bytes += len(what.entry)
+        return index
 
-    def _work(self, waiting: deque[_Job]) -> bool:
-        """Do what waits, in order; False when acknowledged lines are still waiting for the disk."""
-        while waiting:
-            first = waiting[0]
-            if isinstance(first, _Forget):
-                waiting.popleft()
-                self._destroy(first)
-                continue
-            batch: list[_Append] = []
-            for job in waiting:
-                if isinstance(job, _Forget) or len(batch) == BATCH_ENTRIES_MAX:
-                    break
-                batch.append(job)
-            problem = ""
-            try:
-                self._file.write(batch)
-            except OSError as exc:
-                problem = f"the decision log cannot be written: {exc.strerror or exc}"
-            if problem and self._is_behind:
-                self._report(self._note, problem)
-                self._refuse_forgets(waiting, problem)
-                return False
-            for _ in batch:
-                waiting.popleft()
-            self._report(self._settle, batch, self._file.size, self._file.head, problem)
-        return True
+    async def _settle(self, shard: _Shard, index: int) -> None:
+        """Wait until the key of a leaf is on disk: ``behind_50ms`` acknowledges before that."""
+        if self._is_behind and index >= shard.keys.count():
+            await shard.tile_log.publish()
 
-    def _destroy(self, job: _Forget) -> None:
+    # --- publishing -------------------------------------------------------------------------------
+
+    def _publish_soon(self, *places: Appended) -> None:
+        self._critical = [*self._critical, *places][-_CRITICAL_WAITING_MAX:]
+        if self._publishing is None and not self._is_closed:
+            self._publishing = asyncio.create_task(self._publish(), name="decision log: critical entry")
+
+    async def _publish(self) -> None:
         try:
-            self._report(self._settle_forget, job, self._file.forget(job.index), "")
-        except OSError as exc:
-            problem = f"the log's key table cannot be written: {exc.strerror or exc}"
-            self._report(self._settle_forget, job, False, problem)
+            await self._shard.tile_log.publish()
+        except NodeError as exc:
+            log.warning("a critical decision waits for its checkpoint: %s", exc)
+        finally:
+            self._publishing = None
 
-    def _refuse_forgets(self, waiting: deque[_Job], problem: str) -> None:
-        """An erasure must not wait unseen for a disk that may never come back."""
-        kept = [job for job in waiting if isinstance(job, _Append)]
-        for job in waiting:
-            if isinstance(job, _Forget):
-                self._report(self._settle_forget, job, False, problem)
-        waiting.clear()
-        waiting.extend(kept)
+    def _published(self, origin: str, published: Published) -> None:
+        for told in self._told_published:
+            told(published)
+        ready = [one for one in self._critical if one.log == origin and one.index < published.size]
+        self._critical = [one for one in self._critical if one not in ready]
+        for place in ready:
+            for callback in self._told_critical:
+                callback(place)
+        if self._critical:
+            self._publish_soon()
 
-    def _abandon(self, waiting: deque[_Job]) -> None:
-        """The thread ends: nobody may wait for it any longer."""
-        self._lost = sum(isinstance(job, _Append) and job.waiter is None for job in waiting)
-        self._refuse_forgets(waiting, "the decision log has stopped")
-        rest = [job for job in waiting if isinstance(job, _Append)]
-        if rest:
-            self._report(self._give_up, rest)
+    async def _receipt(self, reader: LogReader, index: int, size: int, note: bytes) -> bytes:
+        [entry] = await reader.entries(index, 1, size)
+        return replace(await reader.receipt(index, note), extra=entry).encode()
 
-    def _give_up(self, jobs: Sequence[_Append]) -> None:
-        self._is_closed = True
-        self._settle(jobs, self._size, "", self._failure or "the decision log has stopped")
+    async def _receipt_aside(self, index: int, origin: str) -> bytes:
+        for number in await _on_disk(epochs.closed, self.directory):
+            if epochs.origin_of(self._base, number) == origin:
+                reader = LogReader(FolderSource(epochs.folder_of(self.directory, number)))
+                note = await reader.checkpoint()
+                newest = await _on_disk(
+                    epochs.newest, epochs.folder_of(self.directory, number) / "checkpoint"
+                )
+                if newest is None or not 0 <= index < newest.size:
+                    raise NotFound(f"the log {origin} has no published entry {index}")
+                return await self._receipt(reader, index, newest.size, note)
+        raise NotFound(f"there is no log {origin} here")
 
-    def _report(self, call: Callable[..., None], *args: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is gone, and with it everybody who waited
-            self._loop.call_soon_threadsafe(call, *args)
+    # --- from one shard to the next ---------------------------------------------------------------
+
+    async def _open(self, *, is_held: bool) -> None:
+        with _translated(f"the decision log in {self.directory} cannot be opened"):
+            await asyncio.to_thread(self.directory.mkdir, parents=True, exist_ok=True)
+            turn = await asyncio.to_thread(_finished, self.directory)
+            number = await asyncio.to_thread(epochs.current, self.directory)
+        self._shard = await self._opened(number, is_held=is_held)
+        try:
+            await self._begin(turn)
+            if self._has_last_leaf and not self._shard.tile_log.is_held:
+                await self._turn_over()
+        except BaseException:
+            self._shard.keys.close()
+            with contextlib.suppress(NodeError):  # what stopped the opening is the news
+                await self._shard.tile_log.close()
+            raise
+        with _translated(f"{self.directory} cannot be read"):
+            self._bytes = await asyncio.to_thread(_folder_bytes, self.directory)
+
+    async def _opened(self, number: int, *, is_held: bool = False) -> _Shard:
+        origin = epochs.origin_of(self._base, number)
+        with _translated(f"the key table of the decision log in {self._keys} cannot be opened"):
+            keys = await asyncio.to_thread(KeyTable.open, self._keys / f"commitments-2-{number}", origin)
+        try:
+            tile_log = await TileLog.open(
+                self.directory,
+                origin,
+                self._signers(origin),
+                self._clock,
+                high_water=high_water(self._keys, number),
+                is_behind=self._is_behind,
+                publish_every_s=self._publish_every_s,
+                is_held=is_held,
+                prepare=keys.write,
+            )
+        except BaseException:
+            keys.close()
+            raise
+        tile_log.on_published(partial(self._published, origin))
+        self._taken = tile_log.size()
+        return _Shard(number, tile_log, keys, LogReader(FolderSource(self.directory)))
+
+    async def _begin(self, turn: Turn | None) -> None:
+        """The leaves in which a log says how it came to be, and what happened to it."""
+        shard = self._shard
+        if shard.tile_log.suspended:
+            return  # nothing can be appended, and health says why
+        size = shard.tile_log.size()
+        self._has_last_leaf = bool(size) and await self._is_ended(shard, size - 1)
+        with _translated("the key table of the decision log cannot be read"):
+            extra = await asyncio.to_thread(shard.keys.count) - size
+            if extra > 0:
+                await asyncio.to_thread(shard.keys.truncate, size)
+        self._to_say += _repairs(shard.tile_log, extra)
+        if turn is not None:
+            if not size:
+                await self._say(_epoch_entry(turn, self._policy))
+            with _translated("the turn to a new epoch cannot be ended"):
+                await asyncio.to_thread(epochs.end, self.directory)
+        elif shard.number == 1 and not size:
+            with _translated(f"{OLD_FILE} cannot be read"):
+                old = await asyncio.to_thread(_digest_of, self.directory / OLD_FILE)
+            if old is not None:
+                digest, length = old
+                event = "chain_closed"
+                await self._say(
+                    policy_entry(event=event, policy=self._policy, file_digest=digest, file_bytes=length)
+                )
+        while self._to_say and not self._has_last_leaf:
+            await self._say(self._to_say[0])
+            del self._to_say[0]
+
+    async def _is_ended(self, shard: _Shard, last: int) -> bool:
+        """Whether the last leaf says that another log follows: a crash came before the turn."""
+        published = shard.tile_log.published
+        if published is not None and published.size > last:
+            [data] = await shard.reader.entries(last, 1, published.size)
+        else:
+            folder, origin = self.directory / "journal", shard.tile_log.origin
+            data = (await _on_disk(journal.find, Files(), folder, origin)).entries[-1]
+        return leaf.read_leaf(data).entry.get("event") == "shard_closed"
+
+    async def _say(self, entry: Entry) -> None:
+        """A leaf of the log about itself. Past the limit of the shard, which keeps a place for it."""
+        body, private_texts = entry
+        self._taken += 1
+        index = await self._enter(self._shard, sealed(body, private_texts))
+        if is_critical(body):
+            self._publish_soon(Appended(self._shard.tile_log.origin, index))
+
+    def _turned(self, task: asyncio.Task[None]) -> None:
+        self._turning = None
+        problem = None if task.cancelled() else task.exception()
+        self._trouble = "" if problem is None else str(problem)
+
+    async def _turn_over(self) -> None:
+        """Close this shard and begin the next. Each step is done once; what fails is tried again by the next
+        append. Raises ``NodeError``."""
+        await self._none_in_flight.wait()
+        if self._turn is None:
+            self._turn = await self._ended(self._shard)
+        if self._shard.number == self._turn.number:
+            with _translated("the full decision log cannot be moved aside"):
+                await asyncio.to_thread(_move_aside, self.directory, self._turn)
+            self._shard = await self._opened(self._turn.number + 1)
+        await self._begin(self._turn)
+        self._turn = None
+
+    async def _ended(self, shard: _Shard) -> Turn:
+        """The shard has its last leaf, a checkpoint over it, and is let go of."""
+        if not self._has_last_leaf:
+            following = epochs.origin_of(self._base, shard.number + 1)
+            await self._say(policy_entry(event="shard_closed", policy=self._policy, next_origin=following))
+            self._has_last_leaf = True
+        published = await shard.tile_log.publish()
+        await shard.tile_log.close()
+        shard.keys.close()
+        root = published.root.hex()
+        return Turn(shard.number, shard.tile_log.origin, published.size, root, published.size, "size")
+
+    def _forget_aside(self, number: int, cid: str) -> int:
+        path = self._keys / f"commitments-2-{number}"
+        if not path.exists():
+            return 0
+        keys = KeyTable.open(path, epochs.origin_of(self._base, number))
+        try:
+            return len(keys.destroy_about(cid))
+        finally:
+            keys.close()
 
 
-def _take(job: _Job | None, waiting: deque[_Job]) -> bool:
-    """Queue a job; False for the mark that ends the work."""
-    if job is None:
-        return False
-    waiting.append(job)
-    return True
+async def start_new_epoch(
+    directory: Path, origin: str, signers: Signers, clock: Clock, *, keys: Path, policy: str = ""
+) -> NewEpoch:
+    """Close the log in ``directory`` as it is, whatever is wrong with it, and begin the next one: what
+    ``neuroswarm log recover --new-epoch`` does. Arguments as in ``DecisionLog.open``; no node may run on
+    them.
+
+    The first leaf of the new log names the newest checkpoint of the old one that was signed, and how much of
+    it is in the folder. Raises ``NotFound`` (there is no log), ``Unavailable`` (in use, or the disk says no),
+    ``CorruptState``.
+    """
+
+    def move() -> Turn:
+        with _locked(directory):
+            turn = epochs.finish(directory)
+            if turn is None:
+                number = epochs.current(directory)
+                old = epochs.origin_of(origin, number)
+                turn = epochs.turn_of(directory, old, high_water(keys, number), "recover")
+                epochs.begin(directory, turn)
+            return turn
+
+    with _translated(f"the log in {directory} cannot be moved aside"):
+        turn = await asyncio.to_thread(move)
+    decisions = await DecisionLog.open(directory, origin, signers, clock, keys=keys, policy=policy)
+    try:
+        await decisions.tile_log.publish()
+        previous = Closed(turn.origin, turn.size, turn.root)
+        return NewEpoch(decisions.epoch, decisions.origin, previous, turn.kept_size)
+    finally:
+        await decisions.close()
+
+
+def high_water(keys: Path, number: int) -> Path:
+    """Where the newest checkpoint that was signed for an epoch's log is kept."""
+    return keys / f"decisions-{number}.checkpoint"
+
+
+def _repairs(tile_log: TileLog, extra_keys: int) -> list[Entry]:
+    """What opening the log had to mend."""
+    repair = tile_log.repair
+    orphans = extra_keys if extra_keys > _KEYS_IN_FLIGHT_MAX else 0
+    if repair is None and not orphans:
+        return []
+    return [
+        repair_entry(
+            bytes_cut=repair.bytes_cut if repair is not None else 0,
+            entries_replayed=repair.entries_replayed if repair is not None else 0,
+            keys_without_entry=orphans,
+        )
+    ]
+
+
+def _epoch_entry(turn: Turn, policy: str) -> Entry:
+    return policy_entry(
+        event="epoch",
+        policy=policy,
+        reason=turn.reason,
+        previous=Closed(turn.origin, turn.size, turn.root),
+        kept_size=turn.kept_size,
+    )
+
+
+# --- the disk -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _translated(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise Unavailable(f"{what}: {exc.strerror or exc}") from exc
+
+
+async def _on_disk(work: Callable[..., _T], *args: object) -> _T:
+    with _translated("the decision log's files cannot be used"):
+        return await asyncio.to_thread(work, *args)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold the lock of the log's writer. Raises ``Unavailable``."""
+    descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as exc:
+        os.close(descriptor)
+        raise Unavailable(f"the log in {directory} is in use by another process; stop it first") from exc
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _finished(directory: Path) -> Turn | None:
+    if epochs.pending(directory) is None:
+        return None
+    with _locked(directory):
+        return epochs.finish(directory)
+
+
+def _move_aside(directory: Path, turn: Turn) -> None:
+    with _locked(directory):
+        if epochs.finish(directory) is None:
+            epochs.begin(directory, turn)
+
+
+def _digest_of(path: Path) -> tuple[str, int] | None:
+    """(hex SHA-256, bytes) of a file, or None where there is none."""
+    digest, length = hashlib.sha256(), 0
+    try:
+        with path.open("rb") as file:
+            while data := file.read(_READ_BYTES):
+                digest.update(data)
+                length += len(data)
+    except FileNotFoundError:
+        return None
+    return digest.hexdigest(), length
+
+
+def _folder_bytes(directory: Path) -> int:
+    total = 0
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            with contextlib.suppress(FileNotFoundError):  # files of the log are replaced meanwhile
+                total += Path(folder, name).lstat().st_size
+    return total

@@ -1,17 +1,19 @@
 """A decision log that forgets everything at the end: for tests and for running with no place to write.
 
-Same promises as ``log.ChainLog`` but durability; keeps at most ``ENTRIES_MAX`` lines and drops the oldest.
+Same promises as ``log.DecisionLog`` but durability and publication: there are no checkpoints and no receipts.
+It keeps at most ``ENTRIES_MAX`` leaves and drops the oldest.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from node.clock import Clock
-from node.errors import Unavailable
-from node.governance import chain
-from node.governance.log import sealed, time_us
+from node.errors import NotFound, Unavailable
+from node.governance import leaf
+from node.governance.entry import is_critical
+from node.governance.log import Sealed, sealed
 from node.model import Check, Json
 from node.ports import Appended
 
@@ -24,10 +26,10 @@ class MemoryLog:
     def __init__(self, origin: str, clock: Clock) -> None:
         self._origin = origin
         self._clock = clock
-        self._lines: OrderedDict[int, bytes] = OrderedDict()
-        self._keys: dict[int, bytes] = {}
+        self._leaves: OrderedDict[int, bytes] = OrderedDict()
+        self._keys: dict[int, Sealed] = {}
         self._size = 0
-        self._head = chain.genesis(origin)
+        self._told_critical: list[Callable[[Appended], None]] = []
         self._is_closed = False
 
     @property
@@ -35,29 +37,48 @@ class MemoryLog:
         return self._origin
 
     async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
-        if self._is_closed:
-            raise Unavailable("the decision log is closed")
-        data, key = sealed(entry, private_texts)
+        self._check_open()
+        what = sealed(entry, private_texts)
         index = self._size
-        line = chain.compose(data, index=index, prev=self._head, time_us=time_us(self._clock.now()))
-        self._lines[index] = line
-        if key is not None:
-            self._keys[index] = key
-        self._head = chain.digest_of(line)
+        self._leaves[index] = leaf.compose(what.entry, index, leaf.time_us(self._clock.now()))
+        if what.key is not None:
+            self._keys[index] = what
         self._size += 1
-        if len(self._lines) > ENTRIES_MAX:
-            oldest, _ = self._lines.popitem(last=False)
+        if len(self._leaves) > ENTRIES_MAX:
+            oldest, _ = self._leaves.popitem(last=False)
             self._keys.pop(oldest, None)
-        return Appended(self._origin, index)
+        place = Appended(self._origin, index)
+        if is_critical(entry):
+            for callback in self._told_critical:
+                callback(place)
+        return place
+
+    async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:
+        if log not in (None, self._origin) or not 0 <= index < self._size:
+            raise NotFound(f"the decision log has no entry {index}")
+        return None
+
+    def on_critical(self, callback: Callable[[Appended], None]) -> None:
+        self._told_critical.append(callback)
 
     async def forget(self, index: int) -> bool:
-        if self._is_closed:
-            raise Unavailable("the decision log is closed")
+        self._check_open()
         return self._keys.pop(index, None) is not None
 
-    def lines(self) -> list[bytes]:
-        """The kept lines, oldest first, without LF."""
-        return list(self._lines.values())
+    async def forget_record(self, cid: str) -> int:
+        self._check_open()
+        found = [index for index, what in self._keys.items() if cid in what.about]
+        for index in found:
+            del self._keys[index]
+        return len(found)
+
+    async def renew_signers(self) -> None:
+        """Nothing is signed."""
+        self._check_open()
+
+    def leaves(self) -> list[bytes]:
+        """The kept leaves, oldest first."""
+        return list(self._leaves.values())
 
     def size(self) -> int:
         return self._size
@@ -71,3 +92,7 @@ class MemoryLog:
 
     async def close(self) -> None:
         self._is_closed = True
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise Unavailable("the decision log is closed")

@@ -32,7 +32,7 @@ from node.cache.recall import Recall
 from node.cache.watch import Facts
 from node.clock import Clock, new_id
 from node.errors import NodeError
-from node.governance.entry import audit_entry
+from node.governance.entry import Entry, audit_entry, quarantine_entry
 from node.jobs.labelling import Labels
 from node.model import Answer, Check, Kind, Query
 from node.normalise import normalise, query_hash
@@ -310,7 +310,7 @@ class Auditor:
 
     async def _log(self, audit: _Audit, sameness: Sameness, compared_with: str) -> None:
         hit, record = audit.hit, audit.record
-        entry, private = audit_entry(
+        audited = audit_entry(
             target=hit.cid,
             verdict=sameness.verdict,
             reason=sameness.code,
@@ -323,8 +323,19 @@ class Auditor:
             policy=self._watching.policy,
             asked="\n".join((audit.query.text, record.query, record.answer)).lower(),
         )
+        await self._enter(audited)
+        if sameness.verdict == WRONG:  # the label holds the record back from here on (cache.tighten)
+            policy, scope = self._watching.policy, record.scope
+            await self._enter(
+                quarantine_entry(
+                    target=hit.cid, reason="wrong", scope=scope, policy=policy, held_back_at=hit.score
+                )
+            )
+
+    async def _enter(self, entry: Entry) -> None:
+        body, private_texts = entry
         try:
-            await self._decisions.append(entry, private_texts=private)
+            await self._decisions.append(body, private_texts=private_texts)
         except NodeError as exc:
             log.warning("an audit could not be logged: %s", exc)
 

@@ -6,7 +6,8 @@ One JSON object a line, UTF-8, at most ``LINE_BYTES_MAX`` bytes. Keys:
 ``query``        required; the question
 ``answer``       required; the text
 ``confidence``   0 to 1, default 0.85; more than 0.95 counts as 0.95
-``source``       text, or ``{"kind", "id", "url"?, "time"?}``; default id ``import``
+``source``       text, or ``{"kind", "id", "url"?, "time"?}``: an address of at most 1,000 characters, when it
+                 said so (as ``timestamp``, which is the default); default id ``import``
 ``timestamp``    ISO 8601 with a zone: when the answer was made
 ``expires``      ISO 8601 with a zone, or null: as long as a client may ask for; absent: a week
 ``tags``         list of at most 16 texts of 1 to 64 printable characters
@@ -62,6 +63,7 @@ CONFIDENCE_DEFAULT, CONFIDENCE_MAX = 0.85, 0.95
 LIFETIME_DEFAULT_S = 7 * 86_400
 LIFETIME_MAX_S = 10 * 365 * 86_400
 _TAGS_MAX, _TAG_CHARS_MAX, _SOURCE_CHARS_MAX = 16, 64, 256
+_URL_CHARS_MAX = 1_000
 _SCOPE = re.compile(r"private:[A-Za-z0-9_.@-]{1,128}\Z")
 _CONTEXT = re.compile(r"[0-9a-f]{64}\Z")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -183,7 +185,7 @@ class CacheFile:
         route = self._router.route(parsed.query, now=now)
         live = route.kind is Kind.DETERMINISTIC
         source = parsed.source
-        texts = (parsed.query, parsed.answer, source.id, *parsed.tags)
+        texts = (parsed.query, parsed.answer, source.id, source.url or "", *parsed.tags)
         return Memory(
             request_id=new_id(),
             query=parsed.query,
@@ -197,6 +199,7 @@ class CacheFile:
                 query=parsed.query,
                 time_sensitive=route.time_sensitive,
                 asked_ttl_s=asked_s,
+                now=now,
             ),
             context=parsed.context,
             tags=parsed.tags,
@@ -360,8 +363,13 @@ def _source(value: object, made: datetime | None) -> tuple[SourceRef, dict[str, 
     for text in (name, kind):
         if not isinstance(text, str) or not text.strip() or len(text) > _SOURCE_CHARS_MAX:
             raise BadInput("source has an id or a kind that is no short text", field="source", limit=limit)
+    url = told.get("url")
+    if url is not None and not (
+        isinstance(url, str) and 0 < len(url) <= _URL_CHARS_MAX and url.isprintable()
+    ):
+        raise BadInput("source.url is no address", field="source", limit=f"1 to {_URL_CHARS_MAX} characters")
     said: dict[str, Json] = {} if kind == "client" else {"imported_source": {"kind": kind, "id": name}}
-    return SourceRef("client", name, time=made), said
+    return SourceRef("client", name, url=url, time=_time(told, "time") or made), said
 
 
 def _tags(value: object) -> tuple[str, ...]:

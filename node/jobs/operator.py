@@ -1,4 +1,4 @@
-"""What the owner of a data directory may ask of it: import, export, invalidate. Plain JSON in and out.
+"""What the owner of a data directory may ask of it: import, export, invalidate, rotate a key. Plain JSON.
 
 The same desk serves the local socket of a running node and a command that has opened the directory itself.
 """
@@ -11,10 +11,12 @@ from dataclasses import asdict
 from typing import Any
 
 from node.errors import BadInput, Rejected, Unavailable
+from node.governance.rotation import KeyRotation
 from node.ipfs.cid import Cid
 from node.jobs.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
 from node.model import Check
 from node.ports import Embedded, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
+from node.record import format_time
 from node.service import Invalidation, Invalidator
 
 _TEXT_MAX = 65_536
@@ -67,18 +69,22 @@ class LaterSemantics:
 class OperatorDesk:
     """Build one per data directory. Each method takes and returns what JSON can hold."""
 
-    def __init__(self, file: CacheFile, invalidator: Invalidator) -> None:
+    def __init__(self, file: CacheFile, invalidator: Invalidator, rotation: KeyRotation) -> None:
         self._file = file
         self._invalidator = invalidator
+        self._rotation = rotation
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """``import``, ``export`` or ``invalidate``. Raises ``BadInput``, ``Rejected``, ``Unavailable``."""
+        """``import``, ``export``, ``invalidate`` or ``rotate``. Raises ``BadInput``, ``Rejected``,
+        ``Unavailable``, ``Misconfigured``."""
         if what == "import":
             return await self.take(asked)
         if what == "export":
             return await self.page(asked)
         if what == "invalidate":
             return await self.invalidate(asked)
+        if what == "rotate":
+            return await self.rotate(asked)
         raise BadInput(f"there is no command {what[:64]!r}", field="command")
 
     async def take(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,3 +133,21 @@ class OperatorDesk:
                 raise BadInput(str(exc), field="cid") from exc
         done = await self._invalidator.run(Invalidation(**wanted), None)
         return {"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)}
+
+    async def rotate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """``{"use", "drop_old"}`` -> ``{"use", "old", "new", "old_until", "old_vkey", "new_vkey",
+        "decision"}``; vkeys are empty for the node key, ``decision`` is null where it could not be logged."""
+        use, drop_old = asked.get("use"), asked.get("drop_old", False)
+        if not isinstance(use, str) or not isinstance(drop_old, bool) or asked.keys() - {"use", "drop_old"}:
+            raise BadInput("rotate takes use, a text, and drop_old, true or false", field="use")
+        done = await self._rotation.rotate(use, drop_old=drop_old)
+        place = done.decision
+        return {
+            "use": use,
+            "old": done.rotation.old,
+            "new": done.rotation.new,
+            "old_until": format_time(done.rotation.old_until),
+            "old_vkey": done.old_vkey,
+            "new_vkey": done.new_vkey,
+            "decision": None if place is None else {"log": place.log, "index": place.index},
+        }

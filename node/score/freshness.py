@@ -68,17 +68,17 @@ def lifetime(
 
     ``time_sensitive`` is what the route found; ``asked_ttl_s`` what the caller wants, capped here, 0 meaning
     not at all; ``now``, on the asker's clock, tells past years and how far midnight is. The wording does not
-    shorten below ``wording_least_s`` (for an answer that somebody else vouches for)."""
+    shorten below ``wording_least_s`` (for an answer that somebody else vouches for), but to midnight."""
     limit = CLASS_LIMIT_S[freshness]
     bounds = [] if limit is None else [Lifetime(limit, f"class_{freshness}", f"the class {freshness}")]
     wording = volatility(query, now)
     if freshness in _SAID_BY_SOURCE:
         wording = NOW if speaks_of_now(query) else STEADY
     if wording.limit_s is not None:
-        seconds = wording.limit_s
+        seconds = max(wording.limit_s, wording_least_s)
         if wording.until_midnight and now is not None:
-            seconds = min(seconds, _to_midnight_s(now))
-        bounds.append(Lifetime(max(seconds, wording_least_s), wording.name, wording.reason))
+            seconds = min(seconds, _to_midnight_s(now))  # whoever vouches for "today": tomorrow it is another
+        bounds.append(Lifetime(seconds, wording.name, wording.reason))
     if time_sensitive:
         bounds.append(Lifetime(TIME_SENSITIVE_LIMIT_S, NOW.name, _ROUTES_WORDS))
     if asked_ttl_s is not None:

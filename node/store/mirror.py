@@ -103,6 +103,11 @@ class Mirror:
         self._fault: tuple[float, datetime, str] | None = None
 
     @property
+    def daemon(self) -> KuboBlockStore:
+        """The daemon, for whoever keeps other public blocks there."""
+        return self._daemon
+
+    @property
     def daemon_blocks(self) -> BlockStore:
         """The daemon as a block store, for whoever misses a block here."""
         return self._daemon.blocks

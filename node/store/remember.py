@@ -50,6 +50,9 @@ _CITATIONS_MAX = 16
 _EQUALS_MAX = 8
 _OUTLIVES_S = 60
 """A record that lives on for less than this after another gains nobody anything by taking its place."""
+_RENEWED_BELOW = 0.5
+"""The same answer is stored anew where the one there lives less than this share of what the new one would:
+its life is renewed, and at most once in half a life."""
 
 
 class Signer(Protocol):
@@ -92,9 +95,10 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What came of it. ``code``: stored, known (the same answer is already live), merged (likewise, to the
-    same question in other words), queue_full, refused (no record can hold it), failed. ``stored``: the record
-    that answers from now on; ``merged``: how many others became its aliases."""
+    """What came of it. ``code``: stored, known (the same answer is already live, with half its life or more
+    before it), merged (likewise, to the same question in other words), queue_full, refused (no record can
+    hold it), failed. ``stored``: the record that answers from now on; ``merged``: how many others became its
+    aliases."""
 
     code: str
     reason: str
@@ -378,6 +382,10 @@ def _lives_until(stored: StoredRecord) -> float:
     return float("inf") if expires is None else expires.timestamp()
 
 
+def _lives_on_s(stored: StoredRecord, now: datetime) -> float:
+    return _lives_until(stored) - now.timestamp()
+
+
 def _ends(memory: Memory, now: datetime) -> float:
     return float("inf") if memory.lifetime_s is None else now.timestamp() + memory.lifetime_s
 
@@ -439,6 +447,7 @@ def _same_answer(rival: StoredRecord, memory: Memory, now: datetime) -> bool:
         and (record.expires is None) == (memory.lifetime_s is None)
         and (record.expires is None or record.expires > now)
         and record.confidence == ppm(memory.confidence.value)
+        and (memory.lifetime_s is None or _lives_on_s(rival, now) >= _RENEWED_BELOW * memory.lifetime_s)
     )
 
 

@@ -966,6 +966,10 @@ class SqliteStore:
         schema = replace(_SCHEMA, upgrades={1: partial(_from_1_to_2, keyword_key=keyword_key)})
         return cls(await SqliteFile.open(path, schema, queue_max=queue_max, readers=readers), own_issuer)
 
+    async def scrub(self) -> None:
+        """Leave nothing of deleted blocks and rows on disk. Raises ``Unavailable``."""
+        await self.file.scrub()
+
     async def close(self) -> None:
         """Close both views and the file. Idempotent."""
         await self.blocks.close()

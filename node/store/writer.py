@@ -29,6 +29,7 @@ BUSY_TIMEOUT_S = 5.0
 BATCH_MAX = 256
 """Writes in one transaction: past this, what a sync costs each of them no longer shrinks noticeably."""
 WAL_BYTES_MAX = 64 * 2**20
+_SCRUBS_MAX = 3
 CHECK_BYTES_MAX = 128 * 2**20
 """Up to this size a file is checked as a whole when opened (0.04 s for 80 MB, measured); above it damage
 shows when a page is read, and every block is hashed again anyway."""
@@ -168,6 +169,15 @@ class SqliteFile:
         run.add_done_callback(self._count_down)
         return await run
 
+    async def scrub(self) -> None:
+        """Merge the WAL into the file and empty it, so that it holds nothing of what was deleted. Raises
+        ``Unavailable`` while a reader keeps it from that, which is rare and brief."""
+        self._check_open()
+        for _ in range(_SCRUBS_MAX):
+            if await asyncio.get_running_loop().run_in_executor(self._writer, self._truncate_wal):
+                return
+        raise Unavailable(f"the {self._schema.name} {self._path} is being read; its WAL is emptied later")
+
     async def close(self) -> None:
         """Finish the writes that wait, merge the WAL into the file, end the threads. Idempotent."""
         if self._closing is None:
@@ -240,6 +250,7 @@ class SqliteFile:
             check_same_thread=False,
         )
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten in the file
         return connection
 
     def _open(self) -> None:
@@ -309,6 +320,15 @@ class SqliteFile:
                 f"{self._path} is damaged ({str(found)[:200]}); stop the node, keep the file aside, "
                 "and restore it from a backup or start without it"
             )
+
+    def _truncate_wal(self) -> bool:
+        connection = self._connection
+        assert connection is not None
+        try:
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error as exc:
+            raise _translate(exc, self._schema.name, self._path) from exc
+        return not busy
 
     def _run_batch(self, jobs: Sequence[Job[Any]]) -> list[_Done | _Failed]:
         """One transaction for all; if the disk refuses it as a whole, each job on its own."""

@@ -10,24 +10,21 @@ from typing import Any
 import pytest
 
 from node.clock import ManualClock
-from node.errors import Rejected, Unavailable
-from node.governance.log import ChainLog
+from node.errors import NotFound, Rejected, Unavailable
+from node.governance.leaf import read_leaf
 from node.governance.memory import MemoryLog
-from node.ports import AuditLog
-
-ORIGIN = "did:key:zTest.neuroswarm/decisions"
+from node.ports import Appended, AuditLog
+from node.tlog.proofs import Receipt, check_receipt
+from tests.log_kit import ORIGIN, opened, verifier
 
 
 @pytest.fixture(params=["memory", "before_reply", "behind_50ms"])
 async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AuditLog]:
-    clock = ManualClock()
     made: AuditLog
     if request.param == "memory":
-        made = MemoryLog(ORIGIN, clock)
+        made = MemoryLog(ORIGIN, ManualClock())
     else:
-        made = await ChainLog.open(
-            tmp_path / "log", ORIGIN, clock, durability=request.param, keys=tmp_path / "keys"
-        )
+        made = await opened(tmp_path, durability=request.param)
     yield made
     await made.close()
 
@@ -35,7 +32,7 @@ async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[A
 async def test_indexes_count_from_zero_and_name_the_log(log: AuditLog) -> None:
     places = [await log.append({"kind": "answer", "n": n}, private_texts={}) for n in range(5)]
     assert [place.index for place in places] == [0, 1, 2, 3, 4]
-    assert {place.log for place in places} == {ORIGIN}
+    assert {place.log for place in places} == {ORIGIN} == {log.origin}
     assert log.size() == 5
 
 
@@ -85,6 +82,58 @@ async def test_forget_destroys_a_key_once(log: AuditLog) -> None:
     assert log.size() == 2
 
 
+async def test_an_erasure_finds_the_entries_about_a_record(log: AuditLog) -> None:
+    parts: list[Any] = [{"cid": "public_2"}]
+    await log.append({"kind": "answer", "cid": None}, private_texts={"query": "q", "cid": "one"})
+    await log.append({"kind": "answer", "parts": parts}, private_texts={"query": "q", "cid_3": "two"})
+    await log.append({"kind": "validation"}, private_texts={"target": "one", "cid": "three"})
+    await log.append({"kind": "answer", "cid": "public_1"}, private_texts={"query": "one", "source": "one"})
+    assert await log.forget_record("one") == 2
+    assert await log.forget_record("one") == 0
+    assert [await log.forget(index) for index in range(4)] == [False, True, False, True]
+    await log.append({"kind": "answer", "parts": parts}, private_texts={"query": "q"})
+    assert await log.forget_record("public_2") == 1
+    assert log.size() == 5
+
+
+async def test_a_receipt_proves_the_leaf_or_there_is_none(log: AuditLog) -> None:
+    place = await log.append({"kind": "answer", "n": 1}, private_texts={"query": "x"})
+    data = await log.receipt(place.index, timeout_s=10, log=place.log)
+    if data is None:
+        assert isinstance(log, MemoryLog), "only a log without checkpoints has none in ten seconds"
+    else:
+        receipt = Receipt.parse(data)
+        assert receipt.extra is not None
+        check_receipt(receipt, receipt.extra, [verifier()], None)
+        leaf = read_leaf(receipt.extra)
+        assert (leaf.seq, leaf.entry["n"]) == (place.index, 1)
+    for index, name in ((1, None), (-1, ORIGIN), (0, "another/log")):
+        with pytest.raises(NotFound):
+            await log.receipt(index, timeout_s=0.01, log=name)
+
+
+async def test_critical_entries_are_told_once_each_and_others_are_not(log: AuditLog) -> None:
+    told: asyncio.Queue[Appended] = asyncio.Queue()
+    log.on_critical(told.put_nowait)
+    critical: list[dict[str, Any]] = [
+        {"kind": "tombstone"},
+        {"kind": "key"},
+        {"kind": "quarantine"},
+        {"kind": "validation"},
+        {"kind": "policy", "event": "change"},
+    ]
+    others: list[dict[str, Any]] = [{"kind": "answer"}, {"kind": "policy", "event": "start"}]
+    places = []
+    for entry in critical:
+        for other in others:
+            await log.append(other, private_texts={})
+        places.append(await log.append(entry, private_texts={}))
+    async with asyncio.timeout(10):
+        heard = [await told.get() for _ in places]
+    assert heard == places
+    assert told.empty()
+
+
 async def test_a_cancelled_append_leaves_the_log_usable(log: AuditLog) -> None:
     task = asyncio.create_task(_append(log))
     await asyncio.sleep(0)
@@ -109,6 +158,8 @@ async def test_health_and_close(log: AuditLog) -> None:
     calls: list[Callable[[], Coroutine[Any, Any, object]]] = [
         lambda: log.append({"kind": "answer"}, private_texts={}),
         lambda: log.forget(0),
+        lambda: log.forget_record("cid"),
+        log.renew_signers,
     ]
     for call in calls:
         with pytest.raises(Unavailable):

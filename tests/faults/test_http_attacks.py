@@ -463,7 +463,7 @@ async def test_every_reply_is_one_that_the_description_names(node: Client) -> No
     posts = {
         path: item["post"]["requestBody"]["content"]["application/json"]["schema"]
         for path, item in document["paths"].items()
-        if "post" in item
+        if "post" in item and "application/json" in item["post"]["requestBody"]["content"]
     }
 
     def examine(method: str, path: str, status: int, reply: Any, headers: Mapping[str, str]) -> None:
@@ -485,9 +485,10 @@ async def test_every_reply_is_one_that_the_description_names(node: Client) -> No
     for method, path, _ in ROUTES:
         if method != "POST":
             for known in (cid, UNKNOWN_CID, "nonsense"):
-                status, reply, headers = await node.send(
-                    method, path.replace("{cid}", known), params={"format": "raw"}
-                )
+                asked = path.replace("{log}", "decisions")
+                for name in ("cid", "epoch", "path", "index", "origin_hash"):
+                    asked = asked.replace(f"{{{name}}}", known)
+                status, reply, headers = await node.send(method, asked, params={"format": "raw"})
                 examine(method, path, status, reply, headers)
 
     def attack(path: str, schema: dict[str, Any]) -> None:

@@ -16,12 +16,12 @@ import aiohttp
 import pytest
 
 from node.errors import Misconfigured, NotFound, Unavailable
-from node.governance.verify import verify_folder
 from node.ipfs.cid import Cid
 from node.jobs.semantics import SwitchingSemantics
 from node.model import Caller, private_scope
 from node.service import Ask, Entry
 from tests.faults.node_kit import PATIENCE_S, Child, Client, Jumping, child, reasons, start
+from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 
@@ -64,9 +64,9 @@ async def test_sigterm_under_load_answers_what_it_accepted_and_loses_nothing(tmp
         await ended.wait()
         assert await process.end() == 0
         await asyncio.gather(*workers)
-    report = verify_folder(tmp_path / "logs")
+    report = await verified(tmp_path / "logs")
     assert report.ok, report
-    assert report.size > max(decisions)
+    assert report.entries > max(decisions)
     async with start(tmp_path) as node:
         for query, cid in stored.items():
             assert (await node.search(query))["cid"] == cid
@@ -142,7 +142,7 @@ async def test_a_full_disk(tmp_path: Path, on_failure: str) -> None:
         assert reply["decision"] is not None
         assert (await node.send("GET", "/health"))[1]["checks"]["log"][0]["status"] == "pass"
         assert await process.end() == 0
-    assert verify_folder(tmp_path / "logs").ok
+    assert (await verified(tmp_path / "logs")).ok
 
 
 async def test_a_disk_that_has_room_for_the_log_only(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ async def test_a_clock_that_jumps(tmp_path: Path) -> None:
         assert not reply["stale"]
         assert (await node.ask("What is kept?"))["answer"] == "This is kept now."
         assert (await node.send("GET", "/health"))[0] == 200
-    assert verify_folder(tmp_path / "logs").ok
+    assert (await verified(tmp_path / "logs")).ok
 
 
 async def test_an_expired_price_is_shown_as_stale_only_within_its_grace(tmp_path: Path) -> None:

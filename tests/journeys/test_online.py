@@ -14,10 +14,10 @@ from typing import Any
 import orjson
 
 from node.app import throwaway
-from node.governance.verify import verify_folder
 from node.jobs.replay import Replay, ReplayClock, as_json
 from node.settings import load
 from tests.journeys.conftest import Client, Start, stages
+from tests.log_kit import entries, verified
 from tests.nowhere import nowhere, nowhere_environment
 from tests.simulators.ollama import OllamaStandIn
 
@@ -109,16 +109,16 @@ async def test_an_audit_finds_a_planted_wrong_hit(start: Start) -> None:
         requests = [line for line in lines if line.startswith("neuroswarm_requests_total")]
         assert sum(float(line.split()[-1]) for line in requests) == 1, "an audit is no user's request"
         folder = node.folder / "governance_logs"
-    entries = [json.loads(line)["entry"] for line in (folder / "decisions.jsonl").read_text().splitlines()]
-    [audit] = [one for one in entries if one["kind"] == "audit"]
+    kept = entries(folder)
+    [audit] = [one for one in kept if one["kind"] == "audit"]
     assert audit["verdict"] == "wrong"
     assert audit["compared_with"] == "llm"
     assert audit["target"] is None, "a record that is not public is committed to"
     text = json.dumps(audit).lower()
     assert "belmora" not in text
     assert "tower" not in text
-    assert verify_folder(folder).ok
-    answers = [one for one in entries if one["kind"] == "answer"]
+    assert (await verified(folder)).ok
+    answers = [one for one in kept if one["kind"] == "answer"]
     assert len(answers) == 1, "the fresh answer leaves no entry of a decision"
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from node.app import examine, running
 from node.errors import CorruptState, Misconfigured
-from node.governance.verify import verify_folder
 from node.settings import Embed, Models, Settings, load
 from tests.journeys.conftest import Start
+from tests.log_kit import verified
 from tests.nowhere import nowhere_environment
 from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.openai_compatible import EMBED_MODEL, OpenAiStandIn
@@ -129,13 +129,14 @@ async def test_a_damaged_log_stops_the_start(start: Start) -> None:
         for _ in range(3):
             await node.ask("What is 2+2?")
         folder = node.folder
-    [path] = [one for one in (folder / "governance_logs").iterdir() if one.stat().st_size > 100]
+    tiles = (folder / "governance_logs" / "tile" / "0" / "000.p").iterdir()
+    path = max(tiles, key=lambda tile: int(tile.name))
     data = bytearray(path.read_bytes())
     data[len(data) // 3] ^= 1
     path.write_bytes(bytes(data))
-    report = verify_folder(folder / "governance_logs")
+    report = await verified(folder / "governance_logs")
     assert not report.ok
-    assert report.first_bad is not None
+    assert report.where
     with pytest.raises(CorruptState):
         async with start():
             pass
@@ -227,9 +228,9 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path)
     await _stop(process, signal.SIGTERM)
     vectors = health["checks"]["semantic"][0]["observedValue"]
     assert vectors >= len(acknowledged)
-    report = verify_folder(tmp_path / "logs")
+    report = await verified(tmp_path / "logs")
     assert report.ok, report
-    assert report.size > max(decisions)
+    assert report.entries > max(decisions)
 
 
 async def test_the_node_starts_without_the_packages_for_embeddings_and_models(tmp_path: Path) -> None:

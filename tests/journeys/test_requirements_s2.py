@@ -31,6 +31,7 @@ from node.normalise import query_hash
 from node.settings import Adapters, AdapterSettings
 from tests.contracts.adapter_case import session
 from tests.journeys.conftest import Client, Start, stages
+from tests.log_kit import entries
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 from tests.unit.embed.minilm import local_embedder
@@ -59,9 +60,7 @@ class MovedClock(SystemClock):
 
 def decisions(node: Client, *kinds: str) -> list[dict[str, Any]]:
     """The entries of these kinds on the node's decision log."""
-    path = node.folder / "governance_logs" / "decisions.jsonl"
-    entries = [json.loads(line)["entry"] for line in path.read_text(encoding="utf-8").splitlines()]
-    return [entry for entry in entries if entry["kind"] in kinds]
+    return [entry for entry in entries(node.folder / "governance_logs") if entry["kind"] in kinds]
 
 
 def decision_of(node: Client, reply: dict[str, Any]) -> dict[str, Any]:
@@ -536,14 +535,14 @@ async def test_the_verify_command_names_the_entry_that_was_changed(
         for _ in range(3):
             await node.ask("What is 2+2?")
         folder = node.folder / "governance_logs"
-    assert main(["log", "verify", str(folder), "--json"]) == 0
+    asked = ["log", "verify", "--dir", str(folder), "--vkey", f"@{folder / 'vkey'}", "--json"]
+    assert await asyncio.to_thread(main, asked) == 0
     assert json.loads(capsys.readouterr().out)["ok"]
-    path = folder / "decisions.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    changed = bytearray(lines[2])
-    changed[len(changed) // 2] ^= 1
-    path.write_bytes(b"".join([*lines[:2], bytes(changed), *lines[3:]]))
-    assert main(["log", "verify", str(folder)]) == 1
+    bundle = max((folder / "tile" / "entries" / "000.p").iterdir(), key=lambda path: int(path.name))
+    data = bundle.read_bytes()
+    at = data.index(b'"seq":2,')
+    bundle.write_bytes(data[: at - 9] + bytes([data[at - 9] ^ 1]) + data[at - 8 :])
+    assert await asyncio.to_thread(main, asked) == 1
     assert "entry 2" in capsys.readouterr().out
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import re
 import sqlite3
 import time
@@ -28,6 +27,7 @@ from tests.engines import Ollama as RealOllama
 from tests.journeys.conftest import Client, Start, stages
 from tests.journeys.outside import Outside, outside
 from tests.journeys.report import REPORT
+from tests.log_kit import entries
 from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.openai_compatible import CHAT_MODEL, OpenAiStandIn
 from tests.transcripts import transcript
@@ -171,9 +171,7 @@ async def daemons_block(node: Client, url: str, cid: str) -> bytes:
 
 
 def store_entries(node: Client) -> list[dict[str, Any]]:
-    path = node.folder / "governance_logs" / "decisions.jsonl"
-    entries = [json.loads(line)["entry"] for line in path.read_text(encoding="utf-8").splitlines()]
-    return [entry for entry in entries if entry["kind"] == "store"]
+    return [entry for entry in entries(node.folder / "governance_logs") if entry["kind"] == "store"]
 
 
 async def test_suite_2_miss_hit_storage_and_speed(start: Start, store: Store) -> None:

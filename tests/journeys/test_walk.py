@@ -10,8 +10,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from node.clock import SystemClock
-from node.governance.verify import verify_folder
 from tests.journeys.conftest import STARTER, Start, stages
+from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 
@@ -288,9 +288,9 @@ async def test_every_request_is_a_decision_and_no_text_of_it_is_on_the_log(start
             reply = await node.ask(f"What does {canary} number {number} mean?")
             assert reply["decision"]["index"] >= 0
         folder = node.folder
-    report = verify_folder(folder / "governance_logs")
+    report = await verified(folder / "governance_logs")
     assert report.ok, report
-    assert report.size >= 5
+    assert report.entries >= 5
     for path in (folder / "governance_logs").rglob("*"):
         if path.is_file():
             assert canary.encode() not in path.read_bytes().lower()

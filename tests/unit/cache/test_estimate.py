@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from itertools import count
 
 import pytest
 from hypothesis import given
@@ -15,8 +16,20 @@ from node.cache.labels import AUDIT, FEEDBACK, RIGHT, SHADOW, UNDECIDED, WRONG, 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
-def label(verdict: str, *, kind: str = "generative", tier: str = "semantic", source: str = AUDIT) -> Label:
-    return Label(Hit("cid", kind, tier, 0.9, 0.8, 0.01, "hash"), source, verdict, NOW)
+_ASKED = count()
+
+
+def label(
+    verdict: str,
+    *,
+    kind: str = "generative",
+    tier: str = "semantic",
+    source: str = AUDIT,
+    asked: str | None = None,
+) -> Label:
+    """Of a question of its own, or of ``asked``."""
+    asked = f"hash {next(_ASKED)}" if asked is None else asked
+    return Label(Hit("cid", kind, tier, 0.9, 0.8, 0.01, asked), source, verdict, NOW)
 
 
 @pytest.mark.parametrize(
@@ -97,3 +110,20 @@ def test_only_the_newest_labels_count() -> None:
     assert estimates.feedback() == Estimate(0, 4)
     assert estimates.overall() == Estimate(4, 0)
     assert estimates.by_route() == {("generative", "semantic"): Estimate(4, 0)}
+
+
+def test_one_question_counts_once_however_often_it_is_asked() -> None:
+    estimates = Estimates(window=3)
+    for _ in range(100):
+        estimates.add(label(RIGHT, asked="again"))
+        estimates.add(label(WRONG, asked="again", source=FEEDBACK))
+    assert (estimates.overall(), estimates.feedback()) == (Estimate(1, 0), Estimate(0, 1))
+    estimates.add(label(WRONG, asked="again"))
+    estimates.add(label(RIGHT, asked="again", tier="slot"))
+    assert estimates.by_route() == {
+        ("generative", "semantic"): Estimate(0, 1),
+        ("generative", "slot"): Estimate(1, 0),
+    }
+    for _ in range(3):
+        estimates.add(label(RIGHT))
+    assert estimates.overall() == Estimate(3, 0)

@@ -11,12 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.governance import chain
+from node.governance import leaf
 from node.governance.entry import (
     KNOWN_CODES,
     PARTS_MAX,
+    Closed,
+    Entry,
+    anchor_entry,
     decision_entry,
+    is_critical,
+    key_entry,
     policy_entry,
+    quarantine_entry,
+    records_of,
     repair_entry,
     safe_code,
     safe_step,
@@ -91,7 +98,7 @@ def entry_of(answer: Answer, scope: str = "shared") -> tuple[dict[str, Any], dic
         store_reason="stored",
         scope=scope,
     )
-    chain.canonical(entry)  # it can be logged
+    leaf.canonical(entry)  # it can be logged
     return entry, private
 
 
@@ -214,7 +221,7 @@ def test_the_largest_answer_still_fits() -> None:
     )
     entry, private = entry_of(replace(part, parts=(part,) * 40))
     entry["commitments"] = dict.fromkeys(private, "00" * 32)
-    chain.canonical(entry)
+    leaf.canonical(entry)
 
 
 def test_numbers_that_are_none_become_null() -> None:
@@ -241,7 +248,7 @@ TEXTS = st.text(max_size=30) | st.sampled_from(sorted(KNOWN_CODES))
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_any_step_becomes_codes(stage: str, outcome: str, reason: str) -> None:
-    chain.canonical(safe_step(Step(stage, outcome, reason), asked="some question"))
+    leaf.canonical(safe_step(Step(stage, outcome, reason), asked="some question"))
 
 
 @pytest.mark.parametrize("words", ["Not A Code", "a b", "x" * 41, "naïve", "price:btc", CID, "ab" * 32])
@@ -282,8 +289,91 @@ def test_other_kinds() -> None:
     buried, private = tombstone_entry(target=CID, reason="client_delete", scope="public", policy="p")
     assert (buried["target"], private) == (CID, {})
     started, _ = policy_entry(event="start", policy="p", software="neuroswarm-0.1", settings_digest="ab" * 32)
-    repaired, _ = repair_entry(bytes_cut=17, keys_without_entry=0)
-    assert repaired["bytes_cut"] == 17
+    repaired, _ = repair_entry(bytes_cut=17, entries_replayed=3, keys_without_entry=0)
+    assert (repaired["bytes_cut"], repaired["entries_replayed"]) == (17, 3)
     for entry in (stored, failed, verdict, buried, started, repaired):
         assert entry["v"] == 1
-        chain.canonical(entry)
+        leaf.canonical(entry)
+
+
+ROOT_ID = "z6MkkPmtLvosi5WkDU4JyrzC5zBfWe7tvXVmuAe6y3Lwv9rd"
+VKEY = f"{ROOT_ID}.neuroswarm/decisions+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
+
+
+def test_a_log_that_follows_names_what_it_follows() -> None:
+    before = Closed(f"{ROOT_ID}.neuroswarm/decisions", 7, "ab" * 32)
+    entry, private = policy_entry(event="epoch", policy="p", reason="recover", previous=before, kept_size=5)
+    assert entry["previous"] == {"origin": before.origin, "size": 7, "root": before.root}
+    assert (entry["event"], entry["reason"], entry["kept_size"], private) == ("epoch", "recover", 5, {})
+    started, _ = policy_entry(event="start", policy="p")
+    assert started.keys() == entry.keys(), "equal kinds have equal members"
+    assert is_critical(entry)
+    assert not is_critical(started)
+
+
+def test_a_rotation_names_both_keys_and_their_certificates() -> None:
+    entry, private = key_entry(
+        use="decisions",
+        event="rotated",
+        old="did:key:z6MkOld",
+        new="did:key:z6MkNew",
+        old_vkey=VKEY,
+        new_vkey=VKEY,
+        certificates=[CID, "no cid"],
+        old_until=NOW,
+        policy="p",
+    )
+    assert entry["old"] == {"key": "did:key:z6MkOld", "vkey": VKEY, "until_s": 1_795_262_400}
+    assert entry["new"] == {"key": "did:key:z6MkNew", "vkey": VKEY}
+    assert (entry["certificates"], entry["decision"], private) == ([CID], "key_rotated", {})
+    unsigned, _ = key_entry(
+        use="node",
+        event="rotated",
+        old="did:key:z6MkOld",
+        new="did:key:z6MkNew",
+        old_vkey="",
+        new_vkey="",
+        certificates=[],
+        old_until=NOW,
+        policy="p",
+    )
+    assert unsigned["old"] == {"key": "did:key:z6MkOld", "vkey": None, "until_s": 1_795_262_400}
+
+
+@pytest.mark.parametrize(("state", "decision"), [("pending", "submitted"), ("attested", "anchored")])
+def test_an_anchor_is_never_called_more_than_it_is(state: str, decision: str) -> None:
+    entry, _ = anchor_entry(
+        log=f"{ROOT_ID}.neuroswarm/decisions",
+        size=9,
+        digest="ab" * 32,
+        calendar="calendar.example.org",
+        state=state,
+        policy="p",
+        block_height=None if state == "pending" else 900_000,
+    )
+    assert (entry["state"], entry["decision"], entry["size"]) == (state, decision, 9)
+    assert not is_critical(entry), "an anchor that asked for an anchor would never end"
+
+
+def test_a_quarantine_says_why_and_how_far() -> None:
+    entry, private = quarantine_entry(target=CID, reason="invalid", scope="shared", policy="p")
+    assert (entry["reason"], entry["held_back_ppm"], entry["target"]) == ("invalid", None, None)
+    assert private == {"target": CID}
+    near, _ = quarantine_entry(target=CID, reason="wrong", scope="public", policy="p", held_back_at=0.8125)
+    assert (near["held_back_ppm"], near["target"]) == (812_500, CID)
+    assert is_critical(near)
+
+
+def test_what_an_entry_is_about() -> None:
+    part = an_answer(cid=CID)
+    other = str(Cid.of(b"another record"))
+    composite = an_answer(parts=(part, replace(part, cid=other)), source=SourceRef("composite", "composite"))
+    for scope in ("shared", "public"):
+        assert set(records_of(*entry_of(composite, scope))) == {CID, other}
+    entries: list[Entry] = [
+        validation_entry(target=CID, verdict="valid", scope="shared", policy="p", cid=other),
+        tombstone_entry(target=CID, reason="client_delete", scope="public", policy="p", cid=other),
+    ]
+    for entry in entries:
+        assert set(records_of(*entry)) == {CID, other}
+    assert records_of(*entry_of(an_answer())) == ()

@@ -1,263 +1,274 @@
-"""The writer: group commit, commitments, opening again."""
+"""The decision log over a folder: commitments, receipts, shards, what its first leaves say."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from node.clock import ManualClock
-from node.errors import CorruptState, Misconfigured, Rejected, Unavailable
-from node.governance import chain
+from node.errors import CorruptState, Misconfigured, NotFound, Unavailable
+from node.governance import leaf
 from node.governance.commitments import KeyTable
-from node.governance.log import BATCH_ENTRIES_MAX, BEHIND_50MS, QUEUE_ENTRIES_MAX, ChainLog
-from node.governance.verify import read_entries, verify_folder
+from node.governance.log import BEHIND_50MS, DecisionLog, start_new_epoch
+from node.ports import Appended
+from node.tlog.proofs import Receipt, check_receipt
+from tests.log_kit import ORIGIN, leaves, opened, signers, verified, verifier
 
-ORIGIN = "did:key:zTest.neuroswarm/decisions"
 CANARY = "zanzibar canary question"
 
 
-async def opened(path: Path, **options: Any) -> ChainLog:
-    return await ChainLog.open(path / "log", ORIGIN, ManualClock(), keys=path / "keys", **options)
+async def written(folder: Path, count: int, **options: Any) -> None:
+    """A log of ``count`` more entries, closed."""
+    log = await opened(folder, **options)
+    for number in range(count):
+        await log.append({"kind": "answer", "n": number}, private_texts={"query": f"{CANARY} {number}"})
+    await log.close()
 
 
-def written(path: Path, count: int, **options: Any) -> bytes:
-    """A log of ``count`` entries, closed; its bytes."""
-
-    async def run() -> None:
-        log = await opened(path, **options)
-        for number in range(count):
-            await log.append({"kind": "answer", "n": number}, private_texts={"query": f"{CANARY} {number}"})
-        await log.close()
-
-    asyncio.run(run())
-    return (path / "log" / chain.FILE_NAME).read_bytes()
+def on_disk(folder: Path) -> bytes:
+    return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def test_waiting_appends_share_a_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    syncs: list[int] = []
-    real = os.fsync
-    gate = threading.Event()
-
-    def slow(fd: int) -> None:
-        """Holds the first batch's sync until all others wait, as a busy disk would."""
-        gate.wait(10)
-        syncs.append(fd)
-        real(fd)
-
-    async def run() -> None:
-        log = await opened(tmp_path)
-        monkeypatch.setattr(os, "fsync", slow)
-        tasks = [asyncio.create_task(log.append({"n": n}, private_texts={"q": "x"})) for n in range(200)]
-        await asyncio.sleep(0)
-        assert not any(task.done() for task in tasks), "nothing is acknowledged before it is synced"
-        gate.set()
-        await asyncio.gather(*tasks)
-        assert log.size() == 200
-        assert log.head()[0] == 200
-        await log.close()
-
-    asyncio.run(run())
-    batches_at_most = 1 + 2  # the one under way, and the rest of 200 in one or two
-    assert len(syncs) <= 2 * batches_at_most, "two syncs a batch: keys, then lines"
-    assert verify_folder(tmp_path / "log", origin=ORIGIN).size == 200
-    assert BATCH_ENTRIES_MAX >= 200
+async def test_every_append_is_on_disk_with_its_key_before_it_returns(tmp_path: Path) -> None:
+    log = await opened(tmp_path)
+    for number in range(3):
+        await log.append({"kind": "answer", "n": number}, private_texts={"query": "x"})
+        assert f'"n":{number}'.encode() in on_disk(tmp_path / "log" / "journal")
+        table = KeyTable.open(tmp_path / "keys" / "commitments-2-1", ORIGIN)
+        assert table.get(number) is not None
+        table.close()
+    await log.close()
 
 
-def test_every_append_is_synced_before_it_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: dict[str, int] = {}
-    real = os.fsync
-
-    def noting(fd: int) -> None:
-        real(fd)
-        synced[str(Path(f"/proc/self/fd/{fd}").readlink())] = os.fstat(fd).st_size
-
-    async def run() -> list[tuple[int, int]]:
-        log = await opened(tmp_path)
-        monkeypatch.setattr(os, "fsync", noting)
-        sizes = []
-        for number in range(5):
-            await log.append({"n": number}, private_texts={"q": "x"})
-            sizes.append((synced[str(file)], synced[str(tmp_path / "keys")]))
-        await log.close()
-        return sizes
-
-    file = tmp_path / "log" / chain.FILE_NAME
-    sizes = asyncio.run(run())
-    ends = [0]
-    for line in file.read_bytes().splitlines(keepends=True):
-        ends.append(ends[-1] + len(line))
-    assert [lines for lines, _ in sizes] == ends[1:]
-    assert [keys for _, keys in sizes] == [64 + 32 * n for n in range(1, 6)]
+async def test_reopening_goes_on_where_it_ended(tmp_path: Path) -> None:
+    await written(tmp_path, 3)
+    await written(tmp_path, 2, durability=BEHIND_50MS)
+    found = await leaves(tmp_path / "log")
+    assert [one.entry["n"] for one in found] == [0, 1, 2, 0, 1]
+    assert {one.time_us for one in found} == {1_767_225_600_000_000}, "the clock's time, 2026-01-01T00:00:00Z"
 
 
-def test_reopening_goes_on_where_it_ended(tmp_path: Path) -> None:
-    before = written(tmp_path, 3)
-    after = written(tmp_path, 2)
-    assert after.startswith(before), "valid lines are never rewritten"
-    report = verify_folder(tmp_path / "log", origin=ORIGIN)
-    assert (report.ok, report.size) == (True, 5)
-    assert [link.entry["n"] for link in read_entries(tmp_path / "log")] == [0, 1, 2, 0, 1]
-    assert [link.index for link in read_entries(tmp_path / "log")] == [0, 1, 2, 3, 4]
+async def test_behind_answers_at_once_and_a_key_can_be_destroyed_right_away(tmp_path: Path) -> None:
+    log = await opened(tmp_path, durability=BEHIND_50MS)
+    for number in range(50):
+        place = await log.append({"kind": "answer"}, private_texts={"query": "x", "cid": f"record {number}"})
+        assert place.index == number
+    assert await log.forget(49) is True
+    assert await log.forget_record("record 48") == 1
+    await log.close()
+    assert len(await leaves(tmp_path / "log")) == 50
+    table = KeyTable.open(tmp_path / "keys" / "commitments-2-1", ORIGIN)
+    assert [table.get(index) is None for index in (47, 48, 49)] == [False, True, True]
+    table.close()
 
 
-def test_time_is_the_clocks(tmp_path: Path) -> None:
-    written(tmp_path, 1)
-    [link] = read_entries(tmp_path / "log")
-    assert link.time_us == 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
-
-
-def test_behind_answers_at_once_and_writes_soon(tmp_path: Path) -> None:
-    async def run() -> None:
-        log = await opened(tmp_path, durability=BEHIND_50MS)
-        places = [await log.append({"n": n}, private_texts={"q": "x"}) for n in range(50)]
-        assert [place.index for place in places] == list(range(50))
-        assert log.size() == 50
-        assert await log.forget(49) is True, "a key can be destroyed before its line is on disk"
-        assert log.head()[0] == 50
-        await log.close()
-
-    asyncio.run(run())
-    assert verify_folder(tmp_path / "log", origin=ORIGIN).size == 50
-
-
-def test_behind_close_writes_what_is_queued(tmp_path: Path) -> None:
-    written(tmp_path, 300, durability=BEHIND_50MS)
-    assert verify_folder(tmp_path / "log").size == 300
-
-
-def test_commitments_can_be_opened_with_the_key_and_no_longer_without(tmp_path: Path) -> None:
-    written(tmp_path, 2)
-    [first, second] = read_entries(tmp_path / "log")
-    table = KeyTable.open(tmp_path / "keys", ORIGIN)
+async def test_commitments_open_with_the_key_and_say_nothing_without(tmp_path: Path) -> None:
+    await written(tmp_path, 2)
+    first, second = await leaves(tmp_path / "log")
+    table = KeyTable.open(tmp_path / "keys" / "commitments-2-1", ORIGIN)
     key, other = table.get(0), table.get(1)
     table.close()
     assert key is not None
     assert other is not None
     assert key != other, "each entry has its own key"
-    assert first.entry["commitments"] == {"query": chain.commitment(key, f"{CANARY} 0")}
-
-    async def forget() -> None:
-        log = await opened(tmp_path)
-        assert await log.forget(0) is True
-        await log.close()
-
-    asyncio.run(forget())
-    data = (tmp_path / "keys").read_bytes()
-    assert key not in data, "the key itself is overwritten"
+    assert first.entry["commitments"] == {"query": leaf.commitment(key, f"{CANARY} 0")}
+    log = await opened(tmp_path)
+    assert await log.forget(0) is True
+    await log.close()
+    data = on_disk(tmp_path)
+    assert key not in data
     assert other in data
-    assert verify_folder(tmp_path / "log", origin=ORIGIN).ok, "the log still verifies"
-    assert second.entry["commitments"] == {"query": chain.commitment(other, f"{CANARY} 1")}
+    assert b"canary" not in data
+    assert (await verified(tmp_path / "log")).ok, "the log still verifies"
+    assert second.entry["commitments"] == {"query": leaf.commitment(other, f"{CANARY} 1")}
 
 
-def test_no_text_is_anywhere_on_disk(tmp_path: Path) -> None:
-    written(tmp_path, 20)
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) == 2
-    for path in files:
-        assert b"canary" not in path.read_bytes()
+async def test_a_receipt_comes_early_from_the_journal_s_latest(tmp_path: Path) -> None:
+    log = await opened(tmp_path, publish_every_s=3_600.0)
+    await log.append({"kind": "answer"}, private_texts={"query": "x"})
+    data = await log.receipt(0, timeout_s=10)
+    assert data is not None
+    receipt = Receipt.parse(data)
+    assert receipt.extra is not None
+    opened_note = check_receipt(receipt, receipt.extra, [verifier()], None)
+    assert opened_note.checkpoint.size == 1
+    await log.close()
 
 
-def test_the_key_table_is_for_its_owner(tmp_path: Path) -> None:
-    written(tmp_path, 1)
-    assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o600
+async def test_critical_entries_are_published_at_once_and_others_in_their_turn(tmp_path: Path) -> None:
+    log = await opened(tmp_path, publish_every_s=3_600.0)
+    told: asyncio.Queue[Appended] = asyncio.Queue()
+    log.on_critical(told.put_nowait)
+    sizes: list[int] = []
+    log.on_published(lambda published: sizes.append(published.size))
+    for _ in range(3):
+        await log.append({"kind": "answer"}, private_texts={})
+    assert sizes == []
+    place = await log.append({"kind": "tombstone"}, private_texts={})
+    async with asyncio.timeout(10):
+        assert await told.get() == place
+    assert sizes[-1] == 4
+    await log.close()
 
 
-def test_two_writers_cannot_share_a_log(tmp_path: Path) -> None:
-    async def run() -> None:
-        log = await opened(tmp_path)
-        with pytest.raises(Unavailable, match="another process"):
-            await opened(tmp_path)
-        await log.append({"n": 1}, private_texts={})
-        await log.close()
-        again = await opened(tmp_path)
-        assert again.size() == 1
-        await again.close()
+async def test_shards_follow_each_other_under_load_and_lose_nothing(tmp_path: Path) -> None:
+    log = await opened(tmp_path, shard_entries=40)
+    places = await asyncio.gather(
+        *(log.append({"kind": "answer", "n": n}, private_texts={"query": "x"}) for n in range(200))
+    )
+    epoch, origin = log.epoch, log.origin
+    await log.close()
+    assert epoch == 6
+    assert origin == f"{ORIGIN}/6"
+    by_log: dict[str, dict[int, int]] = {}
+    for n, place in enumerate(places):
+        by_log.setdefault(place.log, {})[place.index] = n
+    found = 0
+    previous: dict[str, Any] = {}
+    for number in range(1, 7):
+        name = ORIGIN if number == 1 else f"{ORIGIN}/{number}"
+        folder = tmp_path / "log" if number == 6 else tmp_path / "log" / "epochs" / str(number)
+        shard = await leaves(folder, number)
+        for index, n in by_log[name].items():
+            assert shard[index].entry["n"] == n
+            found += 1
+        if number > 1:
+            first = shard[0].entry
+            assert (first["kind"], first["event"], first["reason"]) == ("policy", "epoch", "size")
+            assert first["previous"] == previous
+        if number < 6:
+            assert len(shard) == 40
+            last = shard[-1].entry
+            assert (last["event"], last["next_origin"]) == ("shard_closed", f"{ORIGIN}/{number + 1}")
+            report = await verified(folder)
+            assert report.checkpoint is not None
+            previous = {"origin": name, "size": 40, "root": report.checkpoint.root.hex()}
+    assert found == 200
+    assert not (tmp_path / "log" / "epochs" / "turn.json").exists()
 
-    asyncio.run(run())
+
+async def test_receipts_and_erasures_reach_closed_shards(tmp_path: Path) -> None:
+    log = await opened(tmp_path, shard_entries=5)
+    places = [
+        await log.append({"kind": "answer", "n": n}, private_texts={"cid": "one" if n in (1, 8) else "other"})
+        for n in range(12)
+    ]
+    for n in (0, 1, 8, 11):
+        data = await log.receipt(places[n].index, timeout_s=10, log=places[n].log)
+        assert data is not None
+        receipt = Receipt.parse(data)
+        assert receipt.extra is not None
+        assert leaf.read_leaf(receipt.extra).entry["n"] == n
+    with pytest.raises(NotFound):
+        await log.receipt(99, timeout_s=0.01, log=ORIGIN)
+    assert await log.forget_record("one") == 2
+    assert await log.forget_record("other") == 10
+    await log.close()
 
 
-def test_another_origin_is_refused(tmp_path: Path) -> None:
-    data = written(tmp_path, 1)
-
-    async def run() -> None:
-        with pytest.raises(CorruptState, match="origin"):
-            await ChainLog.open(tmp_path / "log", "other/decisions", ManualClock(), keys=tmp_path / "keys2")
-
-    asyncio.run(run())
-    assert (tmp_path / "log" / chain.FILE_NAME).read_bytes() == data
-
-
-def test_the_key_table_of_another_log_is_refused(tmp_path: Path) -> None:
-    KeyTable.open(tmp_path / "keys", "other/decisions").close()
-    with pytest.raises(CorruptState, match="key table"):
-        written(tmp_path, 1)
+async def test_an_older_log_beside_it_stays_and_is_named(tmp_path: Path) -> None:
+    old = b'{"entry":{"kind":"answer"},"hash":"..."}\n' * 1_000
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "decisions.jsonl").write_bytes(old)
+    for _ in range(2):
+        await written(tmp_path, 1)
+    first, *rest = await leaves(tmp_path / "log")
+    assert (first.entry["kind"], first.entry["event"]) == ("policy", "chain_closed")
+    assert first.entry["file"] == {"sha256": hashlib.sha256(old).hexdigest(), "bytes": len(old)}
+    assert [one.entry["kind"] for one in rest] == ["answer", "answer"]
+    assert (tmp_path / "log" / "decisions.jsonl").read_bytes() == old
 
 
-@pytest.mark.parametrize("origin", ["", "two words", "a+b", "line\nbreak", "naïve"])
-async def test_bad_origins(tmp_path: Path, origin: str) -> None:
-    with pytest.raises(Misconfigured):
-        await ChainLog.open(tmp_path / "log", origin, ManualClock(), keys=tmp_path / "keys")
+async def test_a_log_that_was_rolled_back_takes_nothing_until_a_new_epoch(tmp_path: Path) -> None:
+    await written(tmp_path, 2)
+    saved = {path: path.read_bytes() for path in (tmp_path / "log").rglob("*") if path.is_file()}
+    await written(tmp_path, 3)
+    for path in [path for path in (tmp_path / "log").rglob("*") if path.is_file()]:
+        path.unlink()
+    for path, data in saved.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    log = await opened(tmp_path)
+    with pytest.raises(Unavailable, match="rolled back"):
+        await log.append({"kind": "answer"}, private_texts={})
+    assert log.health().status == "fail"
+    assert "recover --new-epoch" in log.health().output
+    await log.close()
+    begun = await start_new_epoch(
+        tmp_path / "log", ORIGIN, signers, ManualClock(), keys=tmp_path / "keys", policy="p"
+    )
+    assert (begun.number, begun.origin) == (2, f"{ORIGIN}/2")
+    assert (begun.previous.origin, begun.previous.size, begun.kept_size) == (ORIGIN, 5, 2)
+    [first] = await leaves(tmp_path / "log", 2)
+    assert (first.entry["event"], first.entry["reason"], first.entry["policy"]) == ("epoch", "recover", "p")
+    assert first.entry["previous"]["size"] == 5
+    assert first.entry["kept_size"] == 2
+    assert len(await leaves(tmp_path / "log" / "epochs" / "1")) == 2
+    await written(tmp_path, 1)
+    assert len(await leaves(tmp_path / "log", 2)) == 2
 
 
-async def test_bad_durability(tmp_path: Path) -> None:
+async def test_a_damaged_log_can_be_recovered_from_too(tmp_path: Path) -> None:
+    await written(tmp_path, 3)
+    for path in (tmp_path / "log" / "tile" / "0" / "000.p").iterdir():
+        path.write_bytes(bytes(path.stat().st_size))
+    with pytest.raises(CorruptState):
+        await opened(tmp_path)
+    begun = await start_new_epoch(tmp_path / "log", ORIGIN, signers, ManualClock(), keys=tmp_path / "keys")
+    assert (begun.number, begun.previous.size) == (2, 3)
+    await written(tmp_path, 1)
+
+
+async def test_there_is_no_new_epoch_of_nothing_nor_of_a_log_in_use(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    with pytest.raises(NotFound, match="no log"):
+        await start_new_epoch(tmp_path / "log", ORIGIN, signers, ManualClock(), keys=tmp_path / "keys")
+    log = await opened(tmp_path)
+    with pytest.raises(Unavailable, match="in use"):
+        await start_new_epoch(tmp_path / "log", ORIGIN, signers, ManualClock(), keys=tmp_path / "keys")
+    await log.append({"kind": "answer"}, private_texts={})
+    await log.close()
+    assert len(await leaves(tmp_path / "log")) == 1
+
+
+async def test_keys_of_leaves_that_never_were_go_and_many_of_them_are_reported(tmp_path: Path) -> None:
+    await written(tmp_path, 2)
+    path = tmp_path / "keys" / "commitments-2-1"
+    table = KeyTable.open(path, ORIGIN)
+    table.write(2, [table.slot(b"k" * 32, [])] * 3)
+    await written(tmp_path, 0)
+    assert table.count() == 2
+    table.write(2, [table.slot(b"k" * 32, [])] * 5_000)
+    table.close()
+    await written(tmp_path, 0)
+    *_, last = await leaves(tmp_path / "log")
+    assert (last.entry["kind"], last.entry["keys_without_entry"]) == ("repair", 5_000)
+
+
+async def test_the_size_alarm(tmp_path: Path) -> None:
+    await written(tmp_path, 3)
+    log = await opened(tmp_path, alarm_bytes=100)
+    assert log.health().status == "warn"
+    assert "alarm_bytes" in log.health().output
+    await log.close()
+    log = await opened(tmp_path, alarm_bytes=10**9)
+    assert log.health().status == "pass"
+    await log.close()
+
+
+async def test_bad_arguments(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="durability"):
         await opened(tmp_path, durability="sometimes")
+    (tmp_path / "file").touch()
+    with pytest.raises(Unavailable, match="cannot be opened"):
+        await DecisionLog.open(tmp_path / "file", ORIGIN, signers, ManualClock(), keys=tmp_path / "keys")
 
 
-def test_a_full_queue_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = threading.Event()
-    real = os.fsync
-
-    def stuck(fd: int) -> None:
-        gate.wait(20)
-        real(fd)
-
-    async def run() -> None:
-        log = await opened(tmp_path)
-        monkeypatch.setattr(os, "fsync", stuck)
-        tasks = [asyncio.create_task(log.append({}, private_texts={})) for _ in range(QUEUE_ENTRIES_MAX)]
-        await asyncio.sleep(0)
-        with pytest.raises(Unavailable, match="full"):
-            await log.append({}, private_texts={})
-        gate.set()
-        await asyncio.gather(*tasks)
-        await log.append({}, private_texts={})
-        await log.close()
-
-    asyncio.run(run())
-    assert verify_folder(tmp_path / "log").size == QUEUE_ENTRIES_MAX + 1
-
-
-def test_close_writes_what_waits(tmp_path: Path) -> None:
-    async def run() -> None:
-        log = await opened(tmp_path)
-        tasks = [asyncio.create_task(log.append({"n": n}, private_texts={})) for n in range(20)]
-        await asyncio.sleep(0)
-        await log.close()
-        assert {place.index for place in await asyncio.gather(*tasks)} == set(range(20))
-
-    asyncio.run(run())
-    assert verify_folder(tmp_path / "log").size == 20
-
-
-def test_lost_acknowledged_lines_show_in_a_repair_entry(tmp_path: Path) -> None:
-    """Someone cut whole lines off: the chain is right, but the key table remembers more."""
-    lines = written(tmp_path, BATCH_ENTRIES_MAX + 50).splitlines(keepends=True)
-    (tmp_path / "log" / chain.FILE_NAME).write_bytes(b"".join(lines[:10]))
-    written(tmp_path, 1)
-    links = list(read_entries(tmp_path / "log", origin=ORIGIN))
-    assert links[10].entry["kind"] == "repair"
-    assert links[10].entry["keys_without_entry"] == BATCH_ENTRIES_MAX + 40
-    assert (tmp_path / "keys").stat().st_size == 64 + 12 * 32, "keys of entries that are gone are gone too"
-
-
-def test_read_entries_names_the_damage(tmp_path: Path) -> None:
-    data = written(tmp_path, 3)
-    (tmp_path / "log" / chain.FILE_NAME).write_bytes(data.replace(b'"n":1', b'"n":7'))
-    with pytest.raises(Rejected, match="entry 1"):
-        list(read_entries(tmp_path / "log"))
+async def test_the_key_table_of_another_log_is_refused(tmp_path: Path) -> None:
+    KeyTable.open(tmp_path / "keys" / "commitments-2-1", "another/log").close()
+    with pytest.raises(CorruptState, match="key table"):
+        await opened(tmp_path)

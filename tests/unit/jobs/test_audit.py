@@ -19,6 +19,7 @@ from node.cache.lookup import Candidate, Judged
 from node.cache.recall import Recall, Recalled, Seen
 from node.clock import ManualClock
 from node.errors import Unavailable
+from node.governance.leaf import read_leaf
 from node.governance.memory import MemoryLog
 from node.jobs.audit import AUDIT_TIMEOUT_S, BUSY_MAX, BUSY_WAIT_S, WAITING_MAX, Auditor, Watching
 from node.jobs.labelling import Labels
@@ -187,7 +188,11 @@ async def test_an_audit_asks_past_the_cache_and_labels_the_pair(start: Start) ->
         assert hit.query_hash == query_hash(QUESTION)
         assert len(hit.near) == 1
         assert bench.labels.tightening.u_floor(cid_of(recall), hit.score) == 1.0
-        await bench.until(lambda: bench.log.size() == 1)
+        await bench.until(lambda: bench.log.size() == 2)
+        audited, quarantined = (read_leaf(data).entry for data in bench.log.leaves())
+        assert (audited["kind"], audited["verdict"]) == ("audit", "wrong")
+        assert (quarantined["kind"], quarantined["reason"]) == ("quarantine", "wrong")
+        assert quarantined["held_back_ppm"] == round(hit.score * 1_000_000)
         facts = bench.auditor.facts()
         assert facts.overall == Estimate(0, 1)
         assert facts.by_route == {("generative", "semantic"): Estimate(0, 1)}

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -15,6 +19,9 @@ from node.classify.route import Floors, Router
 from node.clock import ManualClock
 from node.errors import BadInput, Rejected
 from node.governance.memory import MemoryLog
+from node.governance.rotation import KeyRotation
+from node.identity import Identity
+from node.ipfs.cid import Cid
 from node.jobs.cache_file import BATCH_LINES_MAX, LINE_BYTES_MAX, CacheFile, parse
 from node.jobs.operator import LaterSemantics, OperatorDesk
 from node.model import SourceRef
@@ -22,6 +29,7 @@ from node.normalise import query_hash
 from node.ports import StoredRecord
 from node.record import AnswerRecord
 from node.service import Invalidator
+from node.store.erase import Eraser
 from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer, owes_vector
 from node.store.write_back import WriteBack
@@ -31,10 +39,17 @@ from tests.unit.jobs.semantic_bench import US, Signer, memory
 ALL = (*SCOPES, "private:acme")
 
 
+@functools.cache
+def a_node() -> Identity:
+    """One for all tests that rotate nothing: making its keys takes a while."""
+    with tempfile.TemporaryDirectory() as folder:
+        return Identity.load_or_create(Path(folder) / "keys", START)
+
+
 class Desk:
     """One node's memory with its cache file and operator's desk."""
 
-    def __init__(self, *, publish: str = "none") -> None:
+    def __init__(self, *, publish: str = "none", identity: Identity | None = None) -> None:
         self.store = MemoryStore(own_issuer=US.did)
         self.clock = ManualClock(START)
         self.log = MemoryLog("test.example/log", self.clock)
@@ -58,8 +73,10 @@ class Desk:
             publish=publish,
             keyword_key=keyword_key,
         )
-        invalidator = Invalidator(self.store.records, self.rememberer, self.log, self.clock, "test")
-        self.desk = OperatorDesk(self.file, invalidator)
+        eraser = Eraser(self.store.records, self.store.blocks, self.rememberer, self.log)
+        invalidator = Invalidator(self.store.records, self.rememberer, eraser, self.log, self.clock, "test")
+        rotation = KeyRotation(identity or a_node(), self.log, self.store.records, self.clock, "test")
+        self.desk = OperatorDesk(self.file, invalidator, rotation)
 
     async def report(self, outcome: Remembered) -> None:
         self.reported.append(outcome)
@@ -122,7 +139,12 @@ async def test_a_line_is_a_clients_word_whatever_it_says_of_itself() -> None:
     desk = Desk()
     boast = line(
         confidence=1,
-        source={"kind": "adapter", "id": "coingecko"},
+        source={
+            "kind": "adapter",
+            "id": "coingecko",
+            "url": "https://prices.example/btc",
+            "time": "2019-05-01T00:00:00Z",
+        },
         slot_key="price:bitcoin:usd",
         slots={"ids": ["bitcoin"]},
         scope="public",
@@ -135,6 +157,8 @@ async def test_a_line_is_a_clients_word_whatever_it_says_of_itself() -> None:
     record = stored.record
     assert isinstance(record, AnswerRecord)
     assert (record.source.kind, record.source.id) == ("client", "coingecko")
+    assert record.source.url == "https://prices.example/btc"
+    assert record.source.time == datetime(2019, 5, 1, tzinfo=UTC)
     assert (record.confidence, record.slot_key, record.scope) == (950_000, None, "shared")
     assert record.expires is not None
     assert record.embedding is None
@@ -194,6 +218,9 @@ async def test_what_is_private_and_what_has_expired_stays_out_of_an_export() -> 
         (line(context="x"), "context"),
         (line(source=[]), "source"),
         (line(source={"id": ""}), "source"),
+        (line(source={"id": "x", "url": ""}), "source"),
+        (line(source={"id": "x", "url": "u" * 1_001}), "source"),
+        (line(source={"id": "x", "time": "noon"}), "time"),
         (line(kept=[]), "kept"),
         (line(v=2), "v"),
     ],
@@ -254,9 +281,36 @@ async def test_the_desk_speaks_json() -> None:
         ("invalidate", {"cid": "x"}),
         ("invalidate", {"older_than_s": -1}),
         ("invalidate", {"colour": "red"}),
+        ("rotate", {}),
+        ("rotate", {"use": "root"}),
+        ("rotate", {"use": "decisions", "drop_old": 1}),
+        ("rotate", {"use": "decisions", "colour": "red"}),
     ):
         with pytest.raises((BadInput, Rejected)):
             await desk.do(what, asked)
+
+
+async def test_the_desk_rotates_keys(tmp_path: Path) -> None:
+    identity = Identity.load_or_create(tmp_path / "keys", START)
+    desk, before = Desk(identity=identity), identity.node
+    done = await desk.desk.do("rotate", {"use": "node"})
+    assert (done["use"], done["old"], done["new"]) == ("node", before, identity.node)
+    assert (done["new_vkey"], done["decision"]) == ("", {"log": "test.example/log", "index": 0})
+    done = await desk.desk.do("rotate", {"use": "witness", "drop_old": True})
+    assert done["new_vkey"] == identity.witness_vkey != done["old_vkey"]
+    assert (await desk.store.records.counts())["records"] == 4, "the root's word on each key, new and old"
+
+
+async def test_invalidation_erases_what_is_private_and_only_that() -> None:
+    desk = Desk()
+    await desk.take(
+        line("What does my doctor say?", tags=["t"], scope="private:acme"), line("Others?", tags=["t"])
+    )
+    cids = [Cid.parse(cid) for cid in (await desk.desk.do("invalidate", {"tag": "t"}))["cids"]]
+    kept = [cid for cid in cids if await desk.store.blocks.has(cid)]
+    assert len(cids) == 2
+    assert len(kept) == 1
+    assert (await desk.store.records.get(kept[0])).record.scope == "shared"
 
 
 async def test_invalidation_leaves_a_tombstone_and_a_decision_for_each() -> None:

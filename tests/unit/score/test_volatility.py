@@ -311,6 +311,12 @@ def test_what_somebody_vouches_for_is_not_cut_below_an_hour_by_wording_alone() -
     assert asked == 5
 
 
+def test_what_somebody_vouches_for_today_ends_with_the_day() -> None:
+    late = NOW.replace(hour=23, minute=50)
+    asked = lifetime_s(Freshness.DEFINITION, query="what is on today", now=late, wording_least_s=HOUR_S)
+    assert asked == 600
+
+
 def test_the_reason_is_told() -> None:
     life = lifetime(Freshness.GENERAL, query="who is the CEO of Apple", now=NOW)
     assert (life.code, life.seconds) == ("office_holder", 3 * DAY_S)

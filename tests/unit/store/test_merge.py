@@ -122,6 +122,24 @@ async def test_saying_it_again_writes_nothing() -> None:
     assert [one.source_id for one in await desk.store.records.aliases(first)] == ["ana", "bo"]
 
 
+async def test_saying_it_again_late_renews_its_life() -> None:
+    desk = Desk()
+    _, first = await desk.keep(said("What is a keel?"))
+    desk.clock.advance(0.4 * HOUR_S)
+    assert await desk.keep(said("What is a keel?")) == ("known", first)
+    desk.clock.advance(0.3 * HOUR_S)
+    code, second = await desk.keep(said("What is a keel?"))
+    assert (code, second != first) == ("stored", True)
+    assert await desk.served("What is a keel?") == [str(second)]
+    assert len(desk.index) == 1
+    desk.clock.advance(0.9 * HOUR_S)
+    assert await desk.served("What is a keel?") == [str(second)]
+    forever = said("Who sails?", lifetime_s=None)
+    _, third = await desk.keep(forever)
+    desk.clock.advance(99 * HOUR_S)
+    assert await desk.keep(forever) == ("known", third)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -1,0 +1,491 @@
+"""Makes blocks of a transparency log, so that any IPFS client can fetch and rebuild it from one CID.
+
+A log's folder is the truth; the blocks follow it, and ``log_head`` is the list that ties them together.
+
+Rules:
+1. Tiles and bundles become blocks when they are complete, for good. The checkpoint with the partial tiles of
+   the right edge follows at most every ``every_s`` seconds, after a decision that is critical, and at the
+   stop: then there is a new head.
+2. Nothing is awaited by whoever appends. What waits is what the folder has and the list has not: no queue,
+   and a log of any size is caught up on with a few files in memory.
+3. What a newer head replaces (an older head, checkpoint and right edge) is deleted one head later, so that
+   whoever is fetching it can finish. Pages and complete tiles stay.
+4. The state (``state_path``) names pages and heads. It is written after their blocks; where it is lost,
+   everything is done again and gives the same blocks.
+5. A daemon is given the same blocks, oldest first, the head last; what it was not given waits.
+6. A failure is tried again later and later, and ``health`` says what waits and why.
+
+The blocks are public: their store is one from which every caller may read. The log holds no question and no
+answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from node.clock import Clock
+from node.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
+from node.ipfs.cid import RAW, Cid
+from node.jobs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, epoch_of, split
+from node.model import Check
+from node.ports import BlockStore
+from node.store.kubo import KuboBlockStore
+from node.tlog.files import Files
+from node.tlog.notes import NOTE_BYTES_MAX, Checkpoint, Note
+from node.tlog.reader import CHECKPOINT, FolderSource
+from node.tlog.tiles import WIDTH, Tile, tiles_at
+from node.tlog.writer import Published
+
+_log = logging.getLogger("neuroswarm.log_blocks")
+
+CHECK = "log:blocks"
+EVERY_S = 600.0
+BACKOFF_FIRST_S = 1.0
+BACKOFF_MAX_S = 120.0
+CANCEL_TIMEOUT_S = 1.0
+AT_ONCE = 4
+"""Files on their way into the store together: they share a sync, and 4 x 16 MiB is the most they hold."""
+GIVEN_AT_ONCE = 16
+"""Blocks, of a mebibyte at most, that the daemon pins by one call."""
+_TRIES = 3
+_STATE_VERSION = 1
+_STATE_BYTES_MAX = 16 * 2**10
+_CIDS = ("page", "head", "before", "given")
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """``page``: what the next head follows; ``pages``: how many pages of this origin lead up to it.
+    ``head`` is the newest, ``before`` the one that it replaced, ``given`` the last one that the daemon has
+    whole."""
+
+    origin: str = ""
+    pages: int = 0
+    page: Cid | None = None
+    head: Cid | None = None
+    before: Cid | None = None
+    given: Cid | None = None
+
+    @property
+    def held(self) -> set[Cid]:
+        """The heads whose blocks must not be deleted."""
+        return {cid for cid in (self.head, self.before, self.given) if cid is not None}
+
+
+class LogBlocks:
+    """Follows one log's folder. ``start`` it inside a running loop; ``close`` it after the log's last
+    publication and before the stores."""
+
+    def __init__(
+        self,
+        folder: Path,
+        blocks: BlockStore,
+        state_path: Path,
+        clock: Clock,
+        *,
+        daemon: KuboBlockStore | None = None,
+        every_s: float = EVERY_S,
+    ) -> None:
+        self._folder = folder
+        self._blocks = blocks
+        self._state_path = state_path
+        self._clock = clock
+        self._daemon = daemon
+        self._every_s = every_s
+        self._state = _State()
+        self._is_loaded = False
+        self._size = 0
+        self._done = 0
+        self._new: dict[str, tuple[Cid, ...]] = {}
+        self._due_at = 0.0
+        self._is_hastened = False
+        self._woken = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._fault: tuple[datetime, str] | None = None
+
+    @property
+    def head(self) -> Cid | None:
+        """The newest head: what to give to whoever wants the log. None before the first one."""
+        return self._state.head
+
+    def start(self) -> None:
+        """Begin to follow, with what the folder has already."""
+        self._task = asyncio.create_task(self._work(), name="log blocks")
+
+    def published(self, _published: Published) -> None:
+        """The log has a new checkpoint (``TileLog.on_published``). Cheap."""
+        self._woken.set()
+
+    def hasten(self) -> None:
+        """A critical decision was published: it gets a head without waiting for the next turn. Cheap."""
+        self._is_hastened = True
+        self._woken.set()
+
+    def health(self) -> Check:
+        """Without I/O: how much of the log is in blocks, the newest head, and what keeps more from it."""
+        seen = None if self.head is None else str(self.head)
+        if self._task is not None and self._task.done() and not self._stop.is_set():
+            return Check(CHECK, "warn", "has ended; restart the node", observed=seen)
+        if self._fault is not None:
+            since, reason = self._fault
+            return Check(CHECK, "warn", f"tried again later: {reason}", since=since, observed=seen)
+        return Check(CHECK, "pass", f"{self._size} entries of the log are in IPFS blocks", observed=seen)
+
+    async def close(self, timeout_s: float) -> None:
+        """Write the last head, for at most ``timeout_s`` seconds; what is left is done at the next start.
+        Idempotent."""
+        self._stop.set()
+        self.hasten()
+        task = self._task
+        if task is not None and not task.done():
+            await asyncio.wait({task}, timeout=timeout_s)
+            task.cancel()
+            await asyncio.wait({task}, timeout=CANCEL_TIMEOUT_S)
+        if task is not None and task.done() and not task.cancelled():
+            task.result()
+
+    # --- the worker -------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        failures = 0
+        while True:
+            stopping = self._stop.is_set()
+            self._woken.clear()
+            try:
+                is_owed = await self._follow()
+            except NodeError as exc:
+                failures += 1
+                self._failed(exc)
+                step = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** min(failures - 1, 16))
+                pause_s, until = step * (0.5 + self._clock.random()), self._stop
+            else:
+                failures, self._fault = 0, None
+                pause_s, until = self._due_at - self._clock.monotonic(), self._woken
+            if stopping:
+                return
+            if failures or is_owed:
+                await self._pause(pause_s, until)
+            else:
+                await until.wait()
+
+    async def _pause(self, seconds: float, until: asyncio.Event) -> None:
+        timer = asyncio.create_task(self._clock.sleep(seconds))
+        woken = asyncio.create_task(until.wait())
+        try:
+            await asyncio.wait({timer, woken}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+            woken.cancel()
+            await asyncio.gather(timer, woken, return_exceptions=True)
+
+    def _failed(self, exc: NodeError) -> None:
+        if self._fault is None:
+            _log.warning("event=log_blocks_wait reason=%s", exc)
+        self._fault = (self._clock.now() if self._fault is None else self._fault[0], str(exc))
+
+    async def _follow(self) -> bool:
+        """Bring blocks and daemon up to date with the folder; True when a head is owed but not due yet."""
+        if not self._is_loaded:
+            await self._load()
+        is_hastened, self._is_hastened = self._is_hastened, False
+        is_due = is_hastened or self._clock.monotonic() >= self._due_at
+        try:
+            is_owed = await self._follow_folder(is_due=is_due)
+        except NodeError:
+            self._is_hastened |= is_hastened
+            raise
+        await self._give()
+        return is_owed
+
+    async def _follow_folder(self, *, is_due: bool) -> bool:
+        for _ in range(_TRIES):
+            try:
+                now = await _Folder.open(self._folder)
+            except NotFound:
+                return False  # nothing was published yet
+            try:
+                await self._enter(now.checkpoint.origin)
+                head = self.head
+                is_owed = await self._grow(now, is_due=is_due)
+                if self.head != head:
+                    self._due_at = self._clock.monotonic() + self._every_s
+                return is_owed
+            except NotFound as exc:
+                missing = exc  # the log grew meanwhile, and what the older checkpoint needed is gone
+        raise Unavailable(f"a file of the log is missing: {missing}")
+
+    async def _enter(self, origin: str) -> None:
+        """End the lists of earlier epochs, so that the next head of ``origin`` follows them."""
+        state = self._state
+        if state.origin == origin:
+            return
+        first = 1
+        if state.origin:
+            if _base(state.origin) == _base(origin) and epoch_of(state.origin) < epoch_of(origin):
+                first = epoch_of(state.origin)
+            else:
+                _log.warning("event=log_blocks_again reason=the folder has another log now")
+                await self._change(_State())
+        for number in range(first, epoch_of(origin)):
+            try:
+                before = await _Folder.open(self._folder / "epochs" / str(number))
+            except NotFound:
+                continue  # moved away by its operator
+            if before.checkpoint.origin != self._state.origin:
+                await self._begin(before.checkpoint.origin)
+            await self._grow(before, is_due=True)
+        await self._begin(origin)
+
+    async def _begin(self, origin: str) -> None:
+        """A new epoch: its first head follows the last one of the epoch before, which stays."""
+        state = self._state
+        await self._change(replace(state, origin=origin, pages=0, page=state.head or state.page))
+        self._new, self._done, self._size = {}, 0, 0
+
+    # --- growing ----------------------------------------------------------------------------------
+
+    async def _grow(self, folder: _Folder, *, is_due: bool) -> bool:
+        """Blocks for all that is complete, and, when due, a head; True when one is owed later."""
+        size = folder.checkpoint.size
+        if size < self._size:
+            return False  # an older copy of the folder: the log itself says what is to be done
+        while self._done + WIDTH <= size:
+            end = min(
+                size - size % WIDTH, (self._state.pages + 1) * PAGE_ENTRIES, self._done + AT_ONCE * WIDTH
+            )
+            self._new |= await self._put_files(folder, completed_between(self._done, end))
+            self._done = end
+            if end == (self._state.pages + 1) * PAGE_ENTRIES:
+                await self._turn_page()
+        head = await self._read_head(self._state.head)
+        is_news = head is None or head.origin != self._state.origin or head.checkpoint != folder.cid
+        if not (is_news and is_due):
+            return is_news
+        await self._write_head(folder)
+        return False
+
+    async def _turn_page(self) -> None:
+        state = self._state
+        page = Head(state.origin, self._done, None, self._new, state.page)
+        data = page.encode()
+        cid = Cid.of(data)
+        await self._blocks.put(cid, data)
+        await self._change(replace(state, pages=state.pages + 1, page=cid))
+        self._new = {}
+
+    async def _write_head(self, folder: _Folder) -> None:
+        """Raises ``NotFound`` where the right edge is gone meanwhile: the log has a newer checkpoint then."""
+        state, checkpoint = self._state, folder.checkpoint
+        beside = [name for name in BESIDE if await folder.has(name)]
+        edge = await self._put_files(folder, [tile.path for tile in tiles_at(checkpoint.size)] + beside)
+        await self._blocks.put(folder.cid, folder.note)
+        head = Head(state.origin, checkpoint.size, folder.cid, self._new | edge, state.page)
+        data = head.encode()
+        cid = Cid.of(data)
+        await self._blocks.put(cid, data)
+        self._size = checkpoint.size
+        if cid != state.head:
+            # The last head of the epoch before is no longer one that a newer head replaces.
+            before = None if state.head == state.page else state.head
+            await self._change(replace(state, head=cid, before=before))
+            _log.info("event=log_head cid=%s size=%d", cid, checkpoint.size)
+
+    async def _put_files(self, folder: _Folder, paths: Sequence[str]) -> dict[str, tuple[Cid, ...]]:
+        """Blocks for these files. Raises ``NotFound`` where one is gone or may be of another log already."""
+        found: dict[str, tuple[Cid, ...]] = {}
+        for start in range(0, len(paths), AT_ONCE):
+            some = paths[start : start + AT_ONCE]
+            outcomes = await asyncio.gather(
+                *(self._put_file(folder, path) for path in some), return_exceptions=True
+            )
+            for path, outcome in zip(some, outcomes, strict=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                found[path] = outcome
+        await folder.check()
+        return found
+
+    async def _put_file(self, folder: _Folder, path: str) -> tuple[Cid, ...]:
+        bytes_max = NOTE_BYTES_MAX if path in BESIDE else Tile.parse(path).bytes_max
+        data = await folder.source.read(path, bytes_max)
+        parts = [(Cid.of(part, RAW), part) for part in split(data)]
+        for cid, part in parts:
+            await self._blocks.put(cid, part)
+        return tuple(cid for cid, _ in parts)
+
+    # --- the daemon -------------------------------------------------------------------------------
+
+    async def _give(self) -> None:
+        """Give the daemon what the newest head leads to and the last given one did not."""
+        daemon, state = self._daemon, self._state
+        if daemon is None or state.head is None or state.given == state.head:
+            return
+        given = state.given
+        old = await self._read_head(given)
+        if given is None or old is None or not await daemon.has(given):
+            given = old = None  # never met, or it has another repository now
+        chain: list[Cid] = []
+        cid: Cid | None = state.head
+        while cid is not None and (old is None or cid not in (given, old.prev)):
+            chain.append(cid)
+            cid = (await self._own_head(cid)).prev
+        has = frozenset[Cid]() if old is None else old.links
+        for cid in reversed(chain):
+            links = sorted((await self._own_head(cid)).links - has)
+            for start in range(0, len(links), GIVEN_AT_ONCE):
+                some = links[start : start + GIVEN_AT_ONCE]
+                await daemon.keep([(link, await self._own(link)) for link in some])
+            await daemon.keep([(cid, await self._own(cid))])
+            if old is None:
+                await self._change(replace(self._state, given=cid))
+        if given is not None and old is not None:
+            for cid in await self._only_in(given, old, {state.head}):
+                await daemon.remove(cid)
+            await self._change(replace(self._state, given=state.head))
+
+    async def _own(self, cid: Cid) -> bytes:
+        """A block of the list. Where it is lost, all are made again. Raises ``Unavailable``."""
+        try:
+            return await self._blocks.get(cid)
+        except (NotFound, CorruptState) as exc:
+            self._state, self._new, self._size, self._done = _State(), {}, 0, 0
+            await asyncio.to_thread(_save, self._state_path, self._state)
+            raise Unavailable(f"blocks are lost and made again: {exc}") from exc
+
+    async def _own_head(self, cid: Cid) -> Head:
+        return Head.parse(await self._own(cid))
+
+    # --- heads and state --------------------------------------------------------------------------
+
+    async def _read_head(self, cid: Cid | None) -> Head | None:
+        """None where there is none, or it is lost or damaged."""
+        if cid is None:
+            return None
+        try:
+            return Head.parse(await self._blocks.get(cid))
+        except (NotFound, CorruptState, Rejected):
+            return None
+
+    async def _change(self, state: _State) -> None:
+        """Save the new state, then delete what no head that it names needs any more."""
+        old, self._state = self._state, state
+        await asyncio.to_thread(_save, self._state_path, state)
+        for cid in old.held - state.held:
+            head = await self._read_head(cid)
+            if head is not None:
+                for only in await self._only_in(cid, head, state.held | _some(state.page)):
+                    await self._blocks.delete(only)
+
+    async def _only_in(self, cid: Cid, head: Head, others: Iterable[Cid]) -> list[Cid]:
+        """The head ``cid`` and the blocks that it names and none of ``others`` leads to."""
+        kept: set[Cid] = set()
+        for other in others:
+            place: Cid | None = other
+            while place is not None and place != head.prev and place not in kept:
+                kept.add(place)
+                found = await self._read_head(place)
+                if found is None:
+                    break
+                kept |= found.links
+                place = found.prev
+        return sorted((head.links | {cid}) - kept)
+
+    async def _load(self) -> None:
+        """Go on where the state says, if its blocks are there; else from the beginning."""
+        state = await asyncio.to_thread(_read, self._state_path)
+        self._state, self._new, self._size = state, {}, 0
+        self._done = state.pages * PAGE_ENTRIES
+        head = await self._read_head(state.head)
+        if (state.page is not None and not await self._blocks.has(state.page)) or (state.head and not head):
+            _log.warning("event=log_blocks_again reason=blocks are missing")
+            self._state, self._done = _State(), 0
+        elif head is not None and (head.origin, head.prev) == (state.origin, state.page):
+            self._new = {path: cids for path, cids in head.new.items() if _is_complete(path)}
+            self._size, self._done = head.size, head.size - head.size % WIDTH
+        self._is_loaded = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A log's folder as of its newest checkpoint."""
+
+    source: FolderSource
+    note: bytes
+    cid: Cid
+    checkpoint: Checkpoint
+
+    @classmethod
+    async def open(cls, folder: Path) -> _Folder:
+        """Raises ``NotFound`` (no checkpoint), ``Rejected``, ``Unavailable``."""
+        source = FolderSource(folder)
+        note = await source.read(CHECKPOINT, NOTE_BYTES_MAX)
+        return cls(source, note, Cid.of(note, RAW), _checkpoint(note))
+
+    async def has(self, path: str) -> bool:
+        try:
+            await self.source.read(path, NOTE_BYTES_MAX)
+        except NotFound:
+            return False
+        return True
+
+    async def check(self) -> None:
+        """What was read before this call is of this log: it was not moved aside for a new epoch meanwhile.
+        Raises ``NotFound`` where it was."""
+        now = _checkpoint(await self.source.read(CHECKPOINT, NOTE_BYTES_MAX))
+        if now.origin != self.checkpoint.origin:
+            raise NotFound(f"the log {self.checkpoint.origin} was moved aside")
+
+
+def _checkpoint(note: bytes) -> Checkpoint:
+    return Checkpoint.parse(Note.parse(note).text)
+
+
+def _is_complete(path: str) -> bool:
+    return path not in BESIDE and Tile.parse(path).is_full
+
+
+def _base(origin: str) -> str:
+    """The origin without its epoch."""
+    head, _, last = origin.rpartition("/")
+    return head if last.isdigit() else origin
+
+
+def _some(cid: Cid | None) -> set[Cid]:
+    return set() if cid is None else {cid}
+
+
+def _save(path: Path, state: _State) -> None:
+    """Raises ``Unavailable``."""
+    cids = {name: None if (cid := getattr(state, name)) is None else str(cid) for name in _CIDS}
+    fields = {"origin": state.origin, "pages": state.pages, **cids}
+    try:
+        Files().replace(path, orjson.dumps({"v": _STATE_VERSION, **fields}), 0o600)
+    except OSError as exc:
+        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def _read(path: Path) -> _State:
+    """What ``_save`` wrote. Anything else is no state: everything is then done again."""
+    try:
+        with path.open("rb") as file:
+            fields: dict[str, Any] = orjson.loads(file.read(_STATE_BYTES_MAX))
+        if fields.pop("v") != _STATE_VERSION:
+            raise Rejected("of another version")
+        cids = {name: None if (text := fields.pop(name)) is None else Cid.parse(text) for name in _CIDS}
+        return _State(origin=str(fields["origin"]), pages=int(fields["pages"]), **cids)
+    except FileNotFoundError:
+        return _State()
+    except OSError as exc:
+        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
+    except (AttributeError, KeyError, TypeError, ValueError, Rejected) as exc:
+        _log.warning("event=log_blocks_again reason=%s is unreadable: %s", path, exc)
+        return _State()

@@ -1,0 +1,155 @@
+"""The decision log of a running node, checked by a stranger with nothing but its URL; our witness."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import struct
+from pathlib import Path
+
+from tests.journeys.conftest import Client, Start
+from tests.simulators import rfc6962
+from tests.simulators.witness import TIME_S, WitnessStandIn
+
+OTHER = rfc6962.Key("other.example/log")
+
+
+async def checkpoint(node: Client) -> tuple[int, bytes]:
+    """(size, root), the signature checked with the key beside it."""
+    _, note, _ = await node.raw("/logs/decisions/checkpoint")
+    _, vkey, _ = await node.raw("/logs/decisions/vkey")
+    origin, size, root, *_ = rfc6962.read_note(note)
+    for line in vkey.decode().split():
+        assert line.split("+")[0] == origin
+        assert rfc6962.verify(line, note) == 0
+    return size, root
+
+
+async def covering(node: Client, index: int) -> tuple[int, bytes]:
+    """The first checkpoint that covers an entry: there is one within about a second."""
+    while True:
+        found = await checkpoint(node)
+        if found[0] > index:
+            return found
+        await asyncio.sleep(0.05)
+
+
+async def leaves(node: Client, size: int) -> list[bytes]:
+    """All entries of a log of this size, from its bundles."""
+    entries: list[bytes] = []
+    for number in range(-(-size // 256)):
+        width = min(256, size - 256 * number)
+        path = f"/logs/decisions/tile/entries/{number:03}" + ("" if width == 256 else f".p/{width}")
+        status, data, _ = await node.raw(path)
+        assert status == 200
+        while data:
+            length = struct.unpack(">H", data[:2])[0]
+            entries.append(data[2 : 2 + length])
+            data = data[2 + length :]
+    return entries
+
+
+async def test_a_stranger_checks_the_decisions(start: Start) -> None:
+    async with start() as node:
+        replies = [await node.ask(question) for question in ("What is 2+2?", "What is 3*7?", "What is IPFS?")]
+        last = max(reply["decision"]["index"] for reply in replies)
+        size, root = await covering(node, last)
+        entries = await leaves(node, size)
+        assert len(entries) == size
+        assert rfc6962.tree_hash(entries) == root
+        for level, count in ((0, size), (1, size // 256)):
+            if width := count % 256:
+                status, tile, _ = await node.raw(f"/logs/decisions/tile/{level}/{count // 256:03}.p/{width}")
+                assert (status, tile) == (200, rfc6962.tile(level, count // 256, width, entries))
+        for index, entry in enumerate(entries):
+            assert json.loads(entry)["seq"] == index
+        for reply in replies:
+            index = reply["decision"]["index"]
+            status, proof, headers = await node.raw(f"/logs/decisions/proof/{index}")
+            assert (status, headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+            head, _, its_note = proof.partition(b"\n\n")
+            first, extra, which, *hashes = head.decode().split("\n")
+            assert (first, which) == ("c2sp.org/tlog-proof@v1", f"index {index}")
+            entry = base64.b64decode(extra.removeprefix("extra "))
+            assert entry == entries[index]
+            _, its_size, its_root, *_ = rfc6962.read_note(its_note)
+            path = [base64.b64decode(one) for one in hashes]
+            assert rfc6962.is_included(rfc6962.sha256(b"\x00" + entry), index, its_size, its_root, path)
+        everything = b"".join(entries)
+        assert b"2+2" not in everything
+        assert b"IPFS?" not in everything
+
+
+async def test_checkpoints_agree_over_restarts(start: Start) -> None:
+    seen: list[tuple[int, bytes]] = []
+    for _ in range(3):
+        async with start() as node:
+            reply = await node.ask("What is 2+2?")
+            size, root = await covering(node, reply["decision"]["index"])
+            entries = await leaves(node, size)
+        for old, old_root in seen:
+            proof = rfc6962.consistency(old, entries)
+            assert rfc6962.is_consistent(old, old_root, size, root, proof)
+            assert rfc6962.tree_hash(entries[:old]) == old_root
+        seen.append((size, root))
+    assert len({size for size, _ in seen}) == 3
+
+
+async def test_what_is_not_a_log_is_not_found(start: Start) -> None:
+    async with start() as node:
+        for path in ("journal/", ".lock", "tile/0/001.p/1", "epochs/1/checkpoint", "proof/99999"):
+            status, body, headers = await node.raw(f"/logs/decisions/{path}")
+            assert status == 404
+            assert headers["Content-Type"] == "application/problem+json"
+            assert str(node.folder).encode() not in body
+
+
+async def test_our_witness_cosigns_a_log_of_the_policy(start: Start, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.txt"
+    await asyncio.to_thread(policy.write_text, f"log {OTHER.vkey}\nquorum none\n")
+    entries = [b"%d" % n for n in range(9)]
+    shown = f"/witness/{hashlib.sha256(OTHER.name.encode()).hexdigest()}/checkpoint"
+
+    async def submit(node: Client, old: int, size: int) -> tuple[int, bytes]:
+        text = rfc6962.checkpoint(OTHER.name, entries[:size])
+        signed = rfc6962.note(text, OTHER.line(text))
+        body = rfc6962.submission(old, rfc6962.consistency(old, entries[:size]), signed)
+        async with node.http.post(f"{node.node.url}/witness/add-checkpoint", data=body) as response:
+            answer = await response.read()
+        return response.status, signed + answer if response.status == 200 else answer
+
+    async with start(log={"witness_policy": str(policy)}) as node:
+        status, note = await submit(node, 0, 5)
+        assert status == 200
+        assert (await node.raw(shown))[:2] == (200, note)
+        [name] = {name for name, *_ in rfc6962.read_note(note)[3]} - {OTHER.name}
+        assert name.endswith(".neuroswarm/witness")
+    async with start(log={"witness_policy": str(policy)}) as node:
+        assert (await node.raw(shown))[:2] == (200, note)
+        assert await submit(node, 0, 6) == (409, b"5\n")
+        assert (await submit(node, 5, 9))[0] == 200
+        _, health = await node.get("/health")
+        assert health["checks"]["witness"][0]["status"] == "pass"
+
+
+async def test_others_cosign_our_checkpoints(start: Start, tmp_path: Path) -> None:
+    """The first start tells our key; the witness is then given it, as two operators would do."""
+    policy = tmp_path / "policy.txt"
+    async with start() as node:
+        await node.ask("What is 2+2?")
+        _, vkey, _ = await node.raw("/logs/decisions/vkey")
+    async with WitnessStandIn("witness.example/w", [vkey.decode().strip()]) as witness:
+        line = f"witness w {witness.vkey} {witness.url}\nquorum w\n"
+        await asyncio.to_thread(policy.write_text, line)
+        async with start(log={"witness_policy": str(policy)}) as node:
+            reply = await node.ask("What is 3*7?")
+            while True:
+                status, note, _ = await node.raw("/logs/decisions/checkpoint.witnessed")
+                if status == 200 and rfc6962.read_note(note)[1] > reply["decision"]["index"]:
+                    break
+                await asyncio.sleep(0.05)
+            assert rfc6962.verify(witness.vkey, note) == TIME_S
+            _, health = await node.get("/health")
+            assert health["checks"]["log:witnesses"][0]["status"] == "pass"
