@@ -29,12 +29,13 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from node.clock import Clock, random_bytes
-from node.errors import Misconfigured, NodeError, NotFound, Rejected, Unavailable
+from node.clock import Clock
+from node.errors import Misconfigured, NodeError, NotFound, Unavailable
 from node.governance import epochs, leaf
 from node.governance.commitments import KeyTable
-from node.governance.entry import Closed, Entry, is_critical, policy_entry, records_of, repair_entry
+from node.governance.entry import Closed, Entry, is_critical, policy_entry, repair_entry
 from node.governance.epochs import Turn
+from node.governance.seal import Sealed, sealed
 from node.model import Check, Json
 from node.ports import Appended
 from node.tlog import journal
@@ -61,28 +62,6 @@ _READ_BYTES = 1 << 20
 
 Signers = Callable[[str], Sequence[Signer]]
 """(origin) -> what signs that log's checkpoints now, the newest key first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """An entry's canonical bytes with its commitments in it, the fresh key they were made with (None: there
-    are none), and the CIDs of the records that it is about."""
-
-    entry: bytes
-    key: bytes | None
-    about: tuple[str, ...]
-
-
-def sealed(entry: Mapping[str, Json], private_texts: Mapping[str, str]) -> Sealed:
-    """Raises ``Rejected``."""
-    body = dict(entry)
-    if leaf.COMMITMENTS in body:
-        raise Rejected(f"log: an entry may not bring its own {leaf.COMMITMENTS}")
-    if not private_texts:
-        return Sealed(leaf.canonical(body), None, ())
-    key = random_bytes(leaf.KEY_BYTES)
-    body[leaf.COMMITMENTS] = {name: leaf.commitment(key, text) for name, text in private_texts.items()}
-    return Sealed(leaf.canonical(body), key, records_of(entry, private_texts))
 
 
 @dataclass(frozen=True, slots=True)

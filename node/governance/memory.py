@@ -13,7 +13,7 @@ from node.clock import Clock
 from node.errors import NotFound, Unavailable
 from node.governance import leaf
 from node.governance.entry import is_critical
-from node.governance.log import Sealed, sealed
+from node.governance.seal import Sealed, sealed
 from node.model import Check, Json
 from node.ports import Appended
 
