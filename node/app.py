@@ -484,7 +484,9 @@ def _into_log(decisions: AuditLog, metrics: Metrics) -> Report:
         try:
             await decisions.append(entry, private_texts=private)
         except NodeError as exc:
-            log.warning("a write-back could not be logged: %s", exc)
+            metrics.unlogged.failed("other", exc, stands=True)
+        else:
+            metrics.unlogged.logged()
 
     return report
 

@@ -105,20 +105,22 @@ def _explain(args: argparse.Namespace, settings: Settings) -> int:
                 line.end()
         return [await proven(args, settings, place, one, policy) for one in found.shown], found.also
 
-    async def look(place: Place) -> tuple[list[Proven], list[int]]:
-        """In the current log, then in the closed ones that are there, newest first."""
+    async def look(place: Place) -> tuple[list[Proven], list[int], str]:
+        """In the current log, then in the closed ones that are there, newest first; the origin of a closed
+        one where it was found there."""
         try:
-            return await look_in(place)
+            return *await look_in(place), ""
         except _NoSuchEntry as exc:
             nowhere = exc
         _, number = epoch_of(Checkpoint.parse(Note.parse(await newest(place)).text).origin)
         for path in (f"{EPOCHS}/{closed}" for closed in range(number - 1, 0, -1)):
             with contextlib.suppress(_NoSuchEntry, NotFound):
-                return await look_in(Place(f"{place.name}/{path}", place.below(path), place.below))
+                found, also = await look_in(Place(f"{place.name}/{path}", place.below(path), place.below))
+                return found, also, found[0].checkpoint.origin
         raise nowhere
 
     with place_of(args, settings) as place:
-        all_proven, also = asyncio.run(look(place))
+        all_proven, also, closed = asyncio.run(look(place))
     first = all_proven[0]
     show_remark(first.trust)
     leaves = []
@@ -131,7 +133,7 @@ def _explain(args: argparse.Namespace, settings: Settings) -> int:
         shown = {
             "ok": True,
             "index": first.receipt.index,
-            "lines": [line for leaf in leaves for line in explain_leaf(leaf)],
+            "lines": [line for leaf in leaves for line in explain_leaf(leaf, closed=closed)],
             "leaves": leaves,
             "also": also,
             "origin": first.checkpoint.origin,
@@ -145,7 +147,7 @@ def _explain(args: argparse.Namespace, settings: Settings) -> int:
         print(json.dumps(shown, indent=2))
         return HOLDS
     for leaf in leaves:
-        for text in (*explain_leaf(leaf), ""):
+        for text in (*explain_leaf(leaf, closed=closed), ""):
             say(text)
     if also:
         say(f"Also about it: entries {', '.join(map(str, also))}.")

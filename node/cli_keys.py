@@ -6,9 +6,13 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from node.cli_cache import ReadSettings, Subparsers, desk
 from node.settings import Settings
+
+if TYPE_CHECKING:
+    from node.identity import Identity
 
 USES = ("decisions", "publications", "witness", "node")
 
@@ -25,7 +29,9 @@ def register(
     )
     rotate.add_argument("use", choices=USES)
     rotate.add_argument(
-        "--drop-old", action="store_true", help="delete the old key now: somebody else may have it"
+        "--drop-old",
+        action="store_true",
+        help="delete the old key and those in overlap now: somebody else may have them",
     )
     rotate.set_defaults(run=lambda args: _rotate(args, read_settings(args)))
 
@@ -41,16 +47,46 @@ def _show(args: argparse.Namespace, settings: Settings) -> int:
         return 1
     identity = Identity.load_or_create(directory, SystemClock().now())
     epoch = epochs.current(Path(settings.governance_dir))
+    origin = epochs.origin_of(identity.decisions_origin, epoch)
     shown = {
         "root": identity.root,
         "node": identity.node,
         "ipns_name": identity.ipns_name,
-        "decisions_vkey": identity.log_vkey(epochs.origin_of(identity.decisions_origin, epoch)),
+        "decisions_vkey": identity.log_vkey(origin),
         "publications_vkey": identity.publications_vkey,
         "witness_vkey": identity.witness_vkey,
     }
-    print(json.dumps(shown, indent=2) if args.json else "\n".join(f"{k:<18} {v}" for k, v in shown.items()))
+    overlap = _overlap(identity, origin)
+    if args.json:
+        print(json.dumps({**shown, "overlap": overlap}, indent=2))
+        return 0
+    for name, value in shown.items():
+        print(f"{name:<18} {value}")
+    for one in overlap:
+        print(f"overlap            {one['use']} {one['vkey'] or one['key']} until {one['until']}")
     return 0
+
+
+def _overlap(identity: Identity, origin: str) -> list[dict[str, str]]:
+    """The keys that were rotated and still count, by use; ``vkey`` is empty for the node key, which signs no
+    notes."""
+    from node.record import format_time
+
+    signers = {
+        "decisions": identity.log_signers(origin),
+        "publications": identity.log_signers(identity.publications_origin),
+        "witness": identity.witness_signers(),
+    }
+    return [
+        {
+            "use": use,
+            "key": key,
+            "vkey": signers[use][number].verifier.vkey if use in signers else "",
+            "until": format_time(until),
+        }
+        for use in USES
+        for number, (key, until) in enumerate(identity.overlap(use), start=1)
+    ]
 
 
 def _rotate(args: argparse.Namespace, settings: Settings) -> int:

@@ -33,6 +33,10 @@ class Rejected(NodeError):
     """Integrity or policy says no: a hash, a signature, a schema or a limit does not hold."""
 
 
+class Withdrawn(Rejected):
+    """A record with these very bytes was withdrawn and deleted here, and stays so."""
+
+
 class Unavailable(NodeError):
     """An engine, source or queue cannot serve now."""
 

@@ -95,11 +95,11 @@ class _Key:
 @dataclass(frozen=True, slots=True)
 class Rotation:
     """A change of the key for one use. ``certificates``: the root's word on the new key, then on the end of
-    the old one, which is ``old_until``. ``before`` and ``keys`` are what signs before and after, newest
-    first."""
+    the old one, which is ``old_until``, then of those in their overlap that are dropped with it. ``before``
+    and ``keys`` are what signs before and after, newest first."""
 
     use: str
-    certificates: tuple[KeyRecord, KeyRecord]
+    certificates: tuple[KeyRecord, ...]
     before: tuple[_Key, ...]
     keys: tuple[_Key, ...]
 
@@ -203,6 +203,11 @@ class Identity:
             return self.witness_vkey
         return "" if use == NODE else verifier_key(self._name(use), self._keys[use][0].public, ED25519)
 
+    def overlap(self, use: str) -> list[tuple[str, datetime]]:
+        """did:key and end of each key for ``use`` that still signs beside the present one, newest first: the
+        order of what follows the first of ``log_signers`` and ``witness_signers``."""
+        return [(did_key(key.public), key.certificate.not_after) for key in self._keys[use][1:]]
+
     def certificates(self) -> list[KeyRecord]:
         """The root's signed ``key`` records of the keys that sign now, in the order of ``USES``; a key's own
         come newest first."""
@@ -242,8 +247,9 @@ class Identity:
     def next_key(self, use: str, now: datetime, *, drop_old: bool = False) -> Rotation:
         """A new key for ``use``, certified and nowhere yet. Blocking (it reads the root's key).
 
-        The key before it is to sign for ``OVERLAP_DAYS`` more, or with ``drop_old`` (it may be in wrong
-        hands) not at all. Raises ``Misconfigured`` without the root's key.
+        The key before it is to sign for ``OVERLAP_DAYS`` more; with ``drop_old`` (they may be in wrong
+        hands) neither it nor those that are still in their overlap. Raises ``Misconfigured`` without the
+        root's key.
         """
         root_key = _KeyFiles(self._directory).read_key("root.pem")
         if root_key is None:
@@ -413,26 +419,27 @@ def _rotation(
 ) -> Rotation:
     current, *overlapping = keys
     ends = now.replace(microsecond=0) + (timedelta(0) if drop_old else timedelta(days=OVERLAP_DAYS))
-    old = current.certificate
-    shortened = _certify(
-        root,
-        root_key,
-        old.subject,
-        use,
-        now,
-        not_before=min(old.not_before, ends),
-        not_after=min(old.not_after, ends),
-    )
+    ending = [
+        _certify(
+            root,
+            root_key,
+            old.subject,
+            use,
+            now,
+            not_before=min(old.not_before, ends),
+            not_after=min(old.not_after, ends),
+        )
+        for old in (key.certificate for key in (keys if drop_old else keys[:1]))
+    ]
     private = Ed25519PrivateKey.from_private_bytes(random_bytes(32))
     subject = did_key(private.public_key().public_bytes_raw())
     new = _Key(private, _certify(root, root_key, subject, use, now))
-    if not drop_old:
-        overlapping.insert(0, _Key(current.private, shortened))
+    overlap = () if drop_old else (_Key(current.private, ending[0]), *overlapping)
     return Rotation(
         use=use,
-        certificates=(new.certificate, shortened),
+        certificates=(new.certificate, *ending),
         before=keys,
-        keys=(new, *overlapping[:OLD_MAX]),
+        keys=(new, *overlap[:OLD_MAX]),
     )
 
 

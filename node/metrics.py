@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -11,6 +12,48 @@ from node.model import Answer, Budget
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+
+UNLOGGED_KINDS = ("answer", "other")
+
+
+log = logging.getLogger("neuroswarm.metrics")
+
+
+class Unlogged:
+    """Decisions that stand and are not in the decision log, since the start. An outage of the log is told
+    once when it begins and once when it is over, however many decisions it costs."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self._counts = dict.fromkeys(UNLOGGED_KINDS, 0)
+        self._lost: int | None = None
+        for kind in UNLOGGED_KINDS:
+            counter.labels(kind)
+
+    @property
+    def total(self) -> int:
+        return sum(self._counts.values())
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether the last decision could not be logged."""
+        return self._lost is not None
+
+    def failed(self, kind: str, why: object, *, stands: bool) -> None:
+        """A decision (one of ``UNLOGGED_KINDS``) could not be logged. ``stands``: it was not refused."""
+        if self._lost is None:
+            self._lost = 0
+            log.warning("event=log_outage decisions cannot be logged: %s", why)
+        if stands:
+            self._lost += 1
+            self._counts[kind] += 1
+            self._counter.labels(kind).inc()
+
+    def logged(self) -> None:
+        """A decision was logged."""
+        if self._lost is not None:
+            log.warning("event=log_outage_over decisions are logged again; not in the log: %d", self._lost)
+            self._lost = None
 
 
 class Metrics:
@@ -114,6 +157,7 @@ class Metrics:
                 ("records", "Live records"),
                 ("blocks", "Stored blocks"),
                 ("log_size", "Entries of the decision log"),
+                ("log_epoch", "Number of the decision log that is written now, from 1"),
                 ("index_vectors", "Vectors in the index"),
                 ("embedding_dimensions", "Length of a vector"),
                 ("reembedding_done", "Stored questions embedded anew since the start"),
@@ -144,6 +188,14 @@ class Metrics:
             "Checkpoints of ours submitted to witnesses: cosigned, failed, refused, overtaken, contradiction",
             ("outcome",),
             registry=registry,
+        )
+        self.unlogged = Unlogged(
+            Counter(
+                "neuroswarm_unlogged_total",
+                "Decisions that stand and could not be entered in the decision log: answer, other",
+                ("kind",),
+                registry=registry,
+            )
         )
         self._embedding = Histogram(
             "neuroswarm_embedding_duration_seconds", "Time to embed", buckets=_SECONDS, registry=registry

@@ -22,6 +22,7 @@ from node.classify.understand import Part, Understanding
 from node.clock import Clock, new_id, random_bytes
 from node.errors import NodeError, Unavailable
 from node.governance.entry import decision_entry
+from node.metrics import Unlogged
 from node.model import (
     CLAIM,
     PPM,
@@ -173,6 +174,7 @@ class Pipeline:
         self._failures = failures
         self._refresh = refresh
         self._is_live = is_live
+        self._unlogged: Unlogged | None = None
         self._under_way = 0
         self._flights: SingleFlight[_Outcome] = SingleFlight()
         self._stations: Mapping[Source, Callable[[_Walk], Awaitable[_Outcome | None]]] = {
@@ -183,6 +185,10 @@ class Pipeline:
             Source.DOCUMENTS: self._consult,
             Source.MODEL: self._compose,
         }
+
+    def count_unlogged(self, unlogged: Unlogged) -> None:
+        """Tell ``unlogged`` of each decision, whether it could be logged."""
+        self._unlogged = unlogged
 
     # --- understand -------------------------------------------------------------------------------
 
@@ -866,11 +872,16 @@ class Pipeline:
         try:
             appended = await self._log.append(entry, private_texts=private)
         except NodeError as exc:
-            if self._policy.refuse_unlogged:
+            is_refused = self._policy.refuse_unlogged
+            if self._unlogged is not None:
+                self._unlogged.failed("answer", exc, stands=not is_refused)
+            if is_refused:
                 raise Unavailable(f"the decision could not be logged: {exc}") from exc
             return replace(
                 answer, trace=(*answer.trace, Step("record", "unlogged", str(exc), code="log_failed"))
             )
+        if self._unlogged is not None:
+            self._unlogged.logged()
         step = Step("record", "logged", "", self._since(started))
         decision = DecisionRef(appended.log, appended.index)
         return replace(answer, decision=decision, trace=(*answer.trace, step))

@@ -22,8 +22,9 @@ from node.classify.understand import Part, Understanding
 from node.clock import Clock, new_id
 from node.errors import BadInput, Forbidden, NodeError, NotFound, Rejected, Unavailable
 from node.governance.entry import decision_entry, quarantine_entry, tombstone_entry, validation_entry
+from node.governance.epoch_check import epoch_of
 from node.ipfs.cid import Cid
-from node.metrics import Metrics
+from node.metrics import Metrics, Unlogged
 from node.model import (
     PPM,
     SCOPE_PUBLIC,
@@ -224,6 +225,8 @@ class Invalidator:
         log: AuditLog,
         clock: Clock,
         version: str,
+        *,
+        unlogged: Unlogged | None = None,
     ) -> None:
         self._records = records
         self._rememberer = rememberer
@@ -231,22 +234,32 @@ class Invalidator:
         self._log = log
         self._clock = clock
         self._version = version
+        self._unlogged = unlogged
 
     async def run(self, wanted: Invalidation, caller: Caller | None) -> Invalidated:
         """Withdraw what fits, and erase what of it is private. ``caller`` None is the operator, who owns the
         data directory. Raises ``BadInput``, ``Forbidden``, ``Unavailable``."""
         selection = await self._selection(wanted, caller)
-        done = await invalidate(
-            self._records, self._rememberer, self._entered, selection, dry_run=wanted.dry_run
-        )
+        private: dict[str, list[Cid]] = {}
+
+        async def entered(ref: BlockRef, tombstone: StoredRecord) -> None:
+            if ref.scope not in (SCOPE_SHARED, SCOPE_PUBLIC):
+                private.setdefault(ref.scope, []).append(ref.cid)
+            await self._entered(ref, tombstone)
+
+        try:
+            done = await invalidate(
+                self._records, self._rememberer, entered, selection, dry_run=wanted.dry_run
+            )
+        finally:  # what is withdrawn is not selected again: it is erased now
+            for scope, cids in private.items():
+                await self._eraser.clear(cids, scope=scope)
         if done.withdrawn:
             await self._eraser.scrub()
         return done
 
     async def _entered(self, ref: BlockRef, tombstone: StoredRecord) -> None:
         """The withdrawal stands even where it cannot be logged: nothing is served for want of a log."""
-        if ref.scope not in (SCOPE_SHARED, SCOPE_PUBLIC):
-            await self._eraser.clear([ref.cid])
         entry, private = tombstone_entry(
             target=str(ref.cid),
             reason="invalidated",
@@ -257,7 +270,10 @@ class Invalidator:
         try:
             await self._log.append(entry, private_texts=private)
         except NodeError as exc:
-            log.warning("an invalidation could not be logged: %s", exc)
+            if self._unlogged is None:
+                log.warning("an invalidation could not be logged: %s", exc)
+            else:
+                self._unlogged.failed("other", exc, stands=True)
 
     async def _selection(self, wanted: Invalidation, caller: Caller | None) -> Selection:
         if wanted == Invalidation(dry_run=wanted.dry_run, like=wanted.like):
@@ -308,7 +324,9 @@ class Service:
             ports.log,
             ports.clock,
             ports.policy.version,
+            unlogged=ports.metrics.unlogged,
         )
+        ports.pipeline.count_unlogged(ports.metrics.unlogged)
         self._ready = True
         self._made, self._served = _Spent(), _Spent()
         self._examinations: SingleFlight[list[Check]] = SingleFlight()
@@ -347,13 +365,14 @@ class Service:
         elif answer.source.kind not in ("statement", "fallback"):
             self._made.add(took_s)
         log.info(
-            "answered id=%s route=%s source=%s confidence=%.2f stored=%s cid=%s ms=%.1f",
+            "answered id=%s route=%s source=%s confidence=%.2f stored=%s cid=%s logged=%s ms=%.1f",
             query.id,
             answer.route.kind,
             answer.source.kind,
             answer.confidence.value,
             answer.stored,
             answer.cid,
+            answer.decision is not None,
             took_s * 1_000,
         )
         for served in (answer, *answer.parts):
@@ -501,15 +520,27 @@ class Service:
             store_reason="look_up_only",
             scope=answer.query.caller.default_scope,
         )
-        return await self._log(entry, private)
+        return await self._log(entry, private, kind="answer")
 
-    async def _log(self, entry: Mapping[str, Json], private: Mapping[str, str]) -> DecisionRef | None:
+    async def _log(
+        self,
+        entry: Mapping[str, Json],
+        private: Mapping[str, str],
+        *,
+        kind: str = "other",
+        is_done: bool = False,
+    ) -> DecisionRef | None:
+        """Enter a decision. Raises ``Unavailable`` where it cannot be and is then to be refused; what
+        ``is_done`` already can only be counted."""
+        is_refused = self._p.policy.refuse_unlogged and not is_done
         try:
             appended = await self._p.log.append(entry, private_texts=private)
         except NodeError as exc:
-            if self._p.policy.refuse_unlogged:
+            self._p.metrics.unlogged.failed(kind, exc, stands=not is_refused)
+            if is_refused:
                 raise Unavailable(f"the decision could not be logged: {exc}") from exc
             return None
+        self._p.metrics.unlogged.logged()
         return DecisionRef(appended.log, appended.index)
 
     async def entry(self, cid: str, caller: Caller) -> StoredRecord:
@@ -524,21 +555,23 @@ class Service:
 
     async def withdraw(self, cid: str, caller: Caller) -> DecisionRef | None:
         """Erase a record: withdrawn for good by a signed tombstone, its text and the log's commitments to it
-        gone. Raises ``NotFound``, ``Forbidden``, ``Unavailable``."""
+        gone, those of this decision included. The log comes first: what it refuses is not begun. What fails
+        after that may be asked again, and is then decided again. Raises ``NotFound``, ``Forbidden``,
+        ``Unavailable``."""
         stored = await self.entry(cid, caller)
         if not caller.may_write:
             raise Forbidden("this key may not delete")
         if not isinstance(stored.record, AnswerRecord):
             raise Forbidden("only answers can be deleted")
-        tombstone = await self._p.eraser.erase(stored, "client_delete")
         entry, private = tombstone_entry(
             target=str(stored.cid),
             reason="client_delete",
             scope=stored.record.scope,
             policy=self._p.policy.version,
-            cid=str(tombstone.cid),
         )
-        return await self._log(entry, private)
+        decision = await self._log(entry, private)
+        await self._p.eraser.erase(stored, "client_delete")
+        return decision
 
     async def merged(self, stored: StoredRecord) -> Merged:
         """What a record stands for besides itself. Aliases have its scope: who sees it may see them."""
@@ -563,7 +596,8 @@ class Service:
         note: str | None,
         caller: Caller,
     ) -> Feedback:
-        """Enter a signed validation. Raises ``NotFound``."""
+        """Enter a signed validation; its decision first, so that what the log refuses is not begun. Raises
+        ``NotFound``, ``Unavailable``."""
         if cid is None:
             assert request_id is not None
             known = await self._p.state.cid_of_request(request_id)
@@ -573,6 +607,14 @@ class Service:
         stored = await self.entry(cid, caller)
         if not isinstance(stored.record, AnswerRecord):
             raise NotFound("no such entry")
+        entry, private = validation_entry(
+            target=str(stored.cid),
+            verdict=verdict,
+            scope=stored.record.scope,
+            policy=self._p.policy.version,
+            tenant=caller.tenant,
+        )
+        decision = await self._log(entry, private)
         if request_id is not None:
             await self._p.watch.feedback(request_id, str(stored.cid), verdict)
         # A merged record is served through the one it was merged into, which a verdict withdraws with it.
@@ -580,15 +622,6 @@ class Service:
         live = set(await self._p.records.live([*served]))
         statement = await self._p.rememberer.validate(stored, verdict, note)
         after = await self._p.records.get(stored.cid)
-        entry, private = validation_entry(
-            target=str(stored.cid),
-            verdict=verdict,
-            scope=stored.record.scope,
-            policy=self._p.policy.version,
-            tenant=caller.tenant,
-            cid=str(statement.cid),
-        )
-        decision = await self._log(entry, private)
         for gone in live - set(await self._p.records.live([*served])):
             entry, private = quarantine_entry(
                 target=str(gone),
@@ -596,7 +629,7 @@ class Service:
                 scope=stored.record.scope,
                 policy=self._p.policy.version,
             )
-            await self._log(entry, private)
+            await self._log(entry, private, is_done=True)
         return Feedback(
             cid=str(stored.cid),
             verdict=verdict,
@@ -666,7 +699,17 @@ class Service:
             p.semantics.probe(),
         )
         adapters = [adapter_check(adapter) for adapter in p.adapters]
-        return [*p.semantics.health(), p.log.health(), p.watch.health(), *adapters, *models, *others]
+        return [*p.semantics.health(), self._log_check(), p.watch.health(), *adapters, *models, *others]
+
+    def _log_check(self) -> Check:
+        """The log's own word, and what is missing from it."""
+        check, unlogged = self._p.log.health(), self._p.metrics.unlogged
+        if check.status == "pass" and unlogged.is_outage:
+            check = replace(check, status="warn", output="the last decision could not be logged")
+        if not unlogged.total:
+            return check
+        missing = f"decisions since the start that are not in the log: {unlogged.total}"
+        return replace(check, output=f"{check.output}; {missing}" if check.output else missing)
 
     async def _store_check(self) -> Check:
         counts = await self._p.records.counts()
@@ -675,6 +718,7 @@ class Service:
             records=counts["live"],
             blocks=counts["blocks"],
             log_size=self._p.log.size(),
+            log_epoch=epoch_of(self._p.log.origin)[1],
             index_vectors=semantic.vectors,
             embedding_dimensions=semantic.dim,
             reembedding_done=semantic.done,

@@ -2,7 +2,9 @@
 
 Promises: the paths and types of C2SP tlog-tiles, strictly; nothing that is not under the newest checkpoint
 and nothing else that lies in a log's folder; a partial tile of any width that a checkpoint has or had, cut
-from a larger one where the publisher has deleted it. Tiles may be cached for ever, checkpoints for a second.
+from a larger one where the publisher has deleted it. A request is answered from one epoch of the log only,
+also while that is moved aside. Tiles may be cached for ever where the address names their epoch, for a
+minute where it means the newest one, checkpoints for a second.
 The folder is the only thing read, so what is served is what a copy of the folder holds.
 Must not know: who writes the folder, what entries say.
 """
@@ -15,10 +17,12 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from aiohttp import web
 
 from node.errors import BadInput, CorruptState, NotFound, Rejected, Unavailable
+from node.governance import epochs
 from node.tlog.merkle import HASH_BYTES
 from node.tlog.notes import NOTE_BYTES_MAX, Checkpoint, Note
 from node.tlog.reader import (
@@ -36,12 +40,16 @@ log = logging.getLogger("neuroswarm.api")
 LOGS: web.AppKey[Mapping[str, Path]] = web.AppKey("logs", Mapping)
 """Log name (``decisions``, ``publications``) → its folder."""
 
-EPOCHS = "epochs"
-NEWEST_S = 1
+NEWEST = "public, max-age=1"
 """How long a checkpoint may be cached: the time between two publications."""
 IMMUTABLE = "public, max-age=31536000, immutable"
+"""A tile whose address names its epoch."""
+CHANGES = "public, max-age=60"
+"""A tile of whichever epoch is the newest: the next one has other bytes at the same address."""
 CUT_TRIES = 4
 """How often a tile is looked for again because the publisher replaced it between two reads."""
+MOVE_TRIES = 3
+"""How often an epoch is looked for again because it was moved aside meanwhile, which happens once to each."""
 
 _TEXT = "text/plain; charset=utf-8"
 _BYTES = "application/octet-stream"
@@ -50,86 +58,180 @@ NUMBER = re.compile(r"^(0|[1-9][0-9]{0,18})$", re.ASCII)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+_Found = TypeVar("_Found")
+
 
 class ServedLog:
-    """One log folder as strangers may see it. Raises ``NotFound``, ``Unavailable`` and ``CorruptState``; what
-    the first two say names no path of this machine. It is a ``Source``: proofs are made of what is served."""
+    """One epoch of a log as strangers may see it, at the top of the log's folder or aside. Raises
+    ``NotFound``, ``Unavailable`` (also for what is being moved or begun now) and ``CorruptState``; what the
+    first two say names no path of this machine. It is a ``Source``: proofs are made of what is served."""
 
-    def __init__(self, directory: Path) -> None:
-        self._folder = FolderSource(directory)
+    def __init__(self, directory: Path, number: int) -> None:
+        self._directory = directory
+        self._number = number
+        self._top = FolderSource(directory)
+        self._aside = FolderSource(epochs.folder_of(directory, number))
+
+    @classmethod
+    async def newest(cls, directory: Path) -> ServedLog:
+        """The epoch that stands at the top now, and no later one."""
+        return cls(directory, await asyncio.to_thread(_running, directory))
 
     async def note(self, name: str) -> bytes:
-        """A signed note of the folder: the newest checkpoint, or the newest one with enough cosignatures."""
-        return await asyncio.to_thread(self._read, name, NOTE_BYTES_MAX)
+        """A signed note of the log: the newest checkpoint, or the newest one with enough cosignatures."""
+        return await self._get(lambda folder: _read(folder, name, NOTE_BYTES_MAX))
 
     async def vkey(self) -> bytes:
         """The keys that sign the log, one verifier key a line."""
-        return await asyncio.to_thread(self._read, VKEY, VKEY_BYTES_MAX)
+        return await self._get(lambda folder: _read(folder, VKEY, VKEY_BYTES_MAX))
 
     async def tile(self, tile: Tile) -> bytes:
         """The bytes of a tile or bundle that the newest checkpoint covers."""
-        return await asyncio.to_thread(self._cut, tile)
+        return await self._get(lambda folder: _cut(folder, tile))
 
-    async def receipt(self, index: int, size: int | None) -> bytes:
+    async def receipt(self, index: int, size: int | None, origin: str | None) -> bytes:
         """The ``tlog-proof@v1`` text of an entry with the entry itself as ``extra``: under the newest
-        checkpoint, or under the one of ``size`` where that is still held."""
-        note = await self._checkpoint(size)
+        checkpoint, or under the one of ``size`` where that is still held. With ``origin`` only if that is
+        the log's."""
+        note = await self._checkpoint(size, origin)
         try:
             receipt = await LogReader(self).receipt(index, note)
         except Rejected as exc:
-            raise CorruptState(f"{self._folder.directory}: {exc}") from exc
+            raise CorruptState(f"epoch {self._number} of the log in {self._directory}: {exc}") from exc
         return receipt.encode()
 
     async def read(self, path: str, bytes_max: int) -> bytes:
         """See ``Source``; ``bytes_max`` is what a tile can hold anyway."""
         return await self.tile(Tile.parse(path))
 
-    async def _checkpoint(self, size: int | None) -> bytes:
-        newest = await self.note(CHECKPOINT)
-        if size in (None, _size(newest)):
-            return newest
+    async def _checkpoint(self, size: int | None, origin: str | None) -> bytes:
+        note = await self.note(CHECKPOINT)
+        newest = _parsed(note)
+        if origin not in (None, newest.origin):
+            raise NotFound("this node has no log of that origin here")
+        if size in (None, newest.size):
+            return note
         try:
             witnessed = await self.note(WITNESSED)
         except NotFound:
             witnessed = b""
-        if witnessed and _size(witnessed) == size:
+        if witnessed and _parsed(witnessed).size == size:
             return witnessed
-        raise NotFound(f"no checkpoint of size {size} is held; the newest has {_size(newest)} entries")
+        raise NotFound(f"no checkpoint of size {size} is held; the newest has {newest.size} entries")
+
+    async def _get(self, read: Callable[[FolderSource], _Found]) -> _Found:
+        return await asyncio.to_thread(self._whole, read)
 
     # --- blocking ---------------------------------------------------------------------------------
 
-    def _read(self, path: str, bytes_max: int) -> bytes:
+    def _whole(self, read: Callable[[FolderSource], _Found]) -> _Found:
+        """What ``read`` finds in this epoch's folder, all of it. The checkpoint is moved first and written
+        again last, so what was read at the top is this epoch's if it stood there before and after."""
+        missing: NotFound | None = None
+        for _ in range(MOVE_TRIES):
+            is_at_top = self._is_at_top()
+            try:
+                found = read(self._top if is_at_top else self._aside)
+            except NotFound as exc:
+                if self._is_turning():
+                    raise _turning() from exc
+                missing = exc  # perhaps it was moved, or written, just now
+                continue
+            if not is_at_top or self._is_at_top():
+                return found
+        raise missing or _turning()
+
+    def _is_at_top(self) -> bool:
+        return _top_number(self._top) == self._number
+
+    def _is_turning(self) -> bool:
+        """Whether what is not found here will be in a moment: this epoch is being moved, or it follows
+        another one and has no checkpoint yet."""
         try:
-            return self._folder.read_now(path, bytes_max)
-        except NotFound as exc:
-            raise NotFound(f"this log has no {path}") from exc
-        except Rejected as exc:
-            raise CorruptState(str(exc)) from exc
-        except Unavailable as exc:
-            log.error("a log cannot be served: %s", exc)
-            raise Unavailable("the log's files cannot be read now") from exc
-
-    def _cut(self, tile: Tile) -> bytes:
-        """The tile as the newest checkpoint has it, cut to the asked width. Between reading the checkpoint
-        and the tile the publisher may go on and delete what was newest: then both are read again."""
-        for _ in range(CUT_TRIES):
-            size = _size(self._read(CHECKPOINT, NOTE_BYTES_MAX))
-            have = min(WIDTH, (size >> HEIGHT * max(0, tile.level)) - tile.index * WIDTH)
-            if tile.width > have:
-                break
-            for width in dict.fromkeys((have, WIDTH, tile.width)):
-                larger = Tile(tile.level, tile.index, width)
-                try:
-                    data = self._read(larger.path, larger.bytes_max)
-                except NotFound:
-                    continue
-                return _slice(data, larger, tile.width)
-        raise NotFound(f"{tile.path} is not under the newest checkpoint of this log")
+            turn = epochs.pending(self._directory)
+            if turn is not None and turn.number == self._number and not turn.is_moved:
+                return True
+            if self._number == 1 or epochs.newest(self._directory / CHECKPOINT) is not None:
+                return False
+            return self._is_at_top() or epochs.current(self._directory) == self._number
+        except OSError as exc:
+            raise _unreadable(exc) from exc
 
 
-def _size(note: bytes) -> int:
+def _running(directory: Path) -> int:
+    """The number of the epoch at the top. Raises ``NotFound`` where no log was ever begun."""
+    number = _top_number(FolderSource(directory))
+    if number is not None:
+        return number
     try:
-        return Checkpoint.parse(Note.parse(note).text).size
+        is_turning = epochs.pending(directory) is not None or bool(epochs.closed(directory))
+    except OSError as exc:
+        raise _unreadable(exc) from exc
+    if is_turning:
+        raise _turning()
+    raise NotFound("this log has no checkpoint yet")
+
+
+def _top_number(top: FolderSource) -> int | None:
+    """Which epoch lies in this folder, by its checkpoint or, before it has one, by its keys' name."""
+    try:
+        return _number(_parsed(_read(top, CHECKPOINT, NOTE_BYTES_MAX)).origin)
+    except NotFound:
+        pass
+    try:
+        vkey = _read(top, VKEY, VKEY_BYTES_MAX)
+    except NotFound:
+        return None
+    return _number(vkey.decode("utf-8", "replace").partition("+")[0])
+
+
+def _number(origin: str) -> int:
+    """The epoch that an origin names: see ``epochs.origin_of``."""
+    last = origin.rpartition("/")[2]
+    return int(last) if EPOCH.fullmatch(last) else 1
+
+
+def _turning() -> Unavailable:
+    return Unavailable("the log goes from one epoch to the next just now; ask again in a second")
+
+
+def _unreadable(exc: Exception) -> Unavailable:
+    log.error("a log cannot be served: %s", exc)
+    return Unavailable("the log's files cannot be read now")
+
+
+def _read(folder: FolderSource, path: str, bytes_max: int) -> bytes:
+    try:
+        return folder.read_now(path, bytes_max)
+    except NotFound as exc:
+        raise NotFound(f"this log has no {path}") from exc
+    except Rejected as exc:
+        raise CorruptState(str(exc)) from exc
+    except Unavailable as exc:
+        raise _unreadable(exc) from exc
+
+
+def _cut(folder: FolderSource, tile: Tile) -> bytes:
+    """The tile as the newest checkpoint has it, cut to the asked width. Between reading the checkpoint
+    and the tile the publisher may go on and delete what was newest: then both are read again."""
+    for _ in range(CUT_TRIES):
+        size = _parsed(_read(folder, CHECKPOINT, NOTE_BYTES_MAX)).size
+        have = min(WIDTH, (size >> HEIGHT * max(0, tile.level)) - tile.index * WIDTH)
+        if tile.width > have:
+            break
+        for width in dict.fromkeys((have, WIDTH, tile.width)):
+            larger = Tile(tile.level, tile.index, width)
+            try:
+                data = _read(folder, larger.path, larger.bytes_max)
+            except NotFound:
+                continue
+            return _slice(data, larger, tile.width)
+    raise NotFound(f"{tile.path} is not under the newest checkpoint of this log")
+
+
+def _parsed(note: bytes) -> Checkpoint:
+    try:
+        return Checkpoint.parse(Note.parse(note).text)
     except Rejected as exc:
         raise CorruptState(f"a checkpoint of a log folder is damaged: {exc}") from exc
 
@@ -149,37 +251,46 @@ def _slice(data: bytes, tile: Tile, width: int) -> bytes:
 # --- routes ---------------------------------------------------------------------------------------
 
 
-def _log_of(request: web.Request) -> ServedLog:
+def _directory_of(request: web.Request) -> Path:
     directory = request.app[LOGS].get(request.match_info["log"])
     if directory is None:
         raise NotFound("this node serves no such log")
+    return directory
+
+
+async def _log_of(request: web.Request) -> ServedLog:
+    directory = _directory_of(request)
     epoch = request.match_info.get("epoch")
     if epoch is None:
-        return ServedLog(directory)
+        return await ServedLog.newest(directory)
     if not EPOCH.fullmatch(epoch):
         raise NotFound("this log has no such epoch")
-    return ServedLog(directory / EPOCHS / epoch)
+    return ServedLog(directory, int(epoch))
 
 
 async def _newest(request: web.Request) -> web.Response:
-    return _reply(request, await _log_of(request).note(CHECKPOINT), _TEXT, f"public, max-age={NEWEST_S}")
+    served = await _log_of(request)
+    return _reply(request, await served.note(CHECKPOINT), _TEXT, NEWEST)
 
 
 async def _witnessed(request: web.Request) -> web.Response:
-    return _reply(request, await _log_of(request).note(WITNESSED), _TEXT, f"public, max-age={NEWEST_S}")
+    served = await _log_of(request)
+    return _reply(request, await served.note(WITNESSED), _TEXT, NEWEST)
 
 
 async def _vkey(request: web.Request) -> web.Response:
-    return _reply(request, await _log_of(request).vkey(), _TEXT, f"public, max-age={NEWEST_S}")
+    served = await _log_of(request)
+    return _reply(request, await served.vkey(), _TEXT, NEWEST)
 
 
 async def _tile(request: web.Request) -> web.Response:
-    served = _log_of(request)
+    served = await _log_of(request)
     try:
         tile = Tile.parse(f"tile/{request.match_info['path']}")
     except Rejected as exc:
         raise NotFound(str(exc)) from exc
-    response = _reply(request, await served.tile(tile), _BYTES, IMMUTABLE)
+    caching = IMMUTABLE if "epoch" in request.match_info else CHANGES
+    response = _reply(request, await served.tile(tile), _BYTES, caching)
     if tile.level == ENTRIES:
         # Recommended by tlog-tiles for bundles; hashes do not get smaller.
         response.headers["Vary"] = "Accept-Encoding"
@@ -198,14 +309,17 @@ def _takes_gzip(accepted: str) -> bool:
 
 
 async def _proof(request: web.Request) -> web.Response:
-    served = _log_of(request)
-    index, size = request.match_info["index"], request.query.get("size")
+    index, size, origin = request.match_info["index"], request.query.get("size"), request.query.get("log")
     if not NUMBER.fullmatch(index):
         raise NotFound("entries are numbered from 0 on")
     if size is not None and not NUMBER.fullmatch(size):
         raise BadInput("size must be the size of a checkpoint", field="size")
-    receipt = await served.receipt(int(index), None if size is None else int(size))
-    return _reply(request, receipt, _TEXT, f"public, max-age={NEWEST_S}")
+    if origin is None or "epoch" in request.match_info:
+        served = await _log_of(request)
+    else:
+        served = ServedLog(_directory_of(request), _number(origin))
+    receipt = await served.receipt(int(index), None if size is None else int(size), origin)
+    return _reply(request, receipt, _TEXT, NEWEST)
 
 
 def _reply(request: web.Request, data: bytes, content_type: str, caching: str) -> web.Response:
@@ -219,7 +333,7 @@ def _reply(request: web.Request, data: bytes, content_type: str, caching: str) -
 
 
 PREFIXES = ("/logs/{log}", "/logs/{log}/epochs/{epoch}")
-"""The current log, and the ones that ended before it: epochs and shards."""
+"""The newest epoch, and every epoch by its number, the newest one too: only there a path keeps its bytes."""
 
 ROUTES: tuple[tuple[str, str, Handler], ...] = tuple(
     ("GET", f"{prefix}/{name}", handler)

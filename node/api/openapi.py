@@ -54,11 +54,12 @@ def _in_path(name: str, **schema: Any) -> dict[str, Any]:
 
 
 def _log_paths(operation: Operation) -> dict[str, dict[str, Any]]:
-    """The transparency logs: the current ones, and the ones that ended before them."""
+    """The transparency logs: the newest epoch of each, and every epoch by its number."""
     log = _in_path("log", enum=["decisions", "publications"])
     epoch = _in_path("epoch", pattern=logs.EPOCH.pattern)
     index = _in_path("index", pattern=logs.NUMBER.pattern)
     size = {"name": "size", "in": "query", "schema": {"type": "string", "pattern": logs.NUMBER.pattern}}
+    origin = {"name": "log", "in": "query", "schema": {"type": "string"}}
     described = {
         "checkpoint": ("The newest checkpoint: a signed note (C2SP tlog-checkpoint)", _TEXT, []),
         "checkpoint.witnessed": ("The newest checkpoint with a quorum of cosignatures", _TEXT, []),
@@ -69,9 +70,10 @@ def _log_paths(operation: Operation) -> dict[str, dict[str, Any]]:
             [_in_path("path")],
         ),
         "proof/{index}": (
-            "An entry and its inclusion proof (C2SP tlog-proof), under the newest checkpoint or that of size",
+            "An entry and its inclusion proof (C2SP tlog-proof), under the newest checkpoint or that of size"
+            "; log is the origin of the log that is meant, as in a reply's decision.log",
             _TEXT,
-            [index, size],
+            [index, size, origin],
         ),
     }
     found = {}

@@ -84,6 +84,11 @@ class KeyTable:
             raise
         return cls(fd, binding)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._fd < 0
+
     def count(self) -> int:
         """How many whole slots the file has, used or not."""
         return max(0, os.fstat(self._fd).st_size - _HEADER_BYTES) // SLOT_BYTES

@@ -3,6 +3,8 @@
 Promises: goes from the newest epoch backwards, each closed log is checked completely (``tlog.verify``) and
 must be what the log after it says of it: origin, size and root. The current log thereby vouches for every one
 before, whatever has become of the keys that signed them. Shares nothing with the writer; reads only.
+Numbers between a log and the one it follows are of logs in which nothing was signed: each is said to be
+absent, and must be.
 
 An epoch that is not there (moved to an archive) is said to be absent, which is no fault; nothing before it
 can be checked then.
@@ -18,7 +20,7 @@ import orjson
 
 from node.errors import NotFound, Rejected
 from node.tlog import merkle
-from node.tlog.notes import Checkpoint, Verifier
+from node.tlog.notes import NOTE_BYTES_MAX, Checkpoint, Note, Verifier
 from node.tlog.reader import VKEY, VKEY_BYTES_MAX, LogReader, Source
 from node.tlog.verify import Progress, check_leaf, verify_log
 
@@ -26,6 +28,7 @@ FOLDER = "epochs"
 _ORIGIN = re.compile(r"(.+\.neuroswarm/[a-z]+)(?:/([1-9][0-9]{0,5}))?")
 _FIRST_LEAVES = 8
 """The leaf that names the log before is the first, or stands behind leaves about the opening itself."""
+_GAP_MAX = 1_024
 _HEX_64 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -92,20 +95,57 @@ async def verify_epochs(
     reports: list[EpochReport] = []
     base, number = epoch_of(newest.origin)
     while number > 1:
-        number -= 1
-        origin = base if number == 1 else f"{base}/{number}"
         try:
             previous = await _previous(source, newest)
         except (NotFound, Rejected) as exc:
             where = f"the first entry of {newest.origin}"
-            return [*reports, EpochReport(number, origin, False, where=where, reason=str(exc))]
+            report = EpochReport(number - 1, _origin(base, number - 1), False, where=where, reason=str(exc))
+            return [*reports, report]
+        follows = _followed(previous.origin, base, number)
+        if number - follows > _GAP_MAX:
+            where = f"the first entry of {newest.origin}"
+            reason = f"it follows {previous.origin}, more than {_GAP_MAX} epochs before it"
+            report = EpochReport(number - 1, _origin(base, number - 1), False, where=where, reason=reason)
+            return [*reports, report]
+        for one in range(number - 1, follows, -1):
+            reports.append(await _skipped(below(f"{FOLDER}/{one}"), one, _origin(base, one)))
+            if not reports[-1].ok:
+                return reports
+        number = follows
         source = below(f"{FOLDER}/{number}")
-        report, found = await _one(source, number, origin, previous, verifiers, progress)
+        report, found = await _one(source, number, _origin(base, number), previous, verifiers, progress)
         reports.append(report)
         if not report.ok or found is None:
             break
         newest = found
     return reports
+
+
+def _origin(base: str, number: int) -> str:
+    return base if number == 1 else f"{base}/{number}"
+
+
+def _followed(origin: str, base: str, number: int) -> int:
+    """The number of the log that epoch ``number`` follows by its own words; the one before it where they name
+    no earlier log of the same base, which ``_differs`` then tells."""
+    named, found = epoch_of(origin)
+    return found if named == base and found < number else number - 1
+
+
+async def _skipped(source: Source, number: int, origin: str) -> EpochReport:
+    """An epoch that the log after it passes over: it must never have held a signed entry. Raises
+    ``Unavailable``."""
+    report = EpochReport(number, origin, True, is_absent=True)
+    try:
+        found = Checkpoint.parse(Note.parse(await source.read("checkpoint", NOTE_BYTES_MAX)).text)
+    except NotFound:
+        return report
+    except Rejected as exc:
+        return replace(report, ok=False, is_absent=False, where=f"{FOLDER}/{number}", reason=str(exc))
+    if not found.size:
+        return report
+    reason = f"it has {found.size} entries, and the log after it passes over it"
+    return replace(report, ok=False, is_absent=False, where=f"{FOLDER}/{number}", reason=reason)
 
 
 async def _one(

@@ -46,10 +46,12 @@ _SOURCES = {
     "documents": "loaded documents",
     "llm": "the language model",
     "extractive": "sentences quoted from what was found",
-    "fallback": "no source: the node said that it could not find out",
-    "statement": "no source: nothing was asked",
     "composite": "several answers, one for each part of the question",
     "client": "an answer that a client had stored",
+}
+_NO_SOURCE = {
+    "fallback": "No source had an answer: the node said that it could not find out.",
+    "statement": "No source was needed: nothing was asked.",
 }
 _STATION_OF = {
     "adapter": "adapter",
@@ -129,13 +131,15 @@ _COMMITTED = "named only as a commitment"
 _VERDICTS = {"valid": "right", "invalid": "wrong", "right": "right", "wrong": "wrong"}
 
 
-def explain_leaf(leaf: Mapping[str, object]) -> list[str]:
+def explain_leaf(leaf: Mapping[str, object], closed: str = "") -> list[str]:
     """The leaf (``{"entry", "seq", "time_us", "v"}``) as lines for a person, indented by two spaces where
-    they belong to the line above."""
+    they belong to the line above. ``closed``: the origin of the log that it is in, where that has ended."""
     entry = _map(leaf.get("entry"))
     kind = entry.get("kind")
     tell = _TELLERS.get(kind) if isinstance(kind, str) else None
     lines = [f"Entry {_text(leaf.get('seq'))} of the decision log, {_moment_us(leaf.get('time_us'))}."]
+    if closed:
+        lines.append(f"  In an epoch of it that has ended: {_text(closed)}.")
     lines += _unknown(entry) if tell is None else tell(entry)
     lines += _commitments(entry)
     return [_cut(line) for line in _first(lines, LINES_MAX)]
@@ -171,16 +175,21 @@ def _walked(entry: Mapping[str, object]) -> Iterator[str]:
     if entry.get("route_reason"):
         yield f"  Why: {_words(entry.get('route_reason'))}."
     yield from _sources(entry)
-    source = _map(entry.get("source"))
-    if source:
-        name = source.get("id")
-        called = f" {_text(name)}" if name is not None else ""
-        yield f"The answer came from: {_worded(source.get('kind'), _SOURCES)}{called}."
+    yield from _source(_map(entry.get("source")))
     yield from _hit(entry)
     if entry.get("stale") is True:
         yield "It was out of date and served marked as stale."
     yield from _confidence(entry)
     yield from _steps(entry)
+
+
+def _source(source: Mapping[str, object]) -> Iterator[str]:
+    kind, name = source.get("kind"), source.get("id")
+    if isinstance(kind, str) and kind in _NO_SOURCE:
+        yield _NO_SOURCE[kind]
+    elif source:
+        called = f" {_text(name)}" if name is not None and name != kind else ""
+        yield f"The answer came from: {_worded(kind, _SOURCES)}{called}."
 
 
 def _sources(entry: Mapping[str, object]) -> Iterator[str]:
@@ -335,7 +344,7 @@ def _audit(entry: Mapping[str, object]) -> Iterator[str]:
         "A stored answer that had been served was compared with a fresh one "
         f"({_words(entry.get('compared_with'))}): {_words(entry.get('verdict'))}."
     )
-    yield f"  Decided by: {_words(entry.get('reason'))}; class {_words(entry.get('class'))}, "
+    yield f"  Decided by: {_words(entry.get('reason'))}; class {_words(entry.get('class'))}."
     for name, member in (("similarity", "similarity_ppm"), ("upper limit of being wrong (u)", "u_ppm")):
         if (shown := _ppm(entry.get(member))) is not None:
             yield f"  {name}: {shown}"

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from node.clock import Clock
-from node.errors import Misconfigured, NodeError, NotFound, Unavailable
+from node.errors import CorruptState, Misconfigured, NodeError, NotFound, Unavailable
 from node.governance import epochs, leaf
 from node.governance.commitments import KeyTable
 from node.governance.entry import Closed, Entry, is_critical, policy_entry, repair_entry
@@ -41,6 +41,7 @@ from node.ports import Appended
 from node.tlog import journal
 from node.tlog.files import Files
 from node.tlog.notes import Signer
+from node.tlog.publisher import WAY_OUT
 from node.tlog.reader import FolderSource, LogReader
 from node.tlog.writer import Published, TileLog
 
@@ -58,6 +59,9 @@ _LOCK = ".lock"
 _KEYS_IN_FLIGHT_MAX = 4_096
 """Keys without a leaf that a crash can leave; more say that the folder is older than its key table."""
 _CRITICAL_WAITING_MAX = 1_024
+_COUNT_EVERY = 1_000
+_ERASED_MAX = 4_096
+"""Erased records whose later leaves get no key: far more than are being answered from when one is erased."""
 _READ_BYTES = 1 << 20
 
 Signers = Callable[[str], Sequence[Signer]]
@@ -113,15 +117,19 @@ class DecisionLog:
         self._policy = policy
         self._shard: _Shard
         self._taken = 0  # indexes given out in this shard, or about to be
-        self._in_flight = 0
-        self._none_in_flight = asyncio.Event()
-        self._none_in_flight.set()
+        self._in_flight: set[asyncio.Task[int]] = set()
+        self._erased: dict[str, None] = {}  # the newest last
+        self._keys_in_use = asyncio.Lock()
         self._turning: asyncio.Task[None] | None = None
         self._turn: Turn | None = None
         self._has_last_leaf = False
         self._to_say: list[Entry] = []
         self._trouble = ""
         self._bytes = 0
+        self._files = 0
+        self._uncounted = 0  # appends since the folder was counted
+        self._chores: asyncio.Task[None] | None = None
+        self._to_sweep: list[Path] = []
         self._is_closed = False
         self._critical: list[Appended] = []
         self._publishing: asyncio.Task[None] | None = None
@@ -174,7 +182,7 @@ class DecisionLog:
     async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
         what = sealed(entry, private_texts)
         shard = await self._admitted()
-        index = await self._enter(shard, what)
+        index = await self._enter(shard, self._without_erased(what, entry))
         place = Appended(shard.tile_log.origin, index)
         if is_critical(entry):
             self._publish_soon(place)
@@ -186,11 +194,20 @@ class DecisionLog:
             if not 0 <= index < shard.tile_log.size():
                 raise NotFound(f"the decision log has no entry {index}")
             published = await shard.tile_log.wait_published(index, timeout_s)
-            if published is not None:
-                return await self._receipt(shard.reader, index, published.size, published.note)
-            if shard is self._shard:
-                return None
+            receipt = None
+            try:
+                if published is not None:
+                    receipt = await self._receipt(shard.reader, index, published.size, published.note)
+            except NodeError:
+                if not self._is_moving(shard):
+                    raise
+            if not self._is_moving(shard):
+                return receipt
+            if self._turning is not None:
+                await asyncio.shield(self._turning)
             log = shard.tile_log.origin  # it was closed meanwhile, and lies aside now
+            if shard is self._shard:
+                raise Unavailable("the next shard of the decision log has not begun yet; try again")
         return await self._receipt_aside(index, log)
 
     def on_critical(self, callback: Callable[[Appended], None]) -> None:
@@ -200,15 +217,24 @@ class DecisionLog:
         shard = self._open_shard()
         if not 0 <= index < shard.tile_log.size():
             return False
-        await self._settle(shard, index)
-        return await _on_disk(shard.keys.destroy, index)
+        await shard.tile_log.wait_durable(index)
+        async with self._keys_in_use:
+            return await self._with_keys(shard.number, lambda keys: keys.destroy(index)) or False
 
     async def forget_record(self, cid: str) -> int:
+        self._erased.pop(cid, None)
+        self._erased[cid] = None  # whatever is appended about it from here on gets no key
+        if len(self._erased) > _ERASED_MAX:
+            del self._erased[next(iter(self._erased))]
         shard = self._open_shard()
-        await self._settle(shard, shard.tile_log.size() - 1)
-        found = len(await _on_disk(shard.keys.destroy_about, cid))
-        for number in await _on_disk(epochs.closed, self.directory):
-            found += await _on_disk(self._forget_aside, number, cid)
+        if self._in_flight:
+            await asyncio.wait(set(self._in_flight))
+        await shard.tile_log.wait_durable(shard.tile_log.size() - 1)
+        found = 0
+        async with self._keys_in_use:
+            numbers = await _on_disk(epochs.in_keys, self._keys)
+            for number in sorted({*numbers, self._shard.number}, reverse=True):
+                found += await self._with_keys(number, lambda keys: len(keys.destroy_about(cid))) or 0
         return found
 
     async def renew_signers(self) -> None:
@@ -227,6 +253,8 @@ class DecisionLog:
             return Check("log", "fail", "the decision log is closed", check.since, size, "entries")
         if self._trouble:
             return Check("log", "fail", self._trouble, check.since, size, "entries")
+        if self._turning is not None and check.status != "pass":
+            return Check("log", "warn", "the next shard begins", check.since, size, "entries")
         if check.status == "pass" and self._alarm_bytes and self._bytes > self._alarm_bytes:
             said = (
                 f"the decision log has {self._bytes} bytes, more than log.alarm_bytes; move closed epochs "
@@ -239,13 +267,14 @@ class DecisionLog:
         """Write, publish and let go. Idempotent. Raises ``Unavailable`` once if acknowledged entries
         (``behind_50ms``) could not be written."""
         self._is_closed = True
-        for task in (self._turning, self._publishing):
+        for task in (self._turning, self._publishing, self._chores):
             if task is not None:
                 await asyncio.wait({task})
         try:
             await self._shard.tile_log.close()
         finally:
-            self._shard.keys.close()
+            async with self._keys_in_use:
+                self._shard.keys.close()
 
     # --- for those who serve, witness and anchor it -----------------------------------------------
 
@@ -296,24 +325,47 @@ class DecisionLog:
 
     async def _enter(self, shard: _Shard, what: Sealed) -> int:
         slot = None if what.key is None else shard.keys.slot(what.key, what.about)
-        self._in_flight += 1
-        self._none_in_flight.clear()
-        try:
-            index = await shard.tile_log.append(partial(leaf.compose, what.entry), slot)
-        except NodeError:
-            self._taken -= 1
-            raise
-        finally:
-            self._in_flight -= 1
-            if not self._in_flight:
-                self._none_in_flight.set()
+        # A task of its own, so that it counts as in flight until it is through, whoever gives up.
+        appending = asyncio.create_task(shard.tile_log.append(partial(leaf.compose, what.entry), slot))
+        self._in_flight.add(appending)
+        appending.add_done_callback(self._landed)
+        index = await asyncio.shield(appending)
         self._bytes += len(what.entry)
+        self._uncounted += 1
+        if self._alarm_bytes and self._uncounted >= max(_COUNT_EVERY, self._files):
+            self._do_chores()
         return index
 
-    async def _settle(self, shard: _Shard, index: int) -> None:
-        """Wait until the key of a leaf is on disk: ``behind_50ms`` acknowledges before that."""
-        if self._is_behind and index >= shard.keys.count():
-            await shard.tile_log.publish()
+    def _landed(self, appending: asyncio.Task[int]) -> None:
+        self._in_flight.discard(appending)
+        if appending.cancelled() or appending.exception() is not None:
+            self._taken -= 1
+
+    def _without_erased(self, what: Sealed, entry: Mapping[str, Json]) -> Sealed:
+        """The key of a leaf about an erased record is dropped before it reaches the disk; the leaf that tells
+        of the erasure itself keeps its own."""
+        if what.key is None or entry.get("kind") == "tombstone" or self._erased.keys().isdisjoint(what.about):
+            return what
+        return replace(what, key=None)
+
+    async def _with_keys(self, number: int, work: Callable[[KeyTable], _T]) -> _T | None:
+        """Of an epoch's key table, open or aside; None where there is none. The caller holds
+        ``_keys_in_use``."""
+        shard = self._shard
+        if number == shard.number and not shard.keys.is_closed:
+            return await _on_disk(work, shard.keys)
+
+        def aside() -> _T | None:
+            path = epochs.key_table(self._keys, number)
+            if not path.exists():
+                return None
+            keys = KeyTable.open(path, epochs.origin_of(self._base, number))
+            try:
+                return work(keys)
+            finally:
+                keys.close()
+
+        return await _on_disk(aside)
 
     # --- publishing -------------------------------------------------------------------------------
 
@@ -341,6 +393,10 @@ class DecisionLog:
         if self._critical:
             self._publish_soon()
 
+    def _is_moving(self, shard: _Shard) -> bool:
+        """Whether the folder at the top may not be this shard's any more."""
+        return shard is not self._shard or (self._turn is not None and self._turn.number == shard.number)
+
     async def _receipt(self, reader: LogReader, index: int, size: int, note: bytes) -> bytes:
         [entry] = await reader.entries(index, 1, size)
         return replace(await reader.receipt(index, note), extra=entry).encode()
@@ -367,6 +423,7 @@ class DecisionLog:
             number = await asyncio.to_thread(epochs.current, self.directory)
         self._shard = await self._opened(number, is_held=is_held)
         try:
+            await self._check_newest()
             await self._begin(turn)
             if self._has_last_leaf and not self._shard.tile_log.is_held:
                 await self._turn_over()
@@ -376,19 +433,32 @@ class DecisionLog:
                 await self._shard.tile_log.close()
             raise
         with _translated(f"{self.directory} cannot be read"):
-            self._bytes = await asyncio.to_thread(_folder_bytes, self.directory)
+            self._bytes, self._files = await asyncio.to_thread(_folder_bytes, self.directory)
+
+    async def _check_newest(self) -> None:
+        """Nothing goes on in a log that a later one has followed already. Raises ``CorruptState``."""
+        if self._shard.tile_log.suspended:
+            return
+        for number in await _on_disk(epochs.in_keys, self._keys):
+            path = epochs.high_water(self._keys, number)
+            mark = await _on_disk(epochs.newest, path) if number > self._shard.number else None
+            if mark is not None and mark.size:
+                raise CorruptState(
+                    f"the log was rolled back: {self.directory} has epoch {self._shard.number}, and a "
+                    f"checkpoint of epoch {number} was signed ({path}). {WAY_OUT}"
+                )
 
     async def _opened(self, number: int, *, is_held: bool = False) -> _Shard:
         origin = epochs.origin_of(self._base, number)
         with _translated(f"the key table of the decision log in {self._keys} cannot be opened"):
-            keys = await asyncio.to_thread(KeyTable.open, self._keys / f"commitments-2-{number}", origin)
+            keys = await asyncio.to_thread(KeyTable.open, epochs.key_table(self._keys, number), origin)
         try:
             tile_log = await TileLog.open(
                 self.directory,
                 origin,
                 self._signers(origin),
                 self._clock,
-                high_water=high_water(self._keys, number),
+                high_water=epochs.high_water(self._keys, number),
                 is_behind=self._is_behind,
                 publish_every_s=self._publish_every_s,
                 is_held=is_held,
@@ -416,8 +486,9 @@ class DecisionLog:
         if turn is not None:
             if not size:
                 await self._say(_epoch_entry(turn, self._policy))
-            with _translated("the turn to a new epoch cannot be ended"):
-                await asyncio.to_thread(epochs.end, self.directory)
+            if shard.tile_log.published is not None:  # else only the turn says which epoch stands at the top
+                with _translated("the turn to a new epoch cannot be ended"):
+                    await asyncio.to_thread(epochs.end, self.directory)
         elif shard.number == 1 and not size:
             with _translated(f"{OLD_FILE} cannot be read"):
                 old = await asyncio.to_thread(_digest_of, self.directory / OLD_FILE)
@@ -457,37 +528,62 @@ class DecisionLog:
     async def _turn_over(self) -> None:
         """Close this shard and begin the next. Each step is done once; what fails is tried again by the next
         append. Raises ``NodeError``."""
-        await self._none_in_flight.wait()
+        if self._in_flight:
+            await asyncio.wait(set(self._in_flight))
         if self._turn is None:
             self._turn = await self._ended(self._shard)
         if self._shard.number == self._turn.number:
             with _translated("the full decision log cannot be moved aside"):
                 await asyncio.to_thread(_move_aside, self.directory, self._turn)
-            self._shard = await self._opened(self._turn.number + 1)
+            self._to_sweep.append(self.directory / epochs.FOLDER / self._turn.place)
+            self._shard = await self._opened(self._turn.following)
         await self._begin(self._turn)
         self._turn = None
+        self._do_chores()
+
+    # --- chores, off the loop ---------------------------------------------------------------------
+
+    def _do_chores(self) -> None:
+        if self._chores is None and not self._is_closed:
+            self._chores = asyncio.create_task(self._swept_and_counted(), name="decision log: chores")
+
+    async def _swept_and_counted(self) -> None:
+        """Closed logs keep only what their last checkpoint needs; the folder is counted."""
+        try:
+            while self._to_sweep:
+                await _on_disk(epochs.sweep, self._to_sweep[0])
+                del self._to_sweep[0]
+            if self._alarm_bytes:
+                self._uncounted = 0
+                self._bytes, self._files = await _on_disk(_folder_bytes, self.directory)
+        except NodeError as exc:
+            log.warning("the decision log's folder could not be tidied: %s", exc)
+            self._to_sweep.clear()  # what is left lies there to no harm
+        finally:
+            self._chores = None
 
     async def _ended(self, shard: _Shard) -> Turn:
         """The shard has its last leaf, a checkpoint over it, and is let go of."""
+        following = await _on_disk(epochs.following, self.directory, self._keys, shard.number)
+        place = await _on_disk(epochs.free_place, self.directory, shard.number)
         if not self._has_last_leaf:
-            following = epochs.origin_of(self._base, shard.number + 1)
-            await self._say(policy_entry(event="shard_closed", policy=self._policy, next_origin=following))
+            origin = epochs.origin_of(self._base, following)
+            await self._say(policy_entry(event="shard_closed", policy=self._policy, next_origin=origin))
             self._has_last_leaf = True
         published = await shard.tile_log.publish()
         await shard.tile_log.close()
-        shard.keys.close()
-        root = published.root.hex()
-        return Turn(shard.number, shard.tile_log.origin, published.size, root, published.size, "size")
-
-    def _forget_aside(self, number: int, cid: str) -> int:
-        path = self._keys / f"commitments-2-{number}"
-        if not path.exists():
-            return 0
-        keys = KeyTable.open(path, epochs.origin_of(self._base, number))
-        try:
-            return len(keys.destroy_about(cid))
-        finally:
-            keys.close()
+        async with self._keys_in_use:
+            shard.keys.close()
+        return Turn(
+            number=shard.number,
+            origin=shard.tile_log.origin,
+            size=published.size,
+            root=published.root.hex(),
+            kept_size=published.size,
+            reason="size",
+            following=following,
+            place=place,
+        )
 
 
 async def start_new_epoch(
@@ -497,35 +593,39 @@ async def start_new_epoch(
     ``neuroswarm log recover --new-epoch`` does. Arguments as in ``DecisionLog.open``; no node may run on
     them.
 
-    The first leaf of the new log names the newest checkpoint of the old one that was signed, and how much of
-    it is in the folder. Raises ``NotFound`` (there is no log), ``Unavailable`` (in use, or the disk says no),
-    ``CorruptState``.
+    The first leaf of the new log names the newest checkpoint that was signed, and how much of that log is in
+    the folder; where the folder is older or lost, that may be of a later epoch than it holds. Raises
+    ``NotFound`` (there is and was no log), ``Unavailable`` (in use, or the disk says no), ``CorruptState``.
     """
 
-    def move() -> Turn:
+    def move(*, is_again: bool) -> Turn:
+        if epochs.in_keys(keys):
+            directory.mkdir(parents=True, exist_ok=True)  # the log is lost, what it signed is not
         with _locked(directory):
             turn = epochs.finish(directory)
-            if turn is None:
-                number = epochs.current(directory)
-                old = epochs.origin_of(origin, number)
-                turn = epochs.turn_of(directory, old, high_water(keys, number), "recover")
+            if turn is None or is_again:
+                turn = epochs.turn_of(directory, origin, keys)
                 epochs.begin(directory, turn)
             return turn
 
-    with _translated(f"the log in {directory} cannot be moved aside"):
-        turn = await asyncio.to_thread(move)
-    decisions = await DecisionLog.open(directory, origin, signers, clock, keys=keys, policy=policy)
-    try:
-        await decisions.tile_log.publish()
-        previous = Closed(turn.origin, turn.size, turn.root)
-        return NewEpoch(decisions.epoch, decisions.origin, previous, turn.kept_size)
-    finally:
-        await decisions.close()
-
-
-def high_water(keys: Path, number: int) -> Path:
-    """Where the newest checkpoint that was signed for an epoch's log is kept."""
-    return keys / f"decisions-{number}.checkpoint"
+    problem = ""
+    for is_again in (False, True):  # a turn that was left half done may lead to a log that cannot go on
+        with _translated(f"the log in {directory} cannot be moved aside"):
+            turn = await asyncio.to_thread(partial(move, is_again=is_again))
+        try:
+            decisions = await DecisionLog.open(directory, origin, signers, clock, keys=keys, policy=policy)
+        except CorruptState as exc:
+            problem = str(exc)
+            continue
+        try:
+            problem = decisions.tile_log.suspended
+            if not problem:
+                await decisions.tile_log.publish()
+                previous = Closed(turn.origin, turn.size, turn.root)
+                return NewEpoch(decisions.epoch, decisions.origin, previous, turn.kept_size)
+        finally:
+            await decisions.close()
+    raise CorruptState(problem)
 
 
 def _repairs(tile_log: TileLog, extra_keys: int) -> list[Entry]:
@@ -593,7 +693,8 @@ def _finished(directory: Path) -> Turn | None:
 
 def _move_aside(directory: Path, turn: Turn) -> None:
     with _locked(directory):
-        if epochs.finish(directory) is None:
+        begun = epochs.finish(directory)
+        if begun is None or begun.number != turn.number:  # the turn before, which was not ended
             epochs.begin(directory, turn)
 
 
@@ -610,10 +711,12 @@ def _digest_of(path: Path) -> tuple[str, int] | None:
     return digest.hexdigest(), length
 
 
-def _folder_bytes(directory: Path) -> int:
-    total = 0
+def _folder_bytes(directory: Path) -> tuple[int, int]:
+    """(bytes, files)."""
+    total = count = 0
     for folder, _, files in os.walk(directory):
         for name in files:
             with contextlib.suppress(FileNotFoundError):  # files of the log are replaced meanwhile
                 total += Path(folder, name).lstat().st_size
-    return total
+                count += 1
+    return total, count

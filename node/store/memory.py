@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import orjson
 
-from node.errors import NotFound, Rejected, Unavailable
+from node.errors import NotFound, Rejected, Unavailable, Withdrawn
 from node.ipfs.cid import DAG_CBOR, Cid
 from node.model import Json
 from node.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
@@ -118,7 +118,7 @@ class MemoryRecords:
         cid, timed = checked.cid, checked.cost_us is not None
         row = self._rows.get(cid)
         if row is not None and not row.is_here and row.stored.state == rules.WITHDRAWN:
-            raise Rejected(f"record {cid} was withdrawn and deleted here")
+            raise Withdrawn(f"record {cid} was withdrawn and deleted here")
         is_new = row is None or not row.is_here
         state = row.stored.state if row is not None else rules.LIVE
         if is_new:

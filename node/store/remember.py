@@ -24,7 +24,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from node.clock import Clock, new_id
-from node.errors import NodeError, Rejected, Unavailable
+from node.errors import NodeError, Rejected, Unavailable, Withdrawn
 from node.ipfs.cid import Cid
 from node.model import SCOPE_PUBLIC, Citation, Confidence, Json, Slots, SourceRef, ppm
 from node.normalise import normalise, query_hash
@@ -37,6 +37,7 @@ from node.record import (
     RecordSource,
     TombstoneRecord,
     ValidationRecord,
+    block_of,
     sign,
 )
 from node.store.privacy import private_reason
@@ -255,15 +256,20 @@ class Rememberer:
         if embedded is None and memory.embed != "never":
             kept = {**(kept or {}), OWED: True}
         for _ in range(_EQUALS_MAX):
-            stored = await self._records.add(
-                self._build(memory, now, embedded, follows),
-                supersede=[rival.cid for rival in rivals],
-                keyword_key=self._keyword_key(memory.query),
-                kept=kept,
-                cost_us=memory.cost_us,
-                merge=[twin.cid for twin in twins],
-                into=None if survivor is None else survivor.cid,
-            )
+            record = self._build(memory, now, embedded, follows)
+            try:
+                stored = await self._records.add(
+                    record,
+                    supersede=[rival.cid for rival in rivals],
+                    keyword_key=self._keyword_key(memory.query),
+                    kept=kept,
+                    cost_us=memory.cost_us,
+                    merge=[twin.cid for twin in twins],
+                    into=None if survivor is None else survivor.cid,
+                )
+            except Withdrawn:  # and erased: its block is not here any more
+                follows = block_of(record)[0]
+                continue
             if stored.state == "live":
                 return stored
             if survivor is not None and await self._records.survivor(stored.cid) is not None:

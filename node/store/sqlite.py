@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from node.errors import CorruptState, NotFound, Rejected, Unavailable
+from node.errors import CorruptState, NotFound, Rejected, Unavailable, Withdrawn
 from node.ipfs.cid import DAG_CBOR, Cid
 from node.model import Json
 from node.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
@@ -542,7 +542,7 @@ def _add(
     else:
         state = row[0]
         if row[1] is None:
-            raise Rejected(f"record {checked.cid} was withdrawn and deleted here")
+            raise Withdrawn(f"record {checked.cid} was withdrawn and deleted here")
     if state == rules.LIVE:
         for other in ties.supersede:
             if other != multihash:

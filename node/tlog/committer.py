@@ -3,11 +3,13 @@
 Promises: entries get their indexes in the order of their appends; what is reported durable is in the journal,
 its preparation (commitment keys) before it; an entry that cannot be composed fails alone. A batch that fails
 is reported and forgotten, or, where its entries have their indexes already (``is_behind``), kept and tried
-again. Must not know: the event loop (it posts outcomes through one callable), what entries mean.
+again. The last outcome says why nothing is written any more. Must not know: the event loop (it posts outcomes
+through one callable), what entries mean.
 """
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections import deque
@@ -33,7 +35,7 @@ GATHER_S = 0.02
 GATHER_SHARED_S = 0.001
 RETRY_S = 1.0
 STOPPED = "the log has stopped"
-"""The problem of the last outcome, which also has what could not be written any more."""
+_log = logging.getLogger("neuroswarm.log")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +60,8 @@ class Outcome:
     problem: str = ""
     is_kept: bool = False
     """Whether the batch is tried again."""
+    is_last: bool = False
+    """Whether the thread ends with it; then ``accepted`` is what could not be written any more."""
 
 
 def checked(entry: bytes) -> bytes:
@@ -89,6 +93,7 @@ class Committer:
         self._report = report
         self._queue: queue.SimpleQueue[Append | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
+        self._reason = ""  # what the first of the batches said that have failed since one was written
         # A daemon: an exit without close() must end the process, as a kill would.
         self._thread = threading.Thread(target=self._run, name="log-journal", daemon=True)
         self._thread.start()
@@ -104,32 +109,46 @@ class Committer:
     def join(self) -> None:
         self._thread.join()
 
-    def _run(self) -> None:
-        """Waits are of real time: they only space the syncs."""
+    def left(self) -> list[Append]:
+        """What was put after the last outcome was made, and will not be written."""
         waiting: deque[Append] = deque()
-        is_failing = was_shared = False
+        while not self._queue.empty():
+            _take(self._queue.get(), waiting)
+        return list(waiting)
+
+    def _run(self) -> None:
+        waiting: deque[Append] = deque()
         try:
-            while True:
-                if not waiting:
-                    _take(self._queue.get(), waiting)
-                if self._is_behind and waiting:
-                    self._stopping.wait(RETRY_S if is_failing else GATHER_S)
-                elif was_shared:  # those that waited together are about to come again, one after the other
-                    self._stopping.wait(GATHER_SHARED_S)
-                while len(waiting) < FRAME_ENTRIES_MAX:
-                    try:
-                        _take(self._queue.get_nowait(), waiting)
-                    except queue.Empty:
-                        break
-                was_shared = len(waiting) > 1
-                is_failing = bool(waiting) and not self._work(waiting)
-                if self._stopping.is_set() and self._queue.empty() and (is_failing or not waiting):
-                    break
+            self._work_on(waiting)
+        except BaseException as exc:  # noqa: BLE001 - logged; else a thread ends and nobody is told
+            # Whatever it was (no memory, a mistake in ``compose``): the journal may have a part of the batch,
+            # so nothing is written behind it.
+            self._reason = f"{type(exc).__name__} (see the program's log); restart the node"
+            _log.exception("event=log_journal_stopped")
         finally:
-            while not self._queue.empty():
-                _take(self._queue.get(), waiting)
-            self._report(Outcome(list(waiting), self._journal.size, 0, problem=STOPPED))
+            problem = f"{STOPPED}: {self._reason}" if self._reason else STOPPED
+            self._report(Outcome(list(waiting), self._journal.size, 0, problem=problem, is_last=True))
             self._journal.close()
+
+    def _work_on(self, waiting: deque[Append]) -> None:
+        """Until ``stop``. Waits are of real time: they only space the syncs."""
+        is_failing = was_shared = False
+        while True:
+            if not waiting:
+                _take(self._queue.get(), waiting)
+            if self._is_behind and waiting:
+                self._stopping.wait(RETRY_S if is_failing else GATHER_S)
+            elif was_shared:  # those that waited together are about to come again, one after the other
+                self._stopping.wait(GATHER_SHARED_S)
+            while len(waiting) < FRAME_ENTRIES_MAX:
+                try:
+                    _take(self._queue.get_nowait(), waiting)
+                except queue.Empty:
+                    break
+            was_shared = len(waiting) > 1
+            is_failing = bool(waiting) and not self._work(waiting)
+            if self._stopping.is_set() and self._queue.empty() and (is_failing or not waiting):
+                return
 
     def _work(self, waiting: deque[Append]) -> bool:
         """Write a batch; False when it stays in ``waiting``."""
@@ -150,8 +169,10 @@ class Committer:
                 if self._prepare is not None:
                     self._prepare(first, [one.attachment for one in accepted])
                 self._journal.write(entries)
+                self._reason = ""
         except OSError as exc:
             problem = f"the log cannot be written: {exc.strerror or exc}"
+            self._reason = self._reason or exc.strerror or str(exc)
         is_kept = bool(problem) and self._is_behind
         if entries and not problem:
             self._hand_over(entries)

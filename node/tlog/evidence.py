@@ -1,8 +1,9 @@
 """Signed notes that contradict each other, kept as files for whoever must be convinced.
 
-Promises: each kind of evidence keeps at most ``CASES_MAX`` cases, the first ones; the same case is kept once;
-keeping evidence never fails the work during which it was found. One case is a few notes as they came, one
-file each, so that any checker can read them.
+Promises: of each kind and log at most ``CASES_OF_ONE`` cases are kept, the first ones, and ``CASES_MAX`` of
+all logs; the same case is kept once, and one that a kill left half is completed; keeping evidence never
+fails the work during which it was found. One case is a few notes as they came, one file each, so that any
+checker can read them.
 Must not know: what the notes contradict each other about.
 """
 
@@ -17,8 +18,10 @@ from node.tlog.files import Files
 
 log = logging.getLogger("neuroswarm.tlog")
 
-CASES_MAX = 64
-"""Cases of one kind. The first ones say enough, and nobody can fill the disk with more."""
+CASES_OF_ONE = 16
+"""Cases of one kind against one log. The first ones say enough, and one log's do not keep out another's."""
+CASES_MAX = 1_024
+"""Cases of one kind: nobody can fill the disk with more."""
 _SUFFIX = ".note"
 
 
@@ -31,9 +34,14 @@ class Evidence:
 
     def keep(self, kind: str, case: str, notes: Mapping[str, bytes]) -> bool:
         """Keep the notes of a case, by their role, as ``<kind>-<case>.<role>.note``; these names are ours and
-        not a stranger's. False where the case is known, the kind is full or the disk refuses."""
-        known = self.cases(kind)
-        if case in known or len(known) >= CASES_MAX:
+        not a stranger's, and what stands before a case's first ``-`` names its log. False where the case is
+        known, there are enough of them or the disk refuses."""
+        names = {path.name for path in self._paths(kind)}
+        if all(f"{kind}-{case}.{role}{_SUFFIX}" in names for role in notes):
+            return False
+        others = [one for one in self.cases(kind) if one != case]
+        of_one = sum(one.partition("-")[0] == case.partition("-")[0] for one in others)
+        if len(others) >= CASES_MAX or of_one >= CASES_OF_ONE:
             return False
         try:
             self._files.make_directories(self.directory, 0o700)

@@ -3,15 +3,19 @@
 Promises: a durable entry is under a checkpoint within ``every_s`` seconds, at once when ``at_entries`` wait,
 and within a quarter of a second where somebody asks (``ask_soon``); what is put by ``submit`` is done next,
 in order. After a failure the next try comes later and later, up to half a minute; entries go on waiting
-meanwhile. Must not know: the event loop (it posts through callables), how a folder is written.
+meanwhile. An error that nobody expects ends it, says so (``stopped``), and fails every job, also later ones:
+nobody waits for a thread that has gone. Must not know: the event loop (it posts through callables), how a
+folder is written.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from node.clock import Clock
 from node.errors import CorruptState
@@ -21,6 +25,16 @@ from node.tlog.publisher import Published, Publisher
 SPACING_S = 0.25
 RETRY_S = 0.25
 RETRY_MAX_S = 30.0
+_log = logging.getLogger("neuroswarm.log")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something for the thread: ``work`` is called there and catches what it expects; where it is not called,
+    or breaks off, ``refuse`` is, on any thread, with the reason."""
+
+    work: Callable[[], None]
+    refuse: Callable[[str], None]
 
 
 class Schedule:
@@ -53,7 +67,8 @@ class Schedule:
         self._stopped = stopped
         self._changed = threading.Condition()
         self._waiting: list[bytes] = list(waiting)
-        self._jobs: deque[Callable[[], None]] = deque()
+        self._jobs: deque[Job] = deque()
+        self._ended = ""
         self._is_soon = False
         self._is_stopping = False
         self._failures = 0
@@ -70,11 +85,15 @@ class Schedule:
             if was == 0 or was < self._at_entries <= len(self._waiting):
                 self._changed.notify()
 
-    def submit(self, job: Callable[[], None]) -> None:
-        """Do this on the thread. The job catches what it raises."""
+    def submit(self, job: Job) -> None:
+        """Do this on the thread, or refuse it, also after the thread has ended."""
         with self._changed:
-            self._jobs.append(job)
-            self._changed.notify()
+            ended = self._ended
+            if not ended:
+                self._jobs.append(job)
+                self._changed.notify()
+        if ended:
+            job.refuse(ended)
 
     def ask_soon(self) -> None:
         with self._changed:
@@ -140,11 +159,34 @@ class Schedule:
         self.is_held = False
 
     def _run(self) -> None:
+        why = "the log is closed"
+        try:
+            self._work()
+        except BaseException as exc:  # noqa: BLE001 - logged; else a thread ends and nobody is told
+            # Whatever it was (a signer without memory, a mistake of ours): the tree may have grown further
+            # than the folder, so nothing is signed after it; opening anew starts from what is durable.
+            why = f"the publisher has stopped: {type(exc).__name__} (see the program's log); restart the node"
+            self.suspend(why)
+            _log.exception("event=log_publisher_stopped")
+        finally:
+            self._end(why)
+
+    def _end(self, why: str) -> None:
+        with self._changed:
+            self._ended = why
+            refused = list(self._jobs)
+            self._jobs.clear()
+        for job in refused:
+            job.refuse(why)
+
+    def _work(self) -> None:
         rest = 0.0
         while True:
             job = self._next(rest)
             if job is not None:
-                job()
+                job.work()
+                with self._changed:
+                    self._jobs.popleft()  # not before: one that breaks off is refused with the others
                 rest = 0.0
                 continue
             with self._changed:
@@ -162,7 +204,7 @@ class Schedule:
             return float(min(RETRY_S * 2 ** min(self._failures, 10), RETRY_MAX_S))
         return min(self._clock.monotonic() - began, self._every_s)
 
-    def _next(self, rest: float) -> Callable[[], None] | None:
+    def _next(self, rest: float) -> Job | None:
         """Wait for the next thing to do: a job, or None for a publication."""
         spacing = min(SPACING_S, self._every_s)
         with self._changed:
@@ -172,7 +214,7 @@ class Schedule:
             if not self._failures:
                 left = max(0.0, self._every_s - max(spacing, rest))
                 self._changed.wait_for(lambda: self._is_urgent() or self._is_soon, left)
-            return self._jobs.popleft() if self._jobs else None
+            return self._jobs[0] if self._jobs else None
 
     def _is_interrupted(self) -> bool:
         return bool(self._jobs) or self._is_stopping

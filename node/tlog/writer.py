@@ -31,12 +31,12 @@ from typing import TypeVar
 from node.clock import Clock
 from node.errors import CorruptState, Misconfigured, NodeError, Unavailable
 from node.model import Check
-from node.tlog.committer import STOPPED, Append, Committer, Compose, Outcome, Prepare, checked
+from node.tlog.committer import Append, Committer, Compose, Outcome, Prepare, checked
 from node.tlog.files import Files
 from node.tlog.notes import Checkpoint, Signer
 from node.tlog.opening import OpenFolder, Repair, open_folder
 from node.tlog.publisher import Published
-from node.tlog.schedule import Schedule
+from node.tlog.schedule import Job, Schedule
 
 __all__ = ["Compose", "Prepare", "Published", "Repair", "TileLog", "time_us"]
 
@@ -44,6 +44,7 @@ QUEUE_ENTRIES_MAX = 4_096
 QUEUE_BYTES_MAX = 16 * 2**20
 UNPUBLISHED_ENTRIES_MAX = 65_536
 UNPUBLISHED_BYTES_MAX = 64 * 2**20
+_CLOSED = "the log is closed"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _T = TypeVar("_T")
 
@@ -82,7 +83,8 @@ class TileLog:
         self._size = self._durable = opened.journal.size
         self._suspended = opened.suspended
         self._is_held = is_held
-        self._is_closed = False
+        self._closed = ""  # why it takes nothing any more
+        self._is_journal_closed = False
         self._is_let_go = False
         self._lost = 0
         self._queued = 0
@@ -94,7 +96,7 @@ class TileLog:
         self._publish_problem = ""
         self._since: datetime | None = None
         self._callbacks: list[Callable[[Published], None]] = []
-        self._when_published: list[tuple[int, asyncio.Future[Published]]] = []
+        self._when_published: list[tuple[int, asyncio.Future[Published | None]]] = []
         self._when_durable: list[tuple[int, asyncio.Future[None]]] = []
         self._schedule = Schedule(
             opened.publisher,
@@ -215,19 +217,41 @@ class TileLog:
 
         Raises ``Unavailable`` (held, suspended, closed, the disk).
         """
-        await self._all_durable()
+        await self.wait_durable(self._size - 1)
         published = await self._on_thread(self._schedule.publish)
         if published is None:
             raise Unavailable(self._suspended or "no checkpoint is signed before witnesses were asked")
         return published
 
+    async def wait_durable(self, index: int) -> None:
+        """Entries up to ``index`` are in the journal, synced, when this returns: with ``is_behind`` that is
+        later than ``append``.
+
+        Raises ``Unavailable``: there is no such entry, the next batch cannot be written (it is tried again),
+        or the log has stopped without it.
+        """
+        if index < self._durable:
+            return
+        if index >= self._size:
+            raise Unavailable(f"the log has no entry {index}")
+        if self._is_journal_closed:
+            raise Unavailable(self._problem)
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        self._when_durable.append((index + 1, waiter))
+        await waiter
+
     async def wait_published(self, index: int, timeout_s: float) -> Published | None:
-        """A durable checkpoint that covers the entry, asked for early; None if there is none in time."""
+        """A durable checkpoint that covers the entry, asked for early.
+
+        None if there is none in time, and at once where none can be expected: the log is held, suspended or
+        closed, or its last try to write has failed.
+        """
         if self._published is not None and self._published.size > index:
             return self._published
-        if index >= self._size or self._suspended or self._is_closed:
+        is_stuck = self._is_held or self._suspended or self._closed or self._publish_problem
+        if index >= self._size or is_stuck or (self._problem and index >= self._durable):
             return None
-        waiter: asyncio.Future[Published] = self._loop.create_future()
+        waiter: asyncio.Future[Published | None] = self._loop.create_future()
         self._when_published.append((index + 1, waiter))
         self._schedule.ask_soon()
         try:
@@ -276,8 +300,8 @@ class TileLog:
     def health(self) -> Check:
         """pass; warn: no new checkpoints, entries wait; fail: no entries."""
         status, output = "pass", ""
-        if self._is_closed:
-            status, output = "fail", "the log is closed"
+        if self._closed:
+            status, output = "fail", self._closed
         elif self._suspended or self._problem:
             status, output = "fail", self._suspended or self._problem
         elif self._is_backed_up():
@@ -289,12 +313,13 @@ class TileLog:
         return Check("log", status, output, self._since, self._size, "entries")
 
     async def close(self) -> None:
-        """Write and publish what is queued, then let go of the folder.
+        """Write and publish what is queued, then let go of the folder. What cannot be published stays in the
+        journal, for the next ``open``.
 
         Raises ``Unavailable`` once if acknowledged entries (``is_behind``) could not be written.
         """
-        if not self._is_closed:
-            self._is_closed = True
+        if not self._closed:
+            self._closed = _CLOSED
             self._committer.stop()
         await asyncio.to_thread(self._committer.join)
         self._schedule.stop()
@@ -302,7 +327,8 @@ class TileLog:
         if not self._is_let_go:
             self._is_let_go = True
             self._files.close(self._lock)
-            self._fail_waiters("the log is closed")
+            self._fail_durable(_CLOSED)
+            self._give_up_publication()
         lost, self._lost = self._lost, 0
         if lost:
             raise Unavailable(f"{lost} acknowledged log entries could not be written: {self._problem}")
@@ -310,8 +336,8 @@ class TileLog:
     # --- on the event loop ---
 
     def _check_accepts(self) -> None:
-        if self._is_closed:
-            raise Unavailable("the log is closed")
+        if self._closed:
+            raise Unavailable(self._closed)
         if self._suspended:
             raise Unavailable(self._suspended)
         if self._is_behind and self._problem:
@@ -337,17 +363,17 @@ class TileLog:
         self._note(problem=outcome.problem)
         if outcome.is_kept:
             self._fail_durable(outcome.problem)
+            self._give_up_publication(beyond=self._durable)
+            return
+        if outcome.is_last:
+            self._end(outcome)
             return
         self._queued -= len(outcome.accepted) + len(outcome.refused)
         for append, error in outcome.refused:
             _fail(append.token, error)
         if outcome.problem:
-            self._lost += sum(one.token is None for one in outcome.accepted)
             for append in outcome.accepted:
                 _fail(append.token, Unavailable(outcome.problem))
-            if outcome.problem == STOPPED:
-                self._is_closed = True
-                self._fail_durable(outcome.problem)
             return
         self._durable = outcome.first + len(outcome.accepted)
         self._note_unpublished(self._durable, outcome.bytes)
@@ -363,6 +389,16 @@ class TileLog:
                 waiter.set_result(None)
         self._when_durable = [one for one in self._when_durable if not one[1].done()]
 
+    def _end(self, outcome: Outcome) -> None:
+        """The journal thread has ended, by ``close`` or unexpectedly."""
+        self._is_journal_closed = True
+        self._closed = self._closed or outcome.problem
+        for append in [*outcome.accepted, *self._committer.left()]:
+            self._lost += append.token is None
+            _fail(append.token, Unavailable(outcome.problem))
+        self._fail_durable(outcome.problem)
+        self._give_up_publication(beyond=self._durable)
+
     def _on_publication(self, published: Published) -> None:
         self._published = published
         self._note(publish_problem="")
@@ -376,10 +412,12 @@ class TileLog:
 
     def _on_publish_failure(self, problem: str) -> None:
         self._note(publish_problem=problem)
+        self._give_up_publication()
 
     def _on_suspension(self, why: str) -> None:
         self._suspended = why
         self._since = self._clock.now()
+        self._give_up_publication()
 
     def _note(self, *, problem: str | None = None, publish_problem: str | None = None) -> None:
         was = bool(self._problem or self._publish_problem)
@@ -392,36 +430,28 @@ class TileLog:
         self._unpublished.append((end, length))
         self._unpublished_bytes += length
 
-    async def _all_durable(self) -> None:
-        """Wait until what was acknowledged is in the journal. Raises ``Unavailable``."""
-        if self._durable >= self._size:
-            return
-        waiter: asyncio.Future[None] = self._loop.create_future()
-        self._when_durable.append((self._size, waiter))
-        await waiter
-
     def _fail_durable(self, problem: str) -> None:
         for _, waiter in self._when_durable:
             if not waiter.done():
                 waiter.set_exception(Unavailable(problem))
         self._when_durable = []
 
-    def _fail_waiters(self, problem: str) -> None:
-        self._fail_durable(problem)
-        for _, waiter in self._when_published:
-            if not waiter.done():
-                waiter.set_exception(Unavailable(problem))
+    def _give_up_publication(self, beyond: int = 0) -> None:
+        """No checkpoint of more than ``beyond`` entries is to be expected soon: who waits for one goes on."""
+        for size, waiter in self._when_published:
+            if size > beyond:
+                _succeed(waiter, None)
 
     async def _on_thread(self, work: Callable[[], _T]) -> _T:
         """Have the publisher thread do this.
 
         Raises what it raises of ``NodeError``, ``OSError`` translated.
         """
-        if self._is_closed:
-            raise Unavailable("the log is closed")
+        if self._closed:
+            raise Unavailable(self._closed)
         done: asyncio.Future[_T] = self._loop.create_future()
 
-        def job() -> None:
+        def attempt() -> None:
             try:
                 result = work()
             except OSError as exc:
@@ -433,7 +463,7 @@ class TileLog:
             else:
                 self._post(_succeed, done, result)
 
-        self._schedule.submit(job)
+        self._schedule.submit(Job(attempt, lambda why: self._post(_fail, done, Unavailable(why))))
         return await done
 
     def _post(self, call: Callable[..., None], *args: object) -> None:

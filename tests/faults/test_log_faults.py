@@ -202,7 +202,7 @@ async def test_a_turn_cut_short_between_any_two_renames_is_finished(tmp_path: Pa
         await log.append({"kind": "answer", "n": 1}, private_texts={"query": "x"})
         published = await log.tile_log.publish()
         await log.close()
-        turn = Turn(1, ORIGIN, published.size, published.root.hex(), published.size, "size")
+        turn = Turn(1, ORIGIN, published.size, published.root.hex(), published.size, "size", 2, "1")
         directory = folder / "log"
         epochs.begin(directory, turn)
         aside = epochs.folder_of(directory, 1)

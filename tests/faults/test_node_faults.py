@@ -145,6 +145,50 @@ async def test_a_full_disk(tmp_path: Path, on_failure: str) -> None:
     assert (await verified(tmp_path / "logs")).ok
 
 
+async def test_what_a_log_refuses_is_not_begun_and_may_be_asked_again(tmp_path: Path) -> None:
+    async with start(tmp_path, log={"on_failure": "refuse"}) as node:
+        assert node.node is not None
+        cid = await node.store("What is kept?", "This is kept.")
+        await node.node.service._p.log.close()
+        for status, reply in (
+            (await node.send("DELETE", f"/v1/cache/entries/{cid}"))[:2],
+            await node.post("/feedback", {"cid": cid, "verdict": "invalid"}),
+        ):
+            assert status == 503, reply
+        kept = await node.node.service.entry(cid, Caller())
+        assert (kept.state, kept.invalid) == ("live", 0)
+        assert b'unlogged_total{kind="other"} 0.0' in (await node.send("GET", "/metrics"))[1]
+    async with start(tmp_path, log={"on_failure": "refuse"}) as node:
+        assert (await node.post("/feedback", {"cid": cid, "verdict": "valid"}))[0] == 200
+        status, reply, _ = await node.send("DELETE", f"/v1/cache/entries/{cid}")
+        assert status == 200, reply
+        assert (await node.send("GET", f"/v1/cache/entries/{cid}"))[0] == 404
+
+
+async def test_an_outage_of_the_log_is_told_once_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "neuroswarm.service")
+    async with start(tmp_path) as node:
+        assert node.node is not None
+        cid = await node.store("What is kept?", "This is kept.")
+        service = node.node.service
+        await service._p.log.close()
+        for number in range(3):
+            assert (await node.ask(f"What is 2+{number}?"))["decision"] is None
+        assert (await node.post("/feedback", {"cid": cid, "verdict": "invalid"}))[0] == 200
+        page = (await node.send("GET", "/metrics"))[1].decode()
+        assert 'neuroswarm_unlogged_total{kind="answer"} 3.0' in page
+        assert 'neuroswarm_unlogged_total{kind="other"} 2.0' in page, "the verdict and what it withdrew"
+        [check] = [one for one in await service.health() if one.name == "log"]
+        assert "not in the log: 5" in check.output
+        said = [one.getMessage() for one in caplog.records if "log_outage" in one.getMessage()]
+        assert len(said) == 1
+        assert sum("logged=False" in one.getMessage() for one in caplog.records) == 3
+        service._p.metrics.unlogged.logged()
+        assert "not in the log: 5" in caplog.records[-1].getMessage()
+
+
 async def test_a_disk_that_has_room_for_the_log_only(tmp_path: Path) -> None:
     """Never a false ``stored: true``: what was not stored is not found after a restart."""
     async with CoinGeckoStandIn() as source:

@@ -191,6 +191,40 @@ async def test_behind_says_at_close_what_was_lost() -> None:
     await log.close()
 
 
+async def test_behind_on_a_full_disk_names_its_first_problem_at_close() -> None:
+    disk, history = SimDisk(), History()
+    log = await history.open(disk, is_behind=True)
+    disk.fails = lambda _number, kind: errno.ENOSPC if kind in ("create", "write") else 0
+    for _ in range(4):
+        await history.append(log)
+    with pytest.raises(Unavailable, match="the log cannot be written: No space left on device"):
+        await log.wait_durable(3)
+    assert await log.wait_published(3, 1e6) is None, "at once: pytest would end it"
+    disk.fails = lambda _number, _kind: errno.EIO
+    with pytest.raises(
+        Unavailable,
+        match="4 acknowledged log entries could not be written: the log has stopped: No space left on device",
+    ):
+        await log.close()
+    with pytest.raises(Unavailable, match="No space left on device"):
+        await log.wait_durable(3)
+
+
+async def test_nobody_waits_for_a_checkpoint_that_cannot_be_written() -> None:
+    disk, history = SimDisk(), History()
+    log = await history.open(disk)
+    await history.append(log)
+    disk.fails = lambda _number, kind: errno.ENOSPC if kind == "rename" else 0
+    assert await log.wait_published(0, 1e6) is None, "told by the failure"
+    assert log.health().status == "warn"
+    assert await log.wait_published(0, 1e6) is None, "refused at once"
+    disk.fails = healed
+    published = await log.publish()
+    assert await log.wait_published(0, 1e6) == published
+    await log.close()
+    await history.check(disk)
+
+
 # --- damage and roll-back -------------------------------------------------------------------------
 
 

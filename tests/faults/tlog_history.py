@@ -60,7 +60,7 @@ class History:
             high_water=HIGH_WATER,
             publish_every_s=1_000.0,
             files=disk,
-            **options,  # type: ignore[arg-type] - options of open, by name
+            **options,  # type: ignore[arg-type]  # options of open, by name
         )
         self.see(disk)
         assert not log.suspended, log.suspended

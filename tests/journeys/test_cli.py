@@ -72,7 +72,15 @@ async def test_ask_doctor_keys_and_log_of_a_running_node(start: Start) -> None:
             "decisions_vkey",
             "publications_vkey",
             "witness_vkey",
+            "overlap",
         }
+        assert keys["overlap"] == []
+        done = await run("keys", "rotate", "decisions", folder=node.folder)
+        assert done.returncode == 0, done.stderr
+        [old] = json.loads((await run("keys", "show", "--json", folder=node.folder)).stdout)["overlap"]
+        assert (old["use"], old["vkey"]) == ("decisions", keys["decisions_vkey"])
+        shown = (await run("keys", "show", folder=node.folder)).stdout
+        assert f"decisions {old['vkey']} until {old['until']}\n" in shown
         done = await run("log", "verify", folder=node.folder)
         assert done.returncode == 0, done.stdout
         assert done.stdout.startswith("ok: ")

@@ -8,6 +8,7 @@ import hashlib
 import json
 import struct
 from pathlib import Path
+from urllib.parse import urlencode
 
 from tests.journeys.conftest import Client, Start
 from tests.simulators import rfc6962
@@ -67,7 +68,8 @@ async def test_a_stranger_checks_the_decisions(start: Start) -> None:
             assert json.loads(entry)["seq"] == index
         for reply in replies:
             index = reply["decision"]["index"]
-            status, proof, headers = await node.raw(f"/logs/decisions/proof/{index}")
+            query = urlencode({"log": reply["decision"]["log"]})
+            status, proof, headers = await node.raw(f"/logs/decisions/proof/{index}?{query}")
             assert (status, headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
             head, _, its_note = proof.partition(b"\n\n")
             first, extra, which, *hashes = head.decode().split("\n")
@@ -77,6 +79,12 @@ async def test_a_stranger_checks_the_decisions(start: Start) -> None:
             _, its_size, its_root, *_ = rfc6962.read_note(its_note)
             path = [base64.b64decode(one) for one in hashes]
             assert rfc6962.is_included(rfc6962.sha256(b"\x00" + entry), index, its_size, its_root, path)
+            assert (await node.raw(f"/logs/decisions/proof/{index}?{query}/2"))[0] == 404
+        for name, is_for_ever in (("vkey", False), (f"tile/0/000.p/{len(replies)}", True)):
+            running = await node.raw(f"/logs/decisions/epochs/1/{name}")
+            assert running[:2] == (200, (await node.raw(f"/logs/decisions/{name}"))[1])
+            assert ("immutable" in running[2]["Cache-Control"]) == is_for_ever
+        assert (await node.raw("/logs/decisions/epochs/1/checkpoint"))[0] == 200
         everything = b"".join(entries)
         assert b"2+2" not in everything
         assert b"IPFS?" not in everything
@@ -99,7 +107,7 @@ async def test_checkpoints_agree_over_restarts(start: Start) -> None:
 
 async def test_what_is_not_a_log_is_not_found(start: Start) -> None:
     async with start() as node:
-        for path in ("journal/", ".lock", "tile/0/001.p/1", "epochs/1/checkpoint", "proof/99999"):
+        for path in ("journal/", ".lock", "tile/0/001.p/1", "epochs/2/checkpoint", "proof/99999"):
             status, body, headers = await node.raw(f"/logs/decisions/{path}")
             assert status == 404
             assert headers["Content-Type"] == "application/problem+json"

@@ -105,6 +105,28 @@ def test_a_key_that_is_dropped_is_gone_at_once(keys: Path) -> None:
     assert Identity.load_or_create(keys, NOW + timedelta(days=1)).node == rotation.new
 
 
+def test_dropping_the_old_key_ends_those_in_their_overlap_too(keys: Path) -> None:
+    identity = Identity.load_or_create(keys, NOW)
+    for hour in range(2):
+        rotated(identity, "decisions", NOW + timedelta(hours=hour))
+    gone = signing(identity)
+    assert [key for key, _ in identity.overlap("decisions")] == gone[1:]
+    ends = [NOW + timedelta(days=OVERLAP_DAYS, hours=hour) for hour in (1, 0)]
+    assert [until for _, until in identity.overlap("decisions")] == ends
+    private = [path.read_bytes() for path in keys.glob("decisions*.pem")]
+    end = NOW + timedelta(days=1)
+    rotation = rotated(identity, "decisions", end, drop_old=True)
+    for one in (identity, Identity.load_or_create(keys, end)):
+        assert signing(one) == [rotation.new]
+        assert one.overlap("decisions") == []
+    assert not set(private) & set(contents(keys).values())
+    new, *ended = rotation.certificates
+    assert new.not_after > end
+    assert [(one.subject, one.not_after) for one in ended] == [(key, end) for key in gone]
+    for certificate in rotation.certificates:
+        verify_signature(certificate)
+
+
 def test_the_new_key_signs_beside_the_old_one_until_it_is_adopted(keys: Path) -> None:
     identity = Identity.load_or_create(keys, NOW)
     [before], saved = signing(identity), contents(keys)

@@ -83,6 +83,25 @@ async def test_an_archived_epoch_is_absent_and_ends_the_check() -> None:
     assert (second.ok, second.is_absent) == (True, True)
 
 
+async def test_an_epoch_that_is_passed_over_must_have_held_nothing() -> None:
+    history = History()
+    history.third = [leaf(0, names(closed(1, history.first), kept_size=5, reason="recover"))]
+    empty = MemorySource(log_files([], origin=origin(2), signers=[signer(origin(2), "the key")]))
+    for nothing in (MemorySource({}), empty):
+        second, first = await history.check(epochs_2=nothing)
+        assert (second.ok, second.is_absent, second.number) == (True, True, 2)
+        assert (first.ok, first.is_absent, first.number) == (True, False, 1)
+    [second] = await history.check()
+    assert (second.ok, second.where) == (False, "epochs/2")
+    assert "passes over it" in second.reason
+    [second] = await history.check(epochs_2=MemorySource({"checkpoint": b"no note"}))
+    assert not second.ok
+    far = Checkpoint(f"{ORIGIN}/9999", 1, merkle.root_of([merkle.leaf_hash(history.third[0])]))
+    top = MemorySource(log_files(history.third, origin=far.origin, signers=[signer(far.origin, "k")]))
+    [report] = await verify_epochs(top, far, [], lambda path: MemorySource({}))
+    assert (report.ok, report.number) == (False, 9_998)
+
+
 async def test_a_closed_log_that_was_exchanged_or_damaged_is_named() -> None:
     def other(entries: Sequence[bytes], number: int = 2) -> MemorySource:
         files = log_files(entries, origin=origin(number), signers=[signer(origin(number), "the key")])

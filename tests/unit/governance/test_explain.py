@@ -154,6 +154,20 @@ def test_what_the_node_did_not_answer_is_said_to_be_so() -> None:
     assert "could not find out, and said so" in told(refused)
     stated = {**ANSWER, "decision": "acknowledged", "class": "statement", "sources": ["acknowledge"]}
     assert "acknowledged a statement" in told(stated)
+    stated["source"] = {"kind": "statement", "id": "statement"}
+    assert "No source was needed: nothing was asked.\n" in told(stated)
+    unknown = told({**ANSWER, "source": {"kind": "fallback", "id": "none"}})
+    assert "No source had an answer: the node said that it could not find out.\n" in unknown
+    several = told({**ANSWER, "source": {"kind": "composite", "id": "composite"}})
+    assert "came from: several answers, one for each part of the question.\n" in several
+
+
+def test_a_leaf_of_an_epoch_that_ended_says_which() -> None:
+    leaf = {"entry": ANSWER, "seq": 3, "time_us": 0}
+    assert explain_leaf(leaf, "node.example/decisions/2")[1] == (
+        "  In an epoch of it that has ended: node.example/decisions/2."
+    )
+    assert explain_leaf(leaf)[1] == "The node answered a question."
 
 
 @pytest.mark.parametrize(

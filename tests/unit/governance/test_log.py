@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import pytest
 
 from node.clock import ManualClock
 from node.errors import CorruptState, Misconfigured, NotFound, Unavailable
-from node.governance import leaf
+from node.governance import epochs, leaf
 from node.governance.commitments import KeyTable
-from node.governance.log import BEHIND_50MS, DecisionLog, start_new_epoch
+from node.governance.entry import Closed
+from node.governance.epoch_check import verify_epochs
+from node.governance.log import BEHIND_50MS, DecisionLog, NewEpoch, start_new_epoch
 from node.ports import Appended
 from node.tlog.proofs import Receipt, check_receipt
+from node.tlog.reader import FolderSource
 from tests.log_kit import ORIGIN, leaves, opened, signers, verified, verifier
 
 CANARY = "zanzibar canary question"
@@ -170,6 +174,106 @@ async def test_receipts_and_erasures_reach_closed_shards(tmp_path: Path) -> None
     await log.close()
 
 
+async def test_shards_turn_while_receipts_erasures_and_health_are_asked_for(tmp_path: Path) -> None:
+    log = await opened(tmp_path, shard_entries=8)
+    said: set[tuple[str, str]] = set()
+    is_done = False
+
+    async def append() -> None:
+        for n in range(20):
+            await log.append({"kind": "answer", "n": n}, private_texts={"cid": f"record {n}"})
+
+    async def ask() -> None:
+        while not is_done:
+            check = log.health()
+            said.add((check.status, check.output))
+            origin, last = log.origin, log.size() - 1
+            if last >= 0:
+                data = await log.receipt(last, timeout_s=10, log=origin)
+                assert data is not None
+                assert Receipt.parse(data).index == last
+            await asyncio.sleep(0)
+
+    async def erase() -> None:
+        while not is_done:
+            await log.forget_record("record 1")
+            await log.forget(max(0, log.size() - 1))
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+        others = [tasks.create_task(ask()), tasks.create_task(ask()), tasks.create_task(erase())]
+        await asyncio.gather(append(), append(), append())
+        is_done = True
+        await asyncio.gather(*others)
+    assert log.epoch > 7
+    assert said <= {("pass", ""), ("warn", "the next shard begins")}
+    await log.close()
+
+
+async def test_an_erasure_reaches_leaves_in_flight_and_later_ones_get_no_key(tmp_path: Path) -> None:
+    log = await opened(tmp_path, shard_entries=40)
+
+    async def about(cid: str, kind: str = "answer") -> Appended:
+        return await log.append({"kind": kind}, private_texts={"cid": cid})
+
+    given_up = asyncio.create_task(about("one"))
+    coming = asyncio.gather(*(about("one") for _ in range(30)))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    assert await log.forget_record("one") >= 30
+    await coming
+    await about("one")
+    kept = [await about("other"), await about("one", "tombstone")]
+    for _ in range(40):
+        await about("one")
+    assert log.epoch == 2
+    await log.close()
+    for number, expected in ((1, [one.index for one in kept]), (2, [])):
+        table = KeyTable.open(tmp_path / "keys" / f"commitments-2-{number}", epochs.origin_of(ORIGIN, number))
+        assert [index for index in range(50) if table.get(index) is not None] == expected
+        table.close()
+
+
+async def test_an_erasure_waits_for_the_disk_but_for_no_checkpoint(tmp_path: Path) -> None:
+    log = await opened(tmp_path, durability=BEHIND_50MS, is_held=True)
+    await log.append({"kind": "answer"}, private_texts={})
+    assert await log.forget_record("one") == 0
+    await log.append({"kind": "answer"}, private_texts={"cid": "one"})
+    await log.append({"kind": "answer"}, private_texts={"cid": "other"})
+    assert await log.forget(0) is False
+    assert await log.forget(2) is True
+    assert await log.forget_record("one") == 0, "it was erased before, so it never got a key"
+    await log.close()
+
+
+async def test_a_closed_shard_keeps_only_what_its_last_checkpoint_needs(tmp_path: Path) -> None:
+    log = await opened(tmp_path, shard_entries=300, alarm_bytes=10**9)
+    for count in (100, 150, 60):
+        await asyncio.gather(*(log.append({"kind": "answer"}, private_texts={}) for _ in range(count)))
+        await log.tile_log.publish()
+    assert log.epoch == 2
+    await log.close()
+    aside = tmp_path / "log" / "epochs" / "1"
+    names = {str(path.relative_to(aside)) for path in aside.rglob("*")}
+    assert not [name for name in names if name.startswith(("journal/", "tile/0/000.p", "tile/entries/000.p"))]
+    assert {"tile/0/000", "tile/0/001.p/44", "tile/entries/001.p/44", "tile/1/000.p/1"} <= names
+    assert len(await leaves(aside)) == 300
+
+
+async def test_the_size_is_counted_again_now_and_then(tmp_path: Path) -> None:
+    log = await opened(tmp_path, alarm_bytes=400_000)
+    (tmp_path / "log" / "epochs").mkdir()
+    (tmp_path / "log" / "epochs" / "left over").write_bytes(bytes(400_000))
+    assert log.health().status == "pass"
+    for _ in range(4):
+        await asyncio.gather(*(log.append({"kind": "answer"}, private_texts={}) for _ in range(300)))
+    async with asyncio.timeout(30):
+        while log.health().status == "pass":
+            await asyncio.sleep(0)
+    assert "alarm_bytes" in log.health().output
+    await log.close()
+
+
 async def test_an_older_log_beside_it_stays_and_is_named(tmp_path: Path) -> None:
     old = b'{"entry":{"kind":"answer"},"hash":"..."}\n' * 1_000
     (tmp_path / "log").mkdir()
@@ -210,6 +314,105 @@ async def test_a_log_that_was_rolled_back_takes_nothing_until_a_new_epoch(tmp_pa
     assert len(await leaves(tmp_path / "log" / "epochs" / "1")) == 2
     await written(tmp_path, 1)
     assert len(await leaves(tmp_path / "log", 2)) == 2
+
+
+async def recovered(folder: Path) -> NewEpoch:
+    return await start_new_epoch(folder / "log", ORIGIN, signers, ManualClock(), keys=folder / "keys")
+
+
+async def checked_epochs(folder: Path, number: int) -> list[tuple[int, bool, bool]]:
+    """(number, ok, is_absent) of the closed epochs before the one at the top, newest first."""
+    report = await verified(folder / "log")
+    assert report.ok
+    assert report.checkpoint is not None
+    source = FolderSource(folder / "log")
+    found = await verify_epochs(
+        source, report.checkpoint, [verifier(number)], lambda path: FolderSource(folder / "log" / path)
+    )
+    return [(one.number, one.ok, one.is_absent) for one in found]
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+async def test_a_folder_older_than_later_epochs_or_lost_is_recovered_from_again_and_again(
+    tmp_path: Path, is_lost: bool
+) -> None:
+    await written(tmp_path, 8, shard_entries=16)
+    shutil.copytree(tmp_path / "log", tmp_path / "copy")
+    await written(tmp_path, 40, shard_entries=16)
+    newest = await verified(tmp_path / "log")
+    assert newest.checkpoint is not None
+    last = epochs.current(tmp_path / "log")
+    assert last == 4
+    signed = Closed(newest.checkpoint.origin, newest.checkpoint.size, newest.checkpoint.root.hex())
+    for number in (5, 6):
+        shutil.rmtree(tmp_path / "log")
+        if not is_lost:
+            shutil.copytree(tmp_path / "copy", tmp_path / "log")
+        log = await opened(tmp_path, shard_entries=16)
+        assert "recover --new-epoch" in log.health().output
+        await log.close()
+        begun = await recovered(tmp_path)
+        assert (begun.number, begun.origin, begun.kept_size) == (number, f"{ORIGIN}/{number}", 0)
+        assert begun.previous == signed
+        await written(tmp_path, 1, shard_entries=16)
+        first, second = await leaves(tmp_path / "log", number)
+        assert first.entry["previous"]["origin"] == signed.origin
+        assert second.entry["n"] == 0
+        assert await checked_epochs(tmp_path, number) == [(number - 1, True, True)]
+        assert not (tmp_path / "log" / "epochs" / "turn.json").exists()
+        report = await verified(tmp_path / "log")
+        assert report.checkpoint is not None
+        signed = Closed(begun.origin, 2, report.checkpoint.root.hex())
+
+
+async def test_an_empty_place_is_recovered_from_where_the_keys_know_of_a_log(tmp_path: Path) -> None:
+    await written(tmp_path, 3)
+    shutil.rmtree(tmp_path / "log")
+    begun = await recovered(tmp_path)
+    assert (begun.number, begun.previous.size, begun.kept_size) == (2, 3, 0)
+    await written(tmp_path, 1)
+
+
+async def test_a_turn_that_leads_to_a_number_that_was_used_is_chosen_again(tmp_path: Path) -> None:
+    """A copy that was made in the midst of a turn, put back after later epochs were signed."""
+    await written(tmp_path, 2)
+    shutil.copytree(tmp_path / "log", tmp_path / "copy")
+    turn = epochs.turn_of(tmp_path / "copy", ORIGIN, tmp_path / "keys")
+    epochs.begin(tmp_path / "copy", turn)
+    assert (turn.number, turn.following) == (1, 2)
+    for number in (2, 3):
+        assert (await recovered(tmp_path)).number == number
+        await written(tmp_path, 1)
+    shutil.rmtree(tmp_path / "log")
+    shutil.copytree(tmp_path / "copy", tmp_path / "log")
+    begun = await recovered(tmp_path)
+    assert (begun.number, begun.previous.origin, begun.previous.size) == (4, f"{ORIGIN}/3", 2)
+    await written(tmp_path, 1)
+    assert await checked_epochs(tmp_path, 4) == [(3, True, True)]
+
+
+async def test_numbers_in_which_nothing_was_signed_are_passed_over(tmp_path: Path) -> None:
+    await written(tmp_path, 3)
+    KeyTable.open(tmp_path / "keys" / "commitments-2-2", f"{ORIGIN}/2").close()
+    begun = await recovered(tmp_path)
+    assert (begun.number, begun.previous.origin, begun.kept_size) == (3, ORIGIN, 3)
+    await written(tmp_path, 1)
+    assert await checked_epochs(tmp_path, 3) == [(2, True, True), (1, True, False)]
+    begun = await recovered(tmp_path)
+    assert (begun.number, begun.previous.origin) == (4, f"{ORIGIN}/3")
+
+
+async def test_a_copy_put_over_a_newer_folder_overwrites_no_closed_epoch(tmp_path: Path) -> None:
+    await written(tmp_path, 3)
+    shutil.copytree(tmp_path / "log", tmp_path / "copy")
+    await recovered(tmp_path)
+    shutil.copytree(tmp_path / "copy", tmp_path / "log", dirs_exist_ok=True)
+    with pytest.raises(CorruptState, match="a checkpoint of epoch 2 was signed"):
+        await opened(tmp_path)
+    begun = await recovered(tmp_path)
+    assert (begun.number, begun.previous.origin) == (3, f"{ORIGIN}/2")
+    assert len(await leaves(tmp_path / "log" / "epochs" / "1")) == 3
+    assert (tmp_path / "log" / "epochs" / "1.1" / "checkpoint").exists()
 
 
 async def test_a_damaged_log_can_be_recovered_from_too(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from node.jobs.operator import LaterSemantics
 from node.model import SourceRef
 from node.ports import StoredRecord
 from node.record import AnswerRecord
+from node.store import erase
 from node.store.erase import Eraser
 from node.store.remember import Memory, Remembered, Rememberer
 from node.store.sqlite import SqliteStore
@@ -105,6 +106,10 @@ async def test_a_canary_is_found_nowhere_and_the_log_verifies(tmp_path: Path, sc
         assert isinstance(stored.record, AnswerRecord)
         assert stored.record.supersedes is not None
         await desk.keep(f"{question} Really?", f"{CANARY} stays apart.", scope=scope)
+        for target in (stored, other := await desk.keep("What is another?", "Another.", scope=scope)):
+            await desk.rememberer.validate(target, "valid", None)
+        await desk.rememberer.validate(stored, "valid", f"My aunt says {CANARY}.")
+        kind_word = await desk.rememberer.validate(other, "valid", "Quite right.")
         assert desk.found(CANARY), "the test can see what it looks for"
         kept = await desk.store.records.counts()
         tombstone = await desk.eraser.erase(stored, "client_delete")
@@ -113,17 +118,19 @@ async def test_a_canary_is_found_nowhere_and_the_log_verifies(tmp_path: Path, sc
             await desk.store.records.get(stored.cid)
         counts = await desk.store.records.counts()
         assert counts["live"] == kept["live"] - 1
-        other = await desk.store.records.find(
+        apart = await desk.store.records.find(
             "keyword_key", keyword_key(f"{question} Really?") or "", scopes=[scope], context=None
         )
-        assert len(other) == 1, "only what was meant is gone"
-        await desk.eraser.erase(other[0], "client_delete")
+        assert len(apart) == 1, "only what was meant is gone"
+        assert (await desk.store.records.get(other.cid)).valid == 2
+        assert (await desk.store.records.get(kind_word.cid)).record == kind_word.record
+        await desk.eraser.erase(apart[0], "client_delete")
         assert desk.found(CANARY) == []
     vkey = Verifier.from_vkey((tmp_path / "log" / "vkey").read_text().strip())
-    assert len(await leaves(tmp_path / "log", verifiers=[vkey])) == 33
+    assert len(await leaves(tmp_path / "log", verifiers=[vkey])) == 34
     async with desk_in(tmp_path) as desk:
         assert desk.found(CANARY) == []
-        assert (await desk.store.records.counts())["live"] == 30
+        assert (await desk.store.records.counts())["live"] == 31
 
 
 async def test_the_log_s_keys_about_it_and_about_what_was_merged_into_it_are_destroyed(
@@ -136,6 +143,24 @@ async def test_the_log_s_keys_about_it_and_about_what_was_merged_into_it_are_des
         await desk.eraser.erase(first, "client_delete")
         assert [await desk.log.forget(index) for index in range(3)] == [False, True, False]
         assert place.index == 2
+
+
+async def test_verdicts_are_found_behind_more_records_than_are_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erase, "_PAGE", 3)
+    async with desk_in(tmp_path) as desk:
+        stored = await desk.keep("What is the first?", "One.")
+        notes = []
+        for number in range(8):
+            await desk.keep(f"What is number {number} of the list?", f"Town {number}.")
+            notes.append(await desk.rememberer.validate(stored, "valid", f"{CANARY} {number}"))
+        await desk.eraser.erase(stored, "client_delete")
+        for note in notes:
+            with pytest.raises(NotFound):
+                await desk.store.records.get(note.cid)
+        assert (await desk.store.records.counts())["live"] == 8
+        assert desk.found(CANARY) == []
 
 
 async def test_what_is_erased_does_not_come_back(tmp_path: Path) -> None:

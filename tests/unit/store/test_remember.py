@@ -91,3 +91,13 @@ async def test_a_question_beyond_the_window_is_owed_one_by_a_wider_model() -> No
     record, owes = await desk.keep(memory("word " * 300 + "end"))
     assert record.embedding is None
     assert owes
+
+
+async def test_what_was_erased_within_this_second_can_be_said_again() -> None:
+    desk = Desk()
+    for _ in range(3):
+        outcome = await desk.rememberer.keep(memory("What is a keel"))
+        assert outcome.stored is not None
+        assert outcome.stored.state == "live"
+        await desk.rememberer.bury(outcome.stored, "client_delete")
+        await desk.store.blocks.delete(outcome.stored.cid)

@@ -16,7 +16,7 @@ import pytest
 
 from node.clock import ManualClock
 from node.errors import CorruptState, NotFound, Unavailable
-from node.tlog.evidence import CASES_MAX
+from node.tlog.evidence import CASES_OF_ONE, Evidence
 from node.tlog.files import Files
 from node.tlog.notes import CosignatureSigner, MlDsaCosigner, Note, Signer, Verifier
 from node.tlog.witness import BODY_BYTES_MAX, Submission, Verdict, Witness
@@ -431,10 +431,22 @@ async def test_a_proof_that_does_not_hold_is_kept_until_one_does(tmp_path: Path)
 async def test_evidence_is_bounded(tmp_path: Path) -> None:
     async with opened(tmp_path, ManualClock()) as witness:
         await witness.add_checkpoint(grown(0, 1))
-        for number in range(CASES_MAX + 5):
+        for number in range(CASES_OF_ONE + 5):
             text = text_of(LOG.name, 1, hashlib.sha256(b"%d" % number).digest())
             await witness.add_checkpoint(submission(1, [], note(text, LOG.line(text))))
-        assert len(list((tmp_path / "evidence").iterdir())) == 2 * CASES_MAX
+        assert len(list((tmp_path / "evidence").iterdir())) == 2 * CASES_OF_ONE
+
+
+def test_one_logs_evidence_keeps_out_no_others_and_half_a_case_is_completed(tmp_path: Path) -> None:
+    evidence = Evidence(tmp_path, Files())
+    notes = {"held": b"one", "shown": b"other"}
+    assert all(evidence.keep("conflict", f"a-{number}", notes) for number in range(CASES_OF_ONE))
+    assert not evidence.keep("conflict", "a-more", notes)
+    (tmp_path / "conflict-b-1.held.note").write_bytes(b"")  # a kill came between the two
+    assert evidence.keep("conflict", "b-1", notes)
+    assert not evidence.keep("conflict", "b-1", notes)
+    assert (tmp_path / "conflict-b-1.held.note").read_bytes() == b"one"
+    assert (tmp_path / "conflict-b-1.shown.note").read_bytes() == b"other"
 
 
 async def test_evidence_that_cannot_be_kept_changes_no_verdict(tmp_path: Path) -> None:

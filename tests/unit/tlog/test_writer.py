@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,17 @@ from node.errors import CorruptState, Misconfigured, NodeError, Rejected, Unavai
 from node.tlog.files import Files
 from node.tlog.growth import Growth, edge_tiles
 from node.tlog.merkle import EMPTY_ROOT, leaf_hash, root_of
-from node.tlog.notes import Checkpoint, CosignatureSigner, Ed25519Signer, Note, cosigned, open_checkpoint
+from node.tlog.notes import (
+    Checkpoint,
+    CosignatureSigner,
+    Ed25519Signer,
+    Note,
+    Signature,
+    Signer,
+    Verifier,
+    cosigned,
+    open_checkpoint,
+)
 from node.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
 from node.tlog.writer import Published, TileLog, time_us
 
@@ -40,9 +51,28 @@ class Unsynced(Files):
         pass
 
 
+class Interruptible:
+    """Signs as ``KEY`` does, once ``may_sign`` is set, but for the next ``failures`` times."""
+
+    def __init__(self) -> None:
+        self.failures: list[BaseException] = []
+        self.may_sign = threading.Event()
+        self.may_sign.set()
+
+    @property
+    def verifier(self) -> Verifier:
+        return KEY.verifier
+
+    def sign(self, text: bytes, time_s: int) -> Signature:
+        self.may_sign.wait()
+        if self.failures:
+            raise self.failures.pop()
+        return KEY.sign(text, time_s)
+
+
 async def opened(
     folder: Path,
-    signers: Sequence[Ed25519Signer] = (KEY,),
+    signers: Sequence[Signer] = (KEY,),
     clock: ManualClock | None = None,
     **options: object,
 ) -> TileLog:
@@ -53,7 +83,7 @@ async def opened(
         signers,
         clock or ManualClock(),
         high_water=folder / "keys" / "mark",
-        **options,  # type: ignore[arg-type] - options of open, by name
+        **options,  # type: ignore[arg-type]  # options of open, by name
     )
 
 
@@ -189,9 +219,150 @@ async def test_waiting_for_publication_asks_for_it(tmp_path: Path) -> None:
 
 
 async def test_waiting_ends_in_time(tmp_path: Path) -> None:
-    log = await opened(tmp_path, is_held=True)
+    signer = Interruptible()
+    log = await opened(tmp_path, [signer])
+    signer.may_sign.clear()
     index = await log.append(numbered)
     assert await log.wait_published(index, 0.001) is None
+    signer.may_sign.set()
+    await log.close()
+
+
+async def test_nobody_waits_for_a_checkpoint_while_none_is_signed(tmp_path: Path) -> None:
+    """The waits have no end of their own: pytest's would end the test."""
+    log = await opened(tmp_path, is_held=True)
+    index = await log.append(numbered)
+    assert await log.wait_published(index, 1e6) is None, "held"
+    await log.release([])
+    assert await log.wait_published(index, 1e6) == log.published
+    await log.close()
+    log = await opened(tmp_path, is_held=True)
+    await log.release([Checkpoint(ORIGIN, 2, b"x" * 32)])
+    index = log.size()
+    assert "rolled back" in log.suspended
+    assert await log.wait_published(index, 1e6) is None, "suspended"
+    await log.close()
+
+
+async def test_who_waits_for_a_checkpoint_is_told_when_the_log_closes(tmp_path: Path) -> None:
+    signer = Interruptible()
+    log = await opened(tmp_path, [signer])
+    index = await log.append(numbered)
+    signer.failures.append(OSError(5, "Input/output error"))
+    waiting = asyncio.create_task(log.wait_published(index, 1e6))
+    await asyncio.sleep(0)
+    await log.close()
+    assert await waiting is None
+
+
+async def test_waiting_for_the_journal(tmp_path: Path) -> None:
+    log = await opened(tmp_path, is_behind=True)
+    indexes = [await log.append(numbered) for _ in range(3)]
+    await log.wait_durable(indexes[1])
+    path = tmp_path / "log" / "journal" / f"{0:020}"
+    assert numbered(indexes[1], time_us(ManualClock().now())) in path.read_bytes()
+    await log.wait_durable(indexes[0])
+    with pytest.raises(Unavailable, match="no entry 3"):
+        await log.wait_durable(3)
+    await log.append(numbered)
+    waiting = asyncio.create_task(log.wait_durable(3))
+    await asyncio.sleep(0)
+    await log.close()
+    await waiting
+    await log.wait_durable(3)
+
+
+# --- errors that nobody expects -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [MemoryError(), SystemExit(1)])
+async def test_a_publisher_that_breaks_off_is_said_and_hangs_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, error: BaseException
+) -> None:
+    signer = Interruptible()
+    log = await opened(tmp_path, [signer])
+    await add(log, 3)
+    signer.failures.append(error)
+    signer.may_sign.clear()
+    first = asyncio.create_task(log.wait_published(2, 1e6))
+    jobs = [asyncio.create_task(log.publish()) for _ in range(2)]
+    await asyncio.sleep(0)
+    signer.may_sign.set()
+    assert await first is None
+    why = f"the publisher has stopped: {type(error).__name__}"
+    for job in jobs:
+        with pytest.raises(Unavailable, match=why):
+            await job
+    assert log.suspended.startswith(why)
+    assert (log.health().status, log.health().output) == ("fail", log.suspended)
+    assert await log.wait_published(2, 1e6) is None
+    cosigned_note = (tmp_path / "log" / "checkpoint").read_bytes()
+    for refused in (
+        log.append(numbered),
+        log.publish(),
+        log.set_signers([signer, NEW_KEY]),
+        log.release([]),
+        log.add_cosignatures(cosigned_note),
+    ):
+        with pytest.raises(Unavailable, match=why):
+            await refused
+    assert "Traceback" in caplog.text
+    assert "raise self.failures.pop()" in caplog.text
+    await log.close()
+    assert newest(tmp_path).size == 0
+    log = await opened(tmp_path)
+    assert newest(tmp_path).size == 3, "what was acknowledged is published by the next process"
+    await log.close()
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+async def test_a_journal_thread_that_breaks_off_is_said_and_hangs_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, is_behind: bool
+) -> None:
+    may_fail = threading.Event()
+
+    def prepare(_first: int, attachments: Sequence[bytes | None]) -> None:
+        if b"bad" in attachments:
+            may_fail.wait()
+            raise MemoryError
+
+    log = await opened(tmp_path, prepare=prepare, is_behind=is_behind)
+    await add(log, 2)
+    await log.wait_durable(1)
+    waiting = [asyncio.create_task(log.append(numbered, b"bad")) for _ in range(3)]
+    await asyncio.sleep(0)
+    durable = asyncio.create_task(log.wait_durable(4))
+    await asyncio.sleep(0)
+    may_fail.set()
+    why = "the log has stopped: MemoryError"
+    outcomes = await asyncio.gather(*waiting, durable, return_exceptions=True)
+    assert outcomes[:3] == [2, 3, 4] if is_behind else all(why in str(one) for one in outcomes[:3])
+    assert isinstance(outcomes[3], Unavailable)
+    while log.health().status == "pass":
+        await asyncio.sleep(0)
+    assert why in log.health().output
+    for refused in (log.append(numbered), log.release([]), *([log.wait_durable(4)] if is_behind else [])):
+        with pytest.raises(Unavailable, match=why):
+            await refused
+    assert await log.wait_published(4, 1e6) is None
+    assert "raise MemoryError" in caplog.text
+    if is_behind:
+        with pytest.raises(Unavailable, match=f"3 acknowledged log entries could not be written: {why}"):
+            await log.close()
+    await log.close()
+    assert len(stored(tmp_path)) == 2
+
+
+async def test_a_compose_that_breaks_off_stops_the_log(tmp_path: Path) -> None:
+    log = await opened(tmp_path)
+
+    def mistaken(_index: int, _time: int) -> bytes:
+        raise KeyError("no such thing")
+
+    first, later = asyncio.create_task(log.append(mistaken)), asyncio.create_task(log.append(numbered))
+    for one in (first, later):
+        with pytest.raises(Unavailable, match="the log has stopped: KeyError"):
+            await one
     await log.close()
 
 

@@ -1,0 +1,63 @@
+"""The real application over loopback, asked for what needs no service: the logs and the witness."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from node.api import server
+from node.service import Service
+from node.settings import Server
+from node.tlog.witness import Witness
+
+
+class Door:
+    """Asks one server; a path is sent as it stands."""
+
+    def __init__(self, url: str, http: aiohttp.ClientSession) -> None:
+        self.url = url
+        self._http = http
+
+    async def get(self, path: str, method: str = "GET", **more: Any) -> tuple[int, bytes, Mapping[str, str]]:
+        async with self._http.request(method, self.url + path, **more) as response:
+            return response.status, await response.read(), response.headers
+
+    async def body(self, path: str) -> bytes:
+        """What is served there."""
+        status, data, _ = await self.get(path)
+        assert status == 200, (path, data)
+        return data
+
+    async def raw(self, target: str) -> bytes:
+        """A request target that no client library would send."""
+        host, port = self.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        try:
+            return await reader.read()
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def served(folders: Mapping[str, Path], witness: Witness | None = None) -> AsyncIterator[Door]:
+    """The real application; these routes ask nothing of the service."""
+    app = server.build(
+        Service.__new__(Service), Server(), service_id="test", folders=folders, cosigner=witness
+    )
+    runner = web.AppRunner(app, access_log=None, auto_decompress=False)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    headers = {"Accept-Encoding": "identity"}
+    try:
+        async with aiohttp.ClientSession(trust_env=False, auto_decompress=False, headers=headers) as http:
+            yield Door(f"http://{host}:{port}", http)
+    finally:
+        await runner.cleanup()
