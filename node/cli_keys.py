@@ -56,6 +56,9 @@ def _show(args: argparse.Namespace, settings: Settings) -> int:
         "publications_vkey": identity.publications_vkey,
         "witness_vkey": identity.witness_vkey,
     }
+    if settings.log.witness_ml_dsa:
+        both = identity.witness_signers(is_ml_dsa=True)
+        shown["witness_ml_dsa_vkey"] = both[len(both) // 2].verifier.vkey
     overlap = _overlap(identity, origin)
     if args.json:
         print(json.dumps({**shown, "overlap": overlap}, indent=2))

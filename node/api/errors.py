@@ -54,9 +54,9 @@ def problem(
         "request_id": request_id,
         **more,
     }
-    return web.Response(
-        body=orjson.dumps(body), status=status, content_type=PROBLEM, headers=dict(headers or {})
-    )
+    # What is not there now may be there in a second: a tile, a block, a record.
+    shown = {"Cache-Control": "no-store", **(headers or {})}
+    return web.Response(body=orjson.dumps(body), status=status, content_type=PROBLEM, headers=shown)
 
 
 def from_error(error: NodeError, *, request_id: str, instance: str) -> web.Response:

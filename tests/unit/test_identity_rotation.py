@@ -14,7 +14,7 @@ import pytest
 from node.errors import Misconfigured, Rejected
 from node.identity import CERTIFICATE_DAYS, OLD_MAX, OVERLAP_DAYS, USES, Identity, Rotation
 from node.record import did_key, verify_signature
-from node.tlog.notes import Checkpoint, Note, open_checkpoint
+from node.tlog.notes import ML_DSA_44, Checkpoint, Note, open_checkpoint
 
 NOW = datetime(2026, 11, 21, 23, tzinfo=UTC)
 
@@ -206,3 +206,11 @@ def fail_from(patched: pytest.MonkeyPatch, number: int) -> Callable[[], int]:
     for name in ("open", "fsync", "link", "rename", "replace", "unlink"):
         patched.setattr(os, name, wrapped(getattr(os, name)))
     return lambda: calls
+
+
+def test_the_witness_has_an_ml_dsa_key_of_its_own_and_keeps_it(keys: Path) -> None:
+    made = [Identity.load_or_create(keys, NOW).witness_signers(is_ml_dsa=True)[1].verifier for _ in range(2)]
+    assert made[0] == made[1]
+    assert made[0].kind == ML_DSA_44
+    other = Identity.load_or_create(keys.with_name("other"), NOW).witness_signers(is_ml_dsa=True)[1].verifier
+    assert other.public != made[0].public
