@@ -1,7 +1,7 @@
 """The publisher thread of a log: when checkpoints are made.
 
 Promises: a durable entry is under a checkpoint within ``every_s`` seconds, at once when ``at_entries`` wait,
-and within a quarter of a second where somebody asks (``ask_soon``); what is put by ``submit`` is done next,
+and almost at once where somebody asks (``ask_soon``); what is put by ``submit`` is done next,
 in order. After a failure the next try comes later and later, up to half a minute; entries go on waiting
 meanwhile. An error that nobody expects ends it, says so (``stopped``), and fails every job, also later ones:
 nobody waits for a thread that has gone. Must not know: the event loop (it posts through callables), how a
@@ -22,7 +22,8 @@ from node.errors import CorruptState
 from node.tlog.notes import Checkpoint
 from node.tlog.publisher import Published, Publisher
 
-SPACING_S = 0.25
+SPACING_S = 0.02
+"""Between two publications, where somebody waits for one: a verbose reply costs little more than the disk."""
 RETRY_S = 0.25
 RETRY_MAX_S = 30.0
 _log = logging.getLogger("neuroswarm.log")
