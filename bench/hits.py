@@ -20,7 +20,8 @@ machine falls on all alike:
 The node decides the tier; what it was is counted, rows of the table hold only the questions that the intended
 tier answered. An answer that belongs to another question counts as wrong. Times are the client's; stages come
 from the verbose trace; ``rest`` is what the trace does not time: HTTP both ways, classification,
-the decision log's sync before the reply, the request's own row.
+the decision log's sync before the reply, the request's own row, and what a verbose reply alone waits for: the
+checkpoint that covers its decision, for the receipt.
 """
 
 from __future__ import annotations
