@@ -56,7 +56,7 @@ from node.jobs.portable import PortableIndex
 from node.jobs.refresh import Refresher
 from node.jobs.scheduler import Scheduler
 from node.jobs.semantics import Choice, Load, SwitchingSemantics
-from node.metrics import Metrics
+from node.metrics import Metrics, Unlogged
 from node.model import Check
 from node.pipeline import Pipeline, Policy
 from node.ports import Adapter, AuditLog, Embedder, Generator, StoredRecord
@@ -282,6 +282,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         failures=NegativeCache(clock.monotonic, base_s=cache.negative_s),
         refresh=refresher.submit,
         is_live=is_live,
+        unlogged=metrics.unlogged,
         watch=auditor,
     )
     portable = PortableIndex(
@@ -389,7 +390,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     auditor.start(pipeline.afresh, lambda: pipeline.under_way)
     stack.callback(service.release)
     url = await _listen(service, settings, identity.root, logs, stack)
-    desk = _desk(settings, ground, rememberer, eraser, router, clock)
+    desk = _desk(settings, ground, rememberer, eraser, router, clock, metrics.unlogged)
     await stack.enter_async_context(local.listening(data_dir, desk.do))
     checks = tuple(await service.health())
     _warm(generators, checks)
@@ -415,6 +416,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
     async with AsyncExitStack() as stack:
         ground = await _ground(settings, clock, stack)
         store, decisions = ground.store, ground.decisions
+        metrics = Metrics()
         rememberer = Rememberer(
             store.records,
             LaterSemantics(),
@@ -422,12 +424,12 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
             clock,
             WriteBack(settings.cache.write_queue_max),
             keyword_key=keyword_key,
-            report=_into_log(decisions, Metrics()),
+            report=_into_log(decisions, metrics),
             same_question=same_question,
         )
         router = _router(settings, ground.adapters)
         eraser = Eraser(store.records, store.blocks, rememberer, decisions, (store.scrub,))
-        yield _desk(settings, ground, rememberer, eraser, router, clock)
+        yield _desk(settings, ground, rememberer, eraser, router, clock, metrics.unlogged)
 
 
 def _desk(
@@ -437,6 +439,7 @@ def _desk(
     eraser: Eraser,
     router: Router,
     clock: Clock,
+    unlogged: Unlogged,
 ) -> OperatorDesk:
     records, decisions = ground.store.records, ground.decisions
     file = CacheFile(
@@ -449,7 +452,16 @@ def _desk(
     )
     return OperatorDesk(
         file,
-        Invalidator(records, rememberer, eraser, decisions, clock, VERSION),
+        Invalidator(
+            records,
+            rememberer,
+            eraser,
+            decisions,
+            clock,
+            VERSION,
+            unlogged,
+            refuse_unlogged=settings.log.on_failure == "refuse",
+        ),
         KeyRotation(ground.identity, decisions, records, clock, VERSION),
     )
 

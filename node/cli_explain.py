@@ -39,9 +39,9 @@ from node.cli_log_place import Place, add_place, add_vkey, names_of, newest, pla
 from node.errors import BadInput, CorruptState, NotFound, Rejected
 from node.governance.commitments import KeyTable
 from node.governance.epoch_check import FOLDER as EPOCHS
-from node.governance.epoch_check import epoch_of
 from node.governance.explain import explain_leaf
 from node.governance.leaf import COMMITMENTS, commitment
+from node.governance.origin import epoch_of
 from node.ipfs.cid import Cid
 from node.settings import Settings
 from node.tlog.notes import Checkpoint, Note

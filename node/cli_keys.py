@@ -39,6 +39,7 @@ def register(
 def _show(args: argparse.Namespace, settings: Settings) -> int:
     from node.clock import SystemClock
     from node.governance import epochs
+    from node.governance.origin import origin_of
     from node.identity import Identity
 
     directory = Path(settings.data_dir) / "keys"
@@ -47,7 +48,7 @@ def _show(args: argparse.Namespace, settings: Settings) -> int:
         return 1
     identity = Identity.load_or_create(directory, SystemClock().now())
     epoch = epochs.current(Path(settings.governance_dir))
-    origin = epochs.origin_of(identity.decisions_origin, epoch)
+    origin = origin_of(identity.decisions_origin, epoch)
     shown = {
         "root": identity.root,
         "node": identity.node,

@@ -21,7 +21,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from node.errors import BadInput, NodeError, NotFound, Rejected, Unavailable
-from node.governance.epoch_check import epoch_of, keys_of
+from node.governance.epoch_check import keys_of
+from node.governance.origin import epoch_of
 from node.record import KeyRecord, decode, public_key_of
 from node.settings import Settings
 from node.tlog.notes import ED25519, NOTE_BYTES_MAX, Checkpoint, Note, Verifier

@@ -47,6 +47,18 @@ class SystemClock:
         return random.random()  # noqa: S311 - jitter only
 
 
+async def pause(clock: Clock, seconds: float, until: asyncio.Event) -> None:
+    """Wait, or until the event is set, whichever comes first."""
+    timer = asyncio.create_task(clock.sleep(seconds))
+    woken = asyncio.create_task(until.wait())
+    try:
+        await asyncio.wait({timer, woken}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        timer.cancel()
+        woken.cancel()
+        await asyncio.gather(timer, woken, return_exceptions=True)
+
+
 class ManualClock:
     """A clock that moves only when told: the harmless implementation for tests and replays."""
 

@@ -158,6 +158,7 @@ class Pipeline:
         failures: NegativeCache[Outcome | _Ended],
         refresh: Refresh,
         is_live: IsLive,
+        unlogged: Unlogged,
         watch: Watch | None = None,
     ) -> None:
         self._clock = clock
@@ -174,7 +175,7 @@ class Pipeline:
         self._failures = failures
         self._refresh = refresh
         self._is_live = is_live
-        self._unlogged: Unlogged | None = None
+        self._unlogged = unlogged
         self._under_way = 0
         self._flights: SingleFlight[_Outcome] = SingleFlight()
         self._stations: Mapping[Source, Callable[[_Walk], Awaitable[_Outcome | None]]] = {
@@ -185,10 +186,6 @@ class Pipeline:
             Source.DOCUMENTS: self._consult,
             Source.MODEL: self._compose,
         }
-
-    def count_unlogged(self, unlogged: Unlogged) -> None:
-        """Tell ``unlogged`` of each decision, whether it could be logged."""
-        self._unlogged = unlogged
 
     # --- understand -------------------------------------------------------------------------------
 
@@ -873,15 +870,13 @@ class Pipeline:
             appended = await self._log.append(entry, private_texts=private)
         except NodeError as exc:
             is_refused = self._policy.refuse_unlogged
-            if self._unlogged is not None:
-                self._unlogged.failed("answer", exc, stands=not is_refused)
+            self._unlogged.failed("answer", exc, stands=not is_refused)
             if is_refused:
                 raise Unavailable(f"the decision could not be logged: {exc}") from exc
             return replace(
                 answer, trace=(*answer.trace, Step("record", "unlogged", str(exc), code="log_failed"))
             )
-        if self._unlogged is not None:
-            self._unlogged.logged()
+        self._unlogged.logged()
         step = Step("record", "logged", "", self._since(started))
         decision = DecisionRef(appended.log, appended.index)
         return replace(answer, decision=decision, trace=(*answer.trace, step))

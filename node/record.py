@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
@@ -40,6 +40,7 @@ _ED25519_DID_PREFIX = b"\xed\x01"
 _DID_KEY = "did:key:z"
 _HEX_64 = re.compile(r"[0-9a-f]{64}\Z")
 _STATEMENT = re.compile(r"[0-9a-f]{32}\Z")
+_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z", re.ASCII)
 
 Sign: TypeAlias = Callable[[bytes], bytes]
@@ -63,6 +64,11 @@ def public_key_of(did: str) -> bytes:
 def format_time(when: datetime) -> str:
     """ISO 8601 UTC in whole seconds, e.g. ``2026-11-21T23:07:34Z``."""
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def time_us(when: datetime) -> int:
+    """Whole microseconds since 1970 UTC; 0 for a clock that is set before that."""
+    return max(0, (when - _UNIX_EPOCH) // timedelta(microseconds=1))
 
 
 def parse_time(text: object, field: str) -> datetime:

@@ -22,7 +22,7 @@ from node.classify.understand import Part, Understanding
 from node.clock import Clock, new_id
 from node.errors import BadInput, Forbidden, NodeError, NotFound, Rejected, Unavailable
 from node.governance.entry import decision_entry, quarantine_entry, tombstone_entry, validation_entry
-from node.governance.epoch_check import epoch_of
+from node.governance.origin import epoch_of
 from node.ipfs.cid import Cid
 from node.metrics import Metrics, Unlogged
 from node.model import (
@@ -225,8 +225,9 @@ class Invalidator:
         log: AuditLog,
         clock: Clock,
         version: str,
+        unlogged: Unlogged,
         *,
-        unlogged: Unlogged | None = None,
+        refuse_unlogged: bool,
     ) -> None:
         self._records = records
         self._rememberer = rememberer
@@ -235,6 +236,7 @@ class Invalidator:
         self._clock = clock
         self._version = version
         self._unlogged = unlogged
+        self._refuse_unlogged = refuse_unlogged
 
     async def run(self, wanted: Invalidation, caller: Caller | None) -> Invalidated:
         """Withdraw what fits, and erase what of it is private. ``caller`` None is the operator, who owns the
@@ -242,38 +244,35 @@ class Invalidator:
         selection = await self._selection(wanted, caller)
         private: dict[str, list[Cid]] = {}
 
-        async def entered(ref: BlockRef, tombstone: StoredRecord) -> None:
+        async def enter(ref: BlockRef) -> None:
+            await self._enter(ref)
             if ref.scope not in (SCOPE_SHARED, SCOPE_PUBLIC):
                 private.setdefault(ref.scope, []).append(ref.cid)
-            await self._entered(ref, tombstone)
 
         try:
-            done = await invalidate(
-                self._records, self._rememberer, entered, selection, dry_run=wanted.dry_run
-            )
+            done = await invalidate(self._records, self._rememberer, enter, selection, dry_run=wanted.dry_run)
         finally:  # what is withdrawn is not selected again: it is erased now
             for scope, cids in private.items():
-                await self._eraser.clear(cids, scope=scope)
+                live = set(await self._records.live(cids))
+                await self._eraser.clear([cid for cid in cids if cid not in live], scope=scope)
         if done.withdrawn:
             await self._eraser.scrub()
         return done
 
-    async def _entered(self, ref: BlockRef, tombstone: StoredRecord) -> None:
-        """The withdrawal stands even where it cannot be logged: nothing is served for want of a log."""
+    async def _enter(self, ref: BlockRef) -> None:
+        """The log first, as for every decision: where it must have it and cannot, nothing is begun."""
         entry, private = tombstone_entry(
-            target=str(ref.cid),
-            reason="invalidated",
-            scope=ref.scope,
-            policy=self._version,
-            cid=str(tombstone.cid),
+            target=str(ref.cid), reason="invalidated", scope=ref.scope, policy=self._version
         )
         try:
             await self._log.append(entry, private_texts=private)
         except NodeError as exc:
-            if self._unlogged is None:
-                log.warning("an invalidation could not be logged: %s", exc)
-            else:
-                self._unlogged.failed("other", exc, stands=True)
+            is_refused = self._refuse_unlogged
+            self._unlogged.failed("other", exc, stands=not is_refused)
+            if is_refused:
+                raise Unavailable(f"the decision could not be logged: {exc}") from exc
+        else:
+            self._unlogged.logged()
 
     async def _selection(self, wanted: Invalidation, caller: Caller | None) -> Selection:
         if wanted == Invalidation(dry_run=wanted.dry_run, like=wanted.like):
@@ -324,9 +323,9 @@ class Service:
             ports.log,
             ports.clock,
             ports.policy.version,
-            unlogged=ports.metrics.unlogged,
+            ports.metrics.unlogged,
+            refuse_unlogged=ports.policy.refuse_unlogged,
         )
-        ports.pipeline.count_unlogged(ports.metrics.unlogged)
         self._ready = True
         self._made, self._served = _Spent(), _Spent()
         self._examinations: SingleFlight[list[Check]] = SingleFlight()

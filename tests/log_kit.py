@@ -9,9 +9,9 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.clock import Clock, ManualClock
-from node.governance import epochs
 from node.governance.leaf import Leaf, read_leaf
 from node.governance.log import DecisionLog
+from node.governance.origin import origin_of
 from node.tlog import journal
 from node.tlog.files import Files
 from node.tlog.notes import Checkpoint, Ed25519Signer, Note, Signer, Verifier
@@ -28,7 +28,7 @@ def signers(origin: str) -> tuple[Signer, ...]:
 
 
 def verifier(epoch: int = 1) -> Verifier:
-    return Ed25519Signer(epochs.origin_of(ORIGIN, epoch), KEY).verifier
+    return Ed25519Signer(origin_of(ORIGIN, epoch), KEY).verifier
 
 
 async def opened(folder: Path, clock: Clock | None = None, **options: Any) -> DecisionLog:

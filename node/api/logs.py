@@ -23,6 +23,7 @@ from aiohttp import web
 
 from node.errors import BadInput, CorruptState, NotFound, Rejected, Unavailable
 from node.governance import epochs
+from node.governance.origin import epoch_of
 from node.tlog.merkle import HASH_BYTES
 from node.tlog.notes import NOTE_BYTES_MAX, Checkpoint, Note
 from node.tlog.reader import (
@@ -175,20 +176,14 @@ def _running(directory: Path) -> int:
 def _top_number(top: FolderSource) -> int | None:
     """Which epoch lies in this folder, by its checkpoint or, before it has one, by its keys' name."""
     try:
-        return _number(_parsed(_read(top, CHECKPOINT, NOTE_BYTES_MAX)).origin)
+        return epoch_of(_parsed(_read(top, CHECKPOINT, NOTE_BYTES_MAX)).origin)[1]
     except NotFound:
         pass
     try:
         vkey = _read(top, VKEY, VKEY_BYTES_MAX)
     except NotFound:
         return None
-    return _number(vkey.decode("utf-8", "replace").partition("+")[0])
-
-
-def _number(origin: str) -> int:
-    """The epoch that an origin names: see ``epochs.origin_of``."""
-    last = origin.rpartition("/")[2]
-    return int(last) if EPOCH.fullmatch(last) else 1
+    return epoch_of(vkey.decode("utf-8", "replace").partition("+")[0])[1]
 
 
 def _turning() -> Unavailable:
@@ -317,7 +312,7 @@ async def _proof(request: web.Request) -> web.Response:
     if origin is None or "epoch" in request.match_info:
         served = await _log_of(request)
     else:
-        served = ServedLog(_directory_of(request), _number(origin))
+        served = ServedLog(_directory_of(request), epoch_of(origin)[1])
     receipt = await served.receipt(int(index), None if size is None else int(size), origin)
     return _reply(request, receipt, _TEXT, NEWEST)
 

@@ -30,14 +30,15 @@ from node.ports import Neighbour, Vector
 
 CONNECTIVITY = 32
 EXPANSION_ADD = 256
-"""Links of a node, and candidates looked at when it is linked. Of 200,000 clustered vectors, asked half-way
-between two stored ones, 1,024 candidates then lead to 0.99 of the 10 nearest, with 16 and 128 to 0.95 (512:
-0.96 and 0.83); building takes 2.3 times as long. Asked near stored ones, all are found either way."""
+"""Links of a node, and candidates looked at when it is linked. Tried once by hand on the library alone with
+200,000 vectors as in ``bench.large``, asked half-way between two stored ones: 1,024 candidates then led to
+0.99 of the 10 nearest, with 16 and 128 to 0.95; building took 2.3 times as long. Asked near stored ones, all
+were found either way."""
 
 EXPANSIONS = (128, 256, 512, 1_024, 2_048, 4_096)
-"""Candidates looked at in a search, least first. 128 found 0.99 of the 10 nearest of 100,000 in 0.3 ms; more
-is for partitions in which that is not enough, by measurement: of a million the guard found 0.89 with 512 and
-0.96 with 4,096, and stays with the exact scan below 0.98."""
+"""Candidates looked at in a search, least first. The least that the guard finds enough is taken. In
+graphs of half as many links it found 0.89 of those of a million with 512 and 0.96 with 4,096
+(``bench.large``); below 0.98 the exact scan stays."""
 
 SLICE = 4
 """Rows added between two chances for a search to go ahead: 1 to 4 ms."""

@@ -11,7 +11,6 @@ from datetime import datetime
 
 RIGHT, WRONG, UNDECIDED = "right", "wrong", "undecided"
 AUDIT, FEEDBACK, SHADOW = "audit", "feedback", "shadow"
-SOURCES = (AUDIT, FEEDBACK, SHADOW)
 NEAR_MAX = 8
 
 

@@ -27,8 +27,6 @@ HEIGHT_MAX = 10**8
 TARGET_MAX = (0xFFFF << 208) >> 40
 """The easiest target believed: difficulty 2^40 (1.1e12). Every Bitcoin block since 2018 is harder, and a
 checkpoint of this log is younger than that."""
-REGTEST_TARGET_MAX = 0x7FFFFF << 232
-"""The easiest target of a regression-test chain, whose blocks anybody makes at once."""
 
 _TEXT_BYTES_MAX = 512
 _HASH = re.compile(r"[0-9a-f]{64}")

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from node.errors import CorruptState
 from node.governance.leaf import KEY_BYTES
+from node.tlog.files import Files
 
 TAGS_MAX = 10
 TAG_BYTES = 4
@@ -36,22 +37,7 @@ _NO_KEY = bytes(KEY_BYTES)
 _SLOTS_AT_ONCE = 4_096
 
 
-def sync_directory(path: Path) -> None:
-    """Make a creation or rename in ``path`` durable."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def write_all(fd: int, data: bytes, offset: int) -> None:
-    """``pwrite`` until everything is written. Raises ``OSError``; then some of it may be on disk."""
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(fd, view, offset)
-        view = view[written:]
-        offset += written
+_FILES = Files()
 
 
 class KeyTable:
@@ -72,9 +58,9 @@ class KeyTable:
             header = _MAGIC.ljust(KEY_BYTES, b"\0") + binding
             found = os.pread(fd, _HEADER_BYTES, 0)
             if len(found) < _HEADER_BYTES and header.startswith(found):
-                write_all(fd, header, 0)
+                _FILES.write(fd, header, 0)
                 os.fsync(fd)
-                sync_directory(path.parent)
+                _FILES.sync_directory(path.parent)
             elif found != header:
                 raise CorruptState(
                     f"{path} is not the key table of the log {origin}; move it away to begin a new one"
@@ -104,7 +90,7 @@ class KeyTable:
         with self._lock:
             if self.count() <= first and not any(slots):
                 return
-            write_all(self._fd, b"".join(slot or _NONE for slot in slots), self._offset(first))
+            _FILES.write(self._fd, b"".join(slot or _NONE for slot in slots), self._offset(first))
             os.fsync(self._fd)
 
     def get(self, index: int) -> bytes | None:
@@ -119,7 +105,7 @@ class KeyTable:
         with self._lock:
             if self.get(index) is None:
                 return False
-            write_all(self._fd, _NONE, self._offset(index))
+            _FILES.write(self._fd, _NONE, self._offset(index))
             os.fsync(self._fd)
             return True
 
@@ -128,7 +114,7 @@ class KeyTable:
         with self._lock:
             indexes = self._about(self._tag(cid))
             for index in indexes:
-                write_all(self._fd, _NONE, self._offset(index))
+                _FILES.write(self._fd, _NONE, self._offset(index))
             if indexes:
                 os.fsync(self._fd)
             return indexes

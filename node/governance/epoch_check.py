@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 import orjson
 
 from node.errors import NotFound, Rejected
+from node.governance.origin import epoch_of
 from node.tlog import merkle
 from node.tlog.notes import NOTE_BYTES_MAX, Checkpoint, Note, Verifier
 from node.tlog.reader import VKEY, VKEY_BYTES_MAX, LogReader, Source
 from node.tlog.verify import Progress, check_leaf, verify_log
 
 FOLDER = "epochs"
-_ORIGIN = re.compile(r"(.+\.neuroswarm/[a-z]+)(?:/([1-9][0-9]{0,5}))?")
 _FIRST_LEAVES = 8
 """The leaf that names the log before is the first, or stands behind leaves about the opening itself."""
 _GAP_MAX = 1_024
@@ -57,15 +57,6 @@ class _Previous:
     root: bytes
     kept_size: int
     reason: str
-
-
-def epoch_of(origin: str) -> tuple[str, int]:
-    """(the first epoch's origin, the epoch's number) of a log's origin; another program's logs have one
-    epoch."""
-    match = _ORIGIN.fullmatch(origin)
-    if match is None or match[2] == "1":
-        return origin, 1
-    return match[1], int(match[2] or 1)
 
 
 def keys_of(data: bytes) -> list[Verifier]:

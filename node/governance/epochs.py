@@ -27,7 +27,7 @@ from pathlib import Path
 import orjson
 
 from node.errors import CorruptState, NotFound, Rejected
-from node.governance.commitments import sync_directory
+from node.governance.origin import epoch_of, origin_of
 from node.tlog.files import Files
 from node.tlog.notes import NOTE_BYTES_MAX, Checkpoint, Note
 from node.tlog.publisher import Folder, remove_partial
@@ -39,6 +39,7 @@ MOVED = ("checkpoint.witnessed", "checkpoint", "vkey", "tile", "journal")
 
 _TURN = "turn.json"
 _TURN_BYTES_MAX = 4_096
+_FILES = Files()
 _KEY_FILE = re.compile(
     r"(?:decisions-([1-9][0-9]{0,5})\.checkpoint|commitments-2-([1-9][0-9]{0,5}))", re.ASCII
 )
@@ -59,11 +60,6 @@ class Turn:
     following: int
     place: str
     is_moved: bool = False
-
-
-def origin_of(base: str, number: int) -> str:
-    """The origin of an epoch's log; ``base`` is that of the first."""
-    return base if number == 1 else f"{base}/{number}"
 
 
 def folder_of(directory: Path, number: int) -> Path:
@@ -112,8 +108,7 @@ def current(directory: Path) -> int:
         return turn.following
     top = newest(directory / "checkpoint")
     if top is not None:
-        last = top.origin.rpartition("/")[2]
-        return int(last) if last.isascii() and last.isdigit() else 1
+        return epoch_of(top.origin)[1]
     numbers = closed(directory)
     return numbers[-1] + 1 if numbers else 1
 
@@ -202,7 +197,7 @@ def begin(directory: Path, turn: Turn) -> None:
     """Move the log at the top aside. Raises ``OSError``; a later ``finish`` goes on from there."""
     folder = directory / FOLDER
     folder.mkdir(exist_ok=True)
-    sync_directory(directory)
+    _FILES.sync_directory(directory)
     _write(folder, turn)
     _move(directory, turn)
 
@@ -220,14 +215,14 @@ def end(directory: Path) -> None:
     """The new log has its first leaf. Raises ``OSError``."""
     folder = directory / FOLDER
     (folder / _TURN).unlink(missing_ok=True)
-    sync_directory(folder)
+    _FILES.sync_directory(folder)
 
 
 def sweep(folder: Path) -> None:
     """Remove from a log that was closed in order what its last checkpoint, which covers all of it, makes
     superfluous: the journal, and partial tiles whose full tile is there (tlog-tiles allows no more). Raises
     ``OSError``."""
-    disk = Folder(Files(), folder)
+    disk = Folder(_FILES, folder)
     for journal in disk.files.names(disk.journal):  # the oldest first
         disk.files.unlink(disk.journal / journal)
     for parent, names, _ in os.walk(folder / "tile"):
@@ -242,20 +237,14 @@ def _move(directory: Path, turn: Turn) -> None:
     """Until the mark is set nothing new is created at the top: what lies there is the old log's."""
     target = directory / FOLDER / turn.place
     target.mkdir(exist_ok=True)
-    sync_directory(target.parent)
+    _FILES.sync_directory(target.parent)
     for name in MOVED:
         if (directory / name).exists():
             (directory / name).rename(target / name)
-    sync_directory(target)
-    sync_directory(directory)
+    _FILES.sync_directory(target)
+    _FILES.sync_directory(directory)
     _write(target.parent, replace(turn, is_moved=True))
 
 
 def _write(folder: Path, turn: Turn) -> None:
-    aside = folder / f".{_TURN}.new"
-    with aside.open("wb") as file:
-        file.write(orjson.dumps(asdict(turn)))
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(folder / _TURN)
-    sync_directory(folder)
+    _FILES.replace(folder / _TURN, orjson.dumps(asdict(turn)))

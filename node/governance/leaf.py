@@ -17,7 +17,6 @@ import hmac
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
@@ -33,7 +32,6 @@ KEY_BYTES = 32
 
 _INTEGER_MAX = 2**53 - 1  # beyond it RFC 8785 (IEEE doubles) is not exact
 _DEPTH_MAX = 12
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD = b'{"entry":'
 _NUMBER = rb"(0|[1-9][0-9]{0,15})"
 _TAIL = re.compile(rb',"seq":%b,"time_us":%b,"v":%d}' % (_NUMBER, _NUMBER, VERSION))
@@ -51,11 +49,6 @@ class Leaf:
     seq: int
     time_us: int
     entry: Mapping[str, Any]
-
-
-def time_us(when: datetime) -> int:
-    """Whole microseconds since 1970 UTC; 0 for a clock that is set before that."""
-    return max(0, (when - _EPOCH) // timedelta(microseconds=1))
 
 
 def commitment(key: bytes, text: str) -> str:

@@ -35,6 +35,7 @@ from node.governance import epochs, leaf
 from node.governance.commitments import KeyTable
 from node.governance.entry import Closed, Entry, is_critical, policy_entry, repair_entry
 from node.governance.epochs import Turn
+from node.governance.origin import origin_of
 from node.governance.seal import Sealed, sealed
 from node.model import Check, Json
 from node.ports import Appended
@@ -359,7 +360,7 @@ class DecisionLog:
             path = epochs.key_table(self._keys, number)
             if not path.exists():
                 return None
-            keys = KeyTable.open(path, epochs.origin_of(self._base, number))
+            keys = KeyTable.open(path, origin_of(self._base, number))
             try:
                 return work(keys)
             finally:
@@ -403,7 +404,7 @@ class DecisionLog:
 
     async def _receipt_aside(self, index: int, origin: str) -> bytes:
         for number in await _on_disk(epochs.closed, self.directory):
-            if epochs.origin_of(self._base, number) == origin:
+            if origin_of(self._base, number) == origin:
                 reader = LogReader(FolderSource(epochs.folder_of(self.directory, number)))
                 note = await reader.checkpoint()
                 newest = await _on_disk(
@@ -449,7 +450,7 @@ class DecisionLog:
                 )
 
     async def _opened(self, number: int, *, is_held: bool = False) -> _Shard:
-        origin = epochs.origin_of(self._base, number)
+        origin = origin_of(self._base, number)
         with _translated(f"the key table of the decision log in {self._keys} cannot be opened"):
             keys = await asyncio.to_thread(KeyTable.open, epochs.key_table(self._keys, number), origin)
         try:
@@ -567,7 +568,7 @@ class DecisionLog:
         following = await _on_disk(epochs.following, self.directory, self._keys, shard.number)
         place = await _on_disk(epochs.free_place, self.directory, shard.number)
         if not self._has_last_leaf:
-            origin = epochs.origin_of(self._base, following)
+            origin = origin_of(self._base, following)
             await self._say(policy_entry(event="shard_closed", policy=self._policy, next_origin=origin))
             self._has_last_leaf = True
         published = await shard.tile_log.publish()

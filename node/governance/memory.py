@@ -16,6 +16,7 @@ from node.governance.entry import is_critical
 from node.governance.seal import Sealed, sealed
 from node.model import Check, Json
 from node.ports import Appended
+from node.record import time_us
 
 ENTRIES_MAX = 10_000
 
@@ -40,7 +41,7 @@ class MemoryLog:
         self._check_open()
         what = sealed(entry, private_texts)
         index = self._size
-        self._leaves[index] = leaf.compose(what.entry, index, leaf.time_us(self._clock.now()))
+        self._leaves[index] = leaf.compose(what.entry, index, time_us(self._clock.now()))
         if what.key is not None:
             self._keys[index] = what
         self._size += 1

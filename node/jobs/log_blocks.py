@@ -31,10 +31,11 @@ from typing import Any
 
 import orjson
 
-from node.clock import Clock
+from node.clock import Clock, pause
 from node.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
+from node.governance.origin import epoch_of
 from node.ipfs.cid import RAW, Cid
-from node.jobs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, epoch_of, split
+from node.jobs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, split
 from node.model import Check
 from node.ports import BlockStore
 from node.store.kubo import KuboBlockStore
@@ -173,19 +174,9 @@ class LogBlocks:
             if stopping:
                 return
             if failures or is_owed:
-                await self._pause(pause_s, until)
+                await pause(self._clock, pause_s, until)
             else:
                 await until.wait()
-
-    async def _pause(self, seconds: float, until: asyncio.Event) -> None:
-        timer = asyncio.create_task(self._clock.sleep(seconds))
-        woken = asyncio.create_task(until.wait())
-        try:
-            await asyncio.wait({timer, woken}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            timer.cancel()
-            woken.cancel()
-            await asyncio.gather(timer, woken, return_exceptions=True)
 
     def _failed(self, exc: NodeError) -> None:
         if self._fault is None:
@@ -228,16 +219,15 @@ class LogBlocks:
         state = self._state
         if state.origin == origin:
             return
-        first = 1
-        if state.origin:
-            if _base(state.origin) == _base(origin) and epoch_of(state.origin) < epoch_of(origin):
-                first = epoch_of(state.origin)
-            else:
-                _log.warning("event=log_blocks_again reason=the folder has another log now")
-                await self._change(_State())
-        for number in range(first, epoch_of(origin)):
+        base, number = epoch_of(origin)
+        known_base, known = epoch_of(state.origin)
+        if state.origin and (known_base != base or known >= number):
+            _log.warning("event=log_blocks_again reason=the folder has another log now")
+            await self._change(_State())
+            known = 1
+        for earlier in range(known, number):
             try:
-                before = await _Folder.open(self._folder / "epochs" / str(number))
+                before = await _Folder.open(self._folder / "epochs" / str(earlier))
             except NotFound:
                 continue  # moved away by its operator
             if before.checkpoint.origin != self._state.origin:
@@ -451,12 +441,6 @@ def _checkpoint(note: bytes) -> Checkpoint:
 
 def _is_complete(path: str) -> bool:
     return path not in BESIDE and Tile.parse(path).is_full
-
-
-def _base(origin: str) -> str:
-    """The origin without its epoch."""
-    head, _, last = origin.rpartition("/")
-    return head if last.isdigit() else origin
 
 
 def _some(cid: Cid | None) -> set[Cid]:

@@ -38,7 +38,6 @@ BESIDE = ("vkey", "checkpoint.witnessed")
 
 _FIELDS = frozenset({"v", "origin", "size", "checkpoint", "new", "prev"})
 _ORIGIN_CHARS_MAX = 1_024
-_EPOCH_DIGITS_MAX = 6
 _SIZE_MAX = 2**63 - 1
 
 
@@ -104,16 +103,6 @@ class Head:
 def completed_between(old: int, new: int) -> list[str]:
     """The paths of the tiles and bundles that became complete between two sizes."""
     return [tile.path for tile in each_tile(old, new) if tile.is_full]
-
-
-def epoch_of(origin: str) -> int:
-    """1 for ``…/decisions``, n for ``…/decisions/<n>``. Raises ``Rejected`` for a number that cannot be."""
-    last = origin.rpartition("/")[2]
-    if not (last.isascii() and last.isdigit()):
-        return 1
-    if len(last) > _EPOCH_DIGITS_MAX:
-        raise Rejected("the origin of a log names an epoch that cannot be")
-    return int(last)
 
 
 def split(data: bytes) -> list[bytes]:

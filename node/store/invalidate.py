@@ -1,8 +1,8 @@
 """Invalidation: withdraw for good whatever a selection names, each record by its own signed tombstone.
 
-Promises: bounded work in one call; each record that is withdrawn leaves a tombstone, is reported (the
-decision log) and is forgotten by the index; a dry run changes nothing. Must not know: who asks, and what they
-may select.
+Promises: bounded work in one call; each record that is withdrawn is entered in the decision log first,
+leaves a tombstone, and is forgotten by the index; a dry run changes nothing. Must not know: who asks, and
+what they may select.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from node.ports import BlockRef, RecordStore, Selection, StoredRecord
+from node.ports import BlockRef, RecordStore, Selection
 from node.store.remember import Rememberer
 from node.store.rules import LIMIT_MAX
 
@@ -20,8 +20,8 @@ WITHDRAWN_MAX = 1_000
 SHOWN_MAX = 100
 _AT_ONCE = 64
 
-Entered = Callable[[BlockRef, StoredRecord], Awaitable[object]]
-"""A record was withdrawn by this tombstone: enter it in the decision log."""
+Enter = Callable[[BlockRef], Awaitable[object]]
+"""A record is about to be withdrawn: enter it in the decision log. What it raises stops that record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Invalidated:
 async def invalidate(
     records: RecordStore,
     rememberer: Rememberer,
-    entered: Entered,
+    enter: Enter,
     selection: Selection,
     *,
     dry_run: bool,
@@ -56,9 +56,10 @@ async def invalidate(
         return Invalidated(matched, 0, shown)
     for start in range(0, len(chosen), _AT_ONCE):
         batch = chosen[start : start + _AT_ONCE]
-        await asyncio.gather(*(_bury(rememberer, entered, ref, reason) for ref in batch))
+        await asyncio.gather(*(_bury(rememberer, enter, ref, reason) for ref in batch))
     return Invalidated(matched, len(chosen), shown)
 
 
-async def _bury(rememberer: Rememberer, entered: Entered, ref: BlockRef, reason: str) -> None:
-    await entered(ref, await rememberer.bury_at(ref.cid, ref.scope, reason))
+async def _bury(rememberer: Rememberer, enter: Enter, ref: BlockRef, reason: str) -> None:
+    await enter(ref)
+    await rememberer.bury_at(ref.cid, ref.scope, reason)

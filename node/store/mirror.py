@@ -26,7 +26,7 @@ from datetime import datetime
 
 import orjson
 
-from node.clock import Clock
+from node.clock import Clock, pause
 from node.errors import CorruptState, NodeError, NotFound, TimedOut
 from node.ipfs.cid import Cid
 from node.metrics import Metrics
@@ -198,7 +198,7 @@ class Mirror:
                     return
                 step = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** min(failures - 1, 16))
                 self._is_backing_off = True
-                await self._pause(step * (0.5 + self._clock.random()), self._alive)
+                await pause(self._clock, step * (0.5 + self._clock.random()), self._alive)
                 self._is_backing_off = False
             else:
                 self._fault = None
@@ -206,17 +206,7 @@ class Mirror:
                 if self._stopping and not self._changed.is_set():
                     return
                 if not self._stopping:
-                    await self._pause(CHECK_EVERY_S, self._changed)
-
-    async def _pause(self, seconds: float, until: asyncio.Event) -> None:
-        timer = asyncio.create_task(self._clock.sleep(seconds))
-        woken = asyncio.create_task(until.wait())
-        try:
-            await asyncio.wait({timer, woken}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            timer.cancel()
-            woken.cancel()
-            await asyncio.gather(timer, woken, return_exceptions=True)
+                    await pause(self._clock, CHECK_EVERY_S, self._changed)
 
     def _failed(self, exc: NodeError) -> None:
         now = self._clock.monotonic(), self._clock.now()

@@ -23,7 +23,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -31,6 +31,7 @@ from typing import TypeVar
 from node.clock import Clock
 from node.errors import CorruptState, Misconfigured, NodeError, Unavailable
 from node.model import Check
+from node.record import time_us
 from node.tlog.committer import Append, Committer, Compose, Outcome, Prepare, checked
 from node.tlog.files import Files
 from node.tlog.notes import Checkpoint, Signer
@@ -38,20 +39,14 @@ from node.tlog.opening import OpenFolder, Repair, open_folder
 from node.tlog.publisher import Published
 from node.tlog.schedule import Job, Schedule
 
-__all__ = ["Compose", "Prepare", "Published", "Repair", "TileLog", "time_us"]
+__all__ = ["Compose", "Prepare", "Published", "Repair", "TileLog"]
 
 QUEUE_ENTRIES_MAX = 4_096
 QUEUE_BYTES_MAX = 16 * 2**20
 UNPUBLISHED_ENTRIES_MAX = 65_536
 UNPUBLISHED_BYTES_MAX = 64 * 2**20
 _CLOSED = "the log is closed"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _T = TypeVar("_T")
-
-
-def time_us(when: datetime) -> int:
-    """Whole microseconds since 1970 UTC; 0 for a clock that is set before that."""
-    return max(0, (when - _EPOCH) // timedelta(microseconds=1))
 
 
 class TileLog:

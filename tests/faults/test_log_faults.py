@@ -26,6 +26,7 @@ from node.governance.commitments import KeyTable
 from node.governance.epochs import Turn
 from node.governance.leaf import Leaf, commitment
 from node.governance.log import BEFORE_REPLY, BEHIND_50MS
+from node.governance.origin import origin_of
 from node.ports import Appended
 from tests.log_kit import ORIGIN, leaves, opened
 
@@ -75,7 +76,7 @@ async def all_shards(folder: Path) -> dict[str, list[Leaf]]:
     found = {}
     for number in range(1, last + 1):
         place = folder / "log" if number == last else epochs.folder_of(folder / "log", number)
-        found[epochs.origin_of(ORIGIN, number)] = await leaves(place, number)
+        found[origin_of(ORIGIN, number)] = await leaves(place, number)
     return found
 
 

@@ -38,7 +38,7 @@ def healed(_number: int, _kind: str) -> int:
 async def tried(work: object) -> None:
     """Wait for it; it may fail with an error of ours and with no other."""
     # work is any awaitable
-    (outcome,) = await asyncio.gather(work, return_exceptions=True)  # type: ignore[call-overload]
+    (outcome,) = await asyncio.gather(work, return_exceptions=True)  # type: ignore[call-overload]  # any awaitable
     assert outcome is None or not isinstance(outcome, BaseException) or isinstance(outcome, NodeError), (
         outcome
     )

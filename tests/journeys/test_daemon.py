@@ -163,7 +163,7 @@ async def test_a_daemon_that_dies_and_revives_under_load_gets_everything(tmp_pat
                 await daemon_health(node)
                 before = daemon.count("pin/add")
                 async with asyncio.timeout(PATIENCE_S):
-                    await daemon.until(lambda before=before: daemon.count("pin/add") > before)  # type: ignore[misc]
+                    await daemon.until(lambda before=before: daemon.count("pin/add") > before)  # type: ignore[misc]  # a default binds it
                 daemon.faults["*"] = "hang"
                 await daemon_health(node)
                 daemon.faults.clear()

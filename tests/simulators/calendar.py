@@ -30,6 +30,8 @@ MEDIA_TYPE = "application/vnd.opentimestamps.v1"
 PENDING_TAG = bytes.fromhex("83dfe30d2ef90c8e")
 BITCOIN_TAG = bytes.fromhex("0588960d73d71901")
 REGTEST_BITS = 0x207FFFFF
+REGTEST_TARGET_MAX = 0x7FFFFF << 232
+"""The easiest target of a regression-test chain, whose blocks anybody makes at once."""
 FIRST_HEIGHT = 900_000
 BLOCK_TIME = 1_767_225_600
 """2026-01-01 00:00 UTC, the time of the first block; ten minutes between blocks."""

@@ -152,7 +152,7 @@ async def test_a_tile_is_found_while_the_publisher_goes_on(tmp_path: Path) -> No
 
 async def test_only_the_paths_of_a_log_are_served(tmp_path: Path) -> None:
     folder = tmp_path / "log"
-    log_folders.write_log(folder, log_folders.leaves(3), origin="new/2")
+    log_folders.write_log(folder, log_folders.leaves(3), origin="new.neuroswarm/decisions/2")
     log_folders.write_log(folder / "epochs" / "1", log_folders.leaves(5), origin="old")
     (folder / "journal").mkdir()
     secrets = ["journal/000", ".lock", "checkpoint.new", "tile/secret", "epochs/secret", "epochs/1/.lock"]

@@ -10,7 +10,8 @@ import pytest
 
 from node.errors import Rejected
 from node.governance.entry import Closed, policy_entry
-from node.governance.epoch_check import EpochReport, epoch_of, keys_of, verify_epochs
+from node.governance.epoch_check import EpochReport, keys_of, verify_epochs
+from node.governance.origin import epoch_of
 from node.tlog import merkle
 from node.tlog.notes import Checkpoint
 from tests.log_folders import ORIGIN, MemorySource, leaf, leaves, log_files, signer

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from node.errors import Rejected
 from node.governance import leaf
+from node.record import time_us
 
 KEYS = st.text(st.characters(max_codepoint=127), max_size=8)
 VALUES: Any = st.recursive(
@@ -86,8 +87,8 @@ def test_the_longest_entry_makes_the_longest_leaf() -> None:
 
 
 def test_time_is_whole_microseconds_and_never_negative() -> None:
-    assert leaf.time_us(datetime(2026, 1, 1, tzinfo=UTC)) == 1_767_225_600_000_000
-    assert leaf.time_us(datetime(1969, 1, 1, tzinfo=UTC)) == 0
+    assert time_us(datetime(2026, 1, 1, tzinfo=UTC)) == 1_767_225_600_000_000
+    assert time_us(datetime(1969, 1, 1, tzinfo=UTC)) == 0
 
 
 def test_a_commitment_is_hmac_sha_256_of_the_text() -> None:

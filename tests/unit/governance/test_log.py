@@ -17,6 +17,7 @@ from node.governance.commitments import KeyTable
 from node.governance.entry import Closed
 from node.governance.epoch_check import verify_epochs
 from node.governance.log import BEHIND_50MS, DecisionLog, NewEpoch, start_new_epoch
+from node.governance.origin import origin_of
 from node.ports import Appended
 from node.tlog.proofs import Receipt, check_receipt
 from node.tlog.reader import FolderSource
@@ -229,7 +230,7 @@ async def test_an_erasure_reaches_leaves_in_flight_and_later_ones_get_no_key(tmp
     assert log.epoch == 2
     await log.close()
     for number, expected in ((1, [one.index for one in kept]), (2, [])):
-        table = KeyTable.open(tmp_path / "keys" / f"commitments-2-{number}", epochs.origin_of(ORIGIN, number))
+        table = KeyTable.open(tmp_path / "keys" / f"commitments-2-{number}", origin_of(ORIGIN, number))
         assert [index for index in range(50) if table.get(index) is not None] == expected
         table.close()
 

@@ -25,12 +25,13 @@ from opentimestamps.core.timestamp import DetachedTimestampFile, Timestamp
 from node.clock import ManualClock, SystemClock
 from node.errors import Misconfigured, NodeError, Rejected, Unavailable
 from node.governance.anchor import ATTESTED, PENDING, VERIFIED, Standing, Unanswered
-from node.governance.block_headers import REGTEST_TARGET_MAX, TARGET_MAX, BlockHeaders, target_of
+from node.governance.block_headers import TARGET_MAX, BlockHeaders, target_of
 from node.governance.opentimestamps import CALENDARS_MAX, DEPTH_MAX, NODES_MAX, OpenTimestamps
 from node.governance.site import BREAKER_FAILURES, Site, Unreached
 from tests.simulators.calendar import (
     BLOCK_TIME,
     FIRST_HEIGHT,
+    REGTEST_TARGET_MAX,
     SHA256,
     CalendarStandIn,
     HeaderStandIn,

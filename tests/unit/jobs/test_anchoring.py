@@ -33,7 +33,6 @@ from node.governance.anchor import (
     NoAnchor,
     Standing,
 )
-from node.governance.block_headers import REGTEST_TARGET_MAX
 from node.governance.opentimestamps import OpenTimestamps
 from node.jobs.anchor_files import NOTE, RECEIPT, STATE, AnchorFiles, AnchorStatus
 from node.jobs.anchoring import (
@@ -47,7 +46,7 @@ from node.jobs.anchoring import (
 from node.model import Check
 from node.tlog.files import Files
 from node.tlog.writer import Published
-from tests.simulators.calendar import FIRST_HEIGHT, CalendarStandIn, HeaderStandIn
+from tests.simulators.calendar import FIRST_HEIGHT, REGTEST_TARGET_MAX, CalendarStandIn, HeaderStandIn
 
 HOUR = 3_600.0
 DAY = 86_400.0

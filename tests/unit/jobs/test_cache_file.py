@@ -24,6 +24,7 @@ from node.identity import Identity
 from node.ipfs.cid import Cid
 from node.jobs.cache_file import BATCH_LINES_MAX, LINE_BYTES_MAX, CacheFile, parse
 from node.jobs.operator import LaterSemantics, OperatorDesk
+from node.metrics import Metrics
 from node.model import SourceRef
 from node.normalise import query_hash
 from node.ports import StoredRecord
@@ -74,7 +75,16 @@ class Desk:
             keyword_key=keyword_key,
         )
         eraser = Eraser(self.store.records, self.store.blocks, self.rememberer, self.log)
-        invalidator = Invalidator(self.store.records, self.rememberer, eraser, self.log, self.clock, "test")
+        invalidator = Invalidator(
+            self.store.records,
+            self.rememberer,
+            eraser,
+            self.log,
+            self.clock,
+            "test",
+            Metrics().unlogged,
+            refuse_unlogged=False,
+        )
         rotation = KeyRotation(identity or a_node(), self.log, self.store.records, self.clock, "test")
         self.desk = OperatorDesk(self.file, invalidator, rotation)
 

@@ -17,9 +17,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.clock import ManualClock, SystemClock
 from node.errors import Rejected, Unavailable
+from node.governance.origin import epoch_of
 from node.ipfs.cid import DAG_CBOR, RAW, Cid
 from node.jobs.log_blocks import BACKOFF_MAX_S, EVERY_S, LogBlocks
-from node.jobs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between, epoch_of, split
+from node.jobs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between, split
 from node.ports import BlockStore
 from node.store.kubo import KuboBlockStore
 from node.store.memory import MemoryStore
@@ -100,11 +101,11 @@ async def rebuild(head: Cid, get: Get) -> dict[str, bytes]:
     """What anybody with an IPFS client does: follow ``prev``, join the parts, put earlier epochs into folders
     of their own. Where several blocks name a file, the newest is right."""
     files: dict[str, bytes] = {}
-    current = epoch_of(Head.parse(await get(head)).origin)
+    current = epoch_of(Head.parse(await get(head)).origin)[1]
     place: Cid | None = head
     while place is not None:
         block = Head.parse(await get(place))
-        number = epoch_of(block.origin)
+        number = epoch_of(block.origin)[1]
         folder = "" if number == current else f"epochs/{number}/"
         if block.checkpoint is not None:
             files.setdefault(f"{folder}checkpoint", await get(block.checkpoint))
@@ -568,10 +569,3 @@ def test_the_largest_page_fits_into_a_block() -> None:
         "x" * 200, 2**62, None, {path: (cid,) * (most if "entries" in path else 1) for path in paths}, cid
     )
     assert len(page.encode()) < 256 * 1024
-
-
-def test_epochs_are_read_from_origins() -> None:
-    assert epoch_of(ORIGIN) == 1
-    assert epoch_of(f"{ORIGIN}/17") == 17
-    with pytest.raises(Rejected):
-        epoch_of(f"{ORIGIN}/{10**9}")

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.clock import ManualClock
 from node.errors import CorruptState, Misconfigured, NodeError, Rejected, Unavailable
+from node.record import time_us
 from node.tlog.files import Files
 from node.tlog.growth import Growth, edge_tiles
 from node.tlog.merkle import EMPTY_ROOT, leaf_hash, root_of
@@ -28,7 +29,7 @@ from node.tlog.notes import (
     open_checkpoint,
 )
 from node.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
-from node.tlog.writer import Published, TileLog, time_us
+from node.tlog.writer import Published, TileLog
 
 ORIGIN = "test.neuroswarm/decisions"
 
