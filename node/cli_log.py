@@ -536,7 +536,7 @@ def _add_recover(what: Subparsers, parents: Any, read_settings: ReadSettings) ->
 
 def _recover(args: argparse.Namespace, settings: Settings) -> int:
     from node.clock import SystemClock
-    from node.governance.log import start_new_epoch
+    from node.governance.new_epoch import start_new_epoch
     from node.identity import Identity
     from node.store.lock import DataLock
 

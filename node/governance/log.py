@@ -18,12 +18,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
-import hashlib
 import logging
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +29,7 @@ from node.clock import Clock
 from node.errors import CorruptState, Misconfigured, NodeError, NotFound, Unavailable
 from node.governance import epochs, leaf
 from node.governance.commitments import KeyTable
+from node.governance.disk import digest_of, finished, folder_bytes, move_aside, on_disk, translated
 from node.governance.entry import Closed, Entry, is_critical, policy_entry, repair_entry
 from node.governance.epochs import Turn
 from node.governance.origin import origin_of
@@ -56,14 +53,12 @@ BEHIND_50MS = "behind_50ms"
 OLD_FILE = "decisions.jsonl"
 """Where versions before this format kept their decisions."""
 
-_LOCK = ".lock"
 _KEYS_IN_FLIGHT_MAX = 4_096
 """Keys without a leaf that a crash can leave; more say that the folder is older than its key table."""
 _CRITICAL_WAITING_MAX = 1_024
 _COUNT_EVERY = 1_000
 _ERASED_MAX = 4_096
 """Erased records whose later leaves get no key: far more than are being answered from when one is erased."""
-_READ_BYTES = 1 << 20
 
 Signers = Callable[[str], Sequence[Signer]]
 """(origin) -> what signs that log's checkpoints now, the newest key first."""
@@ -77,16 +72,6 @@ class _Shard:
     tile_log: TileLog
     keys: KeyTable
     reader: LogReader
-
-
-@dataclass(frozen=True, slots=True)
-class NewEpoch:
-    """What ``start_new_epoch`` began: the epoch's number, its log's origin and what it follows."""
-
-    number: int
-    origin: str
-    previous: Closed
-    kept_size: int
 
 
 class DecisionLog:
@@ -233,7 +218,7 @@ class DecisionLog:
         await shard.tile_log.wait_durable(shard.tile_log.size() - 1)
         found = 0
         async with self._keys_in_use:
-            numbers = await _on_disk(epochs.in_keys, self._keys)
+            numbers = await on_disk(epochs.in_keys, self._keys)
             for number in sorted({*numbers, self._shard.number}, reverse=True):
                 found += await self._with_keys(number, lambda keys: len(keys.destroy_about(cid))) or 0
         return found
@@ -354,7 +339,7 @@ class DecisionLog:
         ``_keys_in_use``."""
         shard = self._shard
         if number == shard.number and not shard.keys.is_closed:
-            return await _on_disk(work, shard.keys)
+            return await on_disk(work, shard.keys)
 
         def aside() -> _T | None:
             path = epochs.key_table(self._keys, number)
@@ -366,7 +351,7 @@ class DecisionLog:
             finally:
                 keys.close()
 
-        return await _on_disk(aside)
+        return await on_disk(aside)
 
     # --- publishing -------------------------------------------------------------------------------
 
@@ -403,13 +388,11 @@ class DecisionLog:
         return replace(await reader.receipt(index, note), extra=entry).encode()
 
     async def _receipt_aside(self, index: int, origin: str) -> bytes:
-        for number in await _on_disk(epochs.closed, self.directory):
+        for number in await on_disk(epochs.closed, self.directory):
             if origin_of(self._base, number) == origin:
                 reader = LogReader(FolderSource(epochs.folder_of(self.directory, number)))
                 note = await reader.checkpoint()
-                newest = await _on_disk(
-                    epochs.newest, epochs.folder_of(self.directory, number) / "checkpoint"
-                )
+                newest = await on_disk(epochs.newest, epochs.folder_of(self.directory, number) / "checkpoint")
                 if newest is None or not 0 <= index < newest.size:
                     raise NotFound(f"the log {origin} has no published entry {index}")
                 return await self._receipt(reader, index, newest.size, note)
@@ -418,9 +401,9 @@ class DecisionLog:
     # --- from one shard to the next ---------------------------------------------------------------
 
     async def _open(self, *, is_held: bool) -> None:
-        with _translated(f"the decision log in {self.directory} cannot be opened"):
+        with translated(f"the decision log in {self.directory} cannot be opened"):
             await asyncio.to_thread(self.directory.mkdir, parents=True, exist_ok=True)
-            turn = await asyncio.to_thread(_finished, self.directory)
+            turn = await asyncio.to_thread(finished, self.directory)
             number = await asyncio.to_thread(epochs.current, self.directory)
         self._shard = await self._opened(number, is_held=is_held)
         try:
@@ -433,16 +416,16 @@ class DecisionLog:
             with contextlib.suppress(NodeError):  # what stopped the opening is the news
                 await self._shard.tile_log.close()
             raise
-        with _translated(f"{self.directory} cannot be read"):
-            self._bytes, self._files = await asyncio.to_thread(_folder_bytes, self.directory)
+        with translated(f"{self.directory} cannot be read"):
+            self._bytes, self._files = await asyncio.to_thread(folder_bytes, self.directory)
 
     async def _check_newest(self) -> None:
         """Nothing goes on in a log that a later one has followed already. Raises ``CorruptState``."""
         if self._shard.tile_log.suspended:
             return
-        for number in await _on_disk(epochs.in_keys, self._keys):
+        for number in await on_disk(epochs.in_keys, self._keys):
             path = epochs.high_water(self._keys, number)
-            mark = await _on_disk(epochs.newest, path) if number > self._shard.number else None
+            mark = await on_disk(epochs.newest, path) if number > self._shard.number else None
             if mark is not None and mark.size:
                 raise CorruptState(
                     f"the log was rolled back: {self.directory} has epoch {self._shard.number}, and a "
@@ -451,7 +434,7 @@ class DecisionLog:
 
     async def _opened(self, number: int, *, is_held: bool = False) -> _Shard:
         origin = origin_of(self._base, number)
-        with _translated(f"the key table of the decision log in {self._keys} cannot be opened"):
+        with translated(f"the key table of the decision log in {self._keys} cannot be opened"):
             keys = await asyncio.to_thread(KeyTable.open, epochs.key_table(self._keys, number), origin)
         try:
             tile_log = await TileLog.open(
@@ -479,7 +462,7 @@ class DecisionLog:
             return  # nothing can be appended, and health says why
         size = shard.tile_log.size()
         self._has_last_leaf = bool(size) and await self._is_ended(shard, size - 1)
-        with _translated("the key table of the decision log cannot be read"):
+        with translated("the key table of the decision log cannot be read"):
             extra = await asyncio.to_thread(shard.keys.count) - size
             if extra > 0:
                 await asyncio.to_thread(shard.keys.truncate, size)
@@ -488,11 +471,11 @@ class DecisionLog:
             if not size:
                 await self._say(_epoch_entry(turn, self._policy))
             if shard.tile_log.published is not None:  # else only the turn says which epoch stands at the top
-                with _translated("the turn to a new epoch cannot be ended"):
+                with translated("the turn to a new epoch cannot be ended"):
                     await asyncio.to_thread(epochs.end, self.directory)
         elif shard.number == 1 and not size:
-            with _translated(f"{OLD_FILE} cannot be read"):
-                old = await asyncio.to_thread(_digest_of, self.directory / OLD_FILE)
+            with translated(f"{OLD_FILE} cannot be read"):
+                old = await asyncio.to_thread(digest_of, self.directory / OLD_FILE)
             if old is not None:
                 digest, length = old
                 event = "chain_closed"
@@ -510,7 +493,7 @@ class DecisionLog:
             [data] = await shard.reader.entries(last, 1, published.size)
         else:
             folder, origin = self.directory / "journal", shard.tile_log.origin
-            data = (await _on_disk(journal.find, Files(), folder, origin)).entries[-1]
+            data = (await on_disk(journal.find, Files(), folder, origin)).entries[-1]
         return leaf.read_leaf(data).entry.get("event") == "shard_closed"
 
     async def _say(self, entry: Entry) -> None:
@@ -534,8 +517,8 @@ class DecisionLog:
         if self._turn is None:
             self._turn = await self._ended(self._shard)
         if self._shard.number == self._turn.number:
-            with _translated("the full decision log cannot be moved aside"):
-                await asyncio.to_thread(_move_aside, self.directory, self._turn)
+            with translated("the full decision log cannot be moved aside"):
+                await asyncio.to_thread(move_aside, self.directory, self._turn)
             self._to_sweep.append(self.directory / epochs.FOLDER / self._turn.place)
             self._shard = await self._opened(self._turn.following)
         await self._begin(self._turn)
@@ -552,11 +535,11 @@ class DecisionLog:
         """Closed logs keep only what their last checkpoint needs; the folder is counted."""
         try:
             while self._to_sweep:
-                await _on_disk(epochs.sweep, self._to_sweep[0])
+                await on_disk(epochs.sweep, self._to_sweep[0])
                 del self._to_sweep[0]
             if self._alarm_bytes:
                 self._uncounted = 0
-                self._bytes, self._files = await _on_disk(_folder_bytes, self.directory)
+                self._bytes, self._files = await on_disk(folder_bytes, self.directory)
         except NodeError as exc:
             log.warning("the decision log's folder could not be tidied: %s", exc)
             self._to_sweep.clear()  # what is left lies there to no harm
@@ -565,8 +548,8 @@ class DecisionLog:
 
     async def _ended(self, shard: _Shard) -> Turn:
         """The shard has its last leaf, a checkpoint over it, and is let go of."""
-        following = await _on_disk(epochs.following, self.directory, self._keys, shard.number)
-        place = await _on_disk(epochs.free_place, self.directory, shard.number)
+        following = await on_disk(epochs.following, self.directory, self._keys, shard.number)
+        place = await on_disk(epochs.free_place, self.directory, shard.number)
         if not self._has_last_leaf:
             origin = origin_of(self._base, following)
             await self._say(policy_entry(event="shard_closed", policy=self._policy, next_origin=origin))
@@ -585,48 +568,6 @@ class DecisionLog:
             following=following,
             place=place,
         )
-
-
-async def start_new_epoch(
-    directory: Path, origin: str, signers: Signers, clock: Clock, *, keys: Path, policy: str = ""
-) -> NewEpoch:
-    """Close the log in ``directory`` as it is, whatever is wrong with it, and begin the next one: what
-    ``neuroswarm log recover --new-epoch`` does. Arguments as in ``DecisionLog.open``; no node may run on
-    them.
-
-    The first leaf of the new log names the newest checkpoint that was signed, and how much of that log is in
-    the folder; where the folder is older or lost, that may be of a later epoch than it holds. Raises
-    ``NotFound`` (there is and was no log), ``Unavailable`` (in use, or the disk says no), ``CorruptState``.
-    """
-
-    def move(*, is_again: bool) -> Turn:
-        if epochs.in_keys(keys):
-            directory.mkdir(parents=True, exist_ok=True)  # the log is lost, what it signed is not
-        with _locked(directory):
-            turn = epochs.finish(directory)
-            if turn is None or is_again:
-                turn = epochs.turn_of(directory, origin, keys)
-                epochs.begin(directory, turn)
-            return turn
-
-    problem = ""
-    for is_again in (False, True):  # a turn that was left half done may lead to a log that cannot go on
-        with _translated(f"the log in {directory} cannot be moved aside"):
-            turn = await asyncio.to_thread(partial(move, is_again=is_again))
-        try:
-            decisions = await DecisionLog.open(directory, origin, signers, clock, keys=keys, policy=policy)
-        except CorruptState as exc:
-            problem = str(exc)
-            continue
-        try:
-            problem = decisions.tile_log.suspended
-            if not problem:
-                await decisions.tile_log.publish()
-                previous = Closed(turn.origin, turn.size, turn.root)
-                return NewEpoch(decisions.epoch, decisions.origin, previous, turn.kept_size)
-        finally:
-            await decisions.close()
-    raise CorruptState(problem)
 
 
 def _repairs(tile_log: TileLog, extra_keys: int) -> list[Entry]:
@@ -652,72 +593,3 @@ def _epoch_entry(turn: Turn, policy: str) -> Entry:
         previous=Closed(turn.origin, turn.size, turn.root),
         kept_size=turn.kept_size,
     )
-
-
-# --- the disk -------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _translated(what: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as exc:
-        raise Unavailable(f"{what}: {exc.strerror or exc}") from exc
-
-
-async def _on_disk(work: Callable[..., _T], *args: object) -> _T:
-    with _translated("the decision log's files cannot be used"):
-        return await asyncio.to_thread(work, *args)
-
-
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of the log's writer. Raises ``Unavailable``."""
-    descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as exc:
-        os.close(descriptor)
-        raise Unavailable(f"the log in {directory} is in use by another process; stop it first") from exc
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _finished(directory: Path) -> Turn | None:
-    if epochs.pending(directory) is None:
-        return None
-    with _locked(directory):
-        return epochs.finish(directory)
-
-
-def _move_aside(directory: Path, turn: Turn) -> None:
-    with _locked(directory):
-        begun = epochs.finish(directory)
-        if begun is None or begun.number != turn.number:  # the turn before, which was not ended
-            epochs.begin(directory, turn)
-
-
-def _digest_of(path: Path) -> tuple[str, int] | None:
-    """(hex SHA-256, bytes) of a file, or None where there is none."""
-    digest, length = hashlib.sha256(), 0
-    try:
-        with path.open("rb") as file:
-            while data := file.read(_READ_BYTES):
-                digest.update(data)
-                length += len(data)
-    except FileNotFoundError:
-        return None
-    return digest.hexdigest(), length
-
-
-def _folder_bytes(directory: Path) -> tuple[int, int]:
-    """(bytes, files)."""
-    total = count = 0
-    for folder, _, files in os.walk(directory):
-        for name in files:
-            with contextlib.suppress(FileNotFoundError):  # files of the log are replaced meanwhile
-                total += Path(folder, name).lstat().st_size
-                count += 1
-    return total, count

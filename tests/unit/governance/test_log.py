@@ -16,7 +16,8 @@ from node.governance import epochs, leaf
 from node.governance.commitments import KeyTable
 from node.governance.entry import Closed
 from node.governance.epoch_check import verify_epochs
-from node.governance.log import BEHIND_50MS, DecisionLog, NewEpoch, start_new_epoch
+from node.governance.log import BEHIND_50MS, DecisionLog
+from node.governance.new_epoch import NewEpoch, start_new_epoch
 from node.governance.origin import origin_of
 from node.ports import Appended
 from node.tlog.proofs import Receipt, check_receipt
