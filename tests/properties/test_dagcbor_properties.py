@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from node.errors import Rejected
 from node.ipfs import dagcbor
+from node.ipfs.cid import RAW, Cid
+from node.ipfs.limits import BLOCK_BYTES_MAX, ITEMS_MAX, LINKS_MAX
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the oracle's own imports warn
@@ -133,3 +135,60 @@ def test_what_has_no_form_is_refused(value: object) -> None:
 def test_too_large_is_refused() -> None:
     with pytest.raises(Rejected, match="limit"):
         dagcbor.encode(bytes(dagcbor.BLOCK_BYTES_MAX))
+
+
+@pytest.mark.parametrize("name", sorted(BOMBS.keys() - {"over the size of a block"}))
+def test_bombs_of_others_are_refused(name: str) -> None:
+    with pytest.raises(Rejected):
+        dagcbor.decode_foreign(BOMBS[name])
+
+
+def _list_of(count: int, item: bytes) -> bytes:
+    head = b"\x9a" + count.to_bytes(4, "big") if count > 0xFFFF else b"\x99" + count.to_bytes(2, "big")
+    return head + item * count
+
+
+LINK = b"\xd8\x2a\x58\x25\x00" + bytes(Cid.of(b"", RAW))
+
+
+def test_blocks_of_others_may_be_larger_and_deeper_up_to_a_limit() -> None:
+    text = "a" * (BLOCK_BYTES_MAX - 5)
+    assert dagcbor.decode_foreign(b"\x7a" + len(text).to_bytes(4, "big") + text.encode()) == (text, [])
+    with pytest.raises(Rejected, match="limit"):
+        dagcbor.decode_foreign(bytes(BLOCK_BYTES_MAX + 1))
+    deep = b"\x81" * dagcbor.FOREIGN_DEPTH_MAX + b"\x00"
+    dagcbor.decode_foreign(deep)
+    with pytest.raises(Rejected, match="deeper"):
+        dagcbor.decode_foreign(b"\x81" + deep)
+    assert len(dagcbor.decode_foreign(_list_of(ITEMS_MAX, b"\x00"))[0]) == ITEMS_MAX
+    with pytest.raises(Rejected, match="items"):
+        dagcbor.decode_foreign(_list_of(ITEMS_MAX + 1, b"\x80"))
+    inlined = b"\xd8\x2a\x45\x00\x01\x55\x00\x00"
+    with pytest.raises(Rejected, match="links"):
+        dagcbor.decode_foreign(_list_of(LINKS_MAX + 1, inlined))
+
+
+def test_a_full_block_of_links_is_read() -> None:
+    count = (BLOCK_BYTES_MAX - 5) // len(LINK)
+    assert len(dagcbor.decode_foreign(_list_of(count, LINK))[1]) == count < LINKS_MAX
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        b"\xd8\x2a\x40",
+        b"\xd8\x2a\x41\x00",
+        b"\xd8\x2a\x61\x00",
+        b"\xd8\x2a\x00",
+        b"\xd8\x2b" + LINK[2:],
+        LINK[:-1],
+        LINK[:4] + b"\x01" + LINK[5:],
+        LINK[:3] + b"\x26" + LINK[4:] + b"\x00",
+        b"\xd8\x2a" + LINK,
+        b"\xd9\x00\x2a" + LINK[2:],
+    ],
+)
+def test_what_is_no_link_is_refused(link: bytes) -> None:
+    assert dagcbor.decode_foreign(LINK)[1] == [Cid.of(b"", RAW)]
+    with pytest.raises(Rejected):
+        dagcbor.decode_foreign(link)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import hashlib
 import warnings
 
@@ -13,10 +15,15 @@ from node.errors import Rejected
 from node.ipfs.cid import (
     BASE36,
     BASE58,
+    BLAKE2B_256,
     DAG_CBOR,
     DAG_JSON,
     DAG_PB,
+    DIGEST_BYTES_MAX,
+    IDENTITY,
     RAW,
+    SHA2_256,
+    SHA2_512,
     Cid,
     base36,
     base58,
@@ -24,13 +31,23 @@ from node.ipfs.cid import (
     decode_varint,
     encode_base,
     encode_varint,
+    read_cid,
 )
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the oracle's own imports warn
     from multiformats import CID, multibase, varint
 
-BASES = ("base32", "base32upper", "base58btc", "base36", "base36upper", "base16", "base16upper")
+BASES = (
+    "base32",
+    "base32upper",
+    "base58btc",
+    "base36",
+    "base36upper",
+    "base16",
+    "base16upper",
+    "base64url",
+)
 CODECS = {RAW: "raw", DAG_PB: "dag-pb", DAG_CBOR: "dag-cbor", DAG_JSON: "dag-json"}
 
 
@@ -56,6 +73,12 @@ def test_version_0_is_dag_pb(number: int) -> None:
     assert str(oracle).startswith("Qm")
     assert Cid.parse(str(oracle)) == Cid(DAG_PB, digest)
     assert Cid.from_bytes(bytes(oracle)) == Cid(DAG_PB, digest)
+    assert Cid.parse(str(oracle)).version == Cid.from_bytes(bytes(oracle)).version == 0
+    assert str(Cid.parse(str(oracle))) == str(oracle)
+    assert bytes(Cid.from_bytes(bytes(oracle))) == bytes(oracle)
+    version_1 = Cid(DAG_PB, digest)
+    assert hash(Cid.parse(str(oracle))) == hash(version_1)
+    assert str(version_1) == str(oracle.set(version=1, base="base32"))
 
 
 def test_known_cids() -> None:
@@ -117,6 +140,12 @@ GOOD = Cid.of(b"good")
         "k" + base36(bytes(GOOD))[1:].replace("k", "\N{KELVIN SIGN}"),
         "f" + bytes(GOOD).hex(" "),
         "/ipfs/" + str(GOOD),
+        "zQmdfTbBqBPQ7VNxZEYEj14VmRuZBkqFbiwReogJgS1zR1n",
+        "f1220" + "00" * 32,
+        "u" + "A" * 47 + "B",
+        "u" + "AXE" + "!" * 46,
+        str(Cid(RAW, bytes(64), SHA2_512)),
+        str(Cid(RAW, b"", IDENTITY)),
     ],
 )
 def test_bad_texts_are_rejected(text: str) -> None:
@@ -176,3 +205,115 @@ def test_changing_a_character_never_gives_the_same_cid() -> None:
             except Rejected:
                 continue
             assert other != GOOD, (position, char)
+
+
+def test_cids_of_other_hashes_are_read_when_asked_for() -> None:
+    """The sha2-512 one by js-multiformats, the others from the gateway specification and facts."""
+    data = b"hello world"
+    sha512 = (
+        "bafkrgqbqt3gerhas23vuzrapkdeqf4vu2dwxp3srdj6hvg6nhsug2tgyn6mj3u23yx7utftq3i2ckw2fwdh5qmhid5qf3t35yvkc5e5"
+        "ottlw6"
+    )
+    assert Cid.parse(sha512, any_hash=True) == Cid(RAW, hashlib.sha512(data).digest(), SHA2_512)
+    assert str(Cid.parse(sha512, any_hash=True)) == sha512
+    probe = Cid.parse("bafkqaaa", any_hash=True)
+    assert (probe, probe.is_identity, probe.matches(b"")) == (Cid(RAW, b"", IDENTITY), True, True)
+    assert not Cid.of(data).is_identity
+    for text in (sha512, "bafkqaaa"):
+        with pytest.raises(Rejected, match="only sha2-256"):
+            Cid.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("sha2-512", SHA2_512),
+        ("sha1", 0x11),
+        ("sha3-256", 0x16),
+        ("blake2b-256", BLAKE2B_256),
+        ("identity", IDENTITY),
+        ("murmur3-x64-64", 0x22),
+    ],
+)
+def test_the_oracle_agrees_on_other_hashes(name: str, function: int) -> None:
+    data = b"some data"
+    digest = {
+        "sha2-512": hashlib.sha512(data).digest(),
+        "sha1": hashlib.sha1(data).digest(),
+        "sha3-256": hashlib.sha3_256(data).digest(),
+        "blake2b-256": hashlib.blake2b(data, digest_size=32).digest(),
+    }.get(name, data[:8])
+    oracle = CID("base32", 1, "raw", (name, digest))
+    cid = Cid(RAW, digest, function)
+    assert str(cid) == str(oracle)
+    for base in BASES:
+        assert Cid.parse(oracle.encode(base), any_hash=True) == cid, base
+
+
+def test_only_what_can_be_checked_matches() -> None:
+    data = b"some data"
+    sha512, blake = hashlib.sha512(data).digest(), hashlib.blake2b(data, digest_size=32).digest()
+    for good in (
+        Cid.of(data, RAW),
+        Cid(DAG_PB, Cid.of(data).digest, SHA2_256, 0),
+        Cid(RAW, sha512, SHA2_512),
+        Cid(RAW, blake, BLAKE2B_256),
+        Cid(RAW, data, IDENTITY),
+    ):
+        assert good.matches(data)
+        assert not good.matches(data + b"!")
+        assert not good.matches(b"")
+    for bad in (
+        Cid(RAW, hashlib.sha1(data).digest(), 0x11),
+        Cid(RAW, hashlib.sha3_256(data).digest(), 0x16),
+        Cid(RAW, sha512[:32], SHA2_512),
+        Cid(RAW, b"", SHA2_512),
+        Cid(RAW, sha512[:32], SHA2_256),
+    ):
+        assert not bad.matches(data)
+
+
+def test_digests_are_bounded() -> None:
+    largest = Cid(RAW, b"A" * DIGEST_BYTES_MAX, IDENTITY)
+    for text in (str(largest), "f" + bytes(largest).hex()):
+        assert Cid.parse(text, any_hash=True) == largest
+    over = Cid(RAW, b"A" * (DIGEST_BYTES_MAX + 1), IDENTITY)
+    with pytest.raises(Rejected, match="128"):
+        Cid.parse(str(over), any_hash=True)
+    with pytest.raises(Rejected, match="128"):
+        Cid.from_bytes(b"\x01\x55\x00\xff\xff\xff\xff\x0fA", any_hash=True)
+
+
+def test_a_sha2_256_digest_has_32_bytes_whatever_is_asked_for() -> None:
+    for length in (0, 20, 31, 33, 64):
+        with pytest.raises(Rejected, match="32 bytes"):
+            Cid.from_bytes(bytes(Cid(RAW, bytes(length), 0x11)).replace(b"\x11", b"\x12", 1), any_hash=True)
+
+
+@given(st.binary(max_size=20), st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1), st.binary(max_size=128))
+def test_a_cid_inside_other_bytes_ends_where_it_ends(
+    before: bytes, codec: int, function: int, digest: bytes
+) -> None:
+    cid = Cid(codec, Cid.of(digest).digest if function == SHA2_256 else digest, function)
+    data = before + bytes(cid) + before
+    assert read_cid(data, len(before), any_hash=True) == (cid, len(before) + len(bytes(cid)))
+    assert Cid.parse(str(cid), any_hash=True) == cid
+
+
+def test_versions_differ_in_how_they_are_written_only() -> None:
+    digest = Cid.of(b"").digest
+    old, new = Cid(DAG_PB, digest, version=0), Cid(DAG_PB, digest)
+    assert old == new
+    assert len({old, new}) == 1
+    assert not old < new
+    assert old.multihash == new.multihash == bytes(old)
+    assert str(old) == "QmdfTbBqBPQ7VNxZEYEj14VmRuZBkqFbiwReogJgS1zR1n"
+    assert read_cid(bytes(old) + b"more", 0) == (new, 34)
+
+
+@pytest.mark.parametrize("field", ["codec", "digest", "function", "version", "other"])
+def test_a_cid_does_not_change(field: str) -> None:
+    with pytest.raises((dataclasses.FrozenInstanceError, AttributeError, TypeError)):
+        setattr(GOOD, field, 1)
+    assert dataclasses.replace(GOOD, codec=RAW) == Cid(RAW, GOOD.digest)
+    assert copy.deepcopy(GOOD) == GOOD
