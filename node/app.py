@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 import logging
 import shutil
+import socket
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,6 +28,7 @@ from aiohttp import web
 from adapters import registry
 from node import __version__
 from node.api import local, server
+from node.app_ipfs import Ipfs, open_ipfs, routing
 from node.app_log import MEMORY, Decisions, Logs, open_decisions, open_logs
 from node.cache import gate_model
 from node.cache.keys import keyword_key
@@ -48,6 +50,8 @@ from node.governance.rotation import KeyRotation
 from node.identity import Identity
 from node.jobs.audit import Auditor, Watching
 from node.jobs.cache_file import CacheFile
+from node.jobs.car_file import CarFile
+from node.jobs.erasure import Erasure
 from node.jobs.evict import evict
 from node.jobs.expire import sweep
 from node.jobs.labelling import Labels
@@ -62,8 +66,9 @@ from node.pipeline import Pipeline, Policy
 from node.ports import Adapter, AuditLog, Embedder, Generator, StoredRecord
 from node.service import Invalidator, Ports, Service, adapter_check, model_checks
 from node.settings import Log, Models, Settings, is_loopback
-from node.store import kubo
+from node.store import kubo, kubo_doctor
 from node.store.erase import Eraser
+from node.store.foreign import WithForeign
 from node.store.kubo import KuboBlockStore
 from node.store.local_first import LocalFirstBlockStore
 from node.store.lock import DataLock
@@ -87,6 +92,8 @@ LINGER_S = 1.0
 """How long the rest of a body that was refused is still read, so that its sender sees the reply."""
 INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
+EXPORT = "knowledge-index.json"
+"""In the data directory."""
 FLUSH_USES_EVERY_S = 5
 EXAMINE_WAIT_S = 15.0
 """How long a person waits at most to hear that an embedder does not answer; a large model loads meanwhile."""
@@ -297,7 +304,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         blocks=None if mirror is None else mirror.daemon_blocks,
     )
     await portable.import_changed(Path(settings.index_file))
-    export_to = data_dir / "knowledge-index.json"
+    export_to = data_dir / EXPORT
 
     async def export_last() -> None:
         """The export is a copy: a full disk or a damaged store must not spoil the rest of the stop."""
@@ -308,9 +315,25 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
 
     stack.push_async_callback(export_last)
 
+    ipfs = await open_ipfs(
+        settings,
+        data_dir,
+        identity,
+        store,
+        None if mirror is None else mirror.daemon,
+        clock,
+        stack,
+    )
     if mirror is not None:
         stack.push_async_callback(_stop_mirror, mirror)
         mirror.start()
+
+    def changed() -> None:
+        ipfs.head.changed()
+        if mirror is not None:
+            mirror.nudge()
+
+    store.on_change = changed
 
     async def drain() -> None:
         abandoned = await queue.close(settings.server.shutdown_timeout_s)
@@ -323,7 +346,15 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     async def export_again() -> None:
         await portable.export(export_to)
 
-    eraser = Eraser(store.records, blocks, rememberer, decisions, (store.scrub, semantics.save, export_again))
+    eraser = Eraser(
+        store.records,
+        WithForeign(blocks, ipfs.foreign.blocks),
+        rememberer,
+        decisions,
+        (store.scrub, ipfs.foreign.scrub, labels.scrub, semantics.save, export_again),
+        (labels.forget,),
+    )
+    await eraser.resume()
     uses = UseTally(store.records, clock)
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler()
@@ -357,6 +388,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         VERSION,
         stack,
     )
+    ipfs.start(logs.heads)
     scheduler.start()
     stack.callback(scheduler.stop)
 
@@ -374,13 +406,18 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             log=decisions,
             adapters=adapters,
             generators=composer.engines,
-            probes=(_daemon_probe(mirror), reference.probe, *logs.probes, *_not_configured(generators)),
+            probes=(
+                _daemon_probe(mirror),
+                reference.probe,
+                ipfs.probe,
+                *logs.probes,
+                *_not_configured(generators),
+            ),
             metrics=metrics,
             watch=auditor,
             eraser=eraser,
             uses=uses,
             mirror=mirror,
-            log_blocks=logs.blocks,
             policy=policy,
             request_timeout_s=settings.server.request_timeout_s,
             floor_default=cache.threshold,
@@ -389,9 +426,9 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     )
     auditor.start(pipeline.afresh, lambda: pipeline.under_way)
     stack.callback(service.release)
-    url = await _listen(service, settings, identity.root, logs, stack)
-    desk = _desk(settings, ground, rememberer, eraser, router, clock, metrics.unlogged)
-    await stack.enter_async_context(local.listening(data_dir, desk.do))
+    url = await _listen(service, settings, ground, logs, ipfs, stack)
+    desk = _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged)
+    await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     _warm(generators, checks)
     return Running(url, service, settings, checks)
@@ -428,13 +465,29 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
             same_question=same_question,
         )
         router = _router(settings, ground.adapters)
-        eraser = Eraser(store.records, store.blocks, rememberer, decisions, (store.scrub,))
-        yield _desk(settings, ground, rememberer, eraser, router, clock, metrics.unlogged)
+        ipfs = await open_ipfs(settings, ground.data_dir, ground.identity, ground.store, None, clock, stack)
+
+        async def drop_export() -> None:
+            """It is a copy that the next node writes anew."""
+            await asyncio.to_thread((ground.data_dir / EXPORT).unlink, missing_ok=True)
+
+        labels = await Labels.open(ground.data_dir / "labels.sqlite", clock)
+        stack.push_async_callback(labels.close)
+        eraser = Eraser(
+            store.records,
+            WithForeign(store.blocks, ipfs.foreign.blocks),
+            rememberer,
+            decisions,
+            (store.scrub, ipfs.foreign.scrub, labels.scrub, drop_export),
+            (labels.forget,),
+        )
+        yield _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged)
 
 
 def _desk(
     settings: Settings,
     ground: _Ground,
+    ipfs: Ipfs,
     rememberer: Rememberer,
     eraser: Eraser,
     router: Router,
@@ -462,7 +515,17 @@ def _desk(
             unlogged,
             refuse_unlogged=settings.log.on_failure == "refuse",
         ),
-        KeyRotation(ground.identity, decisions, records, clock, VERSION),
+        KeyRotation(ground.identity, decisions, records, clock, VERSION, ipfs.leave_name),
+        CarFile(ipfs.foreign, ipfs.names, records, clock),
+        Erasure(
+            records,
+            eraser,
+            ipfs.foreign,
+            decisions,
+            VERSION,
+            unlogged,
+            refuse_unlogged=settings.log.on_failure == "refuse",
+        ),
     )
 
 
@@ -518,7 +581,7 @@ def _mirror(
     if not is_loopback(urlsplit(url).hostname or ""):
         log.warning("ipfs.kubo_url is not on this machine: its RPC API has no login and must not be exposed")
     daemon = KuboBlockStore(url, http, clock, timeout_s=settings.ipfs.timeout_s)
-    mirror = Mirror(
+    return Mirror(
         daemon,
         store.records,
         store.blocks,
@@ -527,8 +590,6 @@ def _mirror(
         metrics,
         is_private=settings.ipfs.daemon_is_private,
     )
-    store.on_change = mirror.nudge
-    return mirror
 
 
 async def _stop_mirror(mirror: Mirror) -> None:
@@ -553,10 +614,22 @@ def _daemon_probe(mirror: Mirror | None) -> Callable[[], Awaitable[Check]]:
 
 
 async def _listen(
-    service: Service, settings: Settings, service_id: str, logs: Logs, stack: AsyncExitStack
+    service: Service, settings: Settings, ground: _Ground, logs: Logs, ipfs: Ipfs, stack: AsyncExitStack
 ) -> str:
+    sockets = await asyncio.to_thread(_bound, settings.server.host, settings.server.port)
+    for one in sockets:
+        stack.callback(one.close)
+    host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
+    url = f"http://{host}:{sockets[0].getsockname()[1]}"
+    public = ipfs.reader(ground.store, logs.blocks)
     application = server.build(
-        service, settings.server, service_id=service_id, folders=logs.folders, cosigner=logs.witness
+        service,
+        settings.server,
+        service_id=ground.identity.root,
+        folders=logs.folders,
+        cosigner=logs.witness,
+        router=routing(settings, ground.identity, ipfs, public, url),
+        gateway_concurrent_max=settings.ipfs.gateway_concurrent_max,
     )
     runner = web.AppRunner(
         application,
@@ -567,18 +640,26 @@ async def _listen(
     )
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
-    site = web.TCPSite(runner, settings.server.host, settings.server.port)
-    try:
-        await site.start()
-    except OSError as exc:
-        raise Misconfigured(
-            f"cannot listen on {settings.server.host}:{settings.server.port}: {exc.strerror}; "
-            "is another node running? (setting server.port)"
-        ) from exc
+    for one in sockets:
+        await web.SockSite(runner, one).start()
     stack.callback(service.stop_accepting)
-    port = runner.addresses[0][1]
-    host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
-    return f"http://{host}:{port}"
+    return url
+
+
+def _bound(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of ``host``, all on one port. Raises ``Misconfigured``."""
+    sockets: list[socket.socket] = []
+    try:
+        for family, _, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            where = (address[0], sockets[0].getsockname()[1] if sockets else port)
+            sockets.append(socket.create_server(where, family=family, backlog=128))
+    except OSError as exc:
+        for one in sockets:
+            one.close()
+        raise Misconfigured(
+            f"cannot listen on {host}:{port}: {exc.strerror}; is another node running? (setting server.port)"
+        ) from exc
+    return sockets
 
 
 def _directory(text: str) -> Path:
@@ -764,7 +845,7 @@ async def examine(settings: Settings, *, wait_s: float = EXAMINE_WAIT_S) -> list
         checks = [check, *map(adapter_check, adapters)]
         checks += await model_checks(generators)
         checks += [await probe() for probe in _not_configured(generators)]
-        checks.append(await kubo.probe(settings.ipfs.kubo_url, clock))
+        checks += await kubo_doctor.examine(settings.ipfs.kubo_url, http, clock)
     finally:
         await embedder.close()
         for generator in generators:
@@ -773,3 +854,12 @@ async def examine(settings: Settings, *, wait_s: float = EXAMINE_WAIT_S) -> list
             await adapter.close()
         await http.close()
     return checks
+
+
+async def examine_daemon(settings: Settings) -> list[Check]:
+    """What works with the IPFS daemon of the settings; harmless for it."""
+    http = _http(settings)
+    try:
+        return await kubo_doctor.examine(settings.ipfs.kubo_url, http, SystemClock())
+    finally:
+        await http.close()

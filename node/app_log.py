@@ -25,6 +25,7 @@ from node.governance.opentimestamps import OpenTimestamps
 from node.governance.site import Http
 from node.governance.witnesses import Witnesses, load_policy
 from node.identity import Identity
+from node.ipfs.cid import Cid
 from node.jobs import anchoring
 from node.jobs.anchoring import Anchoring
 from node.jobs.log_blocks import LogBlocks
@@ -49,12 +50,13 @@ LAST_BLOCKS_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """What serves, cosigns and anchors. ``folders``: the logs that are served, by name; ``blocks``: what the
-    decision log was made into."""
+    """What serves, cosigns and anchors. ``folders``: the logs that are served, by name; ``blocks``: what they
+    were made into; ``heads``: the newest head of those blocks, by log."""
 
     folders: Mapping[str, Path]
     witness: Witness
-    blocks: BlockStore | None
+    blocks: BlockStore
+    heads: Mapping[str, Callable[[], Cid | None]]
     probes: tuple[Callable[[], Awaitable[Check]], ...]
 
 
@@ -128,15 +130,25 @@ async def open_logs(
     stack.push_async_callback(witness.close)
     folders = {"publications": data_dir / "publications"}
     probes = [_fact(lambda: replace(publications.health(), name="log:publications")), _fact(witness.health)]
-    blocks: BlockStore | None = None
+    # Apart from the cache's blocks: a growing log must not drive answers out of them.
+    store = await SqliteStore.open(data_dir / "log_blocks.sqlite", own_issuer=identity.root)
+    stack.push_async_callback(store.close)
+    publications_blocks = LogBlocks(
+        data_dir / "publications", store.blocks, data_dir / "publications_blocks.json", clock, daemon=daemon
+    )
+    stack.push_async_callback(publications_blocks.close, LAST_BLOCKS_TIMEOUT_S)
+    publications.on_published(publications_blocks.published)
+    publications_blocks.start()
+    probes.append(_fact(lambda: replace(publications_blocks.health(), name="log:publications:blocks")))
+    heads: dict[str, Callable[[], Cid | None]] = {"publications": lambda: publications_blocks.head}
     if isinstance(decisions, DecisionLog):
         folders["decisions"] = decisions.directory
-        # Apart from the cache's blocks: a growing log must not drive answers out of them.
-        store = await SqliteStore.open(data_dir / "log_blocks.sqlite", own_issuer=identity.root)
-        stack.push_async_callback(store.close)
-        blocks = store.blocks
+        log_blocks = LogBlocks(
+            decisions.directory, store.blocks, data_dir / "log_blocks.json", clock, daemon=daemon
+        )
+        heads["decisions"] = lambda: log_blocks.head
         followers = _follow(
-            settings, data_dir, identity, decisions, policy, blocks, daemon, http, clock, metrics, stack
+            settings, data_dir, identity, decisions, policy, log_blocks, http, clock, metrics, stack
         )
         anchors = await _anchors(settings, data_dir, decisions, http, clock, version)
         stack.push_async_callback(anchors.close)
@@ -148,7 +160,7 @@ async def open_logs(
         scheduler.every(anchoring.TICK_S, "anchor", look_after_anchors)
         decisions.on_critical(_anchored_now(decisions, anchors))
         probes += [*followers, _fact(anchors.health)]
-    return Logs(folders, witness, blocks, tuple(probes))
+    return Logs(folders, witness, store.blocks, heads, tuple(probes))
 
 
 def _follow(
@@ -157,15 +169,13 @@ def _follow(
     identity: Identity,
     decisions: DecisionLog,
     policy: WitnessPolicy | None,
-    blocks: BlockStore,
-    daemon: KuboBlockStore | None,
+    log_blocks: LogBlocks,
     http: Http,
     clock: Clock,
     metrics: Metrics,
     stack: AsyncExitStack,
 ) -> list[Callable[[], Awaitable[Check]]]:
     """Those who are told of each checkpoint: its blocks, and the witnesses of the policy."""
-    log_blocks = LogBlocks(decisions.directory, blocks, data_dir / "log_blocks.json", clock, daemon=daemon)
 
     async def close_blocks() -> None:
         with contextlib.suppress(NodeError):  # held or suspended: what is published already is all there is

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from node import __version__, cli_cache, cli_explain, cli_keys, cli_log
+from node import __version__, cli_cache, cli_explain, cli_ingest, cli_keys, cli_log
 from node.cli_call import NOBODY, base, call
 from node.errors import NodeError
 from node.settings import Settings, load
@@ -124,6 +124,13 @@ async def _examine(settings: Settings) -> list[tuple[str, str, str]]:
     return [(check.status, check.name, check.output) for check in await examine(settings)]
 
 
+async def _daemon(settings: Settings) -> list[tuple[str, str, str]]:
+    """What works with the IPFS daemon."""
+    from node.app import examine_daemon
+
+    return [(check.status, check.name, check.output) for check in await examine_daemon(settings)]
+
+
 def _health(address: str) -> list[tuple[str, str, str]]:
     """What a running node says. Raises ``NOBODY`` and whatever an answer of another shape leads to."""
     _, health = call(f"{address}/health", None, 5)
@@ -144,6 +151,9 @@ def _doctor(args: argparse.Namespace) -> int:
     ]
     try:
         rows += _health(address)
+        if settings.ipfs.kubo_url:
+            told = {row[1] for row in rows}
+            rows += [row for row in asyncio.run(_daemon(settings)) if row[1] not in told]
     except (*NOBODY, LookupError, TypeError, AttributeError):
         said = f"no node answers at {address}; start one with: make run (or neuroswarm serve)"
         rows.append(("warn", "running", said))
@@ -256,6 +266,7 @@ def _parser() -> argparse.ArgumentParser:
     model.add_argument("--find-links", help=argparse.SUPPRESS)
     model.set_defaults(run=_model)
 
+    cli_ingest.register(commands, [teller], _settings)
     cli_cache.register(commands, [teller], _settings)
     cli_log.register(commands, [teller], _settings)
     cli_explain.register(commands, [teller], _settings)

@@ -14,18 +14,26 @@ import asyncio
 import base64
 import json
 import os
+import select
+import shutil
+import socket
 import stat
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 from node.cli_call import NOBODY, base, call
 from node.errors import BadInput, Misconfigured, Rejected, Unavailable
 from node.settings import Settings
+
+if TYPE_CHECKING:
+    from node.jobs.operator import OperatorDesk
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 ReadSettings: TypeAlias = Callable[[argparse.Namespace], Settings]
@@ -137,8 +145,18 @@ def _replay(args: argparse.Namespace, settings: Settings) -> int:
 
 # --- export, import, invalidate -------------------------------------------------------------------
 
-Do: TypeAlias = Callable[[str, Mapping[str, Any]], dict[str, Any]]
-"""(command, what it is asked) -> the operator's desk's reply."""
+
+class Do(Protocol):
+    """The operator's desk, wherever it is. Raises errors of ``node.errors``."""
+
+    def __call__(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """One command and what it is asked -> the reply."""
+        ...
+
+    def stream(self, what: str, chunks: Iterator[bytes]) -> dict[str, Any]:
+        """One command that takes the bytes of a file, however many -> the reply."""
+        ...
+
 
 _SAID_MAX = 20
 """Bad lines that are shown one by one; all are counted, and ``--json`` has the first thousand."""
@@ -146,6 +164,7 @@ _KEPT_MAX = 1_000
 _BATCH_BYTES = 4 * 2**20
 _NODE_TIMEOUT_S = 600.0
 _REPLY_BYTES_MAX = 256 * 2**20
+_CAR_START_BYTES = 16
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
 
 
@@ -164,7 +183,22 @@ class _OverSocket:
         connection.close()
         return True
 
-    def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def __call__(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        return self._call(
+            lambda http: http.request(
+                "POST", f"/{what}", json.dumps(asked), {"Content-Type": "application/json"}
+            )
+        )
+
+    def stream(self, what: str, chunks: Iterator[bytes]) -> dict[str, Any]:
+        def send(http: HTTPConnection) -> None:
+            # What is refused is answered before its end: the node then reads no more of it.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                http.request("POST", f"/stream/{what}", _until_answered(http.sock, chunks))
+
+        return self._call(send)
+
+    def _call(self, send: Callable[[HTTPConnection], None]) -> dict[str, Any]:
         from node.api import local
 
         connection = local.connect(self._data_dir, _NODE_TIMEOUT_S)
@@ -173,7 +207,7 @@ class _OverSocket:
         http = HTTPConnection("localhost", timeout=_NODE_TIMEOUT_S)
         http.sock = connection
         try:
-            http.request("POST", f"/{what}", json.dumps(asked), {"Content-Type": "application/json"})
+            send(http)
             with http.getresponse() as response:
                 reply = json.loads(response.read(_REPLY_BYTES_MAX))
                 if response.status != 200:
@@ -187,6 +221,31 @@ class _OverSocket:
         return reply
 
 
+def _until_answered(connection: socket.socket, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        if select.select([connection], [], [], 0)[0]:
+            return
+        yield chunk
+
+
+class _Here:
+    """The desk in this process, for as long as it holds the data directory."""
+
+    def __init__(self, runner: asyncio.Runner, desk: OperatorDesk) -> None:
+        self._runner = runner
+        self._desk = desk
+
+    def __call__(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        return self._runner.run(self._desk.do(what, asked))
+
+    def stream(self, what: str, chunks: Iterator[bytes]) -> dict[str, Any]:
+        async def read() -> AsyncIterator[bytes]:
+            while chunk := await asyncio.to_thread(next, chunks, b""):
+                yield chunk
+
+        return self._runner.run(self._desk.stream(what, read()))
+
+
 @contextmanager
 def desk(settings: Settings) -> Iterator[Do]:
     """Whoever holds the data directory: the node that runs on it, else this process for as long as the
@@ -198,7 +257,7 @@ def desk(settings: Settings) -> Iterator[Do]:
     except Unavailable as exc:
         is_running, trouble = False, f"; {exc}"
     if is_running:
-        yield over_socket.do
+        yield over_socket
         return
     from node.app import opened
 
@@ -209,12 +268,12 @@ def desk(settings: Settings) -> Iterator[Do]:
         except Misconfigured as exc:
             raise Misconfigured(f"{exc}{trouble}") from exc
         try:
-            yield lambda what, asked: runner.run(its.do(what, asked))
+            yield _Here(runner, its)
         finally:
             runner.run(stack.aclose())
 
 
-class _Progress:
+class Progress:
     """One line on a terminal that is written over; nothing elsewhere."""
 
     def __init__(self, verb: str, total: int | None) -> None:
@@ -269,8 +328,9 @@ def _import(args: argparse.Namespace, settings: Settings) -> int:
 
     counts: Counter[str] = Counter()
     problems: list[dict[str, Any]] = []
-    with _read_from(args.file) as (file, total), desk(settings) as do:
-        progress = _Progress("importing", total)
+    with read_from(args.file) as (file, total), desk(settings) as do:
+        _refuse_car(args.file, file)
+        progress = Progress("importing", total)
         try:
             for batch, read in _batches(file, LINE_BYTES_MAX, BATCH_LINES_MAX):
                 lines = [[number, base64.b64encode(line).decode()] for number, line in batch]
@@ -295,6 +355,19 @@ def _import(args: argparse.Namespace, settings: Settings) -> int:
     return 1 if bad else 0
 
 
+def _refuse_car(name: str, file: BufferedReader) -> None:
+    """Raises ``BadInput`` for what somebody may take for lines, and is none."""
+    start = file.peek(_CAR_START_BYTES)[:_CAR_START_BYTES]
+    if start.startswith(b"\x1f\x8b"):
+        raise BadInput(f"{name} is compressed with gzip; unpack it first: gunzip FILE.gz", field="file")
+    if b"\xa2eroots" in start or start.startswith(b"\x0a\xa1gversion\x02"):
+        raise BadInput(
+            f"{name} is a CAR, and import takes lines of JSON; to take its blocks in as public ones type: "
+            f"neuroswarm ingest --car {name}",
+            field="file",
+        )
+
+
 _CODES = {
     "stored": "stored",
     "known": "known already",
@@ -307,8 +380,10 @@ _CODES = {
 
 
 @contextmanager
-def _read_from(name: str) -> Iterator[tuple[BinaryIO, int | None]]:
+def read_from(name: str) -> Iterator[tuple[BufferedReader, int | None]]:
+    """A file to read, or standard input for ``-``, and its length where it has one. Raises ``BadInput``."""
     if name == "-":
+        assert isinstance(sys.stdin.buffer, BufferedReader)
         yield sys.stdin.buffer, None
         return
     try:
@@ -323,18 +398,29 @@ def _read_from(name: str) -> Iterator[tuple[BinaryIO, int | None]]:
 
 
 def _add_export(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    parser = what.add_parser("export", parents=parents, help="write the live answers as JSONL")
-    parser.add_argument("file", help="where to; - for standard output")
+    parser = what.add_parser("export", parents=parents, help="write the live answers as JSONL, or as a CAR")
+    parser.add_argument("file", nargs="?", help="where to, as JSONL; - for standard output")
     parser.add_argument(
-        "--scope", help="shared, public, private:<tenant>, all (default: what is not private)"
+        "--car",
+        metavar="FILE",
+        help="instead: the signed records themselves, as a CAR for any IPFS client (default: public ones)",
+    )
+    parser.add_argument(
+        "--scope",
+        help="shared, public, private:<tenant>, all (default: what is not private); with --car public or "
+        "shared",
     )
     parser.set_defaults(run=lambda args: _export(args, read_settings(args)))
 
 
 def _export(args: argparse.Namespace, settings: Settings) -> int:
+    if (args.file is None) == (args.car is None):
+        raise BadInput("name one file: cache export FILE.jsonl, or cache export --car FILE.car", field="file")
+    if args.car is not None:
+        return _export_car(args, settings)
     written = 0
-    with desk(settings) as do, _write_to(args.file) as file:
-        progress = _Progress("exporting", None)
+    with desk(settings) as do, write_to(args.file) as file:
+        progress = Progress("exporting", None)
         after: int | None = 0
         try:
             while after is not None:
@@ -351,8 +437,50 @@ def _export(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
+def _export_car(args: argparse.Namespace, settings: Settings) -> int:
+    """The blocks wait in a nameless file beside the target: the root, which lists them, comes first."""
+    from node.clock import SystemClock
+    from node.ipfs import car
+    from node.ipfs.cid import Cid
+    from node.jobs.car_file import SCOPES, listing
+
+    scope = args.scope or SCOPES[0]
+    if scope not in SCOPES:
+        raise BadInput(
+            f"a CAR holds public answers, or with --scope shared those; never {scope}", field="scope"
+        )
+    cids: list[Cid] = []
+    beside = None if args.car == "-" else Path(args.car).parent
+    with desk(settings) as do, write_to(args.car) as file, tempfile.TemporaryFile(dir=beside) as waiting:
+        progress = Progress("exporting", None)
+        after: int | None = 0
+        try:
+            while after is not None:
+                page = do("export_car", {"after": after, "scope": scope})
+                for name, data in page["blocks"]:
+                    cids.append(Cid.parse(name))
+                    waiting.write(car.section(cids[-1], base64.b64decode(data)))
+                after = page["after"]
+                progress.show(len(cids), f"{len(cids)} records")
+        finally:
+            progress.end()
+        blocks = listing(cids, scope=scope, time=SystemClock().now())
+        root = blocks[0][0]
+        file.write(car.header([root]))
+        for cid, block in blocks:
+            file.write(car.section(cid, block))
+        waiting.seek(0)
+        shutil.copyfileobj(waiting, file)
+    out = sys.stderr if args.car == "-" else sys.stdout
+    said = {"records": len(cids), "root": str(root), "scope": scope, "file": args.car}
+    print(json.dumps(said) if args.json else f"{len(cids)} records, root {root}", file=out)
+    if scope != SCOPES[0]:
+        print("these are not public: whoever gets the file can read them", file=sys.stderr)
+    return 0
+
+
 @contextmanager
-def _write_to(name: str) -> Iterator[BinaryIO]:
+def write_to(name: str) -> Iterator[BinaryIO]:
     """The file appears whole or not at all, readable by its owner only: answers may be confidential."""
     if name == "-":
         yield sys.stdout.buffer
@@ -416,12 +544,12 @@ def _invalidate(args: argparse.Namespace, settings: Settings) -> int:
     withdrawn, matched = 0, 0
     cids: list[str] = []
     with desk(settings) as do:
-        progress: _Progress | None = None
+        progress: Progress | None = None
         while True:
             done = do("invalidate", asked)
             if progress is None:
                 matched, cids = done["matched"], done["cids"]
-                progress = _Progress("invalidating", matched)
+                progress = Progress("invalidating", matched)
             withdrawn += done["withdrawn"]
             progress.show(withdrawn, f"{withdrawn} of {matched}")
             if args.dry_run or not done["withdrawn"] or done["withdrawn"] == done["matched"]:
@@ -436,10 +564,88 @@ def _invalidate(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
+# --- erase ----------------------------------------------------------------------------------------
+
+
+def _add_erase(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
+    parser = what.add_parser(
+        "erase", parents=parents, help="destroy an answer: its blocks, keys and what the log committed to"
+    )
+    parser.add_argument("cid", nargs="?", help="the record, or an imported block")
+    parser.add_argument("--query", help="instead: every answer to this question, in whatever scope")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be erased, change nothing")
+    parser.set_defaults(run=lambda args: _erase(args, read_settings(args)))
+
+
+def _erase(args: argparse.Namespace, settings: Settings) -> int:
+    named = {"cid": args.cid, "query": args.query}
+    asked = {name: value for name, value in named.items() if value is not None}
+    if len(asked) != 1:
+        raise BadInput("name one: cache erase CID, or cache erase --query TEXT", field="cid")
+    asked["dry_run"] = args.dry_run
+    erased: list[dict[str, Any]] = []
+    with desk(settings) as do:
+        progress = Progress("erasing", None)
+        try:
+            while True:
+                done = do("erase", asked)
+                erased += done["erased"]
+                progress.show(len(erased), f"{len(erased)} erased")
+                if args.dry_run or not done["more"]:
+                    break
+        finally:
+            progress.end()
+    out_of_reach = _out_of_reach(erased, settings)
+    if args.json:
+        report = {"erased": erased, "dry_run": args.dry_run, "more": done["more"]}
+        print(json.dumps({**report, "out_of_reach": out_of_reach}, indent=2))
+    elif args.dry_run:
+        more = " and more" if done["more"] else ""
+        print("\n".join((*(one["cid"] for one in erased), f"{len(erased)}{more} fit; nothing was changed")))
+    elif not erased:
+        print("no answer to that question is here")
+    else:
+        print("\n".join((*map(_erased_text, erased), *out_of_reach)))
+    return 0 if erased else 1
+
+
+def _erased_text(one: dict[str, Any]) -> str:
+    if not one["scope"]:
+        return f"erased {one['cid']}: an imported block"
+    place = one["decision"]
+    logged = "not logged; see: neuroswarm doctor" if place is None else f"decision #{place['index']}"
+    return f"erased {one['cid']} ({one['scope']}): tombstone {one['tombstone']}, {logged}"
+
+
+def _out_of_reach(erased: list[dict[str, Any]], settings: Settings) -> list[str]:
+    """What erasing here does not reach, in words."""
+    scopes = {one["scope"] for one in erased}
+    if not scopes:
+        return []
+    said: list[str] = []
+    if scopes - {""}:
+        said.append(
+            "gone here: blocks, earlier versions, merged wordings, verdicts and the log's commitment keys; "
+            "the log's leaves stay and say nothing of it"
+        )
+    if "" in scopes:
+        said.append("not recalled: an imported block that others have, and can import again")
+    if "public" in scopes:
+        said.append(
+            "not recalled: copies that were fetched while it was public; whoever has one learns of its end "
+            "by the tombstone"
+        )
+    if settings.ipfs.kubo_url:
+        said.append("the IPFS daemon is told to drop its copy as soon as node and daemon run")
+    said.append("not reached: backups, exported files, snapshots of the file system")
+    return said
+
+
 _COMMANDS: tuple[Add, ...] = (
     _add_export,
     _add_import,
     _add_invalidate,
+    _add_erase,
     _add_stats,
     _add_replay,
 )
@@ -447,7 +653,9 @@ _COMMANDS: tuple[Add, ...] = (
 
 def register(commands: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
     """Declare ``cache`` and its commands. Each sets ``run``: (arguments) -> exit status."""
-    cache = commands.add_parser("cache", help="export, import, invalidate, look at the cache as a whole")
+    cache = commands.add_parser(
+        "cache", help="export, import, invalidate, erase, look at the cache as a whole"
+    )
     what = cache.add_subparsers(dest="what", required=True)
     for add in _COMMANDS:
         add(what, parents, read_settings)

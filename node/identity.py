@@ -240,6 +240,11 @@ class Identity:
         """Ed25519 signature of the node key over ``data``: 64 bytes."""
         return self._keys[NODE][0].private.sign(data)
 
+    def node_keys(self) -> list[tuple[bytes, Sign]]:
+        """(public key, sign function) of the node key and of those in their overlap, newest first: each is an
+        IPNS name."""
+        return [(key.public, key.private.sign) for key in self._keys[NODE]]
+
     def signer(self, use: str) -> Sign:
         """The sign function of the key for ``use`` (one of ``USES``)."""
         return self._keys[use][0].private.sign

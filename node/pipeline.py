@@ -826,9 +826,6 @@ class Pipeline:
             self._policy.publish,
             answer.source,
             outcome.grounded,
-            query.text,
-            answer.text,
-            *query.tags,
             made_from=walk.evidence_scopes,
         )
         return Memory(

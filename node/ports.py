@@ -177,6 +177,16 @@ class BlockStore(Protocol):
     async def close(self) -> None: ...
 
 
+class PublicBlocks(Protocol):
+    """What anybody may have: blocks of public records, of the logs, of the head, and imported ones."""
+
+    async def get(self, cid: Cid) -> bytes:
+        """The block's bytes, by multihash. Raises ``NotFound`` for what is absent and for what is not public,
+        without a difference; ``Unavailable``."""
+
+    async def has(self, cid: Cid) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
     """A record in the store. ``sequence`` grows with every write and never repeats: the index's
@@ -348,6 +358,12 @@ class RecordStore(Protocol):
     async def select(self, selection: Selection, *, after: int = 0, limit: int = 1_000) -> list[BlockRef]:
         """Live answer records that fit every field given, written after sequence ``after``, in order.
         Raises ``Rejected`` for a selection without a field."""
+        ...
+
+    async def public_answers(self, first: str, last: str, *, limit: int = 10_000) -> list[tuple[str, Cid]]:
+        """What an index of the public answers lists: for each query hash with ``first`` <= hash < ``last``
+        (lower-case hex; an empty ``last`` sets no end) the newest live answer of scope public without a
+        context, whether expired or not, ordered by hash. Aliases are not looked at."""
         ...
 
     async def counts(self) -> dict[str, int]:

@@ -211,7 +211,6 @@ class Ports:
     eraser: Eraser
     uses: UseTally | None = None
     mirror: Mirror | None = None
-    log_blocks: BlockStore | None = None
 
 
 class Invalidator:
@@ -429,8 +428,7 @@ class Service:
         asked = {None: default, "private": own}.get(entry.scope, entry.scope)
         assert asked is not None
         source = SourceRef("client", entry.source or caller.tenant)
-        texts = (text, entry.answer, source.id, *entry.tags)
-        scope = scope_for(asked, self._p.policy.publish, source, False, *texts)
+        scope = scope_for(asked, self._p.policy.publish, source, False)
         live = route.kind is Kind.DETERMINISTIC
         memory = Memory(
             request_id=request_id,
@@ -459,6 +457,7 @@ class Service:
         if remembered.cid is None:
             raise Unavailable(f"not stored: {remembered.reason}")
         self._p.watch.entered(text, entry.answer, caller.tenant)
+        scope = remembered.memory.scope
         reason = "" if scope == asked else _why_not_public(self._p.policy.publish)
         return Kept(remembered.cid, scope, reason)
 
@@ -639,19 +638,6 @@ class Service:
             decision=decision,
         )
 
-    async def public_block(self, cid: Cid) -> bytes:
-        """The bytes of a public block. Everything else is not found, whether it exists or not."""
-        try:
-            stored = await self._p.records.get(cid)
-        except NotFound:
-            stored = None
-        if stored is not None and stored.record.scope == SCOPE_PUBLIC:
-            return await self._p.blocks.get(cid)
-        if self._p.log_blocks is not None:
-            with contextlib.suppress(NotFound):
-                return await self._p.log_blocks.get(cid)
-        raise NotFound("no such block")
-
     # --- operate ----------------------------------------------------------------------------------
 
     async def cache_stats(self) -> CacheStats:
@@ -813,7 +799,7 @@ async def _within(name: str, probe: Awaitable[Check]) -> Check:
 def _why_not_public(publish: str) -> str:
     if publish != "all":
         return f"sharing.publish is {publish}: clients' entries are not made public"
-    return "the privacy screen keeps this entry on this node"
+    return "the privacy gate keeps this entry on this node"
 
 
 def _search_answer(query: Query, route: Route, recall: Recall) -> Answer:

@@ -68,11 +68,17 @@ class Models:
 @dataclass(frozen=True, slots=True)
 class Ipfs:
     """An optional daemon; the embedded block store is always there. Only public blocks are given to it unless
-    ``daemon_is_private``. ``timeout_s`` bounds one call."""
+    ``daemon_is_private``; then shared ones too. ``timeout_s`` bounds one call. ``announce``: multiaddrs of
+    this node that clients of its router are told; the address that it listens on where there are none.
+    ``gateway_concurrent_max``: requests for blocks at once. ``foreign_max_bytes``: what imported CARs may
+    take."""
 
     kubo_url: str = ""
     timeout_s: float = 5.0
     daemon_is_private: bool = False
+    announce: tuple[str, ...] = ()
+    gateway_concurrent_max: int = 32
+    foreign_max_bytes: int = 8 * 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +217,8 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "embed.timeout_s": (0.1, 600),
     "embed.attempts": (1, 10),
     "ipfs.timeout_s": (0.1, 60),
+    "ipfs.gateway_concurrent_max": (1, 10_000),
+    "ipfs.foreign_max_bytes": (0, 2**50),
     "models.timeout_s": (1, 600),
     "models.tokens_max": (1, 8_192),
     "models.context_chars_max": (200, 1_000_000),

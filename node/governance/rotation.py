@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from node.clock import Clock
@@ -33,16 +34,24 @@ class Rotated:
 
 
 class KeyRotation:
-    """One per identity."""
+    """One per identity. ``left`` is told of each rotation once it is on disk: for what the old key has to say
+    last."""
 
     def __init__(
-        self, identity: Identity, decisions: AuditLog, records: RecordStore, clock: Clock, policy: str
+        self,
+        identity: Identity,
+        decisions: AuditLog,
+        records: RecordStore,
+        clock: Clock,
+        policy: str,
+        left: Callable[[Rotation], Awaitable[None]],
     ) -> None:
         self._identity = identity
         self._decisions = decisions
         self._records = records
         self._clock = clock
         self._policy = policy
+        self._left = left
         self._one_at_a_time = asyncio.Lock()
 
     async def rotate(self, use: str, *, drop_old: bool = False) -> Rotated:
@@ -69,6 +78,7 @@ class KeyRotation:
         # If this fails half-way nobody knows which key the next start finds: both go on signing until then.
         await asyncio.to_thread(identity.commit, rotation)
         identity.adopt(rotation)
+        await self._left(rotation)
         for certificate in rotation.certificates:
             await self._records.add(certificate)
         decision = await self._log(rotation, old_vkey)

@@ -134,7 +134,9 @@ class CarReader:
         else:
             limit = self._section_bytes_max
         if not 0 < length <= limit:
-            raise Rejected(f"a CAR's section of {length} bytes is empty or over the limit of {limit}")
+            raise Rejected(
+                f"a CAR's section of {length} bytes is empty or over the limit of {limit}{self._named(start)}"
+            )
         if self._payload is not None and width + length > self._payload:
             raise Rejected("a CAR's payload ends inside a section")
         if start + length > len(self._buffer):
@@ -142,6 +144,13 @@ class CarReader:
         if self._payload is not None:
             self._payload -= width + length
         return start, start + length
+
+    def _named(self, start: int) -> str:
+        """The block of a section, as far as it has come: for people who look for it."""
+        try:
+            return "" if self._roots is None else f": block {read_cid(self._buffer, start, any_hash=True)[0]}"
+        except Rejected:
+            return ""
 
     def _header(self, offset: int, start: int, end: int) -> None:
         if not self._is_v2 and self._buffer[offset:end] == _V2_PRAGMA:
@@ -156,14 +165,14 @@ class CarReader:
 
     def _block(self, start: int, end: int) -> tuple[Cid, bytes]:
         cid, start = read_cid(self._buffer, start, any_hash=True)
-        if not start <= end <= start + self._block_bytes_max:
-            raise Rejected(f"a CAR's section is shorter than its CID or over {self._block_bytes_max} bytes")
+        if end < start:
+            raise Rejected("a CAR's section is shorter than its CID")
+        if end - start > self._block_bytes_max:
+            raise Rejected(f"block {cid} has {end - start} bytes, over the limit of {self._block_bytes_max}")
         with memoryview(self._buffer) as view:
             data = bytes(view[start:end])
         if cid.function not in COMPUTED:
-            raise Rejected(
-                f"a block's hash function 0x{cid.function:x} is not supported, so it is not checked"
-            )
+            raise Rejected(f"block {cid} has hash function 0x{cid.function:x}, which is not supported here")
         if not cid.matches(data):
             raise Rejected(f"a block does not match its CID {cid}")
         return cid, data

@@ -185,7 +185,6 @@ class CacheFile:
         route = self._router.route(parsed.query, now=now)
         live = route.kind is Kind.DETERMINISTIC
         source = parsed.source
-        texts = (parsed.query, parsed.answer, source.id, source.url or "", *parsed.tags)
         return Memory(
             request_id=new_id(),
             query=parsed.query,
@@ -193,7 +192,7 @@ class CacheFile:
             route=str(route.kind),
             source=source,
             confidence=Confidence(parsed.confidence, {"source": parsed.confidence}),
-            scope=scope_for(parsed.scope, self._publish, source, False, *texts),
+            scope=scope_for(parsed.scope, self._publish, source, False),
             lifetime_s=lifetime_s(
                 Freshness.TIME_SENSITIVE if live else Freshness.DEFINITION,
                 query=parsed.query,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from node.cache.estimate import Estimates
@@ -84,6 +84,17 @@ class Labels:
             log.warning("which hit answered request %s cannot be read: %s", request, exc)
             return None
         return None if row is None else Hit(*_fields(row))
+
+    async def forget(self, cids: Sequence[str]) -> None:
+        """What is known about hits of erased records. Raises ``Unavailable``."""
+        gone = set(cids)
+        for request in [request for request, hit in self._fresh.items() if hit.cid in gone]:
+            del self._fresh[request]
+        await self._store.forget(cids)
+
+    async def scrub(self) -> None:
+        """Leave nothing of what was forgotten on disk. Raises ``Unavailable``."""
+        await self._store.scrub()
 
     def counts(self) -> Mapping[tuple[str, str], int]:
         """Labels by (source, verdict)."""

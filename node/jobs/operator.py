@@ -1,4 +1,5 @@
-"""What the owner of a data directory may ask of it: import, export, invalidate, rotate a key. Plain JSON.
+"""What the owner of a data directory may ask of it: import, export, invalidate, erase, rotate a key, take in
+the blocks of a CAR. Plain JSON, and bytes where a file is taken in.
 
 The same desk serves the local socket of a running node and a command that has opened the directory itself.
 """
@@ -6,14 +7,17 @@ The same desk serves the local socket of a running node and a command that has o
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from node.errors import BadInput, Rejected, Unavailable
 from node.governance.rotation import KeyRotation
 from node.ipfs.cid import Cid
 from node.jobs.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
+from node.jobs.car_file import CarFile
+from node.jobs.erasure import Erased, Erasure
 from node.model import Check
 from node.ports import Embedded, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
 from node.record import format_time
@@ -36,6 +40,13 @@ _LIMITS: Mapping[type, str] = {
     bool: "true or false",
     int: f"a whole number from 0 to {_AGE_S_MAX}",
 }
+
+
+ROOTS_SHOWN = 100
+ERASED_MAX = 100
+"""Records in one call; whoever has more calls again."""
+
+Command: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class LaterSemantics:
@@ -67,25 +78,56 @@ class LaterSemantics:
 
 
 class OperatorDesk:
-    """Build one per data directory. Each method takes and returns what JSON can hold."""
+    """Build one per data directory. Each method takes and returns what JSON can hold. Without ``cars`` or
+    ``erasure`` it knows no commands for them."""
 
-    def __init__(self, file: CacheFile, invalidator: Invalidator, rotation: KeyRotation) -> None:
+    def __init__(
+        self,
+        file: CacheFile,
+        invalidator: Invalidator,
+        rotation: KeyRotation,
+        cars: CarFile | None = None,
+        erasure: Erasure | None = None,
+    ) -> None:
         self._file = file
         self._invalidator = invalidator
         self._rotation = rotation
+        self._cars = cars
+        self._erasure = erasure
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """``import``, ``export``, ``invalidate`` or ``rotate``. Raises ``BadInput``, ``Rejected``,
-        ``Unavailable``, ``Misconfigured``."""
-        if what == "import":
-            return await self.take(asked)
-        if what == "export":
-            return await self.page(asked)
-        if what == "invalidate":
-            return await self.invalidate(asked)
-        if what == "rotate":
-            return await self.rotate(asked)
-        raise BadInput(f"there is no command {what[:64]!r}", field="command")
+        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase`` or ``rotate``. Raises
+        ``BadInput``, ``NotFound``, ``Rejected``, ``Unavailable``, ``Misconfigured``."""
+        commands: dict[str, Command] = {
+            "import": self.take,
+            "export": self.page,
+            "invalidate": self.invalidate,
+            "rotate": self.rotate,
+        }
+        if (cars := self._cars) is not None:
+            commands["export_car"] = partial(_blocks, cars)
+            commands["name"] = partial(_name, cars)
+        if (erasure := self._erasure) is not None:
+            commands["erase"] = partial(_erase, erasure)
+        if what not in commands:
+            raise BadInput(f"there is no command {what[:64]!r}", field="command")
+        return await commands[what](asked)
+
+    async def stream(self, what: str, chunks: AsyncIterator[bytes]) -> dict[str, Any]:
+        """``ingest``: the bytes of a CAR -> ``{"roots", "roots_count", "blocks", "bytes", "known",
+        "identity"}``; at most ``ROOTS_SHOWN`` roots are named. Raises ``BadInput``, ``Rejected``,
+        ``Unavailable``."""
+        if what != "ingest" or self._cars is None:
+            raise BadInput(f"there is no command {what[:64]!r}", field="command")
+        done = await self._cars.take(chunks)
+        return {
+            "roots": [str(root) for root in done.roots[:ROOTS_SHOWN]],
+            "roots_count": len(done.roots),
+            "blocks": done.blocks,
+            "bytes": done.bytes,
+            "known": done.known,
+            "identity": done.identity,
+        }
 
     async def take(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``{"lines": [[number, base64 of the line], …]}`` -> ``{"outcomes": [{"line", "code", …}]}``. Lines
@@ -151,3 +193,62 @@ class OperatorDesk:
             "new_vkey": done.new_vkey,
             "decision": None if place is None else {"log": place.log, "index": place.index},
         }
+
+
+async def _blocks(cars: CarFile, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"after", "scope"}`` -> ``{"blocks": [[CID, base64], …], "after"}``; ``after`` is null at the
+    end."""
+    after, scope = asked.get("after", 0), asked.get("scope")
+    if type(after) is not int or not 0 <= after < 2**63:
+        raise BadInput("after must be a sequence number", field="after")
+    page = await cars.page(after, str(scope))
+    return {
+        "blocks": [[str(cid), base64.b64encode(data).decode()] for cid, data in page.blocks],
+        "after": page.after,
+    }
+
+
+async def _name(cars: CarFile, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"name", "record": base64}`` -> ``{"name", "kept"}``; not kept is what is older than what is
+    here."""
+    name, record = asked.get("name"), asked.get("record")
+    if not isinstance(name, str) or not isinstance(record, str):
+        raise BadInput("name takes a name and a record in base64", field="name")
+    try:
+        data = base64.b64decode(record, validate=True)
+    except ValueError as exc:
+        raise BadInput("the record is no base64", field="record") from exc
+    text, is_kept = await cars.take_name(name, data)
+    return {"name": text, "kept": is_kept}
+
+
+async def _erase(erasure: Erasure, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"cid"}`` or ``{"query", "dry_run"?}`` -> ``{"erased": [{"cid", "scope", "tombstone",
+    "decision"}, …], "more"}``. ``more``: ask again."""
+    cid, query, is_dry = asked.get("cid"), asked.get("query"), asked.get("dry_run", False)
+    if asked.keys() - {"cid", "query", "dry_run"} or not isinstance(is_dry, bool):
+        raise BadInput("erase takes cid or query, and dry_run, true or false", field="cid")
+    if (cid is None) == (query is None):
+        raise BadInput("erase takes either a CID or a question", field="cid")
+    if cid is not None:
+        try:
+            named = Cid.parse(str(cid), any_hash=True)
+        except Rejected as exc:
+            raise BadInput(str(exc), field="cid") from exc
+        gone = await erasure.of_cid(named, dry_run=is_dry)
+        return {"erased": [_erased(gone)], "more": False}
+    if not isinstance(query, str) or not 0 < len(query) <= _TEXT_MAX:
+        limit = _LIMITS[str]
+        raise BadInput(f"query must be {limit}", field="query", limit=limit)
+    found, more = await erasure.of_question(query, most=ERASED_MAX, dry_run=is_dry)
+    return {"erased": [_erased(one) for one in found], "more": more}
+
+
+def _erased(one: Erased) -> dict[str, Any]:
+    place = one.decision
+    return {
+        "cid": str(one.cid),
+        "scope": one.scope,
+        "tombstone": None if one.tombstone is None else str(one.tombstone),
+        "decision": None if place is None else {"log": place.log, "index": place.index},
+    }

@@ -39,7 +39,8 @@ from node.model import PPM, SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Json, Source
 from node.normalise import normalise, query_hash
 from node.ports import BlockStore, Embedded, EmbedderInfo, RecordStore, Semantics, StoredRecord
 from node.record import AnswerRecord, Embedding, Record, decode, sign
-from node.store.remember import OWED, Memory, Rememberer, Signer, owes_vector
+from node.store.privacy import private_reason
+from node.store.remember import OWED, Memory, Rememberer, Signer, owes_vector, shown
 from node.store.rules import LIVE, LOCAL
 from node.store.state import StateStore
 
@@ -275,6 +276,8 @@ class PortableIndex:
         record = await in_thread(lambda: _checked(cid, data))
         self._agrees(record, entry)
         is_own = self._check_scope(record)
+        if not is_own and (rule := await in_thread(lambda: private_reason(*shown(record)))) is not None:
+            raise Rejected(f"it is another node's, and the privacy gate finds something in it ({rule})")
         kept: dict[str, Json] = dict(entry.extra)
         embedded = None
         if is_own and record.embedding is not None:
@@ -359,6 +362,7 @@ class PortableIndex:
         counts = await self._records.counts()
         if counts["live"] > EXPORT_ENTRIES_MAX:
             log.info("knowledge index not exported: over %d entries", EXPORT_ENTRIES_MAX)
+            await asyncio.to_thread(path.unlink, missing_ok=True)  # an old one would keep what was erased
             return 0
         entries: list[IndexEntry] = []
         sequence = 0

@@ -1,70 +1,123 @@
 """Erase a record: what it says, and what the decision log committed to about it.
 
-Promises, in this order: the record is withdrawn for good by a signed tombstone; what was said of it
-(validations, whose notes are somebody's own words) is deleted, and counts on; the keys of the log's
-commitments about it are destroyed, so that the leaves stay and say nothing; its block is deleted, and with it
-the blocks of what was merged into it and of the versions that it replaced; what deleted text may have left on
-disk is scrubbed. What fails is raised before anything later is done, and the same call again goes on from
-there; only a scrub that fails is merely logged, for it is done again by the files' own upkeep.
+Promises, in this order: the keys of a private record, of its earlier versions and of what was said of it are
+destroyed, so that nobody can read them any more whatever fails after that; the record is withdrawn for good
+by a signed tombstone; what was said of it (validations, whose notes are somebody's own words) is deleted, and
+counts on; the keys of the log's commitments about it are destroyed, so that the leaves stay and say nothing;
+its block is deleted, and with it the blocks of what was merged into it and of the versions that it replaced;
+what deleted text may have left on disk is scrubbed. What fails is raised before anything later is done. The
+same call again goes on from there; a private record cannot be named again once its key is gone, so what is
+left of its erasure is finished by the next erasure, or by ``resume`` at the next start. A scrub that fails is
+merely logged, for it is done again by the files' own upkeep.
 Out of reach: copies on other nodes (they get the tombstone), backups, and what a file system keeps of old
 blocks.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 from node.errors import CorruptState, NodeError, NotFound
 from node.ipfs.cid import Cid
-from node.ports import AuditLog, BlockStore, RecordStore, Selection, StoredRecord
-from node.record import AnswerRecord, ValidationRecord
+from node.ports import AuditLog, BlockRef, BlockStore, RecordStore, StoredRecord
+from node.record import AnswerRecord
 from node.store.remember import Rememberer
+from node.store.rules import is_private
 
 log = logging.getLogger("neuroswarm.erase")
 
 VERSIONS_MAX = 64
 """Earlier versions of one answer that are followed."""
-_PAGE = 1_000
-_NO_CHANGES = 2**62
-"""A change number that no store comes to: only records written are asked for."""
-
 Scrub = Callable[[], Awaitable[object]]
+Forget = Callable[[Sequence[str]], Awaitable[object]]
+
+
+class ErasableRecords(RecordStore, Protocol):
+    """Records whose private ones are sealed, each under a key of its own."""
+
+    async def verdicts(self, cids: Sequence[Cid]) -> list[Cid]:
+        """The validations about these records that are here, in whatever state. Raises ``Unavailable``."""
+        ...
+
+    async def shred(self, cids: Sequence[Cid]) -> None:
+        """Destroy the keys of the private ones among these records, and withdraw those. Raises
+        ``Unavailable``."""
+        ...
+
+    async def shredded(self, *, limit: int = 1_000) -> list[BlockRef]:
+        """Records whose keys were destroyed and that were not deleted yet. Raises ``Unavailable``."""
+        ...
 
 
 class Eraser:
-    """``scrubs`` make what was deleted unreadable where it may still lie: write-ahead logs, exports,
-    indexes."""
+    """``forgets`` are told the CIDs of what is erased, for they keep something else of it; ``scrubs`` make
+    what was deleted unreadable where it may still lie: write-ahead logs, exports, indexes."""
 
     def __init__(
         self,
-        records: RecordStore,
+        records: ErasableRecords,
         blocks: BlockStore,
         rememberer: Rememberer,
         decisions: AuditLog,
         scrubs: Sequence[Scrub] = (),
+        forgets: Sequence[Forget] = (),
     ) -> None:
         self._records = records
         self._blocks = blocks
         self._rememberer = rememberer
         self._decisions = decisions
         self._scrubs = tuple(scrubs)
+        self._forgets = tuple(forgets)
+        self._one_at_a_time = asyncio.Lock()
 
     async def erase(self, stored: StoredRecord, reason: str) -> StoredRecord:
         """The tombstone of ``stored``; everything else is gone on return. Raises ``Unavailable``."""
-        cids = [stored.cid, *await self._before(stored), *await self._merged(stored.cid)]
-        tombstone = await self._rememberer.bury(stored, reason)
-        await self.clear(cids, scope=stored.record.scope)
+        async with self._one_at_a_time:
+            await self._finish()
+            cids = [stored.cid, *await self._before(stored), *await self._merged(stored.cid)]
+            if is_private(stored.record.scope):
+                await self._records.shred([*cids, *await self._records.verdicts(cids)])
+            tombstone = await self._rememberer.bury(stored, reason)
+            await self._clear(cids, stored.record.scope)
         await self.scrub()
         return tombstone
 
     async def clear(self, cids: Sequence[Cid], *, scope: str) -> None:
-        """Verdicts, keys and blocks of records of one scope that are withdrawn. The records go last: while
-        they are there, an erasure that failed can be asked for again. Raises ``Unavailable``."""
-        for verdict in await self._verdicts(set(map(str, cids)), scope):
-            await self._decisions.forget_record(str(verdict))
-            await self._blocks.delete(verdict)
-        for cid in cids:
+        """Everything but the tombstones, of records of one scope that are withdrawn. Raises
+        ``Unavailable``."""
+        async with self._one_at_a_time:
+            await self._clear(cids, scope)
+
+    async def resume(self) -> int:
+        """Finish erasures of private records that failed or were cut short once their keys were gone; how
+        many records that were. Raises ``Unavailable``."""
+        async with self._one_at_a_time:
+            finished = await self._finish()
+        if finished:
+            await self.scrub()
+        return finished
+
+    async def _finish(self) -> int:
+        finished = 0
+        while page := await self._records.shredded():
+            for ref in page:
+                await self._rememberer.bury_at(ref.cid, ref.scope, "erased")
+                await self._clear([ref.cid], ref.scope)
+            finished += len(page)
+        return finished
+
+    async def _clear(self, cids: Sequence[Cid], scope: str) -> None:
+        """Keys, verdicts and blocks. The records go last: while they are there, an erasure that failed can be
+        asked for again."""
+        verdicts = await self._records.verdicts(cids)
+        if is_private(scope):
+            await self._records.shred([*cids, *verdicts])
+        for forget in self._forgets:
+            await forget(list(map(str, cids)))
+        for cid in (*verdicts, *cids):
             await self._decisions.forget_record(str(cid))
             await self._blocks.delete(cid)
 
@@ -75,29 +128,6 @@ class Eraser:
                 await scrub()
             except NodeError as exc:
                 log.warning("deleted text may stay on disk until the next upkeep: %s", exc)
-
-    async def _verdicts(self, targets: Set[str], scope: str) -> list[Cid]:
-        """The validations about these records, which have their scope. Statements are what of the live
-        records of a scope is no answer; they are read one by one, answers are not."""
-        found: list[Cid] = []
-        selection, after = Selection(scopes=(scope,)), 0
-        while page := (await self._records.block_changes(after, _NO_CHANGES, limit=_PAGE)).written:
-            answers = {ref.cid for ref in await self._records.select(selection, after=after, limit=_PAGE)}
-            after = page[-1].number
-            for ref in page:
-                if ref.scope == scope and ref.cid not in answers:
-                    found += await self._if_verdict(ref.cid, targets)
-        return found
-
-    async def _if_verdict(self, cid: Cid, targets: Set[str]) -> list[Cid]:
-        try:
-            record = (await self._records.get(cid)).record
-        except NotFound:
-            return []
-        except CorruptState as exc:
-            log.warning("a statement that may be about an erased record cannot be read: %s", exc)
-            return []
-        return [cid] if isinstance(record, ValidationRecord) and record.target in targets else []
 
     async def _merged(self, cid: Cid) -> list[Cid]:
         return [alias.cid for alias in await self._records.aliases(cid)]
@@ -112,5 +142,8 @@ class Eraser:
                 record = (await self._records.get(cid)).record
             except NotFound:
                 break
+            except CorruptState as exc:
+                log.warning("an earlier version of an erased record cannot be read: %s", exc)
+                return [*found, cid]
             found.append(cid)
         return found

@@ -1,6 +1,7 @@
 """Blocks in an IPFS daemon, over its RPC API: Kubo, or js-ipfs in its own dialect.
 
-The hot calls (block/put, get, stat, rm) go straight over aiohttp; the rare ones through ``KuboClient``.
+The hot calls (block/put, get, stat, rm), and IPNS records that we signed (routing/put, get), which the client
+library does not know, go straight over aiohttp; the rare ones through ``KuboClient``.
 Promises: a block that ``blocks.put`` returned from is in the daemon's repository and pinned; the CID that
 the daemon gave it is ours, compared by bytes; every call ends within its limit, every body is bounded, no
 redirect is followed; what comes back is hashed (``VerifyingBlockStore``); a daemon's errors become ours.
@@ -12,6 +13,8 @@ It knows nothing of records, scopes or what should be mirrored (``mirror.py``).
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import io
 import logging
 import re
@@ -25,9 +28,17 @@ import orjson
 from node.clock import Clock
 from node.errors import NodeError, NotFound, Rejected, TimedOut, Unavailable
 from node.ipfs.cid import DAG_CBOR, DAG_PB, RAW, Cid
+from node.ipfs.ipns import RECORD_BYTES_MAX, IpnsName
 from node.model import Check
 from node.ports import BlockStore
-from node.store.kubo_client import ERROR_BYTES_MAX, KuboClient, Version, clean, duration
+from node.store.kubo_client import (
+    ERROR_BYTES_MAX,
+    NAME_TIMEOUT_S,
+    KuboClient,
+    Version,
+    clean,
+    duration,
+)
 from node.store.verifying import BLOCK_BYTES_MAX, VerifyingBlockStore
 
 Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app.py
@@ -42,6 +53,10 @@ PEERS_TIMEOUT_S = 0.3
 AT_ONCE = 4
 """Blocks on their way to the daemon together."""
 _ANSWER_BYTES_MAX = 64 * 2**10
+_EVENTS_BYTES_MAX = 2**20
+"""What a daemon tells of a search in its network."""
+_EVENT_VALUE = 5
+"""libp2p's routing.Value: the event of a search that holds what was found."""
 
 _CODECS = {RAW: "raw", DAG_CBOR: "dag-cbor", DAG_PB: "dag-pb"}
 _ABSENT = re.compile(r"not found|could not find|timed? ?out|deadline exceeded", re.IGNORECASE)
@@ -56,6 +71,7 @@ class KuboBlockStore:
 
     def __init__(self, url: str, http: Http, clock: Clock, *, timeout_s: float) -> None:
         self.client = KuboClient(url, clock, timeout_s=timeout_s)
+        self.naming = KuboClient(url, clock, timeout_s=NAME_TIMEOUT_S)  # so that nothing waits for a name
         self.blocks: BlockStore = VerifyingBlockStore(_DaemonBlocks(self))
         self._base = f"{url.rstrip('/')}/api/v0/"
         self._http = http
@@ -88,10 +104,8 @@ class KuboBlockStore:
             options = {"format": codec, "version": "1"}
         else:
             options = {"cid-codec": codec, "pin": "false", "allow-big-block": "true"}
-        form = aiohttp.MultipartWriter("form-data")
-        part = form.append(io.BytesIO(data), {"Content-Type": "application/octet-stream"})
-        part.set_content_disposition("form-data", name="data", filename="block")
-        body = await self._ask("block/put", {**options, "mhtype": "sha2-256"}, _ANSWER_BYTES_MAX, form)
+        options["mhtype"] = "sha2-256"
+        body = await self._ask("block/put", options, _ANSWER_BYTES_MAX, data)
         stored = _cid_in(body, "Key", "block/put")
         if stored != cid:
             self._version = None
@@ -125,6 +139,26 @@ class KuboBlockStore:
         if body.strip() and not error:
             _cid_in(body, "Hash", "block/rm")
 
+    async def takes_names(self) -> bool:
+        """Whether it publishes IPNS records that somebody else signed."""
+        return (self._version or await self.connect()).takes_records
+
+    async def put_name(self, name: IpnsName, record: bytes) -> None:
+        """Have the daemon publish a record that we signed: in its network, or, offline, in its repository.
+        A daemon that holds a newer one refuses."""
+        options = {"arg": f"/ipns/{name.text}", "allow-offline": "true"}
+        await self._ask("routing/put", options, _EVENTS_BYTES_MAX, record, timeout_s=NAME_TIMEOUT_S)
+
+    async def get_name(self, name: IpnsName) -> bytes | None:
+        """The unchecked record that the daemon holds or finds for a name. None where there is none, and where
+        the daemon is offline, because it then does not tell."""
+        options = {"arg": f"/ipns/{name.text}", "timeout": duration(self._timeout_s)}
+        try:
+            body = await self._ask("routing/get", options, _EVENTS_BYTES_MAX)
+        except _Refused:
+            return None
+        return value_in(body)
+
     async def _look(self, call: str, cid: Cid, most: int, more: Mapping[str, str]) -> bytes:
         """A call about one block that may be absent."""
         options = {"arg": str(cid), "timeout": duration(self._timeout_s), **more}
@@ -136,39 +170,57 @@ class KuboBlockStore:
             raise
 
     async def _ask(
-        self, call: str, options: Mapping[str, str], most: int, body: aiohttp.MultipartWriter | None = None
+        self,
+        call: str,
+        options: Mapping[str, str],
+        most: int,
+        file: bytes | None = None,
+        *,
+        timeout_s: float | None = None,
     ) -> bytes:
-        """One call. Raises ``TimedOut``, ``Unavailable``, ``Rejected`` (too large for this daemon)."""
+        """One call, which may be done twice. Raises ``TimedOut``, ``Unavailable``, ``Rejected`` (too large
+        for this daemon)."""
+        limit_s = timeout_s or self._timeout_s
         try:
-            async with self._http.post(
-                self._base + call,
-                params=options,
-                data=body,
-                allow_redirects=False,
-                headers={"Accept-Encoding": "identity"},
-                timeout=aiohttp.ClientTimeout(total=self._timeout_s),
-            ) as response:
-                is_good = response.status == 200
-                answer = await _read(response, most if is_good else ERROR_BYTES_MAX)
+            async with asyncio.timeout(limit_s):
+                try:
+                    status, answer = await self._post(call, options, most, file)
+                except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as exc:
+                    if isinstance(exc, aiohttp.ClientConnectorError):
+                        raise
+                    # A daemon may close a connection that it kept (js-ipfs: after 5 s) just as we take it.
+                    status, answer = await self._post(call, options, most, file)
         except TimeoutError as exc:
-            raise TimedOut(
-                f"the daemon did not answer {call} at {self._where} within {self._timeout_s:g} s"
-            ) from exc
+            raise TimedOut(f"the daemon did not answer {call} at {self._where} within {limit_s:g} s") from exc
         except (aiohttp.ClientError, OSError, ValueError) as exc:
             self._version = None  # it may come back as another one
             raise Unavailable(f"the daemon at {self._where} does not answer ({type(exc).__name__})") from exc
-        if is_good:
+        if status == 200:
             if answer is None:
                 raise Unavailable(f"the daemon's answer to {call} is over {most} bytes")
             return answer
-        if response.status == 413:
+        if status == 413:
             raise Rejected("the block is larger than the daemon takes (js-ipfs: 1 MiB with its envelope)")
-        if response.status in (400, 500):
+        if status in (400, 500):
             raise _Refused(f"the daemon refused {call}: {_message(answer or b'')}")
         raise Unavailable(
-            f"{self._where} answered {call} with status {response.status}: is ipfs.kubo_url the address of "
+            f"{self._where} answered {call} with status {status}: is ipfs.kubo_url the address of "
             "the RPC API?"
         )
+
+    async def _post(
+        self, call: str, options: Mapping[str, str], most: int, file: bytes | None
+    ) -> tuple[int, bytes | None]:
+        """Status and body (None: too long) of one request, however long it takes."""
+        async with self._http.post(
+            self._base + call,
+            params=options,
+            data=None if file is None else _form(file),
+            allow_redirects=False,
+            headers={"Accept-Encoding": "identity"},
+            timeout=aiohttp.ClientTimeout(total=None),
+        ) as response:
+            return response.status, await _read(response, most if response.status == 200 else ERROR_BYTES_MAX)
 
     @property
     def _where(self) -> str:
@@ -235,6 +287,26 @@ def _cid_in(body: bytes, name: str, call: str) -> Cid:
         return Cid.parse(_field(body, name))
     except Rejected as exc:
         raise Unavailable(f"the daemon's answer to {call} names no CID") from exc
+
+
+def value_in(body: bytes) -> bytes | None:
+    """The record in the events that a daemon sent of its search, one JSON object a line."""
+    for line in body.splitlines():
+        try:
+            event = orjson.loads(line)
+            if isinstance(event, dict) and event.get("Type") == _EVENT_VALUE and event.get("Extra"):
+                return base64.b64decode(event["Extra"], validate=True)[: RECORD_BYTES_MAX + 1]
+        except (orjson.JSONDecodeError, binascii.Error, TypeError, ValueError) as exc:
+            raise Unavailable("the daemon's answer to routing/get is no record") from exc
+    return None
+
+
+def _form(data: bytes) -> aiohttp.MultipartWriter:
+    """A body with one file."""
+    form = aiohttp.MultipartWriter("form-data")
+    part = form.append(io.BytesIO(data), {"Content-Type": "application/octet-stream"})
+    part.set_content_disposition("form-data", name="data", filename="block")
+    return form
 
 
 def _message(body: bytes) -> str:

@@ -1,4 +1,4 @@
-"""An IPFS daemon's rare calls, through ``ipfshttpclient``: version, id, pins, peers.
+"""An IPFS daemon's rare calls, through ``ipfshttpclient``: version, id, pins, peers, keys and names.
 
 The library blocks, follows redirects, reads the environment's proxies, reads bodies of any length, starts its
 time limit anew with every byte, and wants versions from before 2021. So:
@@ -34,8 +34,9 @@ from ipfshttpclient import exceptions as theirs
 from ipfshttpclient.http_requests import ClientSync
 
 from node.clock import Clock
-from node.errors import NodeError, TimedOut, Unavailable
+from node.errors import NodeError, Rejected, TimedOut, Unavailable
 from node.ipfs.cid import Cid
+from node.ipfs.ipns import IpnsName
 
 T = TypeVar("T")
 
@@ -49,6 +50,10 @@ OLDEST = (0, 4, 23)
 """The client library speaks to nothing older."""
 CID_CODEC_FROM = (0, 13, 0)
 """From this Kubo on ``block/put`` wants ``cid-codec``; before, and in js-ipfs, ``format`` and ``version``."""
+RECORDS_FROM = (0, 24, 0)
+"""From this Kubo on ``routing/put`` takes any IPNS name, and offline too (read in its change logs)."""
+NAME_TIMEOUT_S = 90.0
+"""A daemon in the public network asks many peers before it has published a name."""
 
 _WITH_MESSAGE = (400, 500)
 """The statuses under which both kinds of daemon say in JSON what they refuse, and why."""
@@ -75,6 +80,11 @@ class Version:
     def wants_format(self) -> bool:
         """Whether ``block/put`` is spoken in the older dialect."""
         return self.is_js or self.numbers < CID_CODEC_FROM
+
+    @property
+    def takes_records(self) -> bool:
+        """Whether it publishes IPNS records that somebody else signed."""
+        return not self.is_js and self.numbers >= RECORDS_FROM
 
     def __str__(self) -> str:
         return f"{'js-ipfs' if self.is_js else 'Kubo'} {self.text}"
@@ -149,6 +159,18 @@ class KuboClient:
         except _Refused:
             return all([await self._pinned_as(name, "direct", "recursive") for name in names])
         return True
+
+    async def publish_name(self, path: str, *, key: str, lifetime: str, ttl: str) -> IpnsName:
+        """Have the daemon sign and publish a record that points to ``path``, by its own key of that name,
+        which is made where there is none. The IPNS name of that key."""
+        answer = await self._call(functools.partial(_publish, path, key, lifetime, ttl))
+        name, value = answer.get("Name"), answer.get("Value")
+        if not isinstance(name, str) or value != path:
+            raise Unavailable(f"the daemon at {self.url} does not say that it has published {path}")
+        try:
+            return IpnsName.parse(name)
+        except Rejected as exc:
+            raise Unavailable(f"the daemon at {self.url} has published under what is no name") from exc
 
     async def _pinned_as(self, name: str, *kinds: str) -> bool:
         for kind in kinds:
@@ -283,6 +305,16 @@ class _Value:
 
 def _list_pin(name: str, kind: str, client: ipfshttpclient.Client) -> None:
     client.pin.ls(name, type=kind)
+
+
+def _publish(path: str, key: str, lifetime: str, ttl: str, client: ipfshttpclient.Client) -> dict[str, Any]:
+    keys = client.key.list().as_json()["Keys"]
+    if not any(known["Name"] == key for known in keys):
+        client.key.gen(key, type="ed25519")
+    published = client.name.publish(
+        path, key=key, resolve=False, lifetime=lifetime, ttl=ttl, allow_offline=True
+    )
+    return dict(published.as_json())
 
 
 def _because(error: NodeError, cause: BaseException) -> NodeError:

@@ -11,6 +11,7 @@ Rows are values of this file: what a label means, ``node.cache.labels`` says.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,6 +141,22 @@ class LabelStore:
             ).fetchone()
         )
         return None if row is None else _hit(row)
+
+    async def forget(self, cids: Sequence[str]) -> None:
+        """These records are erased: labels about them count on, without the hash of the question that was
+        asked, which who guesses the question could check; which requests they answered is forgotten. Raises
+        ``Unavailable``."""
+        named = [(cid,) for cid in cids]
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.executemany("UPDATE label SET query_hash = '' WHERE cid = ?", named)
+            connection.executemany("DELETE FROM served WHERE cid = ?", named)
+
+        await self._file.write(job)
+
+    async def scrub(self) -> None:
+        """Leave nothing of what was forgotten on disk. Raises ``Unavailable``."""
+        await self._file.scrub()
 
     async def close(self) -> None:
         """Idempotent."""

@@ -14,10 +14,11 @@ import orjson
 
 from node.errors import NotFound, Rejected, Unavailable, Withdrawn
 from node.ipfs.cid import DAG_CBOR, Cid
-from node.model import Json
+from node.model import SCOPE_PUBLIC, Json
 from node.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
 from node.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
 from node.store import rules
+from node.store.public import NotPublic
 from node.store.verifying import VerifyingBlockStore
 
 BYTES_MAX = 256 * 2**20
@@ -66,13 +67,14 @@ class _MemoryBlocks:
     async def get(self, cid: Cid) -> bytes:
         self._check_open()
         data = self._store.blocks_by_multihash.get(cid.multihash)
-        if data is None:
+        if data is None or self._store.records.is_shredded(cid.multihash):
             raise NotFound(f"block {cid} is not here")
         return data
 
     async def has(self, cid: Cid) -> bool:
         self._check_open()
-        return cid.multihash in self._store.blocks_by_multihash
+        is_shredded = self._store.records.is_shredded(cid.multihash)
+        return cid.multihash in self._store.blocks_by_multihash and not is_shredded
 
     async def delete(self, cid: Cid) -> None:
         self._check_open()
@@ -99,6 +101,7 @@ class MemoryRecords:
         self._withdrawals: dict[Cid, int] = {}
         self._words: dict[bytes, list[Cid]] = {}
         self._aliases: dict[Cid, _Alias] = {}
+        self._shredded: set[Cid] = set()
         self._closed = False
 
     async def add(
@@ -119,6 +122,8 @@ class MemoryRecords:
         row = self._rows.get(cid)
         if row is not None and not row.is_here and row.stored.state == rules.WITHDRAWN:
             raise Withdrawn(f"record {cid} was withdrawn and deleted here")
+        if cid in self._shredded:
+            raise Withdrawn(f"record {cid} is being erased here")
         is_new = row is None or not row.is_here
         state = row.stored.state if row is not None else rules.LIVE
         if is_new:
@@ -147,7 +152,7 @@ class MemoryRecords:
     async def get(self, cid: Cid) -> StoredRecord:
         self._check_open()
         row = self._rows.get(cid)
-        if row is None or not row.is_here:
+        if row is None or not row.is_here or cid in self._shredded:
             raise NotFound(f"record {cid} is not here")
         return row.stored
 
@@ -218,6 +223,23 @@ class MemoryRecords:
             tuple(sorted(written, key=lambda ref: ref.number)[:most]),
         )
 
+    async def public_answers(self, first: str, last: str, *, limit: int = 10_000) -> list[tuple[str, Cid]]:
+        self._check_open()
+        newest: dict[str, StoredRecord] = {}
+        for row in self._live_rows():
+            stored, record = row.stored, row.stored.record
+            if (
+                isinstance(record, AnswerRecord)
+                and (record.scope, record.context) == (SCOPE_PUBLIC, None)
+                and first <= record.query_hash
+                and (not last or record.query_hash < last)
+            ):
+                newest[record.query_hash] = max(
+                    stored, newest.get(record.query_hash, stored), key=lambda one: one.sequence
+                )
+        found = [(key, newest[key].cid) for key in sorted(newest)]
+        return found[: rules.clamp_limit(limit)]
+
     async def withdraw(self, cid: Cid, reason: str) -> bool:
         self._check_open()
         self.drop_alias(cid)
@@ -233,7 +255,7 @@ class MemoryRecords:
         ]
         expired = [cid for _, _, cid in sorted(due)[: rules.clamp_limit(limit)]]
         for cid in expired:
-            self._withdraw(cid)
+            self._end(cid)
         return expired
 
     async def reclaim(self, *, now: datetime | None = None, limit: int = 1_000) -> list[Cid]:
@@ -269,7 +291,7 @@ class MemoryRecords:
                 origin=alias.origin,
             )
             for merged, alias in self._aliases.items()
-            if alias.survivor == cid
+            if alias.survivor == cid and not self._shredded & {merged, cid}
         ]
         return sorted(found, key=lambda alias: (alias.timestamp, alias.cid.multihash))
 
@@ -288,6 +310,32 @@ class MemoryRecords:
         ]
         return sorted(found, key=lambda ref: ref.number)[: rules.clamp_limit(limit)]
 
+    async def verdicts(self, cids: Sequence[Cid]) -> list[Cid]:
+        """As ``SqliteRecords.verdicts``."""
+        self._check_open()
+        words = {word for cid in cids for word in self._words.get(cid.digest, ())}
+        rows = [self._rows[word] for word in words]
+        found = [
+            row.stored for row in rows if row.is_here and isinstance(row.stored.record, ValidationRecord)
+        ]
+        return [stored.cid for stored in sorted(found, key=lambda stored: stored.sequence)]
+
+    async def shred(self, cids: Sequence[Cid]) -> None:
+        """As ``SqliteRecords.shred``."""
+        self._check_open()
+        for cid in cids:
+            row = self._rows.get(cid)
+            if row is not None and row.is_here and rules.is_private(row.stored.record.scope):
+                self._shredded.add(cid)
+                self._withdraw(cid)
+
+    async def shredded(self, *, limit: int = 1_000) -> list[BlockRef]:
+        """As ``SqliteRecords.shredded``."""
+        self._check_open()
+        rows = [self._rows[cid].stored for cid in self._shredded]
+        refs = [BlockRef(stored.sequence, stored.cid, stored.record.scope) for stored in rows]
+        return sorted(refs, key=lambda ref: ref.number)[: rules.clamp_limit(limit)]
+
     async def counts(self) -> dict[str, int]:
         self._check_open()
         return {
@@ -301,17 +349,37 @@ class MemoryRecords:
     async def close(self) -> None:
         self._closed = True
 
+    def is_known(self, multihash: bytes) -> bool:
+        """Whether it is the multihash of a record, whatever became of it. Raises ``Unavailable``."""
+        self._check_open()
+        return any(cid.multihash == multihash for cid in self._rows)
+
+    def is_public(self, multihash: bytes) -> bool:
+        """Whether it is the multihash of a live record of scope public. Raises ``Unavailable``."""
+        self._check_open()
+        return any(
+            row.is_here
+            and row.stored.state == rules.LIVE
+            and (cid.multihash, row.stored.record.scope) == (multihash, SCOPE_PUBLIC)
+            for cid, row in self._rows.items()
+        )
+
     def remove(self, cid: Cid) -> None:
         """The block has been deleted."""
         row = self._rows.get(cid)
         if row is None or not row.is_here:
             return
         self._rows[cid] = replace(row, is_here=False)
+        self._shredded.discard(cid)
         for merged in [merged for merged, alias in self._aliases.items() if alias.survivor == cid]:
             del self._aliases[merged]
         if row.stored.state == rules.LIVE:
             self._change += 1
             self._withdrawals[cid] = self._change
+
+    def is_shredded(self, multihash: bytes) -> bool:
+        """Whether the key of the record with this multihash was destroyed."""
+        return any(cid.multihash == multihash for cid in self._shredded)
 
     def drop_alias(self, cid: Cid) -> None:
         """A merged record has lost its wording."""
@@ -390,7 +458,12 @@ class MemoryRecords:
         record = self._rows[cid].stored.record
         if self._is_live(other) and rules.inherits(record, self._rows[other].stored.record):
             self._take_aliases(other, cid)
-        self._withdraw(other)
+        self._end(other)
+
+    def _end(self, cid: Cid) -> None:
+        """Rule 8."""
+        if self._withdraw(cid) and rules.is_private(self._rows[cid].stored.record.scope):
+            self._store.delete_block(cid)
 
     def _take_wording(self, checked: rules.Checked) -> None:
         record = checked.record
@@ -508,6 +581,14 @@ class MemoryStore:
         if data is not None:
             self.bytes_held -= len(data)
             self.records.remove(Cid(DAG_CBOR, cid.digest))
+
+    async def public_block(self, cid: Cid) -> bytes:
+        """As ``SqliteStore.public_block``."""
+        if self.records.is_public(cid.multihash):
+            return await self.blocks.get(cid)
+        if self.records.is_known(cid.multihash):
+            raise NotPublic(f"the record {cid} is not public, or not live")
+        raise NotFound(f"no record {cid} is here")
 
     async def close(self) -> None:
         """Close both views. Idempotent."""

@@ -6,10 +6,12 @@ its peer id. So the queue is as durable and as bounded as the store, a killed pr
 and a daemon with another or an emptied repository is given everything again.
 
 Rules:
-1. Only public blocks are given to a daemon, unless the operator says that it is private; then all. A record
-   that may not go is passed over; switching the setting on sends it then, switching it off takes it back.
+1. Only public blocks are given to a daemon, unless the operator says that it is private; then shared ones
+   too. What is private to a person or tenant never leaves this node, whatever the setting. A record that may
+   not go is passed over; switching the setting on sends it then, switching it off takes it back. A daemon to
+   which an older program gave private records is relieved of them.
 2. Pins follow the live set: what is live is pinned, what was withdrawn, expired or evicted is unpinned. The
-   block itself is left to the daemon's garbage collection, except that of a record that is not public.
+   block itself is left to the daemon's garbage collection, except that of a shared record.
 3. One worker. It is woken by each change and by a timer; while the daemon fails it waits longer and longer,
    with jitter, and nothing but the timer, a health check that finds the daemon alive, or the stop wakes it.
 4. A block that the daemon refuses stays in the queue: nothing is dropped, and ``/health`` says why it waits.
@@ -34,6 +36,7 @@ from node.model import SCOPE_PUBLIC, Check
 from node.ports import BlockRef, BlockStore, RecordStore
 from node.store import kubo
 from node.store.kubo import KuboBlockStore
+from node.store.rules import is_private
 from node.store.state import StateStore
 
 _log = logging.getLogger("neuroswarm.mirror")
@@ -59,13 +62,20 @@ _META = "ipfs-mirror"
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """How far a daemon has followed, and whether it was given (``all``) or is being relieved of (``recalls``)
-    what is not public."""
+    """How far a daemon has followed, whether it was given (``all``) or is being relieved of (``recalls``)
+    what is shared, and whether it is being relieved of what is private (``relieves``)."""
 
     sequence: int = 0
     change: int = 0
     all: bool = False
     recalls: bool = False
+    relieves: bool = False
+
+    def takes_back(self, ref: BlockRef) -> bool:
+        """Whether the daemon is to delete a block that does not go there."""
+        if ref.scope == SCOPE_PUBLIC:
+            return False
+        return self.relieves if is_private(ref.scope) else self.recalls
 
 
 class Mirror:
@@ -124,9 +134,9 @@ class Mirror:
         """How many changes the daemon has not followed yet, counted up to ``WAITING_MAX``."""
         mark = self._mark if self._repo is not None else await self._furthest()
         changes = await self._records.block_changes(mark.sequence, mark.change, limit=WAITING_MAX)
-        behind = sum(self._goes(ref) or mark.recalls for ref in changes.written)
+        behind = sum(self._goes(ref) or mark.takes_back(ref) for ref in changes.written)
         if mark != _Mark():  # a daemon that holds nothing has nothing to unpin
-            behind += sum(self._goes(ref) or mark.recalls for ref in changes.withdrawn)
+            behind += sum(self._goes(ref) or mark.takes_back(ref) for ref in changes.withdrawn)
         count = min(behind, WAITING_MAX)
         self._metrics.set(mirror_waiting=count)
         return count
@@ -160,7 +170,7 @@ class Mirror:
             count = await self.waiting()
         except NodeError as exc:
             return f"what waits cannot be counted ({exc})"
-        what = "blocks" if self._is_private else "public blocks"
+        what = "public and shared blocks" if self._is_private else "public blocks"
         if not count:
             return f"all {what} are mirrored"
         more = " or more" if count == WAITING_MAX else ""
@@ -235,8 +245,8 @@ class Mirror:
                 del written[: len(batch)]
             if not changes.withdrawn and not changes.written:
                 break
-        if self._mark.recalls:
-            await self._move(replace(self._mark, recalls=False), is_news=True)
+        if self._mark.recalls or self._mark.relieves:
+            await self._move(replace(self._mark, recalls=False, relieves=False), is_news=True)
 
     # --- which daemon, and what it holds ----------------------------------------------------------
 
@@ -295,7 +305,7 @@ class Mirror:
     # --- what goes there --------------------------------------------------------------------------
 
     def _goes(self, ref: BlockRef) -> bool:
-        return self._is_private or ref.scope == SCOPE_PUBLIC
+        return ref.scope == SCOPE_PUBLIC or (self._is_private and not is_private(ref.scope))
 
     async def _send(self, refs: Sequence[BlockRef]) -> None:
         blocks = [
@@ -306,10 +316,9 @@ class Mirror:
             self._metrics.mirrored(len(blocks))
             self._recent.extend(cid for cid, _ in blocks)
             self._batch = min(BATCH_MAX, self._batch * 2)
-        if self._mark.recalls:
-            for ref in refs:
-                if not self._goes(ref):
-                    await self._daemon.remove(ref.cid)
+        for ref in refs:
+            if not self._goes(ref) and self._mark.takes_back(ref):
+                await self._daemon.remove(ref.cid)
         await self._move(replace(self._mark, sequence=refs[-1].number), is_news=bool(blocks))
 
     async def _read(self, cid: Cid) -> tuple[Cid, bytes] | None:
@@ -326,12 +335,11 @@ class Mirror:
             if ref.cid in self._recent:
                 self._recent.remove(ref.cid)
         public = [ref.cid for ref in refs if ref.scope == SCOPE_PUBLIC]
-        others = [ref.cid for ref in refs if ref.scope != SCOPE_PUBLIC]
         if public:
             await self._daemon.client.unpin(public)
-        if self._is_private or self._mark.recalls:
-            for cid in others:
-                await self._daemon.remove(cid)
+        for ref in refs:
+            if ref.scope != SCOPE_PUBLIC and (self._goes(ref) or self._mark.takes_back(ref)):
+                await self._daemon.remove(ref.cid)
         await self._move(replace(self._mark, change=refs[-1].number), is_news=bool(public))
 
     # --- the watermarks ---------------------------------------------------------------------------
@@ -365,7 +373,8 @@ class Mirror:
     async def _save(self) -> None:
         assert self._marks is not None
         rows = {
-            repo: [mark.sequence, mark.change, mark.all, mark.recalls] for repo, mark in self._marks.items()
+            repo: [mark.sequence, mark.change, mark.all, mark.recalls, mark.relieves]
+            for repo, mark in self._marks.items()
         }
         await self._state.set_meta(_META, orjson.dumps(rows).decode())
 
@@ -373,10 +382,17 @@ class Mirror:
 def _marks(text: str) -> dict[str, _Mark]:
     """What ``_save`` wrote. Anything else is no mark: everything is then given again."""
     try:
-        return {
-            repo: _Mark(int(sequence), int(change), bool(everything), bool(recalls))
-            for repo, (sequence, change, everything, recalls) in orjson.loads(text).items()
-        }
+        return {repo: _read_mark(*fields) for repo, fields in orjson.loads(text).items()}
     except (AttributeError, TypeError, ValueError) as exc:
         _log.warning("event=mirror_marks_unreadable reason=%s", exc)
         return {}
+
+
+def _read_mark(
+    sequence: int, change: int, everything: bool, recalls: bool, relieves: bool | None = None
+) -> _Mark:
+    """The program that kept no fifth member gave such a daemon what is private as well: it is followed from
+    the start again, and relieved of that on the way."""
+    if relieves is None and (everything or recalls):
+        return _Mark(0, int(change), bool(everything), bool(recalls), relieves=True)
+    return _Mark(int(sequence), int(change), bool(everything), bool(recalls), bool(relieves))

@@ -18,8 +18,9 @@ handed in.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -42,6 +43,8 @@ from node.record import (
 )
 from node.store.privacy import private_reason
 from node.store.write_back import WriteBack
+
+_log = logging.getLogger("neuroswarm.remember")
 
 OWED = "embedding_owed"
 """Key beside a record (``StoredRecord.kept``) that owes a vector."""
@@ -166,7 +169,8 @@ class Rememberer:
 
     async def keep(self, memory: Memory) -> Remembered:
         """Store one memory now, past the queue: for imports, which bound themselves. Never raises
-        for a failing store: the outcome says so."""
+        for a failing store: the outcome says so, and with which scope."""
+        memory = await screened(memory)
         try:
             outcome = await self._store(memory)
         except Rejected as exc:
@@ -415,15 +419,39 @@ def owes_vector(stored: StoredRecord) -> bool:
     return stored.kept is not None and bool(stored.kept.get(OWED))
 
 
+def shown(what: Memory | AnswerRecord) -> list[str]:
+    """Every text of an answer that a public record shows; the rest of it are our own words, hashes, keys and
+    times."""
+    slots = what.slots or {}
+    texts = [what.query, what.answer, *what.tags, what.slot_key, what.source.id, what.source.url]
+    texts += [*slots, *(value for value in slots.values() if isinstance(value, str))]
+    for cited in what.citations:
+        texts += [cited.source, cited.locator, cited.snippet, cited.url]
+    if what.llm is not None:
+        texts.append(what.llm.id)
+    return [text for text in texts if text]
+
+
+async def screened(memory: Memory) -> Memory:
+    """The memory, shared with nobody else where the privacy gate finds something in what would be public.
+    The one place where answers of our own become public."""
+    if memory.scope != SCOPE_PUBLIC:
+        return memory
+    if (reason := await asyncio.to_thread(private_reason, *shown(memory))) is None:
+        return memory
+    _log.info("event=kept_from_peers id=%s rule=%s", memory.request_id, reason)
+    return replace(memory, scope="shared")
+
+
 def scope_for(
     memory_scope: str,
     publish: str,
     source: SourceRef,
     grounded: bool,
-    *texts: str,
+    *,
     made_from: Iterable[str] = (),
 ) -> str:
-    """The scope with which an answer is stored, by ``sharing.publish`` and the privacy screen.
+    """The scope with which an answer is to be stored, by ``sharing.publish``; ``screened`` has the last word.
 
     sourced: answers of adapters and checked documents; grounded: also model answers on evidence; all: also
     what clients store with ``scope: public`` (the caller passes ``public`` in for those). What is made from
@@ -440,7 +468,7 @@ def scope_for(
         sourced = source.kind in ("adapter", "documents") and publish in ("sourced", "grounded", "all")
         wanted = sourced or (source.kind == "llm" and grounded and publish in ("grounded", "all"))
     if wanted and memory_scope in ("shared", SCOPE_PUBLIC):
-        return SCOPE_PUBLIC if private_reason(*texts) is None else "shared"
+        return SCOPE_PUBLIC
     return "shared" if memory_scope == SCOPE_PUBLIC else memory_scope
 
 

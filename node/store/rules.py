@@ -19,6 +19,8 @@ Rules:
    the record is written and halves every ``HALF_LIFE_S``: after ``n`` servings at time t it is
    ``uses * 2 ** (-(t - used) / HALF_LIFE_S) + n``. All records decay alike, so their order does not depend on
    the moment: ``worth`` = log2(cost * uses / bytes) + used / HALF_LIFE_S is stored and compared.
+8. A private record that was superseded or has expired is deleted with the key that opens it, though it could
+   explain older decisions; one of another scope keeps its block until room is made.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ import orjson
 
 from node.errors import Rejected
 from node.ipfs.cid import Cid
-from node.model import Json
+from node.model import SCOPE_PUBLIC, SCOPE_SHARED, Json
 from node.normalise import normalise
 from node.ports import Selection, Use
 from node.record import QUERY_CHARS_MAX, AnswerRecord, Record, block_of, decode
@@ -167,6 +169,11 @@ def check_find(column: str, scopes: int) -> None:
         raise Rejected(f"records are found by {', '.join(FIND_COLUMNS)}, not by {column[:64]!r}")
     if scopes > SCOPES_MAX:
         raise Rejected(f"at most {SCOPES_MAX} scopes are searched at once")
+
+
+def is_private(scope: str) -> bool:
+    """Whether a scope is one person's or tenant's: whatever is neither shared nor public."""
+    return scope not in (SCOPE_SHARED, SCOPE_PUBLIC)
 
 
 def says_the_same(one: AnswerRecord, other: AnswerRecord) -> bool:

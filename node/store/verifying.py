@@ -5,7 +5,6 @@ leave. After boxo's validating block store. Knows nothing of files, networks or 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 
 from node.errors import CorruptState, Rejected
 from node.ipfs.cid import Cid
@@ -20,8 +19,8 @@ _HASH_HERE_BYTES_MAX = 64 * 1024
 
 async def _matches(cid: Cid, data: bytes) -> bool:
     if len(data) <= _HASH_HERE_BYTES_MAX:
-        return hashlib.sha256(data).digest() == cid.digest
-    return (await asyncio.to_thread(hashlib.sha256, data)).digest() == cid.digest
+        return cid.matches(data)
+    return await asyncio.to_thread(cid.matches, data)
 
 
 class VerifyingBlockStore:

@@ -9,7 +9,9 @@ It knows nothing of what the tables mean: the stores hand in a schema and jobs o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+import logging
 import os
 import sqlite3
 import threading
@@ -21,6 +23,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from node.errors import CorruptState, NodeError, Rejected, Unavailable
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Job: TypeAlias = Callable[[sqlite3.Connection], T]
@@ -80,15 +84,19 @@ def _primary_code(exc: sqlite3.Error) -> int:
     return code & 0xFF
 
 
+def _damaged(name: str, path: Path, exc: Exception) -> str:
+    return (
+        f"{path} is damaged or not a {name} ({exc}); stop the node, keep the file aside, "
+        "and restore it from a backup or start without it"
+    )
+
+
 def _translate(exc: sqlite3.Error, name: str, path: Path) -> NodeError:
     """The error of ours that says what happened to which file, with ``exc`` as its cause."""
     code = _primary_code(exc)
     error: NodeError
     if code in _DAMAGED:
-        error = CorruptState(
-            f"{path} is damaged or not a {name} ({exc}); stop the node, keep the file aside, "
-            "and restore it from a backup or start without it"
-        )
+        error = CorruptState(_damaged(name, path, exc))
     elif code in _REFUSED:
         error = Rejected(f"the {name} refused a value: {exc}")
     else:
@@ -100,9 +108,18 @@ def _translate(exc: sqlite3.Error, name: str, path: Path) -> NodeError:
 class SqliteFile:
     """The file's connections and threads. Build with ``open`` inside a running event loop."""
 
-    def __init__(self, path: Path, schema: Schema, *, queue_max: int, readers: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        schema: Schema,
+        *,
+        queue_max: int,
+        readers: int,
+        after_commit: Job[None] | None = None,
+    ) -> None:
         self._path = path
         self._schema = schema
+        self._after_commit = after_commit
         self._queue_max = queue_max
         self._waiting: deque[_Waiting] = deque()
         self._drainer: asyncio.Task[None] | None = None
@@ -117,11 +134,19 @@ class SqliteFile:
 
     @classmethod
     async def open(
-        cls, path: Path, schema: Schema, *, queue_max: int = 1_024, readers: int = 2
+        cls,
+        path: Path,
+        schema: Schema,
+        *,
+        queue_max: int = 1_024,
+        readers: int = 2,
+        after_commit: Job[None] | None = None,
     ) -> SqliteFile:
-        """Open or create the file (mode 0600). Raises ``CorruptState`` for a damaged, foreign or newer file
-        and ``Unavailable`` when the disk says no."""
-        file = cls(path, schema, queue_max=queue_max, readers=readers)
+        """Open or create the file (mode 0600). ``after_commit`` runs in the writer thread after each commit
+        of writes, outside of a transaction and before those who wait hear of theirs; what it raises is
+        logged. Raises ``CorruptState`` for a damaged, foreign or newer file and ``Unavailable`` when the disk
+        says no."""
+        file = cls(path, schema, queue_max=queue_max, readers=readers, after_commit=after_commit)
         opening = asyncio.get_running_loop().run_in_executor(file._writer, file._open)
         try:
             await asyncio.shield(opening)
@@ -177,6 +202,13 @@ class SqliteFile:
             if await asyncio.get_running_loop().run_in_executor(self._writer, self._truncate_wal):
                 return
         raise Unavailable(f"the {self._schema.name} {self._path} is being read; its WAL is emptied later")
+
+    async def compact(self) -> None:
+        """Write the file anew, so that nothing lies in it that no row holds; takes as long as copying it.
+        Raises ``Unavailable``."""
+        self._check_open()
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._vacuum)
+        await self.scrub()
 
     async def close(self) -> None:
         """Finish the writes that wait, merge the WAL into the file, end the threads. Idempotent."""
@@ -268,6 +300,8 @@ class SqliteFile:
             self._prepare(connection)
         except sqlite3.Error as exc:
             raise _translate(exc, self._schema.name, self._path) from exc
+        except UnicodeDecodeError as exc:  # of a message that quotes damaged statements
+            raise CorruptState(_damaged(self._schema.name, self._path, exc)) from exc
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         schema = self._schema
@@ -297,6 +331,9 @@ class SqliteFile:
             if version < schema.version:
                 self._upgrade(connection, version)
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_MAX}")
+        # What a killed process, or an upgrade, left in the WAL; on a read-only disk it stays there.
+        with contextlib.suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _upgrade(self, connection: sqlite3.Connection, version: int) -> None:
         """All steps in one transaction: killed half-way, the file is still of the old format."""
@@ -320,6 +357,14 @@ class SqliteFile:
                 f"{self._path} is damaged ({str(found)[:200]}); stop the node, keep the file aside, "
                 "and restore it from a backup or start without it"
             )
+
+    def _vacuum(self) -> None:
+        connection = self._connection
+        assert connection is not None
+        try:
+            connection.execute("VACUUM")
+        except sqlite3.Error as exc:
+            raise _translate(exc, self._schema.name, self._path) from exc
 
     def _truncate_wal(self) -> bool:
         connection = self._connection
@@ -349,7 +394,18 @@ class SqliteFile:
         outcomes = [self._run_one(connection, job) for job in jobs]
         connection.execute("COMMIT")
         self._commits += 1
+        self._tell(connection)
         return outcomes
+
+    def _tell(self, connection: sqlite3.Connection) -> None:
+        """The writes stand, whatever comes of this."""
+        if self._after_commit is not None:
+            try:
+                self._after_commit(connection)
+            except (sqlite3.Error, NodeError) as exc:
+                _log.error("event=after_commit_failed file=%s reason=%s", self._path.name, exc)
+            finally:
+                self._roll_back(connection)
 
     def _run_one(self, connection: sqlite3.Connection, job: Job[Any]) -> _Done | _Failed:
         connection.execute("SAVEPOINT item")

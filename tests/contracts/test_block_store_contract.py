@@ -15,6 +15,7 @@ from node.clock import SystemClock
 from node.errors import NotFound, Rejected, Unavailable
 from node.ipfs.cid import RAW, Cid
 from node.ports import BlockStore
+from node.store.foreign import ForeignStore
 from node.store.kubo import KuboBlockStore
 from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
@@ -42,6 +43,7 @@ async def daemon_blocks(url: str, timeout_s: float) -> AsyncIterator[BlockStore]
     params=[
         "memory",
         "sqlite",
+        "foreign",
         "stand-in of kubo",
         "stand-in of js-ipfs",
         pytest.param("js-ipfs", marks=pytest.mark.engine("js_ipfs")),
@@ -58,6 +60,10 @@ async def blocks(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=own)
         yield store.blocks
         await store.close()
+    elif request.param == "foreign":
+        foreign = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**30)
+        yield foreign.blocks
+        await foreign.close()
     elif request.param in REAL:
         daemon = request.getfixturevalue(REAL[request.param])
         timeout_s = 3.0 if request.function.__name__ in SEARCHING else 30.0

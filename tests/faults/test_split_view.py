@@ -29,6 +29,7 @@ from node.tlog.witness import Witness
 from node.tlog.writer import TileLog
 from tests.simulators import rfc6962
 from tests.simulators.rfc6962 import Key
+from tests.simulators.vendor import stop
 
 LOG = Key("z6MkTest.neuroswarm/decisions")
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,7 +56,7 @@ async def cosigner(folder: Path, name: str) -> AsyncIterator[Cosigner]:
     try:
         yield Cosigner(name, f"http://127.0.0.1:{runner.addresses[0][1]}/witness", witness)
     finally:
-        await runner.cleanup()
+        await stop(runner)
         await witness.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -21,6 +22,7 @@ from node.errors import CorruptState, NotFound, Unavailable
 from node.ipfs.cid import Cid
 from node.ports import Selection
 from node.record import AnswerRecord, block_of
+from node.store import record_reads
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, Author
 from tests.unit.store.test_sqlite_upgrade import version_of, write_format_1
@@ -42,11 +44,13 @@ def run_child(*arguments: str) -> dict[str, Any]:
     return result
 
 
-def work_and_kill(path: Path, run: str, lines_max: int, *, mode: str = "write") -> list[list[str]]:
+def work_and_kill(
+    path: Path, run: str, lines_max: int, *, mode: str = "write", scope: str = "shared"
+) -> list[list[str]]:
     """Let a child write until it has acknowledged ``lines_max`` things, then SIGKILL it; others are then
     at every stage. Returns all that it acknowledged, what it printed while being killed included."""
     with subprocess.Popen(
-        child(mode, str(path), run), cwd=ROOT, stdout=subprocess.PIPE, text=True
+        child(mode, str(path), run, scope), cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(lines_max)]
@@ -66,14 +70,15 @@ async def everything_since(store: SqliteStore) -> list[Cid]:
     return found
 
 
-async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scope", ["shared", "private:local"])
+async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path, scope: str) -> None:
     path = tmp_path / "blocks.sqlite"
     added: set[Cid] = set()
     withdrawn: set[Cid] = set()
     for number, lines_max in enumerate((1, 2, 5, 11, 24, 50, 83, 120)):
         run = f"run{number}"
         newest: dict[str, Cid] = {}
-        for what, text, chain in await asyncio.to_thread(work_and_kill, path, run, lines_max):
+        for what, text, chain in await asyncio.to_thread(work_and_kill, path, run, lines_max, scope=scope):
             cid = Cid.parse(text)
             (withdrawn if what == "withdrawn" else added).add(cid)
             if chain != "-":
@@ -88,11 +93,16 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path)
         assert added <= set(live) | set(feed), "acknowledged and lost"
         assert withdrawn <= set(feed), "withdrawal acknowledged and lost"
         for cid in added:
-            assert block_of((await store.records.get(cid)).record)[0] == cid
+            if scope == "shared" or cid in live:  # a private one that was replaced is deleted
+                assert block_of((await store.records.get(cid)).record)[0] == cid
         for chain, cid in newest.items():
             heads = await store.records.find("slot_key", f"{run}:{chain}", scopes=SCOPES, context=None)
             assert len(heads) == 1, "a record and what it supersedes change together"
-            assert heads[0].sequence >= (await store.records.get(cid)).sequence
+            if cid in live:
+                assert heads[0].cid == cid
+            else:
+                assert heads[0].cid not in added | {cid}, "what was acknowledged last, or what came after it"
+        await check_the_keys(store)
         await check_the_tables(store, set(live))
         await store.close()
 
@@ -125,6 +135,22 @@ async def test_killed_at_any_moment_aliases_equal_records(tmp_path: Path) -> Non
         await store.close()
 
 
+async def check_the_keys(store: SqliteStore) -> None:
+    """Each sealed block opens, and no key is named twice."""
+
+    def job(connection: sqlite3.Connection) -> None:
+        slots = [
+            slot
+            for table in ("block", "alias")
+            for (slot,) in connection.execute(f"SELECT key_id FROM {table} WHERE key_id IS NOT NULL")
+        ]
+        assert len(slots) == len(set(slots))
+        for row in connection.execute("SELECT multihash, key_id, data FROM block"):
+            assert hashlib.sha256(record_reads.open_block(store.duty.keys, *row)).digest() == row[0][2:]
+
+    await store.file.read(job)
+
+
 async def check_the_aliases(store: SqliteStore) -> None:
     """Each alias is a withdrawn record, its survivor a record that is itself no alias."""
 
@@ -153,8 +179,8 @@ def test_killed_while_it_upgrades_the_file_is_old_or_new(tmp_path: Path) -> None
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(patience_s)
             process.kill()
-        assert version_of(path) in (1, 2)
-    assert version_of(path) == 2
+        assert version_of(path) in (1, 3)
+    assert version_of(path) == 3
 
     async def check() -> None:
         store = await SqliteStore.open(path, own_issuer=US.did)
@@ -221,9 +247,9 @@ def test_a_read_only_file_is_read_and_not_written(open_folder: Path) -> None:
     assert result["records"] == 1
 
 
-async def make_store(path: Path, count: int) -> dict[Cid, AnswerRecord]:
+async def make_store(path: Path, count: int, scope: str = "shared") -> dict[Cid, AnswerRecord]:
     store = await SqliteStore.open(path, own_issuer=US.did)
-    records = [US.answer(f"q {i}", answer="x" * 3_000) for i in range(count)]
+    records = [US.answer(f"q {i}", answer="x" * 3_000, scope=scope) for i in range(count)]
     await asyncio.gather(*(store.records.add(record) for record in records))
     await store.close()
     return {block_of(record)[0]: record for record in records}
@@ -254,10 +280,11 @@ async def look_at_everything(path: Path, records: dict[Cid, AnswerRecord]) -> di
     return outcomes
 
 
-async def test_damaged_bytes_are_never_given_out_as_right(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scope", ["shared", "private:local"])
+async def test_damaged_bytes_are_never_given_out_as_right(tmp_path: Path, scope: str) -> None:
     """A run of bytes changed at 40 places over the whole file, one at a time."""
     whole = tmp_path / "whole.sqlite"
-    records = await make_store(whole, 30)
+    records = await make_store(whole, 50, scope)
     sound = whole.read_bytes()
     total: dict[str, int] = defaultdict(int)
     for number in range(40):
@@ -301,3 +328,88 @@ async def test_a_torn_wal_loses_only_its_tail(tmp_path: Path) -> None:
     assert lengths[0] == 0
     assert lengths[-1] == 12
     assert lengths == sorted(lengths)
+
+
+# --- the file of record keys ----------------------------------------------------------------------
+
+
+async def test_a_missing_key_file_is_said_and_what_to_type_works(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.sqlite"
+    records = await make_store(path, 5, "private:local")
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    shared = await store.records.add(US.answer("ours"))
+    await store.close()
+    keys = tmp_path / "keys" / "record_keys"
+    aside = keys.rename(tmp_path / "aside")
+    for _ in range(2):
+        with pytest.raises(CorruptState, match=f"{keys} is missing, and 5 private records"):
+            await SqliteStore.open(path, own_issuer=US.did)
+        assert not keys.exists()
+    aside.rename(keys)
+    both = records | {shared.cid: US.answer("ours")}
+    assert (await look_at_everything(path, both))["right"] == 6, "the copy is put back"
+
+    keys.write_bytes(b"")
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    assert (await store.records.counts())["live"] == 1, "given up, as the owner asked"
+    assert (await store.records.get(shared.cid)) == shared
+    again = await store.records.add(US.answer("mine again", scope="private:local"))
+    await store.close()
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    assert (await store.records.get(again.cid)) == again
+    await store.close()
+
+
+async def test_a_damaged_or_foreign_key_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.sqlite"
+    await make_store(path, 5, "private:local")
+    (tmp_path / "other").mkdir()
+    await make_store(tmp_path / "other" / "blocks.sqlite", 1, "private:local")
+    keys = tmp_path / "keys" / "record_keys"
+    sound = keys.read_bytes()
+    for at in (0, 40, 80, 120):
+        keys.write_bytes(sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1 :])
+        with pytest.raises(CorruptState, match="damaged or no file of record keys"):
+            await SqliteStore.open(path, own_issuer=US.did)
+    keys.write_bytes(sound[:100])
+    with pytest.raises(CorruptState, match="damaged or no file of record keys"):
+        await SqliteStore.open(path, own_issuer=US.did)
+    keys.write_bytes((tmp_path / "other" / "keys" / "record_keys").read_bytes())
+    with pytest.raises(CorruptState, match="belongs to another block store"):
+        await SqliteStore.open(path, own_issuer=US.did)
+    keys.write_bytes(sound)
+    await (await SqliteStore.open(path, own_issuer=US.did)).close()
+
+
+async def test_lost_keys_take_only_their_records(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A key file that is older than the newest records: they are reported and passed over."""
+    path = tmp_path / "blocks.sqlite"
+    records = await make_store(path, 300, "private:local")
+    keys = tmp_path / "keys" / "record_keys"
+    keys.write_bytes(keys.read_bytes()[: 128 + 32 * 100])
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    found = await store.records.since(0, limit=1_000)
+    assert len(found) == 100
+    assert len(await store.records.live(list(records))) == 100
+    assert "put the newest copy back" in caplog.text
+    lost = next(cid for cid in records if cid not in {one.cid for one in found})
+    for reading in (store.records.get(lost), store.blocks.get(lost)):
+        with pytest.raises(CorruptState):
+            await reading
+    query_hash = records[lost].query_hash
+    assert await store.records.find("query_hash", query_hash, scopes=SCOPES, context=None) == []
+    again = await store.records.add(records[lost])
+    assert again.record == records[lost], "a good copy that arrives is sealed anew"
+    await store.blocks.delete(found[0].cid)
+    await store.close()
+    assert (await look_at_everything(path, records))["right"] == 100
+
+
+async def test_a_key_file_that_cannot_be_written_refuses_private_records_alone(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_bytes(b"in the way of the folder")
+    store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
+    with pytest.raises(Unavailable, match="record_keys"):
+        await store.records.add(US.answer("mine", scope="private:local"))
+    assert (await store.records.add(US.answer("ours"))).state == "live"
+    assert (await store.records.counts())["records"] == 1
+    await store.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import shutil
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,12 +21,17 @@ import pytest
 from node.clock import SystemClock
 from node.errors import NotFound, Rejected
 from node.ipfs.cid import Cid
+from node.ipfs.ipns import IpnsName
+from node.jobs.index_pages import HeadBlock, parse_index, parse_page
 from node.record import AnswerRecord, Record, decode
 from node.store.kubo import KuboBlockStore
 from tests.faults.node_kit import Client, child, start
 from tests.simulators.kubo import KuboStandIn
 
-PATIENCE_S = 30
+pytestmark = pytest.mark.timeout(240)
+
+PATIENCE_S = 60
+"""For waits on what does come, however busy the machine is."""
 
 
 def settings(url: str, **more: Any) -> dict[str, Any]:
@@ -74,7 +80,7 @@ def records_in(daemon: KuboStandIn) -> list[Record]:
 async def daemon_at(url: str) -> AsyncIterator[KuboBlockStore]:
     """The daemon as somebody else sees it."""
     async with aiohttp.ClientSession(auto_decompress=False, trust_env=False) as http:
-        yield KuboBlockStore(url, http, SystemClock(), timeout_s=5)
+        yield KuboBlockStore(url, http, SystemClock(), timeout_s=30)
 
 
 async def test_what_is_published_is_in_the_daemon_and_nothing_else_is(tmp_path: Path) -> None:
@@ -96,8 +102,11 @@ async def test_what_is_published_is_in_the_daemon_and_nothing_else_is(tmp_path: 
         }  # the certificates that the answer is checked with
         assert all(one.scope == "public" for one in kept)
         assert not daemon.given & {shared.multihash, hidden.multihash}
-        async with start(tmp_path, **settings(daemon.url, daemon_is_private=True)):
-            await daemon.until(lambda: {shared, hidden} <= daemon.pinned())
+        async with start(tmp_path, **settings(daemon.url, daemon_is_private=True)) as node:
+            await daemon.until(lambda: shared in daemon.pinned())
+            await node.store("Which lake is my own?", "Mine.", scope="private")
+        assert hidden.multihash not in daemon.given, "what is private goes to no daemon at all"
+        assert {one.scope for one in records_in(daemon)} == {"public", "shared"}
 
 
 async def test_what_is_withdrawn_is_unpinned(tmp_path: Path) -> None:
@@ -259,3 +268,43 @@ async def test_a_real_daemon_that_is_killed_catches_up(tmp_path: Path, js_ipfs: 
             assert await daemon.client.pinned([first, second])
             with pytest.raises(NotFound):
                 await daemon.blocks.get(Cid.of(b"nobody has this"))
+
+
+@pytest.mark.engine("js_ipfs")
+async def test_a_real_daemon_alone_leads_from_a_name_to_the_answer(tmp_path: Path, js_ipfs: Any) -> None:
+    """It takes no record that somebody else signed, and publishes our head under a key of its own."""
+    names: list[str] = []
+    async with start(tmp_path, **settings(js_ipfs.url)) as node:
+        record = decode((await node.send("GET", f"/ipfs/{await publish(node, 9)}?format=raw"))[1])
+        assert isinstance(record, AnswerRecord)
+
+        async def is_named() -> bool:
+            _, health, _ = await node.send("GET", "/health")
+            said = health["checks"]["ipns"][0]["output"]
+            names.extend(re.findall(r"the daemon publishes it under its own key, as /ipns/(\w+)", said))
+            return bool(names)
+
+        await until(is_named)
+    async with start(tmp_path, **settings(js_ipfs.url)), daemon_at(js_ipfs.url) as daemon:
+
+        async def leads_to_the_answer() -> bool:
+            head = HeadBlock.parse(await daemon.blocks.get(await resolved(js_ipfs.url, names[0])))
+            page = parse_index(await daemon.blocks.get(head.index)).get(record.query_hash[:3])
+            if page is None:  # the head from before the answer
+                return False
+            cid = parse_page(await daemon.blocks.get(page))[record.query_hash]
+            return decode(await daemon.blocks.get(cid)) == record
+
+        await until(leads_to_the_answer)
+
+
+async def resolved(url: str, name: str) -> Cid:
+    """What a daemon says that a name leads to; js-ipfs takes a name in base36 for one of the DNS."""
+    peer_id = IpnsName.parse(name).peer_id
+    async with (
+        aiohttp.ClientSession(trust_env=False) as http,
+        http.post(f"{url}/api/v0/name/resolve", params={"arg": f"/ipns/{peer_id}"}) as response,
+    ):
+        answer = await response.json(content_type=None)
+        assert response.status == 200, answer
+        return Cid.parse(answer["Path"].removeprefix("/ipfs/"))

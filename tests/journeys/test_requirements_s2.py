@@ -34,6 +34,7 @@ from tests.journeys.conftest import Client, Start, stages
 from tests.log_kit import entries
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
+from tests.simulators.vendor import stop
 from tests.unit.embed.minilm import local_embedder
 
 ESSAY = (
@@ -609,7 +610,7 @@ async def daemon(port: int = 0) -> AsyncIterator[int]:
         await web.TCPSite(runner, "127.0.0.1", port).start()
         yield runner.addresses[0][1]
     finally:
-        await runner.cleanup()
+        await stop(runner)
 
 
 async def test_health_flips_with_the_daemon(start: Start) -> None:

@@ -11,16 +11,21 @@ the same port. The contract suite runs over it and over real daemons alike, so t
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from aiohttp import web
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.errors import Rejected
+from node.ipfs import ipns
 from node.ipfs.cid import DAG_CBOR, DAG_PB, RAW, Cid, base58
-from tests.simulators.vendor import hang_up, listen
+from node.ipfs.ipns import IpnsName, IpnsRecord
+from tests.simulators.vendor import hang_up, listen, stop
 
 CODECS = {"raw": RAW, "dag-cbor": DAG_CBOR, "dag-pb": DAG_PB}
 JS_BODY_BYTES_MAX = 2**20
@@ -28,8 +33,10 @@ JS_BODY_BYTES_MAX = 2**20
 PEER = "12D3KooWF77wXyeFG1HTNpp5tjoXdHTvNdJ87JvYD2wkDC4niUuE"
 CALLS = (
     *("version", "id", "swarm/peers", "block/put", "block/get", "block/stat", "block/rm"),
-    *("pin/add", "pin/ls", "pin/rm"),
+    *("pin/add", "pin/ls", "pin/rm", "key/list", "key/gen", "name/publish"),
 )
+KUBO_CALLS = ("routing/put", "routing/get")
+"""js-ipfs has neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,10 @@ class KuboStandIn:
     network: dict[bytes, bytes] = field(default_factory=dict)
     blocks: dict[bytes, bytes] = field(default_factory=dict)
     pins: dict[Cid, str] = field(default_factory=dict)
+    keys: dict[str, Ed25519PrivateKey] = field(default_factory=dict)
+    names: dict[IpnsName, bytes] = field(default_factory=dict)
+    """IPNS records, those that it signed itself included."""
+    is_offline: bool = False
     given: set[bytes] = field(default_factory=set)
     """Every multihash that was ever put here or asked for."""
     calls: list[Called] = field(default_factory=list)
@@ -93,7 +104,7 @@ class KuboStandIn:
 
     async def __aexit__(self, *_: object) -> None:
         self._released.set()
-        await self._runner.cleanup()
+        await stop(self._runner)
         await hang_up(self._transports)
 
     # --- for tests --------------------------------------------------------------------------------
@@ -113,6 +124,8 @@ class KuboStandIn:
         """An empty repository; with another peer id where one is given."""
         self.blocks.clear()
         self.pins.clear()
+        self.names.clear()
+        self.keys.clear()
         self.peer_id = peer_id or self.peer_id
 
     def collect_garbage(self) -> None:
@@ -154,7 +167,7 @@ class KuboStandIn:
             self._changed.notify_all()
 
     async def _answer(self, call: str, request: web.Request) -> web.StreamResponse:
-        if call not in CALLS:
+        if call not in CALLS and (self.is_js or call not in KUBO_CALLS):
             if self.is_js:
                 raise _Fail("Not Found", 404)
             return web.Response(status=404, text="404 page not found\n")
@@ -195,6 +208,71 @@ class KuboStandIn:
 
     def _swarm_peers(self, _: web.Request) -> dict[str, Any]:
         return {"Peers": [{"Addr": "/ip4/127.0.0.1/tcp/4001", "Peer": PEER}] * self.peers}
+
+    # --- keys and names ---
+
+    def _key_list(self, _: web.Request) -> dict[str, Any]:
+        return {"Keys": [{"Name": name, "Id": self._id_of(key)} for name, key in self.keys.items()]}
+
+    def _key_gen(self, request: web.Request) -> dict[str, Any]:
+        name = request.query["arg"]
+        if name in self.keys:
+            raise _Fail(f"key with name '{name}' already exists")
+        assert request.query["type"] == "ed25519"
+        self.keys[name] = Ed25519PrivateKey.generate()
+        return {"Name": name, "Id": self._id_of(self.keys[name])}
+
+    def _name_publish(self, request: web.Request) -> dict[str, Any]:
+        path, query = request.query["arg"], request.query
+        key = self.keys.get(query["key"])
+        if key is None:
+            raise _Fail("no key by the given name was found")
+        if self.is_offline and query.get("allow-offline", "false").lower() != "true":
+            raise _Fail("can't publish while offline: pass `--allow-offline` to override")
+        assert query["resolve"].lower() == "false", "the daemon would search its network for the head"
+        assert (query["lifetime"], query["ttl"]) == ("48h", "60s")
+        name = _name_of(key)
+        before = self.names.get(name)
+        sequence = 0 if before is None else ipns.decode(before, name).sequence + 1
+        record = IpnsRecord(path, sequence, datetime.now(UTC) + timedelta(hours=48), 60 * 10**9)
+        self.names[name] = ipns.encode(record, key.sign)
+        return {"Name": self._id_of(key), "Value": path}
+
+    def _id_of(self, key: Ed25519PrivateKey) -> str:
+        return _name_of(key).peer_id if self.is_js else _name_of(key).text
+
+    async def _routing_put(self, request: web.Request) -> dict[str, Any]:
+        name = self._asked_name(request)
+        data = b""
+        async for part in await request.multipart():
+            assert not isinstance(part, str)
+            data = bytes(await part.read())  # type: ignore[union-attr] # no nested multipart comes
+        if self.is_offline and request.query.get("allow-offline") != "true":
+            raise _Fail("can't put while offline: pass `--allow-offline` to override")
+        try:
+            record = ipns.decode(data, name)
+        except Rejected as exc:
+            raise _Fail(f"record is not valid: {exc}") from exc
+        if name in self.names and ipns.better(ipns.decode(self.names[name], name), record):
+            raise _Fail("can't replace a newer value with an older value")
+        self.names[name] = data
+        return {"ID": name.peer_id, "Type": 5, "Responses": None, "Extra": ""}
+
+    def _routing_get(self, request: web.Request) -> dict[str, Any]:
+        if self.is_offline:
+            raise _Fail("this command must be run in online mode. Try running 'ipfs daemon' first")
+        data = self.names.get(self._asked_name(request))
+        if data is None:
+            raise _Fail("routing: not found")
+        return {"ID": "", "Type": 5, "Responses": None, "Extra": base64.b64encode(data).decode()}
+
+    def _asked_name(self, request: web.Request) -> IpnsName:
+        try:
+            return IpnsName.parse(request.query["arg"].removeprefix("/ipns/"))
+        except Rejected as exc:
+            raise _Fail("invalid key") from exc
+
+    # --- blocks and pins ---
 
     async def _block_put(self, request: web.Request) -> dict[str, Any]:
         query = request.query
@@ -346,6 +424,10 @@ class KuboStandIn:
         if fault == "redirect":
             return web.Response(status=307, headers={"Location": self.redirect_to})
         raise _Fail(fault)
+
+
+def _name_of(key: Ed25519PrivateKey) -> IpnsName:
+    return IpnsName.of(key.public_key().public_bytes_raw())
 
 
 async def _endless(released: asyncio.Event) -> AsyncIterator[bytes]:

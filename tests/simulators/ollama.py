@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from aiohttp import web
 
-from tests.simulators.vendor import hang_up, listen
+from tests.simulators.vendor import hang_up, listen, stop
 
 CREATED = "2026-01-01T00:00:00.000000000Z"
 
@@ -164,7 +164,7 @@ class OllamaStandIn:
 
     async def __aexit__(self, *_: object) -> None:
         self.release()
-        await self._runner.cleanup()
+        await stop(self._runner)
         await hang_up(self._transports)
 
     def release(self) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.simulators.ollama import Answerer, Seen, StandInModel, sensible, unit
-from tests.simulators.vendor import hang_up, listen
+from tests.simulators.vendor import hang_up, listen, stop
 
 CHAT_MODEL = "stand-in-chat"
 EMBED_MODEL = "stand-in-embed"
@@ -101,7 +101,7 @@ class OpenAiStandIn:
 
     async def __aexit__(self, *_: object) -> None:
         self.release()
-        await self._runner.cleanup()
+        await stop(self._runner)
         await hang_up(self._transports)
 
     def release(self) -> None:

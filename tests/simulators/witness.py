@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from tests.simulators import rfc6962
-from tests.simulators.vendor import hang_up, listen
+from tests.simulators.vendor import hang_up, listen, stop
 
 TIME_S = 1_790_000_000
 
@@ -63,7 +63,7 @@ class WitnessStandIn:
 
     async def __aexit__(self, *_: object) -> None:
         self._released.set()
-        await self._runner.cleanup()
+        await stop(self._runner)
         await hang_up(self._transports)
 
     async def wait_asked(self, count: int) -> None:

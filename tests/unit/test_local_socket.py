@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
 import stat
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from node.api import local
-from node.errors import BadInput, Unavailable
+from node.errors import BadInput, NodeError, Rejected, Unavailable
 
 
 async def echo(what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +52,83 @@ async def test_a_command_is_done_and_a_problem_told(tmp_path: Path) -> None:
         assert status == 400
     assert not sock.exists()
     assert local.connect(tmp_path, 1) is None
+
+
+async def count(what: str, chunks: AsyncIterator[bytes]) -> dict[str, Any]:
+    """Takes a stream; refuses one that begins with an x, before its end."""
+    size = 0
+    async for chunk in chunks:
+        if chunk.startswith(b"x"):
+            raise Rejected("it begins with an x")
+        size += len(chunk)
+    return {"what": what, "size": size}
+
+
+async def no_commands(what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    raise BadInput("there are none")
+
+
+def send(data_dir: Path, chunks: Iterator[bytes]) -> tuple[int, dict[str, Any]]:
+    """A stream as commands send it, in a thread."""
+    connection = local.connect(data_dir, 20)
+    assert connection is not None
+    http = HTTPConnection("localhost")
+    http.sock = connection
+    try:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            http.request("POST", "/stream/ingest", chunks)
+        with http.getresponse() as response:
+            return response.status, json.loads(response.read())
+    finally:
+        http.close()
+
+
+async def test_a_stream_of_any_length_is_taken_piece_by_piece(tmp_path: Path) -> None:
+    async with local.listening(tmp_path, no_commands, count):
+        pieces = (bytes(2**20) for _ in range(40))
+        reply = await asyncio.to_thread(send, tmp_path, pieces)
+        assert reply == (200, {"what": "ingest", "size": 40 * 2**20}), "more than any body may have"
+        assert (await asyncio.to_thread(call, tmp_path, "/stream/ingest", b""))[0] == 200
+
+
+async def test_a_stream_that_is_refused_is_answered_before_its_end(tmp_path: Path) -> None:
+    async with local.listening(tmp_path, no_commands, count):
+        pieces = (b"x" * 2**20 for _ in range(100))
+        status, reply = await asyncio.to_thread(send, tmp_path, pieces)
+        assert (status, reply["detail"]) == (422, "it begins with an x")
+
+
+async def test_a_stream_that_breaks_off_ends_with_an_error_of_ours(tmp_path: Path) -> None:
+    ended: asyncio.Queue[BaseException | None] = asyncio.Queue()
+
+    async def watch(what: str, chunks: AsyncIterator[bytes]) -> dict[str, Any]:
+        try:
+            async for _ in chunks:
+                pass
+        except NodeError as exc:
+            ended.put_nowait(exc)
+            raise
+        ended.put_nowait(None)
+        return {}
+
+    async with local.listening(tmp_path, no_commands, watch):
+        connection = local.connect(tmp_path, 5)
+        assert connection is not None
+        connection.sendall(b"POST /stream/x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe")
+        connection.close()
+        async with asyncio.timeout(20):
+            assert isinstance(await ended.get(), BadInput)
+
+
+async def test_a_silent_stream_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "STREAM_PAUSE_S", 0.05)
+    async with local.listening(tmp_path, no_commands, count):
+        connection = local.connect(tmp_path, 20)
+        assert connection is not None
+        connection.sendall(b"POST /stream/x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhe")
+        head = await asyncio.to_thread(connection.recv, 100)
+        connection.close()
+    assert b" 504 " in head
 
 
 async def test_what_a_killed_node_left_is_replaced(tmp_path: Path) -> None:

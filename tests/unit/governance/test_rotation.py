@@ -16,7 +16,7 @@ from node.errors import BadInput, Misconfigured, Unavailable
 from node.governance.log import DecisionLog
 from node.governance.memory import MemoryLog
 from node.governance.rotation import KeyRotation
-from node.identity import OVERLAP_DAYS, Identity
+from node.identity import OVERLAP_DAYS, Identity, Rotation
 from node.store.memory import MemoryStore
 from node.tlog.notes import Note, Verifier, open_checkpoint
 from tests.log_kit import leaves
@@ -32,6 +32,10 @@ class Desk:
         self.store = MemoryStore(own_issuer=self.identity.root)
         self.log: DecisionLog
         self.rotation: KeyRotation
+        self.told: list[Rotation] = []
+
+    async def note(self, rotation: Rotation) -> None:
+        self.told.append(rotation)
 
     async def open(self, **options: Any) -> DecisionLog:
         self.log = await DecisionLog.open(
@@ -42,7 +46,7 @@ class Desk:
             keys=self.folder / "keys",
             **options,
         )
-        self.rotation = KeyRotation(self.identity, self.log, self.store.records, self.clock, "p")
+        self.rotation = KeyRotation(self.identity, self.log, self.store.records, self.clock, "p", self.note)
         return self.log
 
     def checkpoint(self) -> bytes:
@@ -78,6 +82,7 @@ async def test_under_load_nothing_is_refused_and_the_origin_stays(desk: Desk) ->
     new = Verifier.from_vkey(done.new_vkey)
     assert (done.old_vkey, new.name) == (old.vkey, log.origin)
     assert desk.vkeys() == [new.vkey, old.vkey]
+    assert desk.told == [done.rotation]
     assert len(set(indexes)) == len(indexes) > 0
     for note in notes:
         assert open_checkpoint(note, [old]).signed_by == (old,), "whoever knows the old key is led over"
@@ -187,7 +192,7 @@ async def test_a_log_that_cannot_publish_keeps_its_key(desk: Desk, monkeypatch: 
 
 async def test_what_cannot_be_rotated(desk: Desk) -> None:
     log = MemoryLog(desk.identity.decisions_origin, desk.clock)
-    rotation = KeyRotation(desk.identity, log, desk.store.records, desk.clock, "p")
+    rotation = KeyRotation(desk.identity, log, desk.store.records, desk.clock, "p", desk.note)
     with pytest.raises(BadInput, match="known are"):
         await rotation.rotate("root")
     (desk.folder / "keys" / "root.pem").rename(desk.folder / "root.pem")

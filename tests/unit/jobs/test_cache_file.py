@@ -20,7 +20,7 @@ from node.clock import ManualClock
 from node.errors import BadInput, Rejected
 from node.governance.memory import MemoryLog
 from node.governance.rotation import KeyRotation
-from node.identity import Identity
+from node.identity import Identity, Rotation
 from node.ipfs.cid import Cid
 from node.jobs.cache_file import BATCH_LINES_MAX, LINE_BYTES_MAX, CacheFile, parse
 from node.jobs.operator import LaterSemantics, OperatorDesk
@@ -45,6 +45,10 @@ def a_node() -> Identity:
     """One for all tests that rotate nothing: making its keys takes a while."""
     with tempfile.TemporaryDirectory() as folder:
         return Identity.load_or_create(Path(folder) / "keys", START)
+
+
+async def no_name_to_leave(_: Rotation) -> None:
+    """The desk's node publishes no name."""
 
 
 class Desk:
@@ -85,7 +89,9 @@ class Desk:
             Metrics().unlogged,
             refuse_unlogged=False,
         )
-        rotation = KeyRotation(identity or a_node(), self.log, self.store.records, self.clock, "test")
+        rotation = KeyRotation(
+            identity or a_node(), self.log, self.store.records, self.clock, "test", no_name_to_leave
+        )
         self.desk = OperatorDesk(self.file, invalidator, rotation)
 
     async def report(self, outcome: Remembered) -> None:

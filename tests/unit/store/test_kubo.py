@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from node.clock import SystemClock
 from node.errors import CorruptState, NodeError, NotFound, TimedOut, Unavailable
@@ -201,6 +202,37 @@ async def test_a_call_that_is_cancelled_ends() -> None:
         await daemon.until(lambda: bool(daemon.running))
         asked.cancel()
         assert str(await client.version()) == "Kubo 0.29.0"
+
+
+class Impatient(KuboStandIn):
+    """Cuts a kept connection just as it is used again, as js-ipfs does five seconds after the last answer."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self._how = how
+        self._used: set[asyncio.BaseTransport | None] = set()
+        self.cuts = 0
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        if request.transport in self._used:
+            assert request.transport is not None
+            self.cuts += 1
+            getattr(request.transport, self._how)()
+            return web.Response()
+        self._used.add(request.transport)
+        return await super()._serve(request)
+
+
+@pytest.mark.parametrize("how", ["close", "abort"])
+async def test_a_kept_connection_that_was_cut_is_no_failure(how: str) -> None:
+    daemon = Impatient(how)
+    async with daemon, store_of(daemon.url) as store:
+        await store.connect()
+        for _ in range(3):
+            await store.put(CID, BLOCK)
+            assert await store.get(CID) == BLOCK
+        assert daemon.cuts == 5
+        assert daemon.count("block/put") == daemon.count("block/get") == 3
 
 
 async def test_the_environments_proxy_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,3 +82,20 @@ async def test_a_foreign_file_is_named_and_left_alone(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(CorruptState, match="move it away"):
         await LabelStore.open(path)
+
+
+async def test_what_is_erased_leaves_its_labels_without_a_hash(tmp_path: Path) -> None:
+    path = tmp_path / "labels.sqlite"
+    store = await LabelStore.open(path)
+    for hit in (HIT, SLOT):
+        await store.add(LabelRow(hit, "audit", "right", NOW))
+        await store.remember(f"request of {hit.cid}", hit)
+    await store.forget([HIT.cid, "bafyabsent"])
+    await store.scrub()
+    assert [row.hit for row in await store.newest()] == [replace(HIT, query_hash=""), SLOT]
+    assert await store.served(f"request of {HIT.cid}") is None
+    assert await store.served(f"request of {SLOT.cid}") == SLOT
+    files = b"".join(each.read_bytes() for each in (path, path.with_name("labels.sqlite-wal")))
+    assert HIT.query_hash.encode() not in files
+    assert SLOT.query_hash.encode() in files
+    await store.close()

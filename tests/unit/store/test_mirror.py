@@ -117,27 +117,69 @@ async def test_what_is_not_public_is_not_even_named_to_the_daemon(node: Node, da
     assert daemon.given == {shown.multihash}
 
 
-async def test_a_daemon_declared_private_gets_all_and_gives_it_back(node: Node, daemon: KuboStandIn) -> None:
+async def test_a_daemon_declared_private_gets_what_is_shared_and_gives_it_back(
+    node: Node, daemon: KuboStandIn
+) -> None:
     hidden = await node.add(US.answer("Mine?", scope="private:local"))
+    common = await node.add(US.answer("Ours?", scope="shared"))
     [shown] = await node.publish("Public?")
     async with daemon:
         await node.catch_up()
         assert daemon.pinned() == {shown}
         await node.catch_up(is_private=True)
-        assert daemon.pinned() == {shown, hidden}
+        assert daemon.pinned() == {shown, common}
         await node.catch_up()
         assert daemon.pinned() == {shown}
-        assert not daemon.holds(hidden)
+        assert not daemon.holds(common)
+        assert hidden.multihash not in daemon.given
 
 
-async def test_an_erased_private_record_leaves_a_private_daemon(node: Node, daemon: KuboStandIn) -> None:
+async def test_a_private_record_goes_to_no_daemon_whatever_happens_to_it(
+    node: Node, daemon: KuboStandIn
+) -> None:
+    cids = [
+        await node.add(US.answer(f"Mine {number}?", scope=f"private:{tenant}"))
+        for number, tenant in enumerate(("local", "acme"))
+    ]
+    async with daemon:
+        async with node.mirror(is_private=True) as mirror:
+            word = await node.add(US.validation(cids[0], "valid", scope="private:local", note="mine"))
+            buried = await node.add(US.tombstone(cids[1], scope="private:acme"))
+            mirror.nudge()
+            assert await mirror.waiting() == 0
+        await node.catch_up(is_private=True)
+    assert not daemon.given & {cid.multihash for cid in (*cids, word, buried)}
+    assert daemon.count("block/put") == 0
+
+
+async def test_what_an_older_program_gave_of_private_records_is_taken_back(
+    node: Node, daemon: KuboStandIn
+) -> None:
     hidden = await node.add(US.answer("Mine?", scope="private:local"))
+    common = await node.add(US.answer("Ours?", scope="shared"))
+    for cid in (hidden, common):
+        daemon.blocks[cid.multihash] = await node.store.blocks.get(cid)
+        daemon.pins[cid] = "direct"
+    state = await StateStore.open(node.folder / "state.sqlite")
+    await state.set_meta("ipfs-mirror", f'{{"{daemon.peer_id}": [2, 0, true, false]}}')
+    await state.close()
     async with daemon:
         await node.catch_up(is_private=True)
-        assert daemon.holds(hidden)
-        await node.add(US.tombstone(hidden, scope="private:local"))
-        await node.catch_up(is_private=True)
+        assert daemon.pinned() == {common}
         assert not daemon.holds(hidden)
+        puts = daemon.count("block/put")
+        await node.catch_up(is_private=True)
+        assert daemon.count("block/put") == puts, "once"
+
+
+async def test_an_erased_shared_record_leaves_a_private_daemon(node: Node, daemon: KuboStandIn) -> None:
+    common = await node.add(US.answer("Ours?", scope="shared"))
+    async with daemon:
+        await node.catch_up(is_private=True)
+        assert daemon.holds(common)
+        await node.add(US.tombstone(common, scope="shared"))
+        await node.catch_up(is_private=True)
+        assert not daemon.holds(common)
 
 
 async def test_pins_follow_the_live_set(node: Node, daemon: KuboStandIn) -> None:
@@ -238,7 +280,7 @@ async def test_an_emptied_repository_is_noticed_and_filled_again(node: Node, dae
             await asyncio.sleep(0.001)
         daemon.lose_everything()
         while not daemon.blocks:
-            node.clock.advance(CHECK_EVERY_S / 4)
+            node.clock.advance(CHECK_EVERY_S / 20)  # less than a call may take
             await asyncio.sleep(0.01)
         await daemon.until(lambda: daemon.pinned() == set(cids))
 

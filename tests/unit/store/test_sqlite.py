@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from node.errors import CorruptState, NotFound
 from node.ipfs.cid import Cid
+from node.ports import Selection
 from node.record import block_of
-from node.store import sqlite as module
-from node.store.sqlite import SqliteStore
-from tests.record_builders import SCOPES, Author
+from node.store import record_reads as module
+from node.store.sqlite import SPENT_MAX, SqliteStore
+from tests.record_builders import SCOPES, START, Author
 
 US = Author(1)
 
@@ -72,7 +74,7 @@ async def test_look_ups_use_an_index(tmp_path: Path) -> None:
         rows = connection.execute(f"EXPLAIN QUERY PLAN {statement}", (None,) * count).fetchall()
         return "; ".join(row[3] for row in rows)
 
-    for column, statement in module._FIND.items():
+    for column, statement in module.FIND.items():
         text = await store.file.read(lambda connection, s=statement: plan(connection, s, 4))
         assert f"USING INDEX record_{column} ({column}=? AND context=? AND scope=?)" in text
         assert "SCAN" not in text
@@ -131,4 +133,108 @@ async def test_deleting_an_unknown_block_changes_nothing(tmp_path: Path) -> None
     assert await store.records.withdrawn_since(0) == []
     with pytest.raises(NotFound):
         await store.blocks.get(Cid.of(b"x"))
+    await store.close()
+
+
+# --- private records ------------------------------------------------------------------------------
+
+MINE = "private:local"
+
+
+def slots(path: Path) -> list[bytes]:
+    """The keys in the key file beside a store."""
+    data = (path.parent / "keys" / "record_keys").read_bytes()[128:]
+    return [data[at : at + 32] for at in range(0, len(data), 32)]
+
+
+async def test_without_private_records_there_is_no_key_file(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
+    await store.records.add(US.answer())
+    assert await store.records.find("query_hash", "x", scopes=[MINE], context=None) == []
+    assert await store.records.select(Selection(tag="t")) == []
+    await store.scrub()
+    await store.close()
+    assert not store.duty.keys.path.parent.exists()
+
+
+async def test_keys_of_replaced_records_are_destroyed_together(tmp_path: Path) -> None:
+    """The ciphertext goes with the commit, the key with the next expiry at the latest, or with the stop."""
+    path = tmp_path / "blocks.sqlite"
+    store = await SqliteStore.open(path, own_issuer=US.did)
+
+    async def replace_one(number: int) -> None:
+        old = await store.records.add(US.answer(f"q {number}", scope=MINE))
+        [slot] = await store.file.read(
+            lambda connection: connection.execute("SELECT key_id FROM block").fetchone()
+        )
+        secret = slots(path)[slot]
+        await store.records.add(US.answer(f"q {number}", answer="new", scope=MINE), supersede=[old.cid])
+        assert not await store.blocks.has(old.cid)
+        secrets.append(secret)
+
+    secrets: list[bytes] = []
+    await replace_one(0)
+    assert secrets[0] in slots(path), "gathered"
+    await store.records.expire(START, grace_s=0)
+    assert secrets[0] not in slots(path)
+    for number in range(1, SPENT_MAX + 1):
+        old = await store.records.add(US.answer(f"q {number}", scope=MINE))
+        await store.records.add(US.answer(f"q {number}", answer="new", scope=MINE), supersede=[old.cid])
+    spent = await store.file.read(
+        lambda connection: connection.execute("SELECT count(*) FROM spent_key").fetchone()
+    )
+    assert spent == (0,), "enough of them"
+    old = await store.records.add(US.answer("last", scope=MINE))
+    await store.records.add(US.answer("last", answer="new", scope=MINE), supersede=[old.cid])
+    live = (await store.records.counts())["live"]
+    await store.close()
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    named = await store.file.read(
+        lambda connection: connection.execute("SELECT count(*), count(DISTINCT key_id) FROM block").fetchone()
+    )
+    assert named == (live, live)
+    await store.close()
+
+
+@pytest.mark.parametrize("way", ["delete", "expire", "reclaim", "scrub"])
+async def test_what_is_deleted_loses_its_key_at_once(tmp_path: Path, way: str) -> None:
+    path = tmp_path / "blocks.sqlite"
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    stored = await store.records.add(US.answer(scope=MINE, expires=START))
+    row = await store.file.read(lambda connection: connection.execute("SELECT key_id FROM block").fetchone())
+    secret = slots(path)[row[0]]
+    if way == "delete":
+        await store.blocks.delete(stored.cid)
+    elif way == "expire":
+        assert await store.records.expire(START + timedelta(hours=1), grace_s=0) == [stored.cid]
+    elif way == "reclaim":
+        assert await store.records.reclaim() == [stored.cid]
+    else:
+        await store.records.add(US.answer(answer="new", scope=MINE), supersede=[stored.cid])
+        await store.scrub()
+    assert secret not in slots(path)
+    await store.close()
+
+
+async def test_a_private_block_that_came_first_as_a_plain_one_is_sealed(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.sqlite"
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    record = US.answer(answer="zanzibarquux", scope=MINE)
+    cid, data = block_of(record)
+    await store.blocks.put(cid, data)
+    assert (await store.records.add(record)).record == record
+    await store.blocks.put(cid, data)
+    assert await store.blocks.get(cid) == data
+    await store.scrub()
+    assert b"zanzibarquux" not in path.read_bytes()
+    await store.close()
+
+
+async def test_a_private_record_costs_no_sync_of_its_own(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
+    await store.records.add(US.answer("first", scope=MINE))
+    before, commits = slots(store.file.path), store.file.commits
+    await asyncio.gather(*(store.records.add(US.answer(f"q {i}", scope=MINE)) for i in range(100)))
+    assert slots(store.file.path) == before, "the keys were there already"
+    assert store.file.commits - commits < 100
     await store.close()

@@ -1,8 +1,9 @@
-"""A file of format 1 becomes one of format 2 when it is opened, whole or not at all."""
+"""A file of format 1 or 2 becomes one of format 3 when it is opened, whole or not at all."""
 
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,7 +13,10 @@ from node.errors import CorruptState, Unavailable
 from node.ports import Selection
 from node.record import AnswerRecord, RecordSource, block_of
 from node.store import rules
+from node.store.record_keys import RecordKeys
+from node.store.record_schema import schema
 from node.store.sqlite import SqliteStore
+from node.store.writer import SqliteFile
 from tests.record_builders import SCOPES, START, Author
 
 US = Author(1)
@@ -148,7 +152,7 @@ async def test_nothing_is_lost_and_everything_has_its_value(tmp_path: Path) -> N
     path = tmp_path / "blocks.sqlite"
     made = everything(path)
     store = await SqliteStore.open(path, own_issuer=US.did)
-    assert version_of(path) == 2
+    assert version_of(path) == 3
     for record, state in made:
         stored = await store.records.get(block_of(record)[0])
         assert (stored.record, stored.state) == (record, state)
@@ -238,3 +242,142 @@ async def test_keyword_keys_are_made_as_look_ups_make_them_now(tmp_path: Path) -
         stored = await store.records.find("keyword_key", key, scopes=SCOPES, context=None)
         assert [one.record for one in stored] == found
     await store.close()
+
+
+# --- format 2, in which private records lay in the clear ------------------------------------------
+
+WORD = "zanzibarquux"
+PRIVATE = "private:local"
+MINE = US.answer(
+    f"What is my {WORD}?",
+    answer=f"Your {WORD}. " * 300,
+    scope=PRIVATE,
+    tags=(WORD,),
+    source=RecordSource("client", WORD),
+    context="1" * 64,
+    slot_key=f"definition:{WORD}",
+    slots={"topic": WORD},
+)
+REPLACED = US.answer(f"What was my {WORD}?", answer=f"Another {WORD}. " * 50, scope=PRIVATE)
+MERGED = US.answer(f"What's my {WORD}?", answer=f"Your {WORD}.", scope=PRIVATE, context="1" * 64)
+OTHERS = US.answer("What is theirs?", scope="private:acme")
+SHARED = US.answer("What is ours?", tags=("ours",))
+
+
+async def write_format_2(path: Path) -> None:
+    """A file as the program before this one left it, with a private record deleted before that program
+    wiped what it deleted."""
+    answers = [
+        (MINE, "live"),
+        (REPLACED, "withdrawn"),
+        (MERGED, "withdrawn"),
+        (OTHERS, "live"),
+        (SHARED, "live"),
+    ]
+    write_format_1(path, answers)
+    keys = RecordKeys(path.parent / "no-keys")
+    file = await SqliteFile.open(path, replace(schema(keys, None), version=2))
+    await file.close()
+    assert not keys.is_here
+    connection = sqlite3.connect(path, isolation_level=None)
+    assert connection.execute("PRAGMA secure_delete = OFF").fetchone() == (0,)
+    gone = connection.execute(
+        "INSERT INTO block (multihash, codec, data) VALUES (x'01', 85, ?)", (b"x" * 900_000,)
+    )
+    connection.execute("UPDATE block SET data = ? WHERE id = ?", (WORD.encode() * 75_000, gone.lastrowid))
+    connection.execute("DELETE FROM block WHERE id = ?", (gone.lastrowid,))
+    mine, replaced, merged = (block_of(record)[0].multihash for record in (MINE, REPLACED, MERGED))
+    connection.execute(
+        "UPDATE record SET context = ?, slot_key = ?, keyword_key = ?, kept = ? WHERE multihash = ?",
+        (MINE.context, MINE.slot_key, f"kw:{WORD}", f'{{"extra":"{WORD}"}}', mine),
+    )
+    connection.execute("UPDATE withdrawal SET reason = 'superseded' WHERE multihash = ?", (replaced,))
+    connection.execute("UPDATE withdrawal SET reason = 'merged' WHERE multihash = ?", (merged,))
+    connection.execute(
+        "INSERT INTO alias SELECT multihash, ?, query_hash, ?, ?, scope, source_kind, source_id, timestamp,"
+        " origin FROM record WHERE multihash = ?",
+        (mine, f"kw:other {WORD}", MINE.context, merged),
+    )
+    connection.close()
+
+
+def readable(folder: Path, *more: str) -> list[str]:
+    """What can be read of the private records in any file but the keys'."""
+    words = [WORD, MINE.query_hash, MERGED.query_hash, "1" * 64, *more]
+    return [
+        f"{path.name}: {word}"
+        for path in folder.rglob("*")
+        if path.is_file()
+        for word in words
+        if word.encode() in path.read_bytes()
+    ]
+
+
+async def test_private_records_are_sealed_and_nothing_of_them_stays_in_the_clear(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.sqlite"
+    await write_format_2(path)
+    assert readable(tmp_path), "the test can see what it looks for"
+    store = await SqliteStore.open(path, own_issuer=US.did)
+    assert version_of(path) == 3
+    assert readable(tmp_path) == [], "while it is open"
+    mine = await store.records.get(block_of(MINE)[0])
+    assert (mine.record, mine.state, mine.kept) == (MINE, "live", {"extra": WORD})
+    for column, key in (
+        ("query_hash", MINE.query_hash),
+        ("slot_key", f"definition:{WORD}"),
+        ("keyword_key", f"kw:{WORD}"),
+        ("query_hash", MERGED.query_hash),
+        ("keyword_key", f"kw:other {WORD}"),
+    ):
+        assert await store.records.find(column, key, scopes=SCOPES, context=MINE.context) == [mine]
+    for selection in (Selection(tag=WORD), Selection(source=WORD), Selection(query_hash=MERGED.query_hash)):
+        assert [ref.cid for ref in await store.records.select(selection)] == [mine.cid]
+    [alias] = await store.records.aliases(mine.cid)
+    assert (alias.query, alias.query_hash, alias.source_id) == (MERGED.query, MERGED.query_hash, "test-model")
+    assert not await store.blocks.has(block_of(REPLACED)[0]), "rules, 8"
+    assert [ref.cid for ref in await store.records.select(Selection(tag="ours"))] == [block_of(SHARED)[0]]
+    assert (await store.records.get(block_of(OTHERS)[0])).record == OTHERS
+    await store.close()
+    assert readable(tmp_path) == [], "and after the stop"
+    assert (tmp_path / "keys" / "record_keys").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_wipe_that_was_cut_short_is_done_at_the_next_start(tmp_path: Path) -> None:
+    path = tmp_path / "blocks.sqlite"
+    await write_format_2(path)
+    keys = RecordKeys.open(tmp_path / "keys" / "record_keys")
+    file = await SqliteFile.open(path, schema(keys, None))  # upgraded, and killed before the file is wiped
+    await file.close()
+    keys.close()
+    assert readable(tmp_path), "in what was freed once"
+    await (await SqliteStore.open(path, own_issuer=US.did)).close()
+    assert readable(tmp_path) == []
+
+
+IN_CLEAR = (
+    *("multihash", "kind", "state", "issuer", "origin", "scope", "timestamp", "expires", "confidence"),
+    *("embedding_digest", "target", "verdict", "valid", "invalid", "hits", "used", "cost_us", "worth"),
+    "source_kind",
+)
+
+
+async def test_the_columns_in_the_clear_are_the_listed_ones(tmp_path: Path) -> None:
+    """Whatever else a row of a private record holds changes with the key file."""
+
+    async def row(folder: Path, record: AnswerRecord) -> dict[str, object]:
+        store = await SqliteStore.open(folder / "blocks.sqlite", own_issuer=US.did)
+        await store.records.add(record, keyword_key=f"kw:{WORD}", kept={"extra": WORD})
+        await store.close()
+        connection = sqlite3.connect(folder / "blocks.sqlite")
+        connection.row_factory = sqlite3.Row
+        [found] = connection.execute("SELECT * FROM record").fetchall()
+        connection.close()
+        return dict(found)
+
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    one, two = [await row(folder, MINE) for folder in folders]
+    same = {column for column, value in one.items() if value == two[column]}
+    assert same - {"sequence", "block_id", "kept"} == set(IN_CLEAR)
+    assert one["kept"] is None

@@ -1,0 +1,285 @@
+"""The trustless gateway: public blocks, alone or as the CAR of a path, for clients that check them.
+
+Source: trustless gateway specification and what it takes over of the path gateway specification; RFC 9110.
+
+Promises:
+- Serves what ``PublicBlocks`` has and asks nobody else. Nothing is rendered: every body is an attachment.
+- A CAR is streamed: memory is one block, the links that wait and which blocks were sent (``node.gateway``
+  bounds both), whatever its size. Its path is resolved before the first byte: what is not there is a 404.
+- What fails behind the first byte cuts the connection: a stream that ends properly is whole.
+- At most ``Gate.busy`` responses at once, each held only as long as its client takes ``PIECE_BYTES`` in
+  ``Gate.write_timeout_s`` and the store gives a block in ``Gate.read_timeout_s``; the rest get 429.
+Must not know: records, scopes, where blocks lie.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
+
+from aiohttp import web
+
+from node.api.downloads import IMMUTABLE, attachment, byte_range, is_unchanged, preflight
+from node.api.negotiate import Wanted, negotiate
+from node.errors import BadInput, NodeError, NotFound, RateLimited, Rejected, TimedOut
+from node.gateway.byte_range import ByteRange
+from node.gateway.dag import Get, load, resolve
+from node.gateway.seen import Pool
+from node.gateway.walk import Scope, blocks, plan
+from node.ipfs import car
+from node.ipfs.cid import Cid
+from node.ports import PublicBlocks
+
+log = logging.getLogger("neuroswarm.api")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """``busy``: a place for each response at once. The timeouts are for one piece written and one block read,
+    in seconds. ``pool``: for what CARs without duplicates remember."""
+
+    busy: asyncio.Semaphore
+    write_timeout_s: float = 30.0
+    read_timeout_s: float = 30.0
+    pool: Pool = field(default_factory=Pool)
+
+
+BLOCKS: web.AppKey[PublicBlocks] = web.AppKey("blocks")
+GATE = web.AppKey("gate", Gate)
+
+PIECE_BYTES = 64 * 1024
+"""What is written at once; a client must take as much in each ``Gate.write_timeout_s``."""
+PATH_PARTS_MAX = 64
+RETRY_AFTER_S = 1.0
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """``address``: the content path as it was written, still escaped."""
+
+    root: Cid
+    path: tuple[str, ...]
+    address: str
+
+
+async def _serve(request: web.Request) -> web.StreamResponse:
+    store, gate = request.app.get(BLOCKS), request.app.get(GATE)
+    if store is None or gate is None:
+        raise NotFound("this node serves no blocks")
+    asked = _asked(request)
+    wanted = negotiate(request.query, ",".join(request.headers.getall("Accept", ())))
+    if gate.busy.locked():
+        raise RateLimited("too many requests for blocks at once; try again", retry_after_s=RETRY_AFTER_S)
+    async with gate.busy:
+        get = _within(store.get, gate.read_timeout_s)
+        if _is_only_if_cached(request) and not (asked.root.is_identity or await store.has(asked.root)):
+            return web.Response(status=412)
+        if wanted.name == "raw":
+            return await _raw(request, asked, wanted, get)
+        return await _car(request, asked, wanted, get)
+
+
+def _asked(request: web.Request) -> _Asked:
+    """The root and the path, each part unescaped by itself: a part may hold a slash."""
+    address = request.rel_url.raw_path.rstrip("/")
+    try:
+        cid, *path = (unquote_to_bytes(part).decode() for part in address.split("/")[2:])
+    except ValueError as exc:
+        raise BadInput("the path is not UTF-8", field="path") from exc
+    try:
+        root = Cid.parse(cid, any_hash=True)
+    except Rejected as exc:
+        raise BadInput(str(exc), field="cid") from exc
+    parts = tuple(part for part in path if part)
+    if len(parts) > PATH_PARTS_MAX:
+        raise BadInput("the path has too many parts", field="path", limit=str(PATH_PARTS_MAX))
+    if request.headers.get("Service-Worker") == "script":
+        raise BadInput("nothing here is a script", field="Service-Worker")
+    return _Asked(root, parts, address)
+
+
+def _is_only_if_cached(request: web.Request) -> bool:
+    directives = ",".join(request.headers.getall("Cache-Control", ())).lower().split(",")
+    return "only-if-cached" in (directive.strip() for directive in directives)
+
+
+def _within(get: Get, limit_s: float) -> Get:
+    async def limited(cid: Cid) -> bytes:
+        try:
+            async with asyncio.timeout(limit_s):
+                return await get(cid)
+        except TimeoutError as exc:
+            raise TimedOut("a block could not be read in time; try again in a moment") from exc
+
+    return limited
+
+
+def _headers(request: web.Request, asked: _Asked, wanted: Wanted, etag: str) -> dict[str, str]:
+    """What raw blocks and CARs have in common; complete enough for a 304."""
+    filename = request.query.get("filename") or f"{asked.root}.{'bin' if wanted.name == 'raw' else 'car'}"
+    headers = {
+        "Cache-Control": IMMUTABLE,
+        "Content-Disposition": attachment(filename),
+        "Etag": etag,
+        "Vary": "Accept",
+        "X-Content-Type-Options": "nosniff",
+        "X-Ipfs-Path": asked.address,
+    }
+    if wanted.is_location_due:
+        headers["Content-Location"] = str(request.rel_url.update_query(wanted.query))
+    return headers
+
+
+# --- raw blocks -----------------------------------------------------------------------------------
+
+
+async def _raw(request: web.Request, asked: _Asked, wanted: Wanted, get: Get) -> web.StreamResponse:
+    if asked.path:
+        raise BadInput("a raw block is asked for by its CID alone, without a path", field="path")
+    data = await load(get, asked.root)
+    etag = f'"{asked.root}.raw"'
+    headers = {
+        **_headers(request, asked, wanted, etag),
+        "Accept-Ranges": "bytes",
+        "X-Ipfs-Roots": str(asked.root),
+    }
+    if is_unchanged(request, etag):
+        return web.Response(status=304, headers=headers)
+    headers["Content-Type"] = wanted.content_type
+    span = byte_range(request, etag, len(data))
+    if span is None:
+        return await _send(request, 200, headers, data)
+    headers["Content-Range"] = f"bytes {span[0]}-{span[1]}/{len(data)}"
+    return await _send(request, 206, headers, data[span[0] : span[1] + 1])
+
+
+async def _send(
+    request: web.Request, status: int, headers: dict[str, str], body: bytes
+) -> web.StreamResponse:
+    """A body in one piece, which aiohttp writes, or in several, each within its time."""
+    if request.method == "HEAD" or len(body) <= PIECE_BYTES:
+        return web.Response(status=status, headers=headers, body=body)
+    stream = _Stream(request, web.StreamResponse(status=status, headers=headers))
+    stream.response.content_length = len(body)
+    async with stream:
+        await stream.write(body)
+    return stream.response
+
+
+# --- CARs -----------------------------------------------------------------------------------------
+
+
+async def _car(request: web.Request, asked: _Asked, wanted: Wanted, get: Get) -> web.StreamResponse:
+    scope, span = _limits(request)
+    place = await resolve(get, asked.root, asked.path)
+    todo = await plan(place, scope, span)
+    variant = repr((asked.path, wanted.dups, None if span is None else str(span)))
+    digest = hashlib.sha256(variant.encode()).hexdigest()[:16]
+    etag = f'W/"{scope.value}.{asked.root}.{digest}.car"'
+    headers = {
+        **_headers(request, asked, wanted, etag),
+        "Accept-Ranges": "none",
+        "X-Ipfs-Roots": ",".join(map(str, place.roots)),
+    }
+    if is_unchanged(request, etag):
+        return web.Response(status=304, headers=headers)
+    headers["Content-Type"] = wanted.content_type
+    pool = None if wanted.dups else request.app[GATE].pool
+    stream = _Stream(request, web.StreamResponse(headers=headers))
+    async with stream, aclosing(blocks(get, place, todo, pool)) as found:
+        if request.method != "HEAD":
+            await stream.write(car.header([place.cid]))
+            async for cid, data in found:
+                await stream.write(car.section(cid, data))
+    return stream.response
+
+
+def _limits(request: web.Request) -> tuple[Scope, ByteRange | None]:
+    """``entity-bytes`` means the entity, except where the client wants even less."""
+    text = request.query.get("dag-scope") or None
+    try:
+        scope = Scope(text or "all")
+    except ValueError as exc:
+        names = " ".join(scope.value for scope in Scope)
+        raise BadInput("dag-scope is block, entity or all", field="dag-scope", limit=names) from exc
+    if "entity-bytes" not in request.query:
+        return scope, None
+    span = ByteRange.parse(request.query["entity-bytes"])
+    return (Scope.ENTITY if scope is Scope.ALL else scope), span
+
+
+# --- streams --------------------------------------------------------------------------------------
+
+
+class _Stream:
+    """A response written in pieces. Leaving it whole ends the body; leaving it with an error cuts the
+    connection, so that nobody takes what came for all of it. An error of ours, and a client that is too slow
+    or gone, ends there; every other one goes on."""
+
+    def __init__(self, request: web.Request, response: web.StreamResponse) -> None:
+        self.response = response
+        self._request = request
+        self._limit_s = request.app[GATE].write_timeout_s
+        self._waiting = bytearray()
+
+    async def write(self, data: bytes) -> None:
+        """Raises ``TimeoutError`` and ``ConnectionError``."""
+        self._waiting += data
+        if len(self._waiting) >= PIECE_BYTES:
+            await self._flush()
+
+    async def __aenter__(self) -> _Stream:
+        await self.response.prepare(self._request)
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        try:
+            if error is None:
+                await self._end()
+            elif isinstance(error, NodeError):
+                await self._flush()
+        except (TimeoutError, ConnectionError) as exc:
+            error = exc
+        if error is not None:
+            self._cut(error)
+        return isinstance(error, NodeError | TimeoutError | ConnectionError | None)
+
+    async def _end(self) -> None:
+        await self._flush()
+        async with asyncio.timeout(self._limit_s):
+            await self.response.write_eof()
+
+    async def _flush(self) -> None:
+        view = memoryview(bytes(self._waiting))
+        self._waiting.clear()
+        for start in range(0, len(view), PIECE_BYTES):
+            async with asyncio.timeout(self._limit_s):
+                await self.response.write(view[start : start + PIECE_BYTES])
+
+    def _cut(self, error: BaseException) -> None:
+        """End the connection without ending the body. What was written still goes out, within its time, if
+        it was our error."""
+        transport = self._request.transport
+        if transport is None or transport.is_closing():
+            return
+        log.info("a response was cut off path=%r: %r", self._request.path, error)
+        if isinstance(error, NodeError):
+            asyncio.get_running_loop().call_later(self._limit_s, transport.abort)
+            transport.close()
+        else:
+            transport.abort()
+
+
+ROUTES: tuple[tuple[str, str, Handler], ...] = (
+    ("GET", "/ipfs/{cid}", _serve),
+    ("GET", "/ipfs/{cid}/{path}", _serve),
+    ("OPTIONS", "/ipfs/{cid}", preflight),
+    ("OPTIONS", "/ipfs/{cid}/{path}", preflight),
+)

@@ -1,0 +1,134 @@
+"""The composition root's part for what IPFS clients see: head, names, imported blocks, and the one reader
+that decides what is public. Built in order, left in reverse order by the caller's stack; no answer waits.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from node.api.routing import Router
+from node.clock import Clock
+from node.errors import NodeError
+from node.identity import NODE, Identity, Rotation
+from node.ipfs.cid import Cid
+from node.ipfs.ipns import IpnsName
+from node.jobs.head import Head, Links, NameKey
+from node.model import Check
+from node.ports import BlockStore
+from node.settings import Settings
+from node.store.foreign import ForeignStore
+from node.store.kubo import KuboBlockStore
+from node.store.names import Names
+from node.store.public import PublicReader
+from node.store.sqlite import SqliteStore
+
+LAST_HEAD_TIMEOUT_S = 5.0
+"""How long the stop waits for the last head; what is missing then is made after the next start."""
+
+log = logging.getLogger("neuroswarm")
+
+LogHead = Callable[[], Cid | None]
+
+
+@dataclass(slots=True)
+class Ipfs:
+    """``log_heads`` is filled in once the logs are open; the head names what it finds there."""
+
+    names: Names
+    head: Head
+    head_blocks: BlockStore
+    foreign: ForeignStore
+    log_heads: dict[str, LogHead] = field(default_factory=dict)
+
+    def start(self, log_heads: Mapping[str, LogHead]) -> None:
+        """Begin to publish."""
+        self.log_heads.update(log_heads)
+        self.head.start()
+
+    async def leave_name(self, rotation: Rotation) -> None:
+        """After a rotation of the node key: what was published under the old key's name leads to the new one,
+        also where the old key signs nothing else any more."""
+        if rotation.use == NODE:
+            old, new = rotation.before[0], rotation.keys[0]
+            key = NameKey(IpnsName.of(old.public), old.private.sign)
+            try:
+                await self.head.lead_over(key, IpnsName.of(new.public))
+            except NodeError as exc:
+                log.warning("the old IPNS name does not lead to the new one yet: %s", exc)
+            self.head.changed()
+
+    async def probe(self) -> Check:
+        """For ``/health``."""
+        return self.head.health()
+
+    def reader(self, store: SqliteStore, log_blocks: BlockStore | None) -> PublicReader:
+        """What anybody may have."""
+        others = [] if log_blocks is None else [log_blocks]
+        return PublicReader(store, [*others, self.head_blocks, self.foreign.blocks])
+
+
+async def open_ipfs(
+    settings: Settings,
+    data_dir: Path,
+    identity: Identity,
+    store: SqliteStore,
+    daemon: KuboBlockStore | None,
+    clock: Clock,
+    stack: AsyncExitStack,
+) -> Ipfs:
+    """What outlives the logs at the stop. Raises ``CorruptState``, ``Unavailable``."""
+    foreign = await ForeignStore.open(data_dir / "foreign.sqlite", bytes_max=settings.ipfs.foreign_max_bytes)
+    stack.push_async_callback(foreign.close)
+    # Apart from the cache's blocks: the index of a large cache must not drive answers out of them.
+    blocks = await SqliteStore.open(data_dir / "head_blocks.sqlite", own_issuer=identity.root)
+    stack.push_async_callback(blocks.close)
+    names = await Names.open(data_dir / "names.sqlite", clock, own=IpnsName.parse(identity.ipns_name))
+    stack.push_async_callback(names.close)
+    log_heads: dict[str, LogHead] = {}
+
+    def newest(log: str) -> LogHead:
+        return lambda: log_heads[log]() if log in log_heads else None
+
+    head = Head(
+        store.records,
+        blocks.blocks,
+        names,
+        clock,
+        state_path=data_dir / "head.json",
+        record_path=data_dir / "keys" / "ipns-record",
+        issuer=identity.root,
+        keys=lambda: [NameKey(IpnsName.of(public), sign) for public, sign in identity.node_keys()],
+        links=Links(newest("publications"), newest("decisions")),
+        daemon=daemon,
+    )
+
+    async def close_head() -> None:
+        await head.close(LAST_HEAD_TIMEOUT_S)
+
+    stack.push_async_callback(close_head)
+    return Ipfs(names, head, blocks.blocks, foreign, log_heads)
+
+
+def multiaddrs(url: str, announced: Sequence[str]) -> tuple[str, ...]:
+    """Where clients of our router find this node: what the operator announces, else where it listens."""
+    if announced:
+        return tuple(announced)
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        kind = f"ip{ip_address(host).version}"
+    except ValueError:
+        kind = "dns"
+    return (f"/{kind}/{host}/tcp/{parts.port}/http",)
+
+
+def routing(settings: Settings, identity: Identity, ipfs: Ipfs, blocks: PublicReader, url: str) -> Router:
+    """Who answers that this node has a block."""
+    peer_id = IpnsName.parse(identity.ipns_name).peer_id
+    return Router(blocks, ipfs.names, peer_id, multiaddrs(url, settings.ipfs.announce))

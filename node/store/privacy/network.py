@@ -1,0 +1,396 @@
+"""E-mail addresses, also written out; IP and MAC addresses; log-ins in URLs.
+
+Pure. Loopback, private and link-local addresses, networks (``/24``) and well-known resolvers belong to
+nobody in particular; documentation addresses count only where somebody calls one theirs. Four numbers with
+dots are a version, not an address, where a version's word stands before them or all four are small and no
+word says address.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+from node.store.privacy.text import Text
+
+_MAIL = re.compile(r"(?<![\w.+%-])[\w.+%'-]{1,64} ?@ ?([\w-]{1,63}(?:\.[\w-]{1,63}){1,6})")
+_TOP = re.compile(r"(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})$")
+_NOT_TOP = frozenset(
+    [
+        "shape",
+        "dot",
+        "mean",
+        "sum",
+        "reshape",
+        "transpose",
+        "astype",
+        "inv",
+        "conj",
+        "array",
+        "js",
+        "py",
+        "ts",
+        "rs",
+        "jpg",
+        "png",
+        "html",
+    ]
+)
+_CODE_HOSTS = frozenset(
+    [
+        "github.com",
+        "gitlab.com",
+        "bitbucket.org",
+        "codeberg.org",
+        "ssh.dev.azure.com",
+        "git.sr.ht",
+        "hf.co",
+        "huggingface.co",
+    ]
+)
+_SAMPLE_LOCAL = frozenset(
+    [
+        "user",
+        "username",
+        "name",
+        "someone",
+        "you",
+        "your-name",
+        "yourname",
+        "your.name",
+        "foo",
+        "email",
+        "example",
+        "test",
+    ]
+)
+_SAMPLE_HOST = re.compile(
+    r"(?:example|domain|yourdomain|your-domain|email|mail|server|host)\.(?:com|org|net|tld)$"
+)
+
+_AT = re.compile(
+    r" ?[(\[{<] ?(?:at|@|a|ät|arroba|arobase|chiocciola|klammeraffe|snail) ?[)\]}>] ?"
+    r"| (?:at|arroba|arobase|chiocciola|klammeraffe|ät) |_at_|-at-| ?@ ?",
+)
+_DOT_WORDS = frozenset(["dot", "punkt", "punto", "point", "ponto"])
+_DOTTED = re.compile(r"\w\.[^\W\d_]{2}|[(\[{<]\.[)\]}>]")
+_LOCAL_BEFORE = re.compile(r"[\w.+-]{0,62}[^\W_]$")
+_DOMAIN_AFTER = re.compile(
+    r"[\w-]{1,63}(?:(?P<dot> ?[(\[{<] ?(?:dot|\.|punkt|punto|point|ponto) ?[)\]}>] ?"
+    r"| (?:dot|punkt|punto|point|ponto) |_dot_|-dot-|\.)[\w-]{1,63}){1,4}"
+)
+_LAST = re.compile(r"[^\W\d_]{2,24}$")
+_TOPS = frozenset(
+    [
+        "com",
+        "org",
+        "net",
+        "edu",
+        "gov",
+        "mil",
+        "info",
+        "biz",
+        "io",
+        "dev",
+        "app",
+        "me",
+        "ai",
+        "co",
+        "uk",
+        "de",
+        "at",
+        "ch",
+        "fr",
+        "es",
+        "it",
+        "pt",
+        "nl",
+        "be",
+        "lu",
+        "ie",
+        "eu",
+        "us",
+        "ca",
+        "au",
+        "nz",
+        "in",
+        "jp",
+        "cn",
+        "kr",
+        "br",
+        "mx",
+        "ar",
+        "cl",
+        "se",
+        "no",
+        "fi",
+        "dk",
+        "pl",
+        "cz",
+        "sk",
+        "hu",
+        "ro",
+        "bg",
+        "gr",
+        "ru",
+        "ua",
+        "tr",
+        "il",
+        "za",
+        "xyz",
+        "online",
+        "email",
+        "mail",
+        "cloud",
+        "tech",
+        "test",
+        "example",
+    ]
+)
+_PROVIDERS = re.compile(
+    r"(?:gmail|googlemail|yahoo|hotmail|outlook|live|icloud|me|aol|gmx|web|t-online|proton"
+    r"|protonmail|posteo|mailbox|"
+    r"fastmail|orange|free|laposte|wanadoo|libero|zoho|yandex|mail|qq|163|tutanota|hey|pm)\.[a-z.]{2,6}$"
+)
+_MAIL_WORDS = frozenset(
+    [
+        "email",
+        "mail",
+        "e-mail",
+        "mailto",
+        "reach",
+        "contact",
+        "write",
+        "address",
+        "inbox",
+        "correo",
+        "courriel",
+        "mél",
+        "schreib",
+        "schreibe",
+        "erreichbar",
+        "erreichen",
+        "escribe",
+        "escríbeme",
+        "contacto",
+        "écrivez",
+        "écrire",
+        "contacter",
+    ]
+)
+
+_V4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w)(?!\.\d)")
+_V6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{2,39}(?:(?<=:)(?:\d{1,3}\.){3}\d{1,3})?(?![\w:])")
+_CIDR = re.compile(r" ?/ ?\d{1,3}(?!\d)")
+_ADDRESS_WORD = re.compile(
+    r"\b(?:ips?|ipv[46]|address(?:es)?|adress[ea]n?|adresses?|adresse|dirección|direccion|indirizzo"
+    r"|endereço|server|serveur|"
+    r"servidor|host|ping(?:ed|ing)?|ssh|rdp|log(?:ged|s|in)?|connect\w*|traceroute|firewall|client"
+    r"|router|dns|"
+    r"nslookup|whois|vpn|bl?ock\w*|bann?ed|port|from|von|desde|depuis|gateway|user|visitor|machine"
+    r"|node|peer)\b"
+)
+_VERSION_WORD = re.compile(
+    r"(?:\b(?:versions?|ver|v|release[sd]?|build|firmware|driver|chrome|chromium|edge|update[ds]?"
+    r"|upgrade[ds]?|patch|assembly|package|"
+    r"nuget|sdk|kernel|section|chapter|figure|clause|article|paragraph|abschnitt|kapitel|oid|asn"
+    r"|revision|java|jre|jdk|"
+    r"ios|android|office|photoshop|acrobat|reader|flash|opera|vivaldi|brave|libreoffice|mysql|oracle"
+    r"|minecraft)\b)[^\w]{0,3}(?:(?:number|no|is|to|of) )?$|\bv\.?$|\.net $"
+)
+_OWN = re.compile(
+    r"\b(?:my|mine|our|i|i'm|me|we|mein\w{0,2}|unser\w{0,2}|ich|mon|ma|mes|notre|je|mi|mis"
+    r"|nuestr[oa]|yo|his|her|their)\b"
+)
+_SOMEBODY = re.compile(
+    r"\b(?:logged|log-?in|ssh|ban(?:ned)?|block(?:ed)?|user|visitor|customer|client|connected"
+    r"|attack\w*|came from|request from|angemeldet|connecté\w*)\b"
+)
+_RESOLVERS = frozenset(
+    ipaddress.ip_address(one)
+    for one in [
+        "8.8.8.8",
+        "8.8.4.4",
+        "1.1.1.1",
+        "1.0.0.1",
+        "1.1.1.2",
+        "1.1.1.3",
+        "9.9.9.9",
+        "149.112.112.112",
+        "208.67.222.222",
+        "208.67.220.220",
+        "4.2.2.1",
+        "4.2.2.2",
+        "94.140.14.14",
+        "94.140.15.15",
+        "76.76.2.0",
+        "2001:4860:4860::8888",
+        "2001:4860:4860::8844",
+        "2606:4700:4700::1111",
+        "2606:4700:4700::1001",
+        "2620:fe::fe",
+        "198.41.0.4",
+    ]
+)
+_DOCUMENTATION = tuple(
+    ipaddress.ip_network(one)
+    for one in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20")
+)
+_SMALL = 32
+_ADDRESSES_MAX = 512
+
+_MAC = re.compile(
+    r"(?<![\w:.-])[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?![\w]|[:-][0-9a-fA-F])"
+)
+_MAC_DOTTED = re.compile(r"(?<![\w.])[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}(?![\w]|\.\w)")
+_MAC_BARE = re.compile(r"(?<!\w)[0-9a-fA-F]{12}(?!\w)")
+_MAC_WORD = re.compile(r"\b(?:mac|hardware|ethernet|bluetooth|wi-?fi|wlan|physical|physikalische)\b")
+_URL_LOGIN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://([^\s/:@\"'<>]{0,64}):([^\s/@\"'<>]{1,128})@")
+_URL_TOKEN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[A-Za-z0-9_.~%-]{16,128}@")
+_PLACEHOLDER = re.compile(r"^[<{$\[*]|^(?:x+|\*+)$", re.IGNORECASE)
+
+
+def find(read: Text) -> str | None:
+    """``url_login``, ``email``, ``ip``, ``mac`` or None."""
+    text = read.text
+    if "://" in text and "@" in text and _url_login(read):
+        return "url_login"
+    if _mail(read) or _written_out_mail(read):
+        return "email"
+    if _v4(read) or (text.count(":") > 1 and _v6(read)):
+        return "ip"
+    if _mac(read):
+        return "mac"
+    return None
+
+
+def _url_login(read: Text) -> bool:
+    for found in _URL_LOGIN.finditer(read.text):
+        if not _PLACEHOLDER.search(found[2]):
+            return True
+    return _URL_TOKEN.search(read.text) is not None
+
+
+def _mail(read: Text) -> bool:
+    if "@" not in read.text:
+        return False
+    for found in _MAIL.finditer(read.lower):
+        local, host = found[0].split("@")[0].strip(), found[1].rstrip("-")
+        spaced = " @" in found[0] or "@ " in found[0]
+        last = host.rsplit(".", 1)[-1]
+        if not _TOP.search(last) or last in _NOT_TOP or (spaced and last not in _TOPS):
+            continue
+        if (local == "git" and found[0].startswith("git@")) or host in _CODE_HOSTS:
+            continue
+        if (
+            local in _SAMPLE_LOCAL
+            and _SAMPLE_HOST.search(host)
+            and not _OWN.search(read.before(found.start()))
+        ):
+            continue
+        return True
+    return False
+
+
+def _written_out_mail(read: Text) -> bool:
+    lower = read.lower
+    if _DOT_WORDS.isdisjoint(read.words) and not _DOTTED.search(lower):
+        return False
+    for found in _AT.finditer(lower):
+        local = _LOCAL_BEFORE.search(lower, max(0, found.start() - 64), found.start())
+        domain = _DOMAIN_AFTER.match(lower, found.end())
+        if local is None or domain is None:
+            continue
+        if domain.end() - found.end() > 160:
+            continue
+        last = _LAST.search(domain[0])
+        if last is None:
+            continue
+        spelled_dot = domain["dot"] != "." or any(
+            word in domain[0] for word in (" dot ", " punkt ", " punto ", " point ", "(dot")
+        )
+        marked = not found[0].strip().isalpha()
+        if marked and found[0].strip() != "@":
+            if last[0] in _TOPS or (spelled_dot and last[0] not in _NOT_TOP):
+                return True
+        elif spelled_dot:
+            if last[0] in _TOPS:
+                return True
+        elif found[0].strip() != "@" and (
+            _PROVIDERS.search(domain[0])
+            or (
+                last[0] in _TOPS
+                and not _MAIL_WORDS.isdisjoint(re.split(r"[^\w-]+", read.before(found.start(), 64)))
+            )
+        ):
+            return True
+    return False
+
+
+def _v4(read: Text) -> bool:
+    if read.text.count(".") < 3:
+        return False
+    for count, found in enumerate(_V4.finditer(read.text)):
+        if count >= _ADDRESSES_MAX:
+            return True
+        try:
+            address = ipaddress.IPv4Address(found[0])
+        except ValueError:
+            continue
+        if _is_somebodys(read, address, found.start(), found.end()):
+            before = read.before(found.start(), 40)
+            if _VERSION_WORD.search(before):
+                continue
+            small = max(address.packed) < _SMALL
+            if not small or _ADDRESS_WORD.search(before) or _OWN.search(before):
+                return True
+    return False
+
+
+def _v6(read: Text) -> bool:
+    for count, found in enumerate(_V6.finditer(read.text)):
+        if count >= _ADDRESSES_MAX:
+            return True
+        shown = found[0]
+        if shown.count(":") < 2 or (shown.endswith(":") and not shown.endswith("::")):
+            shown = shown.rstrip(":")
+        if shown.count(":") < 2 or not any(char.isdigit() for char in shown):
+            continue
+        try:
+            address = ipaddress.IPv6Address(shown)
+        except ValueError:
+            continue
+        if address in _GLOBAL_V6 and _is_somebodys(read, address, found.start(), found.end()):
+            return True
+    return False
+
+
+_GLOBAL_V6 = ipaddress.ip_network("2000::/3")
+
+
+def _is_somebodys(
+    read: Text, address: ipaddress.IPv4Address | ipaddress.IPv6Address, start: int, end: int
+) -> bool:
+    if _CIDR.match(read.text, end) or address in _RESOLVERS:
+        return False
+    if any(address.version == block.version and address in block for block in _DOCUMENTATION):
+        before = read.before(start, 64)
+        return _OWN.search(before) is not None or _SOMEBODY.search(before) is not None
+    return address.is_global and not address.is_multicast
+
+
+def _mac(read: Text) -> bool:
+    text = read.text
+    for found in _MAC.finditer(text) if text.count(":") > 4 or text.count("-") > 4 else ():
+        if len(set(found[0].lower()) - {":", "-"}) > 1 and not found[0].lower().startswith(
+            ("01:00:5e", "33:33:")
+        ):
+            return True
+    for found in _MAC_DOTTED.finditer(text) if text.count(".") > 1 else ():
+        if any(char.isalpha() for char in found[0]) or _MAC_WORD.search(read.before(found.start())):
+            return True
+    if "mac" in read.words:
+        for found in _MAC_BARE.finditer(read.text):
+            if not found[0].isalpha() and _MAC_WORD.search(read.before(found.start())):
+                return True
+    return False

@@ -1,0 +1,182 @@
+"""Telephone numbers, international and national.
+
+Pure. An international number needs no word beside it; a national one is taken for one where it is grouped or
+begins as numbers of some country do and is valid there, or where a word for telephones stands beside it.
+Free are prices, dates, counts, versions and catalogue numbers, calling codes, short numbers (112) and
+free-phone lines, which belong to organisations.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import phonenumbers
+from phonenumbers import NumberParseException, PhoneNumberType
+
+from node.store.privacy.numbers import CANDIDATES_MAX, FIRST_PERSON, is_figure
+from node.store.privacy.text import Cluster, Text
+
+_WORD = re.compile(
+    r"\b(?:call(?:ed)?|phones?|tel|telephone|mobile|cell(?:phone)?|text|txt|sms|whats ?app|signal"
+    r"|telegram|viber|fax|ring|dial|reach(?:ed)?|contact|voicemail|"
+    r"hotline|landline|number is|number's|number:|numbers? are|anruf\w*|ruf\w*|handy\w*|telefon\w*"
+    r"|mobil\w*|festnetz|durchwahl|nummer (?:ist|lautet)|nummer:|erreich\w*|meld\w*|"
+    r"appel\w*|téléphon\w*|télécopie|portable|joindre|joignable|numéro (?:est|:)|llam[ae]\w*|llám\w*"
+    r"|teléfono|móvil|celular|número (?:es|:)|"
+    r"chiama\w*|telefono|cellulare|liga\w*|telefone|telemóvel|bel me|telefoon\w*|telefonnummer|my "
+    r"number|mon numéro|mi número|meine nummer|kontakt|contacto)\b"
+)
+_LABEL = re.compile(
+    r"\b(?:tel|phone|fax|mobile|cell|handy|mobil|telefon|móvil|teléfono|téléphone|portable|whats "
+    r"?app|call me(?: at| on)?|text me(?: at| on)?|"
+    r"reach me(?: at| on)?|number is|nummer ist|numéro est|número es|extension|ext|durchwahl|call "
+    r"(?:us|him|her|mom|dad)(?: at| on)?)[ .:#]{0,3}(?:number|no|nr)?[ .:]{0,2}$"
+)
+_REGIONS = ("DE", "GB", "FR", "IT", "NL", "AU", "CH", "AT", "BE", "SE", "IN", "JP", "ZA", "IE")
+_FREE = (
+    PhoneNumberType.TOLL_FREE,
+    PhoneNumberType.PREMIUM_RATE,
+    PhoneNumberType.SHARED_COST,
+    PhoneNumberType.UAN,
+)
+_NORTH_AMERICAN = re.compile(r"1?[2-9]\d\d[2-9]\d{6}")
+_TRIES_MAX = 24
+
+
+def load() -> None:
+    """Read the numbering plans now, not at the first number."""
+    phonenumbers.PhoneMetadata.load_all()
+
+
+def find(read: Text) -> str | None:
+    """``phone`` or None."""
+    tries = 0
+    for cluster in read.clusters[:CANDIDATES_MAX]:
+        if sum(cluster.lengths) < 7 or cluster.is_dotted_quad:
+            continue
+        start = cluster.start
+        before = read.text[max(0, start - 3) : start]
+        if start and (read.text[start - 1].isalpha() or read.text[start - 1] == "_"):
+            continue
+        if before.rstrip("( ").endswith("+"):
+            tries += 1
+            if _international(read, cluster, "+"):
+                return "phone"
+        elif (cluster.groups[0].startswith("00") and len(cluster.groups[0]) > 3) or cluster.groups[0] == "00":
+            tries += 1
+            if _international(read, cluster, ""):
+                return "phone"
+        if _national(read, cluster):
+            return "phone"
+        if tries > _TRIES_MAX:
+            return "too_many_numbers"
+    return None
+
+
+def _international(read: Text, cluster: Cluster, sign: str) -> bool:
+    groups = cluster.groups
+    for last in range(len(groups), max(0, len(groups) - 3), -1):
+        digits = "".join(groups[:last])
+        if not 8 <= len(digits) <= 17:
+            continue
+        number = digits[2:] if not sign else digits
+        number = re.sub(r"^(49|43|41|44|33|31|39|32|46|61|27|353)0(?=\d{7})", r"\1", number)  # +49 (0) 30
+        try:
+            parsed = phonenumbers.parse("+" + number)
+        except NumberParseException:
+            continue
+        if not phonenumbers.is_possible_number(parsed):
+            continue
+        if phonenumbers.number_type(parsed) in _FREE:
+            return _is_told(read, cluster)
+        valid = phonenumbers.is_valid_number(parsed)
+        grouped = last > 1
+        if valid and (
+            sign or not is_figure(read, cluster.start, cluster.end, grouped=len(cluster.groups) > 1)
+        ):
+            return True
+        if _is_told(read, cluster) or (sign and grouped):
+            return True
+    return False
+
+
+# How some countries group numbers that begin with no 0.
+_SHAPES = {
+    (3, 2, 2, 2): "ES",
+    (5, 5): "IN",
+    (2, 5, 4): "BR",
+    (3, 4, 4): "CN",
+    (1, 3, 3, 2, 2): "RU",
+    (3, 3, 2, 2): "CH",
+}
+
+
+def _national(read: Text, cluster: Cluster) -> bool:
+    start, end = cluster.start, cluster.end
+    if not read.stands_alone(start, end) or is_figure(read, start, end, grouped=len(cluster.groups) > 2):
+        return False
+    groups = cluster.groups
+    if len(groups) > 3 and len({int(two) - int(one) for one, two in pairwise(groups)}) == 1:
+        return False  # a series
+    if (
+        len(groups) == 2
+        and cluster.separator == "."
+        and not (groups[0].startswith("0") and len(groups[0]) > 2)
+    ):
+        return _LABEL.search(read.before(start)) is not None
+    for first in range(min(len(groups), 4)):
+        for last in range(min(len(groups), first + 6), first, -1):
+            part = groups[first:last]
+            total = sum(map(len, part))
+            if not 9 <= total <= 12:
+                continue
+            if first and "." in cluster.between[first - 1]:
+                continue  # the decimals of a fraction
+            shape = tuple(map(len, part))
+            digits = "".join(part)
+            if shape in ((3, 3, 4), (1, 3, 3, 4)) and _NORTH_AMERICAN.fullmatch(digits):
+                if digits[-10:-7] in ("800", "888", "877", "866", "855", "844", "833", "900"):
+                    return _is_told(read, cluster)
+                return True
+            if part == groups and (region := _SHAPES.get(shape)) is not None and _is_valid(digits, region):
+                return True
+            if (
+                len(part[0]) > 1
+                and digits.startswith("0")
+                and set(digits) - {"0", "1"}
+                and _is_zero_number(digits)
+            ):
+                return True
+    return _is_told(read, cluster)
+
+
+def _is_zero_number(digits: str) -> bool:
+    return 9 <= len(digits) <= 12 and any(_is_valid(digits, region) for region in _REGIONS)
+
+
+def _is_valid(digits: str, region: str) -> bool:
+    try:
+        return phonenumbers.is_valid_number(phonenumbers.parse(digits, region))
+    except NumberParseException:
+        return False
+
+
+def _is_told(read: Text, cluster: Cluster) -> bool:
+    """Whether words beside the number say that it is for calling somebody."""
+    before = read.before(cluster.start)
+    digits = cluster.digits
+    if not 7 <= len(digits) <= 17 or (digits.endswith("000") and len(cluster.groups) == 1):
+        return False
+    if len(cluster.groups) == 2 and any(re.fullmatch(r"(?:19|20)\d\d", group) for group in cluster.groups):
+        return False
+    if _LABEL.search(before):
+        return True
+    near = _WORD.search(before) or _WORD.search(read.after(cluster.end))
+    if near is None:
+        return False
+    own = FIRST_PERSON.search(before) or FIRST_PERSON.search(read.after(cluster.end))
+    return own is not None or (
+        9 <= len(digits) <= 13
+        and not is_figure(read, cluster.start, cluster.end, grouped=len(cluster.groups) > 1)
+    )

@@ -1,0 +1,183 @@
+"""A text as the rules read it: folded, so that a reader's eye and a rule see the same, and cut into words and
+groups of digits once for all rules.
+
+Pure. The folded text serves detection only; it is never stored or shown.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+
+_INVISIBLE = dict.fromkeys(
+    [
+        *(code for code in range(0x20) if code not in (0x09, 0x0A, 0x0D)),
+        *range(0x7F, 0xA0),
+        0x00AD,
+        0x034F,
+        0x061C,
+        0x115F,
+        0x1160,
+        0x17B4,
+        0x17B5,
+        *range(0x180B, 0x1810),
+        *range(0x200B, 0x2010),
+        *range(0x202A, 0x202F),
+        *range(0x2060, 0x2070),
+        0x3164,
+        *range(0xFE00, 0xFE10),
+        0xFEFF,
+        0xFFA0,
+        *range(0xFFF9, 0xFFFD),
+        *range(0xE0000, 0xE0200),
+    ]
+)
+_DRAWN_ALIKE = str.maketrans(
+    {
+        **dict.fromkeys("‐‑‒–—―−⁃﹘➖", "-"),
+        **dict.fromkeys("‘’‚‛′`´ʼ", "'"),
+        **dict.fromkeys("“”„‟″«»‹›", '"'),
+        **dict.fromkeys("。․‧∙⋅・", "."),
+        "⁄": "/",
+        "∕": "/",
+        "∶": ":",
+        "꞉": ":",
+        "İ": "I",
+        "ⓐ": "@",
+        "\u2028": "\n",
+        "\u2029": "\n",
+        "\x85": "\n",
+        "\r": "\n",
+    }
+)
+_LOOKS_LATIN = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеѕіјорсухһԁԛԝҮүΑΒΕΖΗΙΚΜΝΟΡΤΥΧνοιρɡɑ",
+    "ABESIJKMHOPCTYXaesijopcyxhdqwYyABEZHIKMNOPTYXvoipga",
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_CLUSTER = re.compile(r"\d+(?:[ \t()./_-]{1,3}\d+)*")
+_GROUP = re.compile(r"\d+")
+_FIVE = re.compile(r"\d(?:[ \t()./_-]{0,3}\d){4}")
+_NO_IDENTIFIER = re.compile(
+    r"(?<![\w./-])(?:"
+    r"(?:1\d|20)\d\d-\d\d-\d\d(?:[T ]\d\d(?::\d\d){1,2}(?:\.\d{1,9})?)?"  # 2026-05-18 08:17
+    r"|\d{1,2}[./-]\d{1,2}[./-](?:1\d|20)\d\d"  # 18.05.2026
+    r"|(?:1\d|20)\d\d[./]\d{1,2}[./]\d{1,2}"
+    r"|(?<!\d )(?:1[4-9]|20)\d\d ?- ?(?:1[4-9]|20)\d\d"  # 1914-1918
+    r"|\d\d?:\d\d(?::\d\d)?"
+    r"|\d\d?/\d\d?"  # 12/27
+    r")(?![\w/-]|\.\d)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Groups of digits that stand close together, as in ``+49 (30) 123-456``. ``start`` and ``end`` are
+    places in the text."""
+
+    start: int
+    end: int
+    groups: tuple[str, ...]
+    between: tuple[str, ...]
+
+    @property
+    def digits(self) -> str:
+        return "".join(self.groups)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return tuple(len(group) for group in self.groups)
+
+    @property
+    def is_dotted_quad(self) -> bool:
+        """Whether it looks like an IPv4 address or a version of four parts."""
+        return len(self.groups) == 4 and set(self.between) == {"."} and max(self.lengths) <= 3
+
+    @property
+    def separator(self) -> str:
+        """What stands between the groups, blanks aside: one character, or all of them where they differ."""
+        found = {part.strip(" \t") or " " for part in self.between}
+        return found.pop() if len(found) == 1 else "".join(sorted(found))
+
+
+@dataclass(frozen=True)
+class Text:
+    """``text``: folded; ``lower``: in small letters, place for place."""
+
+    text: str
+    lower: str
+
+    @classmethod
+    def of(cls, text: str) -> Text:
+        """The folded form of any text."""
+        shown = text.translate(_INVISIBLE) if text.isascii() else _folded(text)
+        return cls(shown, shown.lower())
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All words in small letters."""
+        return frozenset(_WORD.findall(self.lower))
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest run without blanks."""
+        return max(map(len, self.text.split()), default=0)
+
+    @cached_property
+    def clusters(self) -> tuple[Cluster, ...]:
+        """Groups of digits with at least five digits in all; dates, times and ranges of years left out."""
+        if _FIVE.search(self.text) is None:
+            return ()
+        shown = _NO_IDENTIFIER.sub(lambda found: "#" * len(found[0]), self.text)
+        out = []
+        for found in _CLUSTER.finditer(shown):
+            groups = tuple(_GROUP.findall(found[0]))
+            if sum(map(len, groups)) >= 5:
+                between = tuple(_GROUP.split(found[0])[1:-1])
+                out.append(Cluster(found.start(), found.end(), groups, between))
+        return tuple(out)
+
+    def before(self, place: int, chars: int = 48) -> str:
+        """What stands before a place, in small letters."""
+        return self.lower[max(0, place - chars) : place]
+
+    def after(self, place: int, chars: int = 24) -> str:
+        """What stands after a place, in small letters."""
+        return self.lower[place : place + chars]
+
+    def stands_alone(self, start: int, end: int) -> bool:
+        """Whether a run is no part of a longer word, number or decimal fraction."""
+        text = self.text
+        if start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            return False
+        if start > 1 and text[start - 1] in ".," and text[start - 2].isdigit():
+            return False
+        if end < len(text) and (text[end].isalnum() or text[end] == "_"):
+            return False
+        return not (end + 1 < len(text) and text[end] in ".," and text[end + 1].isdigit())
+
+
+def _folded(text: str) -> str:
+    shown = unicodedata.normalize("NFKC", text.translate(_DRAWN_ALIKE))
+    shown = shown.translate(_INVISIBLE).translate(_DRAWN_ALIKE)
+    out = []
+    latin = other = 0
+    for char in shown:
+        if char.isascii():
+            latin += char.isalpha()
+            out.append(char)
+            continue
+        kind = unicodedata.category(char)
+        if kind in ("Mn", "Me"):  # marks set over or round a letter or digit
+            continue
+        if kind == "Nd":
+            out.append(str(unicodedata.decimal(char)))
+        elif kind == "Zs":
+            out.append(" ")
+        else:
+            other += char.isalpha()
+            out.append(char)
+    shown = "".join(out)
+    return shown.translate(_LOOKS_LATIN) if latin >= other else shown

@@ -1,0 +1,236 @@
+"""The keys of private records, one each, in a file apart from the records, and what is done with them.
+
+Promises: a key is on disk before anything is sealed with it; what is destroyed is overwritten where it lies
+and synced, so that no copy of it is left in this file; sealed bytes open only under the record that they were
+sealed for. Backups leave the ``keys`` folder out, and so hold no private record that anybody can read.
+
+Format ``neuroswarm/record-keys/v1``: 32 bytes of that name and zeros, 32 random bytes that name the file, 32
+random bytes from which names of look-ups are made (``mark``), SHA-256 of these 96 bytes; then slots of 32
+bytes, each a random key for AES-256-GCM or zeros, numbered from 0. Not SQLite, whose pages and write-ahead
+log keep copies of what was moved: a key has to lie in one place only. The file is for its owner only (0600).
+
+Sealed bytes: nonce (12 random bytes), ciphertext, tag (16 bytes); associated data are
+``neuroswarm/sealed/v1`` LF, what it is, LF, and the record's multihash.
+
+Blocking. What changes keys is for one thread, reading for any. Must not know what is sealed, or where the
+sealed bytes lie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from node.clock import random_bytes
+from node.errors import CorruptState, NotFound, Unavailable
+from node.tlog.files import Files
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+TAG_BYTES = 16
+AHEAD = 256
+"""Keys that are made and synced at once, ahead of the records that will need them."""
+
+_MAGIC = b"neuroswarm/record-keys/v1\n".ljust(KEY_BYTES, b"\0")
+_HEADER_BYTES = 4 * KEY_BYTES
+_NO_KEY = bytes(KEY_BYTES)
+_SLOTS_AT_ONCE = 8_192
+_SEALED = b"neuroswarm/sealed/v1\n"
+_FILES = Files()
+
+
+class RecordKeys:
+    """The key file of one block store. It is made when the first key is needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = -1
+        self._index_key = b""
+        self._count = 0
+        self._ahead: list[tuple[int, bytes]] = []
+        self._free: list[int] = []
+        self.name = b""
+        self.was_empty = False
+
+    @classmethod
+    def open(cls, path: Path) -> RecordKeys:
+        """Read the file if there is one. One without a byte in it, which a person makes to go on without the
+        keys that were lost, becomes a new one (``was_empty``). Raises ``CorruptState``, ``Unavailable``."""
+        keys = cls(path)
+        try:
+            if path.exists():
+                keys.was_empty = path.stat().st_size == 0
+                if keys.was_empty:
+                    keys._begin()
+                else:
+                    keys._load()
+        except OSError as exc:
+            keys.close()
+            raise keys._unavailable(exc) from exc
+        except CorruptState:
+            keys.close()
+            raise
+        return keys
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def is_here(self) -> bool:
+        """Whether there is a key file: without one nothing was ever sealed."""
+        return self._fd >= 0
+
+    # --- names ------------------------------------------------------------------------------------
+
+    def mark(self, column: str, value: str) -> str:
+        """A name that stands for ``value`` in look-ups by ``column`` and says nothing of it to whoever lacks
+        the key file: ``~`` and 64 hex digits. Needs the file (``begin``)."""
+        text = f"{column}\0{value}".encode("utf-8", "surrogatepass")
+        return "~" + hmac.digest(self._index_key, text, "sha256").hex()
+
+    # --- sealing ----------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Make the file if there is none. Raises ``Unavailable``."""
+        if not self.is_here:
+            try:
+                self._begin()
+            except OSError as exc:
+                raise self._unavailable(exc) from exc
+
+    def seal(self, what: bytes, multihash: bytes, data: bytes) -> tuple[int, bytes]:
+        """(slot of a fresh key, sealed bytes). The key is durable on return. Raises ``Unavailable``."""
+        slot, key = self._take()
+        nonce = random_bytes(NONCE_BYTES)
+        return slot, nonce + AESGCM(key).encrypt(nonce, data, _about(what, multihash))
+
+    def unseal(self, what: bytes, multihash: bytes, slot: int, sealed: bytes) -> bytes:
+        """What was sealed. Raises ``NotFound`` where the key was destroyed, ``CorruptState`` where it is lost
+        or the bytes are not those that were sealed."""
+        key = self._key(slot)
+        if key is None:
+            raise NotFound("its key was destroyed")
+        try:
+            return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], _about(what, multihash))
+        except (InvalidTag, ValueError) as exc:
+            raise CorruptState(
+                f"the sealed bytes do not open with key {slot} of {self._path}: they are damaged, or the key "
+                "file is older than they are; put the newest copy of it back"
+            ) from exc
+
+    # --- the life of keys -------------------------------------------------------------------------
+
+    def claim(self, used: Iterable[int]) -> frozenset[int]:
+        """Tell which slots the store names; all others may be used anew. Returns those of ``used`` whose key
+        was destroyed: their erasure was begun. Raises ``Unavailable``."""
+        named = frozenset(used)
+        self._free = [slot for slot in range(self._count) if slot not in named]
+        self._ahead.clear()
+        destroyed: set[int] = set()
+        try:
+            for first in range(0, self._count, _SLOTS_AT_ONCE):
+                data = os.pread(self._fd, _SLOTS_AT_ONCE * KEY_BYTES, _offset(first))
+                at = data.find(_NO_KEY)
+                while at >= 0:
+                    inside, off = divmod(at, KEY_BYTES)
+                    if off == 0:
+                        destroyed.add(first + inside)
+                    at = data.find(_NO_KEY, at + KEY_BYTES - off)
+        except OSError as exc:
+            raise self._unavailable(exc) from exc
+        return named & destroyed
+
+    def destroy(self, slots: Sequence[int]) -> None:
+        """Overwrite these keys; they are gone from the disk on return. Raises ``Unavailable``."""
+        try:
+            for slot in slots:
+                if slot < self._count:
+                    _FILES.write(self._fd, _NO_KEY, _offset(slot))
+            if slots and self.is_here:
+                _FILES.sync(self._fd)
+        except OSError as exc:
+            raise self._unavailable(exc) from exc
+
+    def free(self, slots: Iterable[int]) -> None:
+        """Nothing names these slots any more: they may be used anew."""
+        self._free += [slot for slot in slots if slot < self._count]
+
+    def close(self) -> None:
+        """Idempotent."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    # --- inside -----------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """A new file, whole or not at all."""
+        _FILES.make_directories(self._path.parent, 0o700)
+        body = _MAGIC + random_bytes(KEY_BYTES) + random_bytes(KEY_BYTES)
+        _FILES.replace(self._path, body + hashlib.sha256(body).digest(), 0o600)
+        self._load()
+
+    def _load(self) -> None:
+        self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        header = os.pread(self._fd, _HEADER_BYTES, 0)
+        body = header[: 3 * KEY_BYTES]
+        if not header.startswith(_MAGIC) or hashlib.sha256(body).digest() != header[3 * KEY_BYTES :]:
+            raise CorruptState(
+                f"{self._path} is damaged or no file of record keys; put a sound copy of it back, or empty "
+                f"it (`: > {self._path}`) to go on without the private records that it opens"
+            )
+        self.name, self._index_key = body[KEY_BYTES : 2 * KEY_BYTES], body[2 * KEY_BYTES :]
+        self._count = (os.fstat(self._fd).st_size - _HEADER_BYTES) // KEY_BYTES
+
+    def _take(self) -> tuple[int, bytes]:
+        self.begin()
+        if not self._ahead:
+            self._make_ahead()
+        return self._ahead.pop()
+
+    def _make_ahead(self) -> None:
+        """New keys in free slots and behind the last one, on disk with one sync."""
+        slots, self._free = self._free[-AHEAD:], self._free[:-AHEAD]
+        made = [(slot, random_bytes(KEY_BYTES)) for slot in slots]
+        tail = [random_bytes(KEY_BYTES) for _ in range(AHEAD - len(slots))]
+        try:
+            for slot, key in made:
+                _FILES.write(self._fd, key, _offset(slot))
+            _FILES.write(self._fd, b"".join(tail), _offset(self._count))
+            _FILES.sync(self._fd)
+        except OSError as exc:
+            self._free += slots
+            raise self._unavailable(exc) from exc
+        made += enumerate(tail, self._count)
+        self._count += len(tail)
+        self._ahead = made[::-1]
+
+    def _key(self, slot: int) -> bytes | None:
+        """None: destroyed. Raises ``CorruptState``."""
+        try:
+            key = os.pread(self._fd, KEY_BYTES, _offset(slot)) if self.is_here else b""
+        except OSError as exc:
+            raise CorruptState(f"key {slot} of {self._path} cannot be read: {exc.strerror}") from exc
+        if len(key) < KEY_BYTES:
+            raise CorruptState(
+                f"{self._path} holds no key {slot}: it is older than the records; put the newest copy back"
+            )
+        return None if key == _NO_KEY else key
+
+    def _unavailable(self, exc: OSError) -> Unavailable:
+        return Unavailable(f"the record keys {self._path} cannot be used now: {exc.strerror}")
+
+
+def _offset(slot: int) -> int:
+    return _HEADER_BYTES + slot * KEY_BYTES
+
+
+def _about(what: bytes, multihash: bytes) -> bytes:
+    return _SEALED + what + b"\n" + multihash

@@ -1,0 +1,341 @@
+"""What one read does with an open block file: rows become records, checked and unsealed.
+
+Promises: bounded index look-ups; every block is hashed again on its way out; what is damaged, or has lost its
+key, is reported and left out where others are read with it. Runs in reader threads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from node.errors import CorruptState, NotFound, Rejected
+from node.ipfs.cid import DAG_CBOR, Cid
+from node.ports import Alias, BlockChanges, BlockRef, Selection, StoredRecord
+from node.record import AnswerRecord, decode
+from node.store import private_rows, rules
+from node.store.public import NotPublic
+from node.store.record_keys import RecordKeys
+
+_log = logging.getLogger(__name__)
+
+CHUNK = 500
+"""CIDs in one statement: below SQLite's limit on variables, old versions included."""
+
+_COLUMNS = (
+    "SELECT r.sequence, r.multihash, r.state, r.origin, r.valid, r.invalid, r.kept, b.data, r.timestamp,"
+    " b.key_id"
+)
+SELECT = f"{_COLUMNS} FROM record AS r JOIN block AS b ON b.id = r.block_id"
+SELECT_VALUE = (
+    "SELECT r.cost_us, r.hits, r.used, length(b.data), b.key_id"
+    " FROM record AS r JOIN block AS b ON b.id = r.block_id"
+)
+SELECT_PLACE = "SELECT r.sequence, r.multihash, r.scope FROM record AS r"
+LIVE_ANSWER = "r.kind = 'answer' AND r.state = 'live'"
+FIND = {
+    column: f"{SELECT} WHERE {LIVE_ANSWER} AND r.{column} = ? AND r.context IS ? AND r.scope = ?"
+    " ORDER BY r.timestamp DESC, r.sequence DESC LIMIT ?"
+    for column in rules.FIND_COLUMNS
+}
+FIND_ALIASED = {
+    column: f"{_COLUMNS} FROM alias AS a CROSS JOIN record AS r ON r.multihash = a.survivor"
+    f" JOIN block AS b ON b.id = r.block_id"
+    f" WHERE a.{column} = ? AND a.context IS ? AND a.scope = ? AND {LIVE_ANSWER}"
+    " ORDER BY r.timestamp DESC, r.sequence DESC LIMIT ?"
+    for column in ("query_hash", "keyword_key")
+}
+
+_FOR_STRANGERS = (
+    "SELECT CASE WHEN r.scope = 'public' AND r.state = 'live' THEN b.data END"
+    " FROM record AS r LEFT JOIN block AS b ON b.id = r.block_id WHERE r.multihash = ?"
+)
+_PUBLIC_ANSWERS = (
+    "SELECT query_hash, multihash, max(sequence) FROM record"
+    " WHERE kind = 'answer' AND state = 'live' AND query_hash >= :first"
+    " AND (:last = '' OR query_hash < :last) AND context IS NULL AND scope = 'public'"
+    " GROUP BY query_hash ORDER BY query_hash LIMIT :limit"
+)
+
+
+def record_cid(multihash: bytes) -> Cid:
+    return Cid(DAG_CBOR, multihash[2:])
+
+
+def open_block(keys: RecordKeys, multihash: bytes, key_id: int | None, data: bytes) -> bytes:
+    """A block's bytes, unsealed if they are sealed. Raises ``NotFound`` (its key was destroyed),
+    ``CorruptState``."""
+    return data if key_id is None else private_rows.open_record(keys, multihash, key_id, data)[0]
+
+
+def read_row(keys: RecordKeys, row: Sequence[Any]) -> StoredRecord:
+    """One row of ``SELECT``: the block is hashed again; its signature was checked when it came in. Raises
+    ``NotFound`` (its key was destroyed), ``CorruptState``."""
+    sequence, multihash, state, origin, valid, invalid, kept, data, _, key_id = row
+    cid = record_cid(multihash)
+    if key_id is not None:
+        try:
+            data, kept = private_rows.open_record(keys, multihash, key_id, data)
+        except NotFound as exc:
+            raise NotFound(f"record {cid} is being erased: {exc}") from exc
+        except CorruptState as exc:
+            raise CorruptState(f"the private record {cid} cannot be read: {exc}") from exc
+    if hashlib.sha256(data).digest() != cid.digest:
+        raise CorruptState(
+            f"the block of record {cid} has other bytes; delete it and fetch it from a peer or a backup"
+        )
+    try:
+        record = decode(data, check_signature=False)
+    except Rejected as exc:
+        raise CorruptState(f"record {cid} does not decode any more: {exc}") from exc
+    return StoredRecord(
+        sequence=sequence,
+        cid=cid,
+        record=record,
+        state=state,
+        origin=origin,
+        valid=valid,
+        invalid=invalid,
+        kept=None if kept is None else orjson.loads(kept),
+    )
+
+
+def read_whole_rows(keys: RecordKeys, rows: Sequence[Sequence[Any]]) -> list[StoredRecord]:
+    """The rows whose block is sound: one damaged block must not take the other answers with it, nor one whose
+    key was destroyed or is lost."""
+    found: list[StoredRecord] = []
+    for row in rows:
+        try:
+            found.append(read_row(keys, row))
+        except NotFound:
+            continue  # between the destruction of its key and its end
+        except CorruptState as exc:
+            _log.error("event=record_damaged sequence=%d reason=%s", row[0], exc)
+    return found
+
+
+def find(
+    connection: sqlite3.Connection,
+    keys: RecordKeys,
+    column: str,
+    key: str,
+    scopes: Sequence[str],
+    context: str | None,
+    limit: int,
+) -> list[StoredRecord]:
+    """One bounded index look-up per scope, merged: other tenants' rows under the same key are never read."""
+    rows: list[Sequence[Any]] = []
+    for scope in dict.fromkeys(scopes):
+        named: tuple[str | None, str | None] = key, context
+        if rules.is_private(scope):
+            if not keys.is_here:
+                continue  # nothing private was ever stored
+            named = private_rows.mark(keys, column, key), private_rows.mark(keys, "context", context)
+        rows += connection.execute(FIND[column], (*named, scope, limit)).fetchall()
+        if column in FIND_ALIASED:
+            rows += connection.execute(FIND_ALIASED[column], (*named, scope, limit)).fetchall()
+    found = sorted({row[0]: row for row in rows}.values(), key=lambda row: (row[8], row[0]), reverse=True)
+    return read_whole_rows(keys, found[:limit])
+
+
+def aliases(connection: sqlite3.Connection, keys: RecordKeys, survivor: bytes) -> list[Alias]:
+    """What was merged into a record, oldest first; what cannot be read is left out."""
+    rows = connection.execute(_ALIASES, (survivor,)).fetchall()
+    found: list[Alias] = []
+    for row in rows:
+        try:
+            found.append(_alias(keys, row))
+        except NotFound:
+            continue
+        except CorruptState as exc:
+            _log.error("event=alias_damaged cid=%s reason=%s", record_cid(row[0]), exc)
+    return found
+
+
+_ALIASES = (
+    "SELECT a.multihash, a.query_hash, a.source_kind, a.source_id, a.timestamp, a.origin, a.key_id, a.sealed,"
+    " b.data, b.key_id FROM alias AS a JOIN record AS r ON r.multihash = a.multihash"
+    " LEFT JOIN block AS b ON b.id = r.block_id"
+    " WHERE a.survivor = ? ORDER BY a.timestamp, a.multihash"
+)
+
+
+def _alias(keys: RecordKeys, row: Sequence[Any]) -> Alias:
+    multihash, key, kind, source_id, timestamp, origin, key_id, sealed, data, block_key = row
+    if key_id is not None:
+        key, source_id = private_rows.open_alias(keys, multihash, key_id, sealed)
+    return Alias(
+        cid=record_cid(multihash),
+        query_hash=key,
+        query=None if data is None else _question(open_block(keys, multihash, block_key, data)),
+        source_kind=kind,
+        source_id=source_id,
+        timestamp=datetime.fromtimestamp(timestamp, UTC),
+        origin=origin,
+    )
+
+
+def _question(data: bytes) -> str | None:
+    try:
+        record = decode(data, check_signature=False)
+    except Rejected:
+        return None
+    return record.query if isinstance(record, AnswerRecord) else None
+
+
+def select(
+    connection: sqlite3.Connection, keys: RecordKeys, selection: Selection, after: int, limit: int
+) -> list[BlockRef]:
+    where, values = [f"{LIVE_ANSWER} AND r.sequence > :after"], dict[str, Any](after=after, limit=limit)
+    if selection.cid is not None:
+        where.append("r.multihash = :cid")
+        values["cid"] = selection.cid.multihash
+    if selection.query_hash is not None:
+        where.append(
+            "(r.query_hash IN (:query, :query_name) OR r.multihash IN"
+            " (SELECT survivor FROM alias WHERE query_hash IN (:query, :query_name)))"
+        )
+        values["query"] = selection.query_hash
+        values["query_name"] = private_rows.mark_if_any(keys, "query_hash", selection.query_hash)
+    if selection.keyword_key is not None:
+        where.append(
+            "(r.keyword_key IN (:words, :words_name) OR r.multihash IN"
+            " (SELECT survivor FROM alias WHERE keyword_key IN (:words, :words_name)))"
+        )
+        values["words"] = selection.keyword_key
+        values["words_name"] = private_rows.mark_if_any(keys, "keyword_key", selection.keyword_key)
+    if selection.source is not None:
+        where.append("(r.source_kind = :source OR r.source_id IN (:source, :source_name))")
+        values["source"] = selection.source
+        values["source_name"] = private_rows.mark_if_any(keys, "source_id", selection.source)
+    if selection.before is not None:
+        where.append("r.timestamp < :before")
+        values["before"] = selection.before.timestamp()
+    if selection.tag is not None:
+        where.append(
+            "r.tags IS NOT NULL AND EXISTS"
+            " (SELECT 1 FROM json_each(r.tags) WHERE json_each.value IN (:tag, :tag_name))"
+        )
+        values["tag"] = selection.tag
+        values["tag_name"] = private_rows.mark_if_any(keys, "tag", selection.tag)
+    if selection.scopes is not None:
+        scopes = {f"scope{number}": scope for number, scope in enumerate(selection.scopes)}
+        where.append(f"r.scope IN ({', '.join(f':{name}' for name in scopes)})")
+        values |= scopes
+    rows = connection.execute(
+        f"{SELECT_PLACE} WHERE {' AND '.join(where)} ORDER BY r.sequence LIMIT :limit",
+        values,
+    ).fetchall()
+    return [BlockRef(number, record_cid(multihash), scope) for number, multihash, scope in rows]
+
+
+def live(
+    connection: sqlite3.Connection, keys: RecordKeys, multihashes: Sequence[bytes]
+) -> list[StoredRecord]:
+    rows: list[Sequence[Any]] = []
+    for start in range(0, len(multihashes), CHUNK):
+        chunk = multihashes[start : start + CHUNK]
+        marks = ", ".join("?" * len(chunk))
+        rows += connection.execute(
+            f"{SELECT} WHERE {LIVE_ANSWER} AND r.multihash IN ({marks})", tuple(chunk)
+        ).fetchall()
+    return read_whole_rows(keys, rows)
+
+
+def since(connection: sqlite3.Connection, keys: RecordKeys, sequence: int, limit: int) -> list[StoredRecord]:
+    """Reads on past damaged rows: an empty list must mean that there is nothing more."""
+    found: list[StoredRecord] = []
+    while len(found) < limit:
+        rows = connection.execute(
+            f"{SELECT} WHERE {LIVE_ANSWER} AND r.sequence > ? ORDER BY r.sequence LIMIT ?",
+            (sequence, limit - len(found)),
+        ).fetchall()
+        if not rows:
+            break
+        found += read_whole_rows(keys, rows)
+        sequence = rows[-1][0]
+    return found
+
+
+def public_block(connection: sqlite3.Connection, cid: Cid) -> bytes:
+    """Raises ``NotFound``, ``NotPublic``, ``CorruptState``."""
+    row = connection.execute(_FOR_STRANGERS, (cid.multihash,)).fetchone()
+    if row is None:
+        raise NotFound(f"no record {cid} is here")
+    if row[0] is None:
+        raise NotPublic(f"the record {cid} is not public, or not live")
+    if hashlib.sha256(row[0]).digest() != cid.digest:
+        raise CorruptState(f"the public block {cid} has other bytes; fetch it again from a peer")
+    return bytes(row[0])
+
+
+def public_answers(
+    connection: sqlite3.Connection, first: str, last: str, limit: int
+) -> list[tuple[str, bytes]]:
+    rows = connection.execute(_PUBLIC_ANSWERS, {"first": first, "last": last, "limit": limit}).fetchall()
+    return [(key, multihash) for key, multihash, _ in rows]
+
+
+def block_changes(connection: sqlite3.Connection, sequence: int, change: int, limit: int) -> BlockChanges:
+    withdrawn = connection.execute(
+        "SELECT w.change, w.multihash, r.scope FROM withdrawal AS w"
+        " JOIN record AS r ON r.multihash = w.multihash"
+        " WHERE w.change > ? ORDER BY w.change LIMIT ?",
+        (change, limit),
+    ).fetchall()
+    written = connection.execute(
+        "SELECT sequence, multihash, scope FROM record"
+        " WHERE sequence > ? AND state = 'live' AND block_id IS NOT NULL ORDER BY sequence LIMIT ?",
+        (sequence, limit),
+    ).fetchall()
+    return BlockChanges(
+        tuple(BlockRef(number, record_cid(multihash), scope) for number, multihash, scope in withdrawn),
+        tuple(BlockRef(number, record_cid(multihash), scope) for number, multihash, scope in written),
+    )
+
+
+def counts(connection: sqlite3.Connection) -> dict[str, int]:
+    blocks, size, records, live = connection.execute(
+        "SELECT blocks, bytes, records, live FROM total"
+    ).fetchone()
+    last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'record'").fetchone()
+    return {
+        "records": records,
+        "live": live,
+        "blocks": blocks,
+        "bytes": size,
+        "last_sequence": 0 if last is None else last[0],
+    }
+
+
+def verdicts(connection: sqlite3.Connection, targets: Sequence[bytes]) -> list[bytes]:
+    """The validations about these records that are here, by the index of what is said about what."""
+    found: list[bytes] = []
+    for start in range(0, len(targets), CHUNK):
+        chunk = targets[start : start + CHUNK]
+        marks = ", ".join("?" * len(chunk))
+        rows = connection.execute(f"{_VERDICTS} IN ({marks}) ORDER BY sequence", tuple(chunk)).fetchall()
+        found += [multihash for (multihash,) in rows]
+    return found
+
+
+_VERDICTS = "SELECT multihash FROM record WHERE kind = 'validation' AND block_id IS NOT NULL AND target"
+
+
+def shredded(connection: sqlite3.Connection, slots: Sequence[int], limit: int) -> list[BlockRef]:
+    """Records whose keys were destroyed and that are still here."""
+    found: list[BlockRef] = []
+    for start in range(0, len(slots), CHUNK):
+        chunk = slots[start : start + CHUNK]
+        marks = ", ".join("?" * len(chunk))
+        rows = connection.execute(
+            f"{SELECT_PLACE} JOIN block AS b ON b.id = r.block_id WHERE b.key_id IN ({marks})", tuple(chunk)
+        ).fetchall()
+        found += [BlockRef(number, record_cid(multihash), scope) for number, multihash, scope in rows]
+    return found[:limit]

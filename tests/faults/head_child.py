@@ -1,0 +1,66 @@
+"""The other process of ``test_head_kill.py``: publishes heads until it is killed.
+
+Each line on standard output, ``<sequence> <head>``, was printed when a record was handed out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from node.clock import SystemClock
+from node.ipfs import ipns
+from node.jobs.head import Head, Links
+from node.store.names import Names
+from node.store.sqlite import SqliteStore
+from tests.name_owner import Owner
+from tests.record_builders import Author
+
+US = Author(1)
+OWNER = Owner(1)
+
+
+class StoppedClock(SystemClock):
+    """The wall clock stands still, so that only what is on disk keeps the sequence from going back."""
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def publish_until_killed(folder: Path, run: str) -> None:
+    clock = StoppedClock()
+    store = await SqliteStore.open(folder / "blocks.sqlite", own_issuer=US.did)
+    blocks = await SqliteStore.open(folder / "head_blocks.sqlite", own_issuer=US.did)
+    names = await Names.open(folder / "names.sqlite", clock, own=OWNER.name)
+    published = asyncio.Event()
+    head = Head(
+        store.records,
+        blocks.blocks,
+        names,
+        clock,
+        state_path=folder / "head.json",
+        record_path=folder / "ipns-record",
+        issuer=US.did,
+        keys=lambda: [OWNER.key],
+        links=Links(),
+        every_s=0,
+    )
+
+    def tell(data: bytes) -> None:
+        record = ipns.decode(data, OWNER.name)
+        print(record.sequence, record.value.removeprefix("/ipfs/"), flush=True)
+        published.set()
+
+    head.on_record(tell)
+    head.start()
+    for step in range(100_000):
+        published.clear()
+        await store.records.add(US.answer(f"Question {run} {step}?", scope="public"))
+        head.changed()
+        await published.wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(publish_until_killed(Path(sys.argv[1]), sys.argv[2]))

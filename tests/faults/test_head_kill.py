@@ -1,0 +1,61 @@
+"""A node that is killed while it publishes: no record is ever followed by one with a lower sequence, and what
+the record on disk names is there, whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from node.clock import ManualClock
+from node.ipfs import ipns
+from node.ipfs.cid import Cid
+from node.jobs.index_pages import HeadBlock, parse_index, parse_page
+from node.store.names import Names
+from node.store.sqlite import SqliteStore
+from tests.faults.head_child import OWNER, US
+
+ROOT = Path(__file__).parents[2]
+
+
+def work_and_kill(folder: Path, run: str, lines_max: int) -> list[tuple[int, Cid]]:
+    """Let a child publish so many records, then SIGKILL it. All that it handed out."""
+    command = [sys.executable, "-m", "tests.faults.head_child", str(folder), run]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(lines_max)]
+        process.kill()
+        lines += process.stdout.readlines()
+    whole = [line.split() for line in lines if line.endswith("\n")]
+    assert len(whole) >= lines_max, "the child ended by itself"
+    return [(int(sequence), Cid.parse(head)) for sequence, head in whole]
+
+
+async def questions(blocks: SqliteStore, head: Cid) -> set[str]:
+    """What the index of a head leads to; every block of it is read."""
+    index = parse_index(await blocks.blocks.get(HeadBlock.parse(await blocks.blocks.get(head)).index))
+    found: set[str] = set()
+    for page in index.values():
+        found |= parse_page(await blocks.blocks.get(page)).keys()
+    return found
+
+
+async def test_killed_at_any_moment_the_sequence_does_not_go_back(tmp_path: Path) -> None:
+    last, listed = 0, 0
+    for number, lines_max in enumerate((1, 2, 3, 7, 12)):
+        told = work_and_kill(tmp_path, str(number), lines_max)
+        sequences = [sequence for sequence, _ in told]
+        assert sequences == sorted(set(sequences))
+        assert sequences[0] > last, "the first record of a new start is above all that were handed out"
+        last = sequences[-1]
+        kept = ipns.decode((tmp_path / "ipns-record").read_bytes(), OWNER.name)
+        assert kept.sequence >= last
+        names = await Names.open(tmp_path / "names.sqlite", ManualClock(), own=OWNER.name)
+        assert ipns.decode(await names.get(OWNER.name), OWNER.name).sequence >= last
+        await names.close()
+        blocks = await SqliteStore.open(tmp_path / "head_blocks.sqlite", own_issuer=US.did)
+        for head in (told[-1][1], Cid.parse(kept.value.removeprefix("/ipfs/"))):
+            found = await questions(blocks, head)
+            assert len(found) >= listed + len(told) - 1
+        listed = len(found)
+        await blocks.close()

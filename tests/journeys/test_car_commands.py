@@ -1,0 +1,367 @@
+"""CARs by command: taken in as public blocks, written out as signed records; and erasure. With a node and
+without."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.ipfs import dagcbor
+from node.ipfs.car import CarReader, header, section
+from node.ipfs.cid import RAW, Cid
+from node.ipfs.links import links
+from node.record import AnswerRecord, KeyRecord, decode
+from tests.journeys.conftest import Client, Start
+from tests.journeys.test_cli import ROOT, run
+from tests.simulators.kubo import KuboStandIn
+
+CANARY = "zanzibarquux"
+BOTH = pytest.mark.parametrize(
+    "is_running",
+    [pytest.param(True, id="running"), pytest.param(False, id="no node", marks=pytest.mark.slow)],
+)
+"""Where no node runs each command opens the data directory anew, which takes seconds: there only what is done
+otherwise is looked at again."""
+
+
+def block(number: int, size: int = 1_000) -> tuple[Cid, bytes]:
+    data = (number.to_bytes(8, "big") * (size // 8 + 1))[:size]
+    return Cid.of(data, RAW), data
+
+
+def write_car(path: Path, blocks: Iterable[tuple[Cid, bytes]]) -> Path:
+    blocks = list(blocks)
+    path.write_bytes(header([blocks[0][0]]) + b"".join(section(cid, data) for cid, data in blocks))
+    return path
+
+
+def read_car(data: bytes) -> tuple[tuple[Cid, ...], list[tuple[Cid, bytes]]]:
+    reader = CarReader()
+    blocks = reader.feed(data)
+    reader.finish()
+    assert reader.roots is not None
+    return reader.roots, blocks
+
+
+async def piped(*words: str, folder: Path, given: bytes = b"") -> tuple[int | None, bytes]:
+    """One command with bytes on its standard input; its status and the bytes of its standard output."""
+    own = {
+        "NEUROSWARM_DATA_DIR": str(folder / "data"),
+        "NEUROSWARM_GOVERNANCE_DIR": str(folder / "governance_logs"),
+        "PYTHONPATH": str(ROOT),
+    }
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "node", *words),
+        cwd=ROOT,
+        env={**os.environ, **own},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    out, _ = await process.communicate(given)
+    return process.returncode, out
+
+
+async def put(node: Client, query: str, answer: str, scope: str) -> str:
+    body = {"query": query, "answer": answer, "scope": scope}
+    status, reply = await node.post("/v1/cache/entries", body)
+    assert status == 201, reply
+    return str(reply["cid"])
+
+
+def on_disk(folder: Path) -> list[str]:
+    word = CANARY.encode()
+    return [
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and word in path.read_bytes().lower()
+    ]
+
+
+@BOTH
+async def test_a_car_becomes_public_blocks(start: Start, tmp_path: Path, is_running: bool) -> None:
+    blocks = [block(number) for number in range(40)]
+    one, two = write_car(tmp_path / "one.car", blocks[:30]), write_car(tmp_path / "two.car", blocks[20:])
+
+    async def commands(folder: Path) -> None:
+        done = await run("ingest", "--car", str(one), str(two), "--json", folder=folder)
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        assert report["error"] is None
+        assert [(file["file"], file["blocks"], file["known"]) for file in report["files"]] == [
+            (str(one), 30, 0),
+            (str(two), 10, 10),
+        ]
+        assert report["files"][1]["roots"] == [str(blocks[20][0])]
+        done = await run("ingest", "--car", str(one), folder=folder)
+        assert done.stdout == (
+            f"{one}: 0 new blocks (0.0 KiB), 30 known already, public from now on; roots: {blocks[0][0]}\n"
+        )
+        assert done.stderr == "", "no progress where no terminal is"
+
+    folder = tmp_path / "node"
+    if is_running:
+        async with start() as node:
+            await commands(folder)
+            status, data, _ = await node.raw(f"/ipfs/{blocks[7][0]}?format=raw")
+            assert (status, data) == (200, blocks[7][1])
+    else:
+        await commands(folder)
+    async with start() as node:
+        for cid, data in (blocks[0], blocks[39]):
+            assert (await node.raw(f"/ipfs/{cid}?format=raw"))[:2] == (200, data), "it lasts"
+        assert (await node.raw(f"/ipfs/{block(99)[0]}?format=raw"))[0] == 404
+
+
+@BOTH
+async def test_a_refused_file_is_named_with_block_and_reason(
+    start: Start, tmp_path: Path, is_running: bool
+) -> None:
+    good = write_car(tmp_path / "good.car", [block(1)])
+    cid, _ = block(2)
+    # The rest is long: it is answered before it is read to its end.
+    rest = (block(number, 2**20) for number in range(10, 50))
+    wrong = write_car(tmp_path / "wrong.car", [(cid, b"x" * 1_000), *rest])
+    cut = tmp_path / "cut.car"
+    cut.write_bytes(good.read_bytes()[:-1])
+    packed = tmp_path / "good.car.gz"
+    packed.write_bytes(b"\x1f\x8b\x08" + bytes(30))
+    absent = tmp_path / "absent"
+    bad = ((wrong, str(cid)), (cut, "cut off"), (packed, "gunzip"), (absent, "cannot read"))
+
+    async def commands(folder: Path) -> None:
+        done = await run("ingest", "--car", str(good), str(wrong), str(cut), folder=folder)
+        assert done.returncode == 1
+        assert done.stdout.startswith(f"{good}: 1 new blocks"), "what came before is said"
+        assert done.stderr.startswith(f"neuroswarm: {wrong}: ")
+        assert str(cid) in done.stderr
+        assert "nothing was stored" in done.stderr
+        for path, said in bad if is_running else ():
+            done = await run("ingest", "--car", str(path), "--json", folder=folder)
+            error = json.loads(done.stdout)["error"]
+            assert (done.returncode, said in error, str(path) in error) == (1, True, True), path
+        limit = {"NEUROSWARM_IPFS__FOREIGN_MAX_BYTES": "1500"}
+        if not is_running:  # the limit is the node's, not the command's
+            two = write_car(tmp_path / "two.car", [block(1), block(3)])
+            done = await run("ingest", "--car", str(two), folder=folder, environ=limit)
+            assert (done.returncode, str(block(3)[0]) in done.stderr) == (1, True), done.stderr
+            assert "1500 bytes (setting ipfs.foreign_max_bytes)" in done.stderr
+
+    if is_running:
+        async with start() as node:
+            await commands(node.folder)
+    else:
+        await commands(tmp_path / "node")
+
+
+async def test_from_standard_input_and_without_a_file(tmp_path: Path) -> None:
+    car = write_car(tmp_path / "one.car", [block(1), block(2)])
+    status, out = await piped("ingest", "--car", "-", folder=tmp_path, given=car.read_bytes())
+    assert (status, out.decode().startswith("-: 2 new blocks")) == (0, True), out
+    done = await run("ingest", folder=tmp_path)
+    assert (done.returncode, "ingest --car FILE" in done.stderr) == (1, True)
+
+
+async def test_an_ipns_record_is_kept_under_its_name(start: Start, tmp_path: Path) -> None:
+    from datetime import UTC, datetime
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from node.ipfs.ipns import IpnsName, IpnsRecord, encode
+
+    key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    name = IpnsName.of(key.public_key().public_bytes_raw())
+    ends = datetime(2100, 1, 1, tzinfo=UTC)
+
+    def record(sequence: int) -> bytes:
+        return encode(IpnsRecord(f"/ipfs/{block(1)[0]}", sequence, ends, 60 * 10**9), key.sign)
+
+    stem = tmp_path / f"{name.text}_v2.ipns-record"
+    stem.write_bytes(record(5))
+    other = tmp_path / "older"
+    other.write_bytes(record(4))
+    altered = tmp_path / "altered"
+    altered.write_bytes(record(6)[:-1] + b"x")
+    async with start() as node:
+        done = await run("ingest", "--ipns-record", str(stem), folder=node.folder)
+        assert (done.returncode, done.stdout) == (0, f"{stem}: kept, /ipns/{name.text}\n"), done.stderr
+        done = await run(
+            *("ingest", "--ipns-record", f"{name.peer_id}={other}", "--json"), folder=node.folder
+        )
+        assert json.loads(done.stdout)["names"] == [{"file": str(other), "name": name.text, "kept": False}], (
+            done.stderr
+        )
+        done = await run("ingest", "--ipns-record", f"{name.text}={altered}", folder=node.folder)
+        assert (done.returncode, str(altered) in done.stderr) == (1, True)
+        done = await run("ingest", "--ipns-record", str(other), folder=node.folder)
+        assert (done.returncode, "NAME=FILE" in done.stderr) == (1, True)
+
+
+@BOTH
+async def test_an_export_holds_public_records_under_one_root(
+    start: Start, tmp_path: Path, is_running: bool
+) -> None:
+    out, shared_out = tmp_path / "out.car", tmp_path / "shared.car"
+    texts = {"public": "Who sails a ship?", "shared": "Who bakes bread?", "private": "What is my plan?"}
+
+    async def commands(folder: Path, cids: dict[str, str]) -> None:
+        done = await run("cache", "export", "--car", str(out), "--json", folder=folder)
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert out.stat().st_mode & 0o777 == 0o600
+        roots, blocks = read_car(out.read_bytes())
+        assert [str(root) for root in roots] == [said["root"]]
+        assert blocks[0][0] == roots[0], "the root comes first"
+        listed = links(*blocks[0])
+        assert listed == [cid for cid, _ in blocks[1:]]
+        value = dagcbor.decode(blocks[0][1])
+        assert (value["kind"], value["scope"], value["count"]) == ("export", "public", len(listed))
+        assert said["records"] == len(listed)
+        records = [decode(data) for _, data in blocks[1:]]
+        answers = [record for record in records if isinstance(record, AnswerRecord)]
+        assert [record.query for record in answers] == ["Who sails a ship"]
+        assert cids["public"] in {str(cid) for cid in listed}
+        keys = {record.subject for record in records if isinstance(record, KeyRecord)}
+        assert answers[0].key in keys, "whoever has the file can check the signatures"
+        if not is_running:
+            return
+        status, printed = await piped("cache", "export", "--car", "-", folder=folder)
+        assert (status, read_car(printed)[1][1:]) == (0, blocks[1:])
+        done = await run("cache", "export", "--car", str(shared_out), "--scope", "shared", folder=folder)
+        assert done.returncode == 0
+        assert "not public" in done.stderr
+        found = [decode(data) for _, data in read_car(shared_out.read_bytes())[1][1:]]
+        assert [one.query for one in found if isinstance(one, AnswerRecord)] == ["Who bakes bread"]
+        for scope in ("private:local", "all"):
+            done = await run(
+                "cache", "export", "--car", str(tmp_path / "no.car"), "--scope", scope, folder=folder
+            )
+            assert (done.returncode, "never" in done.stderr) == (1, True)
+        assert not (tmp_path / "no.car").exists()
+        done = await run("cache", "import", str(out), folder=folder)
+        assert (done.returncode, f"ingest --car {out}" in done.stderr) == (1, True)
+        done = await run("cache", "export", folder=folder)
+        assert (done.returncode, "name one file" in done.stderr) == (1, True)
+
+    sharing = {"sharing": {"publish": "all"}}
+    async with start("node", **sharing) as node:
+        cids = {scope: await put(node, text, "An answer.", scope) for scope, text in texts.items()}
+        if is_running:
+            await commands(node.folder, cids)
+    if not is_running:
+        await commands(tmp_path / "node", cids)
+    async with start("another") as other:
+        assert (await run("ingest", "--car", str(out), folder=other.folder)).returncode == 0
+        status, data, _ = await other.raw(f"/ipfs/{cids['public']}?format=raw")
+        assert (status, Cid.of(data)) == (200, Cid.parse(cids["public"])), "another node serves it"
+
+
+async def test_our_own_shared_records_stay_ours_whatever_is_imported(start: Start, tmp_path: Path) -> None:
+    async with start() as node:
+        cid = await put(node, "Who bakes bread?", "A baker.", "shared")
+        out = tmp_path / "shared.car"
+        done = await run("cache", "export", "--car", str(out), "--scope", "shared", folder=node.folder)
+        assert done.returncode == 0, done.stderr
+        assert (await run("ingest", "--car", str(out), folder=node.folder)).returncode == 0
+        assert (await node.raw(f"/ipfs/{cid}?format=raw"))[0] == 404
+
+
+@BOTH
+async def test_erased_is_gone_from_the_disk_and_in_the_log(
+    start: Start, tmp_path: Path, is_running: bool
+) -> None:
+    question = f"What does {CANARY} mean?"
+    folder = tmp_path / "node"
+
+    async def commands(cids: list[str]) -> None:
+        if is_running:
+            done = await run("cache", "erase", "--query", question, "--dry-run", folder=folder)
+            assert (done.returncode, "2 fit; nothing was changed" in done.stdout) == (0, True), done.stderr
+        done = await run("cache", "erase", cids[0], folder=folder)
+        assert done.returncode == 0, done.stderr
+        assert re.search(rf"erased {cids[0]} \(public\): tombstone baf\w+, decision #\d+", done.stdout)
+        assert "not recalled: copies that were fetched while it was public" in done.stdout
+        assert "backups" in done.stdout
+        done = await run("cache", "erase", "--query", question, "--json", folder=folder)
+        report = json.loads(done.stdout)
+        assert [one["cid"] for one in report["erased"]] == [cids[1]]
+        assert report["erased"][0]["decision"]["index"] >= 0
+        assert report["out_of_reach"]
+        if not is_running:
+            return
+        done = await run("cache", "erase", cids[0], folder=folder)
+        assert (done.returncode, cids[0] in done.stderr) == (1, True)
+        done = await run("cache", "erase", "--query", question, folder=folder)
+        assert (done.returncode, "no answer to that question" in done.stdout) == (1, True)
+        done = await run("cache", "erase", cids[0], "--query", question, folder=folder)
+        assert (done.returncode, "name one" in done.stderr) == (1, True)
+
+    async with start("node", sharing={"publish": "all"}) as node:
+        cids = [await put(node, question, f"{CANARY} is {scope}.", scope) for scope in ("public", "private")]
+        assert on_disk(folder)
+        if is_running:
+            await commands(cids)
+            assert (await node.raw(f"/ipfs/{cids[0]}?format=raw"))[0] == 404
+    if not is_running:
+        await commands(cids)
+    assert on_disk(folder) == []
+    done = await run("log", "verify", folder=folder)
+    assert done.returncode == 0, done.stdout
+
+
+async def test_doctor_says_what_works_with_the_daemon(start: Start, tmp_path: Path) -> None:
+    async with KuboStandIn() as daemon:
+        asked = {"NEUROSWARM_IPFS__KUBO_URL": daemon.url}
+
+        async def checks(*words: str, folder: Path) -> dict[str, dict[str, Any]]:
+            done = await run("doctor", "--json", *words, folder=folder, environ=asked)
+            return {row["check"]: row for row in json.loads(done.stdout)}
+
+        async with start("node", ipfs={"kubo_url": daemon.url}) as node:
+            found = await checks("--url", node.node.url, folder=node.folder)
+        alone = await checks("--url", "http://127.0.0.1:9", folder=tmp_path / "alone")
+        for said in (found, alone):
+            assert "Kubo 0.29.0" in said["ipfs:daemon"]["output"] or said is alone
+            assert said["ipfs:block"]["status"] == "pass"
+            assert "cid-codec" in said["ipfs:block"]["output"]
+            assert said["ipfs:pin"]["status"] == "pass"
+            assert {"ipfs:dag", "ipfs:name", "ipfs:routing", "ipfs:pubsub"} <= said.keys()
+        assert "block/put" in {one.call for one in daemon.calls}
+
+
+@pytest.mark.slow
+async def test_a_command_killed_in_the_middle_leaves_sound_blocks_and_goes_on(
+    start: Start, tmp_path: Path
+) -> None:
+    blocks = [block(number, 200_000) for number in range(300)]
+    car = write_car(tmp_path / "big.car", blocks)
+    half = car.read_bytes()[: 30 * 2**20]
+    async with start() as node:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "node", "ingest", "--car", "-"),
+            cwd=ROOT,
+            env={**os.environ, "NEUROSWARM_DATA_DIR": str(node.folder / "data"), "PYTHONPATH": str(ROOT)},
+            stdin=asyncio.subprocess.PIPE,
+        )
+        assert process.stdin is not None
+        process.stdin.write(half)
+        await process.stdin.drain()
+        async with asyncio.timeout(60):
+            while (await node.raw(f"/ipfs/{blocks[40][0]}?format=raw"))[0] != 200:
+                await asyncio.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        await process.communicate()
+        done = await run("ingest", "--car", str(car), "--json", folder=node.folder)
+        [file] = json.loads(done.stdout)["files"]
+        assert file["blocks"] + file["known"] == 300
+        assert file["known"] >= 40
+        for cid, data in blocks[::50]:
+            assert (await node.raw(f"/ipfs/{cid}?format=raw"))[:2] == (200, data)

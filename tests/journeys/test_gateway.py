@@ -1,0 +1,96 @@
+"""What anybody can fetch from a whole node: public records and imported graphs, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cbrrr import CID
+
+from node.ipfs import dagcbor
+from node.ipfs.car import CarReader, header, section
+from node.ipfs.cid import DAG_CBOR, RAW, Cid, base36, base58
+from tests.journeys.conftest import Client, Start
+from tests.journeys.test_cli import run
+from tests.unit.gateway.dags import Shelf, names
+
+PUBLIC = {"sharing": {"publish": "all"}}
+CAR = "application/vnd.ipld.car"
+
+
+async def put(node: Client, query: str, answer: str, scope: str) -> Cid:
+    status, reply = await node.post("/v1/cache/entries", {"query": query, "answer": answer, "scope": scope})
+    assert status == 201, reply
+    return Cid.parse(reply["cid"])
+
+
+def read_car(body: bytes) -> dict[Cid, bytes]:
+    """The blocks of a whole CAR in their order, each checked."""
+    reader = CarReader()
+    found = dict(reader.feed(body))
+    reader.finish()
+    return found
+
+
+async def test_a_public_record_in_every_form(start: Start) -> None:
+    async with start(**PUBLIC) as node:
+        cid = await put(node, "Who sails a ship?", "A sailor.", "public")
+        status, block, headers = await node.raw(f"/ipfs/{cid}?format=raw")
+        assert (status, Cid.of(block)) == (200, cid)
+        assert "x-request-id" in {name.lower() for name in headers}
+        for text in ("z" + base58(bytes(cid)), base36(bytes(cid)), str(Cid(RAW, cid.digest))):
+            assert (await node.raw(f"/ipfs/{text}?format=raw"))[:2] == (200, block)
+        status, body, headers = await node.raw(f"/ipfs/{cid}?dag-scope=block", headers={"Accept": CAR})
+        assert (status, read_car(body)) == (200, {cid: block})
+        assert headers["Content-Type"] == f"{CAR}; version=1; order=dfs; dups=n"
+        status, body, _ = await node.raw(f"/ipfs/{cid}/answer?format=car")
+        [(found, data)] = read_car(body).items()
+        assert (status, found, dagcbor.decode(data)["answer"]) == (200, cid, "A sailor.")
+        assert (await node.raw(f"/ipfs/{cid}/nothing?format=car"))[0] == 404
+
+
+async def test_what_is_not_public_is_not_there_in_any_form(start: Start) -> None:
+    async with start(**PUBLIC) as node:
+        cids = [
+            await put(node, "What is my plan?", "It is secret.", "private"),
+            await put(node, "Who bakes bread?", "A baker.", "shared"),
+            await put(node, "Who sails a ship?", "A sailor.", "public"),
+        ]
+        async with node.http.delete(f"{node.node.url}/v1/cache/entries/{cids[2]}") as response:
+            assert response.status == 200
+        never = Cid.of(b"never stored", DAG_CBOR)
+        bodies = set()
+        for cid in (*cids, never):
+            for asked in (cid, Cid(RAW, cid.digest)):
+                for query in ("?format=raw", "?format=car", "/answer?format=car"):
+                    status, body, headers = await node.raw(f"/ipfs/{asked}{query}")
+                    assert (status, headers["Cache-Control"]) == (404, "no-store")
+                    bodies.add(body.replace(str(asked).encode(), b"").split(b'"request_id"')[0])
+                only = {"Cache-Control": "only-if-cached"}
+                assert (await node.raw(f"/ipfs/{asked}?format=raw", headers=only))[0] == 412
+        assert len(bodies) == 2  # with and without a path: what is private looks like what never was
+
+
+async def test_an_imported_graph_is_served_by_its_paths(start: Start, tmp_path: Path) -> None:
+    shelf = Shelf()
+    file = shelf.chunks([bytes([number]) * 1_000 for number in range(200)])
+    entries = {f"{number}.txt": shelf.put(b"%d" % number) for number in range(300)}
+    shards = shelf.shards({**entries, "file": file})
+    root = shelf.cbor({"docs": CID(bytes(shards)), "list": [1, 2]})
+    path = tmp_path / "graph.car"
+    found = [(Cid(RAW, key[2:]), data) for key, data in shelf.blocks.items()]
+    path.write_bytes(header([root]) + b"".join(section(cid, data) for cid, data in found))
+    async with start() as node:
+        assert (await node.raw(f"/ipfs/{root}?format=car"))[0] == 404
+        done = await run("ingest", "--car", str(path), folder=node.folder)
+        assert done.returncode == 0, done.stderr
+        status, body, _ = await node.raw(f"/ipfs/{root}?format=car")
+        assert (status, set(read_car(body).values())) == (200, set(shelf.blocks.values()))
+        status, body, _ = await node.raw(f"/ipfs/{root}/docs/file?format=car&entity-bytes=1500:2500")
+        blocks = list(read_car(body))
+        assert blocks[0:2] == [root, shards]
+        assert blocks[-3:] == [file, *names(shelf, file)[1:3]]
+        status, _, headers = await node.raw(f"/ipfs/{root}/docs/17.txt?format=car&dag-scope=entity")
+        assert (status, headers["X-Ipfs-Roots"]) == (200, f"{root},{shards},{entries['17.txt']}")
+        assert (await node.raw(f"/ipfs/{root}/docs/absent?format=car"))[0] == 404
+        leaf = entries["17.txt"]
+        assert (await node.raw(f"/ipfs/{leaf}?format=raw", headers={"Range": "bytes=1-1"}))[:2] == (206, b"7")

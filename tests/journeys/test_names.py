@@ -1,0 +1,234 @@
+"""A whole node as strangers see it who know only its IPNS name: they find its public answers and nothing
+else, before and after a restart, a kill, a rotation of its key, and through its daemon."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.clock import SystemClock
+from node.errors import NotFound
+from node.gateway.dag import Place, resolve
+from node.ipfs import ipns
+from node.ipfs.cid import Cid
+from node.ipfs.ipns import IpnsName, IpnsRecord
+from node.jobs.index_pages import HeadBlock
+from node.normalise import normalise, query_hash
+from node.record import AnswerRecord, decode
+from tests.faults.node_kit import Client, Jumping, child, start
+from tests.journeys.test_cli import run
+from tests.name_owner import Owner
+from tests.simulators.kubo import KuboStandIn
+
+PATIENCE_S = 30
+PUBLIC: dict[str, Any] = {"sharing": {"publish": "all"}}
+RECORD = "application/vnd.ipfs.ipns-record"
+
+
+async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not await is_so():
+            await asyncio.sleep(0.05)
+
+
+async def check(node: Client) -> dict[str, Any]:
+    _, health, _ = await node.send("GET", "/health")
+    found = health["checks"]["ipns"][0]
+    assert isinstance(found, dict)
+    return found
+
+
+async def own_name(node: Client) -> IpnsName:
+    """As its health tells it, once there is a record."""
+
+    async def is_published() -> bool:
+        return "/ipns/" in (await check(node))["output"]
+
+    await until(is_published)
+    return IpnsName.parse(
+        (await check(node))["output"].rpartition("published as /ipns/")[2].partition(";")[0]
+    )
+
+
+async def record_of(node: Client, name: IpnsName) -> IpnsRecord:
+    status, data, _ = await node.send("GET", f"/ipns/{name.text}?format=ipns-record")
+    assert status == 200, data
+    return ipns.decode(data, name)
+
+
+async def follow(node: Client, name: IpnsName, query: str) -> Place:
+    """What a client does that has a question and a name. Raises ``NotFound``."""
+
+    async def get(cid: Cid) -> bytes:
+        status, data, _ = await node.send("GET", f"/ipfs/{cid}?format=raw")
+        if status == 404:
+            raise NotFound(str(cid))
+        assert status == 200, data
+        assert cid.matches(data)
+        return bytes(data)
+
+    record = await record_of(node, name)
+    key = query_hash(normalise(query))
+    path = ("index", key[:3], key, "answer")
+    return await resolve(get, Cid.parse(record.value.removeprefix("/ipfs/")), path)
+
+
+async def test_who_knows_the_name_finds_every_public_answer(tmp_path: Path) -> None:
+    async with start(tmp_path, **PUBLIC) as node:
+        shown = await node.store("Which river is long?", "The Nile.", scope="public")
+        hidden = await node.store("Which lake is near?", "Mine.", scope="private")
+        shared = await node.store("Which lake is deep?", "Baikal.", scope="shared")
+        name = await own_name(node)
+        first = await record_of(node, name)
+    async with start(tmp_path, **PUBLIC) as node:
+        assert await own_name(node) == name
+        place = await follow(node, name, "Which river is long?")
+        record = decode(place.data)
+        assert isinstance(record, AnswerRecord)
+        assert (str(place.cid), record.answer) == (shown, "The Nile.")
+        assert (await record_of(node, name)).sequence >= first.sequence
+        for query in ("Which lake is near?", "Which lake is deep?"):
+            with pytest.raises(NotFound):
+                await follow(node, name, query)
+        status, data, _ = await node.send("GET", f"/ipfs/{place.roots[0]}?format=raw")
+        head = HeadBlock.parse(data)
+        assert (status, head.name) == (200, name.text)
+        assert head.decisions is not None
+        status, _, _ = await node.send("GET", f"/ipfs/{head.decisions}?format=raw")
+        assert status == 200
+        providers = [await node.send("GET", f"/routing/v1/providers/{cid}") for cid in (hidden, shared)]
+        assert all(found[:2] == (200, {"Providers": []}) for found in providers)
+        _, found, _ = await node.send("GET", f"/routing/v1/providers/{shown}")
+        [provider] = found["Providers"]
+        port = node.url.rpartition(":")[2]
+        assert provider == {
+            "Schema": "peer",
+            "ID": name.peer_id,
+            "Addrs": [f"/ip4/127.0.0.1/tcp/{port}/http"],
+            "Protocols": ["transport-ipfs-gateway-http"],
+        }
+        _, found, _ = await node.send("GET", f"/routing/v1/peers/{name.peer_id}")
+        assert found == {"Peers": [provider]}
+
+
+@pytest.mark.parametrize("how", ["withdrawn", "erased"])
+async def test_what_is_no_longer_public_leaves_the_index(tmp_path: Path, how: str) -> None:
+    async with start(tmp_path, **PUBLIC) as node:
+        cid = await node.store("Which river is long?", "The Nile.", scope="public")
+        name = await own_name(node)
+    async with start(tmp_path, **PUBLIC) as node:
+        await follow(node, name, "Which river is long?")
+        if how == "withdrawn":
+            status, _, _ = await node.send("DELETE", f"/v1/cache/entries/{cid}")
+            assert status == 200
+        else:
+            done = await run("cache", "erase", cid, folder=node.folder)
+            assert done.returncode == 0, done.stderr
+    async with start(tmp_path, **PUBLIC) as node:
+        with pytest.raises(NotFound):
+            await follow(node, name, "Which river is long?")
+        _, found, _ = await node.send("GET", f"/routing/v1/providers/{cid}")
+        assert found == {"Providers": []}
+
+
+async def test_a_killed_node_goes_on_above_what_it_had_published(tmp_path: Path) -> None:
+    own = {"NEUROSWARM_SHARING__PUBLISH": "all"}
+    last: IpnsRecord | None = None
+    for number in range(2):
+        async with child(tmp_path, **own) as (process, node):
+            name = await own_name(node)
+            record = await record_of(node, name)
+            assert last is None or record.sequence >= last.sequence
+            assert last is None or record == last or ipns.better(record, last)
+            last = record
+            await node.store(f"Which river is number {number}?", "Long.", scope="public")
+            process.process.kill()
+            await process.process.wait()
+    kept = ipns.decode((tmp_path / "data" / "keys" / "ipns-record").read_bytes(), name)
+    assert last is not None
+    assert kept.sequence >= last.sequence
+
+
+async def test_records_of_others_are_kept_over_a_restart(tmp_path: Path) -> None:
+    owner = Owner(5)
+    record = owner.record(SystemClock().now(), ttl_s=1_800)
+    path = f"/routing/v1/ipns/{owner.name.cid}"
+    async with start(tmp_path) as node:
+        status, _, _ = await node.send("PUT", path, data=record, headers={"Content-Type": RECORD})
+        assert status == 200
+        status, said, _ = await node.send("PUT", path, data=b"x" * 11_000, headers={"Content-Type": RECORD})
+        assert (status, said["title"]) == (400, "Bad input")
+        status, said, headers = await node.send("PUT", path, data=record)
+        assert (status, headers["Access-Control-Allow-Origin"]) == (406, "*")
+        assert RECORD in said["detail"]
+        own = await own_name(node)
+        forged = {"data": record, "headers": {"Content-Type": RECORD}}
+        status, said, _ = await node.send("PUT", f"/routing/v1/ipns/{own.text}", **forged)
+        assert status == 400
+    async with start(tmp_path) as node:
+        for asked in (path, f"/ipns/{owner.name.peer_id}?format=ipns-record"):
+            status, data, _ = await node.send("GET", asked, headers={"Accept": RECORD})
+            assert (status, data) == (200, record)
+
+
+async def test_after_a_rotation_the_old_name_leads_to_the_new_one(tmp_path: Path) -> None:
+    clock = Jumping()
+    async with start(tmp_path, clock=clock, **PUBLIC) as node:
+        await node.store("Which river is long?", "The Nile.", scope="public")
+        old = await own_name(node)
+        before = await record_of(node, old)
+        done = await run("keys", "rotate", "node", folder=node.folder)
+        assert done.returncode == 0, done.stderr
+
+        async def has_moved() -> bool:
+            return (await record_of(node, old)).value.startswith("/ipns/")
+
+        await until(has_moved)
+        moved = await record_of(node, old)
+        new = IpnsName.parse(moved.value.removeprefix("/ipns/"))
+        assert moved.sequence > before.sequence
+        assert new == await own_name(node) != old
+    clock.set_by(days=40)
+    async with start(tmp_path, clock=clock, **PUBLIC) as node:
+        await own_name(node)
+        assert (await record_of(node, old)).value == f"/ipns/{new.text}", (
+            "the old key is gone, its word is not"
+        )
+        assert (await follow(node, new, "Which river is long?")).inner == ("answer",)
+
+
+@pytest.mark.parametrize("dialect", ["kubo", "js-ipfs"])
+async def test_through_the_daemon_as_well(tmp_path: Path, dialect: str) -> None:
+    async with KuboStandIn(dialect) as daemon:
+        async with start(tmp_path, ipfs={"kubo_url": daemon.url}, **PUBLIC) as node:
+            await node.store("Which river is long?", "The Nile.", scope="public")
+            own = await own_name(node)
+
+            async def is_told() -> bool:
+                return "the daemon publishes it" in (await check(node))["output"]
+
+            await until(is_told)
+            seen = (await check(node))["output"]
+        [(name, data)] = daemon.names.items()
+        record = ipns.decode(data, name)
+        if dialect == "kubo":
+            assert name == own
+        else:
+            assert name.text in seen
+        head = Cid.parse(record.value.removeprefix("/ipfs/"))
+        place = await resolve(lambda cid: held(daemon, cid), head, river())
+        assert place.inner == ("answer",)
+        assert {place.cid, *place.trail} <= daemon.pinned(), "all of the way is pinned"
+
+
+def river() -> tuple[str, ...]:
+    key = query_hash(normalise("Which river is long?"))
+    return ("index", key[:3], key, "answer")
+
+
+async def held(daemon: KuboStandIn, cid: Cid) -> bytes:
+    return daemon.blocks[cid.multihash]

@@ -1,0 +1,175 @@
+"""Erasure by the operator: what is meant is gone from the disk, logged, and nothing else is touched."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.cache.keys import keyword_key
+from node.cache.same import same_question
+from node.clock import ManualClock
+from node.errors import NotFound, Unavailable
+from node.governance.memory import MemoryLog
+from node.ipfs.cid import RAW, Cid
+from node.jobs.erasure import Erasure
+from node.jobs.operator import LaterSemantics
+from node.metrics import Metrics
+from node.model import Json, SourceRef
+from node.ports import Appended, StoredRecord
+from node.record import block_of
+from node.store.erase import Eraser
+from node.store.foreign import ForeignStore, WithForeign
+from node.store.remember import Remembered, Rememberer
+from node.store.sqlite import SqliteStore
+from node.store.write_back import WriteBack
+from tests.record_builders import START
+from tests.unit.jobs.semantic_bench import US, Signer, memory
+
+CANARY = "zanzibarquux"
+QUESTION = f"What does {CANARY} mean?"
+
+
+class FailingLog(MemoryLog):
+    """Takes entries until it is told not to."""
+
+    is_full = False
+
+    async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
+        if self.is_full:
+            raise Unavailable("the disk is full")
+        return await super().append(entry, private_texts=private_texts)
+
+
+@dataclass
+class Bench:
+    folder: Path
+    store: SqliteStore
+    foreign: ForeignStore
+    log: FailingLog
+    rememberer: Rememberer
+    eraser: Eraser
+
+    def erasure(self, *, refuse_unlogged: bool = False) -> Erasure:
+        return Erasure(
+            self.store.records,
+            self.eraser,
+            self.foreign,
+            self.log,
+            "test",
+            Metrics().unlogged,
+            refuse_unlogged=refuse_unlogged,
+        )
+
+    async def keep(self, query: str, answer: str, **more: Any) -> StoredRecord:
+        kept = await self.rememberer.keep(memory(query, answer, source=SourceRef("client", "ana"), **more))
+        assert kept.stored is not None
+        return kept.stored
+
+    def on_disk(self) -> list[str]:
+        word = CANARY.encode()
+        files = [path for path in self.folder.rglob("*") if path.is_file()]
+        return [path.name for path in files if word in path.read_bytes().lower()]
+
+    async def live(self) -> int:
+        return (await self.store.records.counts())["live"]
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    clock = ManualClock(START)
+    store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did, keyword_key=keyword_key)
+    foreign = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20)
+    log = FailingLog("test.example/log", clock)
+
+    async def report(_: Remembered) -> None: ...
+
+    rememberer = Rememberer(
+        store.records,
+        LaterSemantics(),
+        Signer(),
+        clock,
+        WriteBack(4),
+        keyword_key=keyword_key,
+        report=report,
+        same_question=same_question,
+    )
+    eraser = Eraser(
+        store.records,
+        WithForeign(store.blocks, foreign.blocks),
+        rememberer,
+        log,
+        (store.scrub, foreign.scrub),
+    )
+    yield Bench(tmp_path, store, foreign, log, rememberer, eraser)
+    await foreign.close()
+    await store.close()
+
+
+async def test_by_question_in_every_scope_live_and_withdrawn(bench: Bench) -> None:
+    for scope in ("public", "shared", "private:acme"):
+        await bench.keep(QUESTION, f"{CANARY} in {scope}", scope=scope)
+    old = await bench.keep(QUESTION, f"an older {CANARY}", context="a" * 64)
+    await bench.store.records.withdraw(old.cid, "expired")
+    await bench.keep("What is a keel?", "The spine of a ship.")
+    assert bench.on_disk()
+    would, _ = await bench.erasure().of_question(QUESTION, most=10, dry_run=True)
+    assert len(would) == 4
+    assert await bench.live() == 4, "a dry run changes nothing"
+    size = bench.log.size()
+    erased, more = await bench.erasure().of_question(f"  {QUESTION[:-1]} ", most=10)
+    assert (sorted(one.scope for one in erased), more) == (
+        ["private:acme", "public", "shared", "shared"],
+        False,
+    )
+    assert all(one.tombstone is not None and one.decision is not None for one in erased)
+    assert bench.log.size() == size + 4
+    assert bench.on_disk() == []
+    assert await bench.live() == 1
+    assert await bench.erasure().of_question(QUESTION, most=10) == ([], False)
+
+
+async def test_more_than_one_call_takes_says_so(bench: Bench) -> None:
+    for number in range(5):
+        await bench.keep(QUESTION, f"answer {number}", context=f"{number}" * 64)
+    erased, more = await bench.erasure().of_question(QUESTION, most=2)
+    assert (len(erased), more) == (2, True)
+    erased, more = await bench.erasure().of_question(QUESTION, most=3)
+    assert (len(erased), more) == (3, False)
+
+
+async def test_by_cid_with_versions_and_the_imported_copy(bench: Bench) -> None:
+    await bench.keep(QUESTION, f"first {CANARY}", scope="public")
+    stored = await bench.keep(QUESTION, f"second {CANARY}", scope="public")
+    cid, data = block_of(stored.record)
+    await bench.foreign.blocks.put(cid, data)
+    done = await bench.erasure().of_cid(cid)
+    assert (done.cid, done.scope) == (cid, "public")
+    assert bench.on_disk() == []
+    with pytest.raises(NotFound):
+        await bench.erasure().of_cid(cid)
+
+
+async def test_an_imported_block_by_its_cid(bench: Bench) -> None:
+    cid = Cid.of(CANARY.encode(), RAW)
+    await bench.foreign.blocks.put(cid, CANARY.encode())
+    assert (await bench.erasure().of_cid(cid, dry_run=True)).tombstone is None
+    assert await bench.foreign.blocks.has(cid)
+    done = await bench.erasure().of_cid(cid)
+    assert (done.scope, done.tombstone, done.decision) == ("", None, None)
+    assert bench.on_disk() == []
+    with pytest.raises(NotFound, match=str(cid)):
+        await bench.erasure().of_cid(cid)
+
+
+async def test_where_the_log_cannot_have_it_nothing_is_begun_or_it_is_said(bench: Bench) -> None:
+    stored = await bench.keep(QUESTION, "x")
+    bench.log.is_full = True
+    with pytest.raises(Unavailable, match="nothing was erased"):
+        await bench.erasure(refuse_unlogged=True).of_cid(stored.cid)
+    assert await bench.live() == 1
+    assert (await bench.erasure().of_cid(stored.cid)).decision is None
+    assert await bench.live() == 0

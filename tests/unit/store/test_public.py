@@ -1,0 +1,134 @@
+"""What strangers may have: public records, logs and imports, never a record of ours that is not public."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from node.errors import NotFound, Unavailable
+from node.ipfs.cid import BLAKE2B_256, DAG_CBOR, IDENTITY, RAW, SHA2_512, Cid
+from node.record import Record, block_of
+from node.store.foreign import ForeignStore
+from node.store.memory import MemoryStore
+from node.store.public import PublicReader
+from node.store.sqlite import SqliteStore
+from tests.record_builders import Author
+
+US = Author(1)
+PUBLIC = US.answer("What is public?", scope="public")
+SHARED = US.answer("What is shared?", scope="shared")
+PRIVATE = US.answer("What is private?", scope="private:acme")
+
+
+@dataclass
+class Stores:
+    records: SqliteStore
+    log: MemoryStore
+    foreign: ForeignStore
+    reader: PublicReader
+
+
+@pytest.fixture
+async def stores(tmp_path: Path) -> AsyncIterator[Stores]:
+    records = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
+    log = MemoryStore(own_issuer=US.did)
+    foreign = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20)
+    yield Stores(records, log, foreign, PublicReader(records, [log.blocks, foreign.blocks]))
+    await foreign.close()
+    await records.close()
+    await log.close()
+
+
+async def is_absent(reader: PublicReader, cid: Cid) -> bool:
+    """Whether it looks as if it were nowhere, by both questions."""
+    with pytest.raises(NotFound) as caught:
+        await reader.get(cid)
+    with pytest.raises(NotFound) as nowhere:
+        await reader.get(Cid.of(b"nobody has this", cid.codec))
+    assert str(caught.value) == str(nowhere.value), "absent and not public look the same"
+    return not await reader.has(cid)
+
+
+async def import_block(stores: Stores, record: Record) -> Cid:
+    """The operator imports the record's block as a foreign one."""
+    cid, data = block_of(record)
+    await stores.foreign.blocks.put(cid, data)
+    return cid
+
+
+async def test_each_store_in_turn_by_multihash(stores: Stores) -> None:
+    public = (await stores.records.records.add(PUBLIC)).cid
+    logged, foreign = Cid.of(b"a tile", RAW), Cid.of(b"a fixture", RAW)
+    await stores.log.blocks.put(logged, b"a tile")
+    await stores.foreign.blocks.put(foreign, b"a fixture")
+    for cid, data in ((public, block_of(PUBLIC)[1]), (logged, b"a tile"), (foreign, b"a fixture")):
+        for codec in (RAW, DAG_CBOR, 0x70):
+            assert await stores.reader.get(Cid(codec, cid.digest)) == data
+            assert await stores.reader.has(Cid(codec, cid.digest))
+
+
+async def test_identity_cids_answer_for_themselves(stores: Stores) -> None:
+    for data in (b"", b"hello"):
+        cid = Cid(RAW, data, IDENTITY)
+        assert await stores.reader.get(cid) == data
+        assert await stores.reader.has(cid)
+
+
+async def test_other_hash_functions_by_import_only(stores: Stores) -> None:
+    cid = (await stores.records.records.add(PUBLIC)).cid
+    assert await is_absent(stores.reader, Cid(RAW, cid.digest, 0x1B))
+    assert await is_absent(stores.reader, Cid(RAW, cid.digest, BLAKE2B_256))
+    named = Cid(RAW, hashlib.sha512(b"hello").digest(), SHA2_512)
+    assert await is_absent(stores.reader, named)
+    await stores.foreign.blocks.put(named, b"hello")
+    assert await stores.reader.get(named) == b"hello"
+    assert await stores.reader.has(named)
+    assert await is_absent(stores.reader, Cid.of(b"hello", RAW)), "a block is known by what it came as"
+
+
+async def test_no_record_of_ours_comes_out_under_another_hash_function(stores: Stores) -> None:
+    data = block_of((await stores.records.records.add(SHARED)).record)[1]
+    named = Cid(DAG_CBOR, hashlib.sha512(data).digest(), SHA2_512)
+    await stores.foreign.blocks.put(named, data)
+    assert await is_absent(stores.reader, named)
+
+
+@pytest.mark.parametrize("record", [SHARED, PRIVATE], ids=["shared", "private"])
+@pytest.mark.parametrize("codec", [DAG_CBOR, RAW])
+async def test_an_import_makes_no_record_of_ours_public(stores: Stores, record: Record, codec: int) -> None:
+    cid = (await stores.records.records.add(record)).cid
+    assert await is_absent(stores.reader, Cid(codec, cid.digest))
+    await import_block(stores, record)
+    assert await is_absent(stores.reader, Cid(codec, cid.digest)), "nor with an imported copy"
+
+
+async def test_a_withdrawn_record_does_not_come_back_by_an_import(stores: Stores) -> None:
+    cid = (await stores.records.records.add(PUBLIC)).cid
+    await import_block(stores, PUBLIC)
+    assert await stores.reader.has(cid)
+    await stores.records.records.add(US.tombstone(cid, scope="public"))
+    assert await is_absent(stores.reader, cid)
+
+
+async def test_what_the_importer_alone_has_is_public(stores: Stores) -> None:
+    """A block in the form of a shared record, but of nobody that this node knows: the importer had it."""
+    cid = await import_block(stores, SHARED)
+    assert await stores.reader.get(cid) == block_of(SHARED)[1]
+
+
+async def test_a_damaged_block_is_a_fault_unless_another_copy_is_there(
+    stores: Stores, tmp_path: Path
+) -> None:
+    cid = (await stores.records.records.add(PUBLIC)).cid
+    with sqlite3.connect(tmp_path / "blocks.sqlite") as connection:
+        connection.execute("UPDATE block SET data = zeroblob(length(data))")
+    connection.close()
+    with pytest.raises(Unavailable, match="damaged"):
+        await stores.reader.get(cid)
+    await import_block(stores, PUBLIC)
+    assert await stores.reader.get(cid) == block_of(PUBLIC)[1]

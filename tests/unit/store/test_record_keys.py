@@ -1,0 +1,173 @@
+"""The file of record keys: one place for each key, on disk before it is used, gone when it is destroyed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from node.errors import CorruptState, NotFound, Unavailable
+from node.store.record_keys import AHEAD, KEY_BYTES, RecordKeys
+
+HEADER_BYTES = 4 * KEY_BYTES
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "keys" / "record_keys"
+
+
+def sealed(keys: RecordKeys, count: int = 1) -> list[tuple[int, bytes]]:
+    return [keys.seal(b"record", b"mh", f"text {number}".encode()) for number in range(count)]
+
+
+def slot_bytes(path: Path, slot: int) -> bytes:
+    return path.read_bytes()[HEADER_BYTES + slot * KEY_BYTES :][:KEY_BYTES]
+
+
+def test_no_file_is_made_before_it_is_needed(path: Path) -> None:
+    keys = RecordKeys.open(path)
+    assert not keys.is_here
+    assert keys.claim(()) == frozenset()
+    keys.close()
+    assert not path.parent.exists()
+
+
+def test_what_was_sealed_opens_after_reopening_under_its_own_name_only(path: Path) -> None:
+    keys = RecordKeys.open(path)
+    [(slot, data)] = sealed(keys)
+    mark = keys.mark("tag", "blue")
+    keys.close()
+    keys.close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    keys = RecordKeys.open(path)
+    assert keys.unseal(b"record", b"mh", slot, data) == b"text 0"
+    for what, multihash, key, bytes_ in (
+        (b"alias", b"mh", slot, data),
+        (b"record", b"other", slot, data),
+        (b"record", b"mh", slot + 1, data),
+        (b"record", b"mh", slot, data[:-1] + bytes([data[-1] ^ 1])),
+        (b"record", b"mh", slot, data[:5]),
+        (b"record", b"mh", slot, b""),
+        (b"record", b"mh", 10**6, data),
+    ):
+        with pytest.raises(CorruptState):
+            keys.unseal(what, multihash, key, bytes_)
+    assert (keys.mark("tag", "blue"), keys.mark("tag", "red") == mark) == (mark, False)
+    assert keys.mark("source_id", "blue") != mark
+    keys.close()
+    other = RecordKeys.open(path.with_name("other"))
+    other.begin()
+    assert other.mark("tag", "blue") != mark
+    other.close()
+
+
+def test_a_key_is_on_disk_before_it_is_used_and_many_share_a_sync(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    syncs: list[int] = []
+    real = os.fsync
+
+    def counted(fd: int) -> None:
+        syncs.append(fd)
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", counted)
+    keys = RecordKeys.open(path)
+    made = sealed(keys)
+    assert any(slot_bytes(path, made[0][0]))
+    before = len(syncs)
+    made += sealed(keys, AHEAD - 1)
+    assert len(syncs) == before
+    made += sealed(keys)
+    assert len(syncs) == before + 1
+    assert len({slot for slot, _ in made}) == AHEAD + 1
+    keys.close()
+
+
+def test_a_destroyed_key_is_overwritten_where_it_lay(path: Path) -> None:
+    keys = RecordKeys.open(path)
+    made = sealed(keys, 3)
+    secrets = [slot_bytes(path, slot) for slot, _ in made]
+    keys.destroy([made[1][0]])
+    left = path.read_bytes()
+    assert [secret in left for secret in secrets] == [True, False, True]
+    with pytest.raises(NotFound):
+        keys.unseal(b"record", b"mh", *made[1])
+    assert keys.unseal(b"record", b"mh", *made[2]) == b"text 2"
+    keys.destroy([made[1][0], 10**6])
+    keys.close()
+
+
+def test_slots_that_nobody_names_are_used_anew(path: Path) -> None:
+    keys = RecordKeys.open(path)
+    made = sealed(keys, 5)
+    keys.close()
+    keys = RecordKeys.open(path)
+    kept = [slot for slot, _ in made[:2]]
+    assert keys.claim(kept) == frozenset()
+    size = path.stat().st_size
+    again = sealed(keys, AHEAD - 2)
+    assert not {slot for slot, _ in again} & set(kept)
+    assert path.stat().st_size == size + 2 * KEY_BYTES
+    assert [keys.unseal(b"record", b"mh", *one) for one in made[:2]] == [b"text 0", b"text 1"]
+    keys.destroy([again[0][0]])
+    keys.free([again[0][0]])
+    assert again[0][0] in {slot for slot, _ in sealed(keys, AHEAD)}
+    keys.close()
+
+
+def test_destroyed_keys_that_are_still_named_are_told(path: Path) -> None:
+    keys = RecordKeys.open(path)
+    slots = [slot for slot, _ in sealed(keys, 6)]
+    keys.destroy(slots[:3])
+    keys.close()
+    keys = RecordKeys.open(path)
+    assert keys.claim(slots[2:]) == {slots[2]}
+    keys.close()
+
+
+def test_a_disk_that_refuses_is_said_and_nothing_is_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = RecordKeys.open(path)
+    sealed(keys, AHEAD)
+
+    def refuse(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        for call in (lambda: sealed(keys), lambda: keys.destroy([0])):
+            with pytest.raises(Unavailable, match="No space left"):
+                call()
+    assert sealed(keys)
+    keys.close()
+
+
+def test_an_empty_file_becomes_a_new_one(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    keys = RecordKeys.open(path)
+    assert (keys.is_here, keys.was_empty) == (True, True)
+    [(slot, data)] = sealed(keys)
+    keys.close()
+    keys = RecordKeys.open(path)
+    assert not keys.was_empty
+    assert keys.unseal(b"record", b"mh", slot, data) == b"text 0"
+    keys.close()
+
+
+def test_the_layout_is_the_documented_one(path: Path) -> None:
+    """By bytes, as the module says it."""
+    keys = RecordKeys.open(path)
+    slot, data = keys.seal(b"record", b"mh", b"text")
+    keys.close()
+    file = path.read_bytes()
+    assert file[:32] == b"neuroswarm/record-keys/v1\n".ljust(32, b"\0")
+    assert hashlib.sha256(file[:96]).digest() == file[96:128]
+    key = file[128 + 32 * slot :][:32]
+    aad = b"neuroswarm/sealed/v1\nrecord\nmh"
+    assert AESGCM(key).decrypt(data[:12], data[12:], aad) == b"text"
