@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from node.ipfs.cid import RAW, Cid
 from node.ports import BlockRef
 from tests.contracts.test_record_store_contract import OTHER, US, Store, cid_of, store
 from tests.record_builders import START
 
 __all__ = ["store"]  # the fixture
+
+
+@pytest.fixture
+def scope() -> str:
+    """That of records of which nothing else is said."""
+    return "shared"
 
 
 async def add(store: Store, name: str, **changes: object) -> Cid:

@@ -148,7 +148,7 @@ END = struct.pack("<IQ", 0, 1)
         (_header() + _rows(UNIT, [NAME]) + _rows(UNIT, [NAME]) + struct.pack("<IQ", 0, 2), "comes twice"),
         (_header() + _rows(UNIT * 2, [NAME]) + END, "length is not 1"),
         (_header() + _rows(UNIT * np.nan, [NAME]) + END, "not finite"),
-        (_header() + _rows(UNIT, [NAME[:-1]]) + END, "wrong length"),
+        (_header() + _rows(UNIT, [NAME[:-1]]) + END, "cut off"),
         (_header() + _rows(UNIT, [b""]) + END, "wrong length"),
         (_header() + _rows(UNIT, [b"\x01" * 200]) + END, "wrong length"),
         (_header() + struct.pack("<I", 0xFFFFFFFF) + END, "claims"),
