@@ -41,6 +41,8 @@ MEASUREMENTS = (
     Measurement("hits", "Cache hits by tier and stage", markdown=True),
     Measurement("batch_embed", "Embedding an index file"),
     Measurement("blocks", "Blocks: SQLite and an IPFS daemon"),
+    Measurement("gateway", "The gateway beside nginx", markdown=True),
+    Measurement("privacy", "The privacy gate", markdown=True),
     Measurement("log", "The decision log", markdown=True),
     Measurement("engines", "Engines side by side", markdown=True),
     Measurement("model_ratio", "A hit against a model", markdown=True),

@@ -29,6 +29,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -51,6 +52,7 @@ BLOCK_BYTES = 2_841
 CLIENTS = 4
 _MEBI = 2**20
 _READ = 64 * 1024
+_START_S = 30.0
 _NODE, _NGINX = "this node", "nginx"
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -139,10 +141,24 @@ def _nginx(files: Path, folder: Path) -> Iterator[str | None]:
     user = ["-g", "user root;"] if os.geteuid() == 0 else []
     process = subprocess.Popen([program, "-c", str(folder / "nginx.conf"), "-p", str(folder), *user])
     try:
+        _wait_for(process, port)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(30)
+
+
+def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
+    """Until it listens. Raises ``RuntimeError``."""
+    clock = SystemClock()
+    until = clock.monotonic() + _START_S
+    while process.poll() is None and clock.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
+            return
+        except ConnectionRefusedError:
+            threading.Event().wait(0.05)
+    raise RuntimeError("nginx did not start")
 
 
 def _free_port() -> int:
@@ -163,7 +179,7 @@ async def _node(folder: Path, archive: Path) -> AsyncIterator[FreshNode]:
     await asyncio.to_thread(
         subprocess.run, command, cwd=_ROOT, env=environ, check=True, stdout=subprocess.DEVNULL
     )
-    async with fresh_node(folder) as node:
+    async with fresh_node(folder, {}) as node:
         yield node
 
 

@@ -9,6 +9,7 @@ directory, keys, store, log) fails the start before the port opens; engines may 
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import logging
 import shutil
@@ -56,7 +57,7 @@ from node.jobs.evict import evict
 from node.jobs.expire import sweep
 from node.jobs.labelling import Labels
 from node.jobs.operator import LaterSemantics, OperatorDesk
-from node.jobs.portable import PortableIndex
+from node.jobs.portable import PortableIndex, drop
 from node.jobs.refresh import Refresher
 from node.jobs.scheduler import Scheduler
 from node.jobs.semantics import Choice, Load, SwitchingSemantics
@@ -183,7 +184,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         await store.records.add(certificate)
     state = await StateStore.open(data_dir / "state.sqlite")
     stack.push_async_callback(state.close)
-    labels = await Labels.open(data_dir / "labels.sqlite", clock)
+    labels = await Labels.open(data_dir / "labels.sqlite", clock, store.mark)
     stack.push_async_callback(labels.close)
 
     await _log_rules(settings, decisions, state)
@@ -348,13 +349,16 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
 
     eraser = Eraser(
         store.records,
-        WithForeign(blocks, ipfs.foreign.blocks),
+        WithForeign(store.blocks, ipfs.foreign.blocks),
         rememberer,
         decisions,
         (store.scrub, ipfs.foreign.scrub, labels.scrub, semantics.save, export_again),
         (labels.forget,),
     )
-    await eraser.resume()
+    try:
+        await eraser.resume()
+    except NodeError as exc:
+        log.warning("an erasure that was begun is unfinished and will be tried again: %s", exc)
     uses = UseTally(store.records, clock)
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler()
@@ -372,6 +376,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         )
 
     scheduler.every(cache.sweep_every_s, "evict", make_room)
+    scheduler.every(cache.sweep_every_s, "finish_erasures", eraser.resume)
     scheduler.every(FLUSH_USES_EVERY_S, "flush_uses", uses.flush)
     scheduler.every(EXPORT_EVERY_S, "export", lambda: portable.export(export_to))
     scheduler.every(INDEX_SAVE_EVERY_S, "save_index", semantics.save)
@@ -467,18 +472,20 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
         router = _router(settings, ground.adapters)
         ipfs = await open_ipfs(settings, ground.data_dir, ground.identity, ground.store, None, clock, stack)
 
-        async def drop_export() -> None:
-            """It is a copy that the next node writes anew."""
-            await asyncio.to_thread((ground.data_dir / EXPORT).unlink, missing_ok=True)
+        async def drop_copies() -> None:
+            """Of records and their vectors; the next node makes them anew."""
+            await drop(ground.data_dir / EXPORT)
+            for file in await asyncio.to_thread(list, (ground.data_dir / "index").glob("*")):
+                await drop(file)
 
-        labels = await Labels.open(ground.data_dir / "labels.sqlite", clock)
+        labels = await Labels.open(ground.data_dir / "labels.sqlite", clock, store.mark)
         stack.push_async_callback(labels.close)
         eraser = Eraser(
             store.records,
             WithForeign(store.blocks, ipfs.foreign.blocks),
             rememberer,
             decisions,
-            (store.scrub, ipfs.foreign.scrub, labels.scrub, drop_export),
+            (store.scrub, ipfs.foreign.scrub, labels.scrub, drop_copies),
             (labels.forget,),
         )
         yield _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged)
@@ -650,9 +657,15 @@ def _bound(host: str, port: int) -> list[socket.socket]:
     """A socket for each address of ``host``, all on one port. Raises ``Misconfigured``."""
     sockets: list[socket.socket] = []
     try:
-        for family, _, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-            where = (address[0], sockets[0].getsockname()[1] if sockets else port)
-            sockets.append(socket.create_server(where, family=family, backlog=128))
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        for family, address in dict.fromkeys((family, address[0]) for family, _, _, _, address in found):
+            where = (address, sockets[0].getsockname()[1] if sockets else port)
+            try:
+                sockets.append(socket.create_server(where, family=family, backlog=128))
+            except OSError as exc:
+                # A name such as localhost may stand for a kind of address that this machine does not have.
+                if exc.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) or not sockets:
+                    raise
     except OSError as exc:
         for one in sockets:
             one.close()

@@ -4,9 +4,8 @@ that decides what is public. Built in order, left in reverse order by the caller
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,7 +13,6 @@ from urllib.parse import urlsplit
 
 from node.api.routing import Router
 from node.clock import Clock
-from node.errors import NodeError
 from node.identity import NODE, Identity, Rotation
 from node.ipfs.cid import Cid
 from node.ipfs.ipns import IpnsName
@@ -30,8 +28,6 @@ from node.store.sqlite import SqliteStore
 
 LAST_HEAD_TIMEOUT_S = 5.0
 """How long the stop waits for the last head; what is missing then is made after the next start."""
-
-log = logging.getLogger("neuroswarm")
 
 LogHead = Callable[[], Cid | None]
 
@@ -51,17 +47,21 @@ class Ipfs:
         self.log_heads.update(log_heads)
         self.head.start()
 
-    async def leave_name(self, rotation: Rotation) -> None:
-        """After a rotation of the node key: what was published under the old key's name leads to the new one,
-        also where the old key signs nothing else any more."""
-        if rotation.use == NODE:
-            old, new = rotation.before[0], rotation.keys[0]
-            key = NameKey(IpnsName.of(old.public), old.private.sign)
-            try:
-                await self.head.lead_over(key, IpnsName.of(new.public))
-            except NodeError as exc:
-                log.warning("the old IPNS name does not lead to the new one yet: %s", exc)
-            self.head.changed()
+    @asynccontextmanager
+    async def leave_name(self, rotation: Rotation) -> AsyncIterator[None]:
+        """Around a rotation of the node key: what was published under the old key's name leads to the new one
+        before the old key may be gone. Raises ``NodeError``."""
+        if rotation.use != NODE:
+            yield
+            return
+        old, new = rotation.before[0], rotation.keys[0]
+        try:
+            await self.head.lead_over(
+                NameKey(IpnsName.of(old.public), old.private.sign), IpnsName.of(new.public)
+            )
+            yield
+        finally:
+            self.head.settle()
 
     async def probe(self) -> Check:
         """For ``/health``."""
@@ -70,7 +70,7 @@ class Ipfs:
     def reader(self, store: SqliteStore, log_blocks: BlockStore | None) -> PublicReader:
         """What anybody may have."""
         others = [] if log_blocks is None else [log_blocks]
-        return PublicReader(store, [*others, self.head_blocks, self.foreign.blocks])
+        return PublicReader(store, [*others, self.head_blocks], self.foreign.blocks)
 
 
 async def open_ipfs(
@@ -86,7 +86,11 @@ async def open_ipfs(
     foreign = await ForeignStore.open(data_dir / "foreign.sqlite", bytes_max=settings.ipfs.foreign_max_bytes)
     stack.push_async_callback(foreign.close)
     # Apart from the cache's blocks: the index of a large cache must not drive answers out of them.
-    blocks = await SqliteStore.open(data_dir / "head_blocks.sqlite", own_issuer=identity.root)
+    blocks = await SqliteStore.open(
+        data_dir / "head_blocks.sqlite",
+        own_issuer=identity.root,
+        keys=data_dir / "keys" / "head_block_keys",  # never made: no records, nothing private
+    )
     stack.push_async_callback(blocks.close)
     names = await Names.open(data_dir / "names.sqlite", clock, own=IpnsName.parse(identity.ipns_name))
     stack.push_async_callback(names.close)
@@ -100,6 +104,7 @@ async def open_ipfs(
         blocks.blocks,
         names,
         clock,
+        stored=blocks.stored,
         state_path=data_dir / "head.json",
         record_path=data_dir / "keys" / "ipns-record",
         issuer=identity.root,
@@ -116,19 +121,22 @@ async def open_ipfs(
 
 
 def multiaddrs(url: str, announced: Sequence[str]) -> tuple[str, ...]:
-    """Where clients of our router find this node: what the operator announces, else where it listens."""
+    """Where clients of our router find this node: what the operator announces, else where it listens; nothing
+    when it listens on every address, because none of them is known to lead here."""
     if announced:
         return tuple(announced)
     parts = urlsplit(url)
     host = parts.hostname or ""
     try:
-        kind = f"ip{ip_address(host).version}"
+        address = ip_address(host)
     except ValueError:
-        kind = "dns"
-    return (f"/{kind}/{host}/tcp/{parts.port}/http",)
+        return (f"/dns/{host}/tcp/{parts.port}/http",)
+    if address.is_unspecified:
+        return ()
+    return (f"/ip{address.version}/{host}/tcp/{parts.port}/http",)
 
 
 def routing(settings: Settings, identity: Identity, ipfs: Ipfs, blocks: PublicReader, url: str) -> Router:
     """Who answers that this node has a block."""
-    peer_id = IpnsName.parse(identity.ipns_name).peer_id
-    return Router(blocks, ipfs.names, peer_id, multiaddrs(url, settings.ipfs.announce))
+    addresses = multiaddrs(url, settings.ipfs.announce)
+    return Router(blocks, ipfs.names, lambda: IpnsName.parse(identity.ipns_name), addresses)

@@ -131,7 +131,11 @@ async def open_logs(
     folders = {"publications": data_dir / "publications"}
     probes = [_fact(lambda: replace(publications.health(), name="log:publications")), _fact(witness.health)]
     # Apart from the cache's blocks: a growing log must not drive answers out of them.
-    store = await SqliteStore.open(data_dir / "log_blocks.sqlite", own_issuer=identity.root)
+    store = await SqliteStore.open(
+        data_dir / "log_blocks.sqlite",
+        own_issuer=identity.root,
+        keys=data_dir / "keys" / "log_block_keys",  # never made: no records, nothing private
+    )
     stack.push_async_callback(store.close)
     publications_blocks = LogBlocks(
         data_dir / "publications", store.blocks, data_dir / "publications_blocks.json", clock, daemon=daemon

@@ -356,10 +356,11 @@ def _import(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _refuse_car(name: str, file: BufferedReader) -> None:
-    """Raises ``BadInput`` for what somebody may take for lines, and is none."""
+    """Raises ``BadInput`` and ``Rejected`` for what somebody may take for lines, and is none."""
+    from node.ipfs.car import refuse_gzip
+
     start = file.peek(_CAR_START_BYTES)[:_CAR_START_BYTES]
-    if start.startswith(b"\x1f\x8b"):
-        raise BadInput(f"{name} is compressed with gzip; unpack it first: gunzip FILE.gz", field="file")
+    refuse_gzip(start, name)
     if b"\xa2eroots" in start or start.startswith(b"\x0a\xa1gversion\x02"):
         raise BadInput(
             f"{name} is a CAR, and import takes lines of JSON; to take its blocks in as public ones type: "

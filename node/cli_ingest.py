@@ -15,8 +15,6 @@ from node.errors import BadInput, NodeError, Rejected
 from node.settings import Settings
 
 _CHUNK_BYTES = 256 * 2**10
-_RECORD_BYTES_MAX = 10 * 2**10
-"""What the IPNS specification allows."""
 _ROOTS_SAID = 3
 
 
@@ -104,7 +102,7 @@ def _size(count: int) -> str:
 
 def _record(text: str) -> tuple[str, str, bytes]:
     """Name, file and bytes of one ``--ipns-record``. Raises ``BadInput``."""
-    from node.ipfs.ipns import IpnsName
+    from node.ipfs.ipns import RECORD_BYTES_MAX, IpnsName
 
     given, equals, file = text.partition("=")
     if not equals:
@@ -116,12 +114,12 @@ def _record(text: str) -> tuple[str, str, bytes]:
             f"{text}: {given[:64]!r} is no IPNS name ({exc}); write NAME=FILE", field="ipns-record"
         ) from exc
     with read_from(file) as (opened, _):
-        data = opened.read(_RECORD_BYTES_MAX + 1)
-    if len(data) > _RECORD_BYTES_MAX:
+        data = opened.read(RECORD_BYTES_MAX + 1)
+    if len(data) > RECORD_BYTES_MAX:
         raise BadInput(
-            f"{file} is over the {_RECORD_BYTES_MAX} bytes of an IPNS record",
+            f"{file} is over the {RECORD_BYTES_MAX} bytes of an IPNS record",
             field="ipns-record",
-            limit=f"{_RECORD_BYTES_MAX} bytes",
+            limit=f"{RECORD_BYTES_MAX} bytes",
         )
     return name, file, data
 

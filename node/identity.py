@@ -39,7 +39,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from node.clock import random_bytes
 from node.errors import CorruptState, Misconfigured, Rejected
-from node.ipfs.cid import LIBP2P_KEY, base36, encode_varint
+from node.ipfs.ipns import IpnsName
 from node.model import SCOPE_PUBLIC
 from node.record import KeyRecord, Sign, block_of, decode, did_key, public_key_of, sign
 from node.tlog.notes import (
@@ -67,14 +67,6 @@ OLD_MAX = 4
 """Keys of one use in their overlap; the oldest goes when there are more."""
 
 _FILE_BYTES_MAX = 16 * 1024
-_PROTOBUF_ED25519 = b"\x08\x01\x12\x20"
-"""libp2p's PublicKey message: Type = Ed25519 (1), Data = 32 bytes."""
-
-
-def ipns_name(public: bytes) -> str:
-    """The IPNS name of a raw Ed25519 key: CIDv1, libp2p-key, identity multihash, base36 (``k51…``)."""
-    key = _PROTOBUF_ED25519 + public
-    return base36(encode_varint(1) + encode_varint(LIBP2P_KEY) + bytes((0x00, len(key))) + key)
 
 
 def verifier_key(name: str, public: bytes, signature_type: int) -> str:
@@ -171,7 +163,8 @@ class Identity:
 
     @property
     def ipns_name(self) -> str:
-        return ipns_name(self._keys[NODE][0].public)
+        """The node key's IPNS name (``k51…``)."""
+        return IpnsName.of(self._keys[NODE][0].public).text
 
     @property
     def decisions_origin(self) -> str:

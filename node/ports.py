@@ -184,6 +184,10 @@ class PublicBlocks(Protocol):
         """The block's bytes, by multihash. Raises ``NotFound`` for what is absent and for what is not public,
         without a difference; ``Unavailable``."""
 
+    async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
+        """Some of these blocks, those in front first, until they have ``bytes_max`` or more. What is left out
+        says nothing: ``get`` does. Raises ``Unavailable``."""
+
     async def has(self, cid: Cid) -> bool: ...
 
 

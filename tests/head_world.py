@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import Any
 from node.clock import ManualClock
 from node.errors import Unavailable
 from node.gateway.dag import resolve
-from node.ipfs import ipns
-from node.ipfs.cid import Cid
-from node.ipfs.ipns import IpnsRecord
+from node.ipfs import dagcbor, ipns
+from node.ipfs.cid import DAG_CBOR, Cid
+from node.ipfs.ipns import IpnsName, IpnsRecord
 from node.jobs.head import Head, Links
 from node.normalise import normalise, query_hash
 from node.ports import StoredRecord
@@ -25,6 +26,14 @@ from tests.name_owner import Owner
 from tests.record_builders import Author
 
 PATIENCE_S = 20.0
+
+
+def parse_page(data: bytes) -> dict[str, Cid]:
+    """Query hash → record."""
+    page = dagcbor.decode(data)
+    assert isinstance(page, dict)
+    assert all(re.fullmatch("[0-9a-f]{64}", key) for key in page)
+    return {key: Cid.from_bytes(link.cid_bytes) for key, link in page.items()}
 
 
 class WatchedClock(ManualClock):
@@ -58,6 +67,18 @@ class CountedRecords:
         return found
 
 
+class WatchedNames(Names):
+    """Tells of each new record of ours."""
+
+    told: Callable[[IpnsName, bytes], None]
+
+    async def set_own(self, name: IpnsName, data: bytes) -> None:
+        is_new = await self.known(name) != data
+        await super().set_own(name, data)
+        if is_new:
+            self.told(name, data)
+
+
 class Shelf:
     """A block store that counts and can be made to fail."""
 
@@ -77,6 +98,9 @@ class Shelf:
 
     async def has(self, cid: Cid) -> bool:
         return await self.memory.blocks.has(cid)
+
+    async def stored(self) -> list[Cid]:
+        return [Cid(DAG_CBOR, multihash[2:]) for multihash in self.memory.blocks_by_multihash]
 
     async def delete(self, cid: Cid) -> None:
         await self.memory.blocks.delete(cid)
@@ -112,12 +136,14 @@ class World:
     @asynccontextmanager
     async def job(self, daemon: KuboBlockStore | None = None) -> AsyncIterator[Head]:
         """The job at work, closed at the end; the same world again is the same node restarted."""
-        names = await Names.open(self.folder / "names.sqlite", self.clock, own=self.owners[-1].name)
+        names = await WatchedNames.open(self.folder / "names.sqlite", self.clock, own=self.owners[-1].name)
+        names.told = self._note
         head = self.head = Head(
             self.records,
             self.shelf,
             names,
             self.clock,
+            stored=self.shelf.stored,
             state_path=self.state_path,
             record_path=self.record_path,
             issuer=self.author.did,
@@ -127,7 +153,6 @@ class World:
         )
         self.names = names
         self.workers = 1 if daemon is None else 2
-        head.on_record(self._note)
         head.start()
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -136,7 +161,9 @@ class World:
             await head.close(PATIENCE_S)
             await names.close()
 
-    def _note(self, data: bytes) -> None:
+    def _note(self, name: IpnsName, data: bytes) -> None:
+        if name != self.owners[0].name or ipns.decode(data, name).value.startswith("/ipns/"):
+            return
         assert self.record_path.read_bytes() == data, "it is on disk before anybody sees it"
         self.seen.append(ipns.decode(data, self.owners[0].name))
 

@@ -10,6 +10,7 @@ from node.ipfs import ipns
 from node.ipfs.cid import Cid
 from node.ipfs.ipns import IpnsName, IpnsRecord
 from node.jobs.head import NameKey
+from node.record import Sign
 
 HOUR = timedelta(hours=1)
 
@@ -20,10 +21,11 @@ class Owner:
     def __init__(self, seed: int = 1) -> None:
         self.private = Ed25519PrivateKey.from_private_bytes(seed.to_bytes(32, "big"))
         self.name = IpnsName.of(self.private.public_key().public_bytes_raw())
+        self.sign: Sign = self.private.sign
 
     @property
     def key(self) -> NameKey:
-        return NameKey(self.name, self.private.sign)
+        return NameKey(self.name, self.sign)
 
     def record(
         self,

@@ -62,6 +62,12 @@ def is_unchanged(request: web.Request, etag: str) -> bool:
     return header.strip() == "*" or etag.removeprefix("W/") in _TAG.findall(header)
 
 
+def is_only_if_cached(request: web.Request) -> bool:
+    """Whether Cache-Control asks for what is here already and for nothing else."""
+    directives = ",".join(request.headers.getall("Cache-Control", ())).lower().split(",")
+    return "only-if-cached" in (directive.strip() for directive in directives)
+
+
 def byte_range(request: web.Request, etag: str, size: int) -> tuple[int, int] | None:
     """First and last byte (inclusive) that a GET asks for; None: all of them, also for what need not be
     understood (several ranges, other units) and where If-Range names another ``etag``.

@@ -4,11 +4,14 @@ Source: trustless gateway specification and what it takes over of the path gatew
 
 Promises:
 - Serves what ``PublicBlocks`` has and asks nobody else. Nothing is rendered: every body is an attachment.
-- A CAR is streamed: memory is one block, the links that wait and which blocks were sent (``node.gateway``
-  bounds both), whatever its size. Its path is resolved before the first byte: what is not there is a 404.
+- A CAR is streamed: memory is what is read ahead, the links that wait and which blocks were sent
+  (``node.gateway`` bounds all three), whatever its size. Its path is resolved before the first byte: what is
+  not there is a 404.
 - What fails behind the first byte cuts the connection: a stream that ends properly is whole.
 - At most ``Gate.busy`` responses at once, each held only as long as its client takes ``PIECE_BYTES`` in
-  ``Gate.write_timeout_s`` and the store gives a block in ``Gate.read_timeout_s``; the rest get 429.
+  ``Gate.write_timeout_s``, ``RATE`` on average behind ``Gate.grace_s``, and the store gives a block in
+  ``Gate.read_timeout_s``; the rest get 429. Small raw blocks have some places more, which no reader holds.
+- Work for a client that has gone ends.
 Must not know: records, scopes, where blocks lie.
 """
 
@@ -20,13 +23,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from aiohttp import web
 
-from node.api.downloads import IMMUTABLE, attachment, byte_range, is_unchanged, preflight
+from node.api.downloads import IMMUTABLE, attachment, byte_range, is_only_if_cached, is_unchanged, preflight
 from node.api.negotiate import Wanted, negotiate
-from node.errors import BadInput, NodeError, NotFound, RateLimited, Rejected, TimedOut
+from node.errors import BadInput, NodeError, RateLimited, Rejected, TimedOut
+from node.gateway.ahead import GetMany
 from node.gateway.byte_range import ByteRange
 from node.gateway.dag import Get, load, resolve
 from node.gateway.seen import Pool
@@ -41,12 +46,16 @@ log = logging.getLogger("neuroswarm.api")
 @dataclass(frozen=True, slots=True)
 class Gate:
     """``busy``: a place for each response at once. The timeouts are for one piece written and one block read,
-    in seconds. ``pool``: for what CARs without duplicates remember."""
+    in seconds. ``pool``: for what CARs without duplicates remember. ``grace_s``: how much longer a client may
+    take than it would at ``RATE``. ``small``: places for raw blocks up to ``PIECE_BYTES`` when ``busy`` has
+    none left; aiohttp sends them after the place was given back."""
 
     busy: asyncio.Semaphore
     write_timeout_s: float = 30.0
     read_timeout_s: float = 30.0
     pool: Pool = field(default_factory=Pool)
+    grace_s: float = 60.0
+    small: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SMALL_PLACES))
 
 
 BLOCKS: web.AppKey[PublicBlocks] = web.AppKey("blocks")
@@ -54,8 +63,14 @@ GATE = web.AppKey("gate", Gate)
 
 PIECE_BYTES = 64 * 1024
 """What is written at once; a client must take as much in each ``Gate.write_timeout_s``."""
+RATE = 16 * 1024
+"""Bytes a second."""
+SMALL_PLACES = 8
 PATH_PARTS_MAX = 64
 RETRY_AFTER_S = 1.0
+
+_Args = ParamSpec("_Args")
+_Read = TypeVar("_Read")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -70,20 +85,25 @@ class _Asked:
 
 
 async def _serve(request: web.Request) -> web.StreamResponse:
-    store, gate = request.app.get(BLOCKS), request.app.get(GATE)
-    if store is None or gate is None:
-        raise NotFound("this node serves no blocks")
+    store, gate = request.app[BLOCKS], request.app[GATE]
     asked = _asked(request)
     wanted = negotiate(request.query, ",".join(request.headers.getall("Accept", ())))
-    if gate.busy.locked():
-        raise RateLimited("too many requests for blocks at once; try again", retry_after_s=RETRY_AFTER_S)
-    async with gate.busy:
+    places = gate.small if wanted.name == "raw" and gate.busy.locked() else gate.busy
+    if places.locked():
+        raise _too_many()
+    async with places:
         get = _within(store.get, gate.read_timeout_s)
-        if _is_only_if_cached(request) and not (asked.root.is_identity or await store.has(asked.root)):
+        get_many = _within(store.get_many, gate.read_timeout_s)
+        has = _within(store.has, gate.read_timeout_s)
+        if is_only_if_cached(request) and not (asked.root.is_identity or await has(asked.root)):
             return web.Response(status=412)
         if wanted.name == "raw":
-            return await _raw(request, asked, wanted, get)
-        return await _car(request, asked, wanted, get)
+            return await _raw(request, asked, wanted, get, is_small=places is gate.small)
+        return await _car(request, asked, wanted, get, get_many)
+
+
+def _too_many() -> RateLimited:
+    return RateLimited("too many requests for blocks at once; try again", retry_after_s=RETRY_AFTER_S)
 
 
 def _asked(request: web.Request) -> _Asked:
@@ -105,16 +125,11 @@ def _asked(request: web.Request) -> _Asked:
     return _Asked(root, parts, address)
 
 
-def _is_only_if_cached(request: web.Request) -> bool:
-    directives = ",".join(request.headers.getall("Cache-Control", ())).lower().split(",")
-    return "only-if-cached" in (directive.strip() for directive in directives)
-
-
-def _within(get: Get, limit_s: float) -> Get:
-    async def limited(cid: Cid) -> bytes:
+def _within(read: Callable[_Args, Awaitable[_Read]], limit_s: float) -> Callable[_Args, Awaitable[_Read]]:
+    async def limited(*args: _Args.args, **kwargs: _Args.kwargs) -> _Read:
         try:
             async with asyncio.timeout(limit_s):
-                return await get(cid)
+                return await read(*args, **kwargs)
         except TimeoutError as exc:
             raise TimedOut("a block could not be read in time; try again in a moment") from exc
 
@@ -140,10 +155,15 @@ def _headers(request: web.Request, asked: _Asked, wanted: Wanted, etag: str) -> 
 # --- raw blocks -----------------------------------------------------------------------------------
 
 
-async def _raw(request: web.Request, asked: _Asked, wanted: Wanted, get: Get) -> web.StreamResponse:
+async def _raw(
+    request: web.Request, asked: _Asked, wanted: Wanted, get: Get, *, is_small: bool
+) -> web.StreamResponse:
+    """``is_small``: in a place that is for small blocks only."""
     if asked.path:
         raise BadInput("a raw block is asked for by its CID alone, without a path", field="path")
     data = await load(get, asked.root)
+    if is_small and len(data) > PIECE_BYTES:
+        raise _too_many()
     etag = f'"{asked.root}.raw"'
     headers = {
         **_headers(request, asked, wanted, etag),
@@ -169,6 +189,7 @@ async def _send(
     stream = _Stream(request, web.StreamResponse(status=status, headers=headers))
     stream.response.content_length = len(body)
     async with stream:
+        await stream.start()
         await stream.write(body)
     return stream.response
 
@@ -176,7 +197,9 @@ async def _send(
 # --- CARs -----------------------------------------------------------------------------------------
 
 
-async def _car(request: web.Request, asked: _Asked, wanted: Wanted, get: Get) -> web.StreamResponse:
+async def _car(
+    request: web.Request, asked: _Asked, wanted: Wanted, get: Get, get_many: GetMany
+) -> web.StreamResponse:
     scope, span = _limits(request)
     place = await resolve(get, asked.root, asked.path)
     todo = await plan(place, scope, span)
@@ -193,7 +216,8 @@ async def _car(request: web.Request, asked: _Asked, wanted: Wanted, get: Get) ->
     headers["Content-Type"] = wanted.content_type
     pool = None if wanted.dups else request.app[GATE].pool
     stream = _Stream(request, web.StreamResponse(headers=headers))
-    async with stream, aclosing(blocks(get, place, todo, pool)) as found:
+    async with stream, aclosing(blocks(get, place, todo, pool, get_many, stream.check)) as found:
+        await stream.start()
         if request.method != "HEAD":
             await stream.write(car.header([place.cid]))
             async for cid, data in found:
@@ -226,8 +250,21 @@ class _Stream:
     def __init__(self, request: web.Request, response: web.StreamResponse) -> None:
         self.response = response
         self._request = request
-        self._limit_s = request.app[GATE].write_timeout_s
+        gate = request.app[GATE]
+        self._limit_s = gate.write_timeout_s
+        self._credit_s = self._grace_s = gate.grace_s
         self._waiting = bytearray()
+
+    async def start(self) -> None:
+        """Raises ``ConnectionError``."""
+        await self.response.prepare(self._request)
+
+    def check(self) -> None:
+        """Raises ``ConnectionError`` when the client has gone, which nothing else says while nothing is
+        written."""
+        transport = self._request.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("the client has gone")
 
     async def write(self, data: bytes) -> None:
         """Raises ``TimeoutError`` and ``ConnectionError``."""
@@ -236,7 +273,6 @@ class _Stream:
             await self._flush()
 
     async def __aenter__(self) -> _Stream:
-        await self.response.prepare(self._request)
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
@@ -259,9 +295,14 @@ class _Stream:
     async def _flush(self) -> None:
         view = memoryview(bytes(self._waiting))
         self._waiting.clear()
+        loop = asyncio.get_running_loop()
         for start in range(0, len(view), PIECE_BYTES):
-            async with asyncio.timeout(self._limit_s):
-                await self.response.write(view[start : start + PIECE_BYTES])
+            piece = view[start : start + PIECE_BYTES]
+            began = loop.time()
+            async with asyncio.timeout(min(self._limit_s, self._credit_s)):
+                await self.response.write(piece)
+            earned = len(piece) / RATE - (loop.time() - began)
+            self._credit_s = min(self._grace_s, self._credit_s + earned)
 
     def _cut(self, error: BaseException) -> None:
         """End the connection without ending the body. What was written still goes out, within its time, if

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
-from node.api.downloads import CORS, attachment, is_unchanged, preflight
+from node.api.downloads import CORS, attachment, is_only_if_cached, is_unchanged, preflight
 from node.api.negotiate import IPNS_RECORD, accepted
 from node.errors import BadInput, NotFound, Rejected
 from node.ipfs.ipns import IpnsName
@@ -31,9 +31,6 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 async def _record(request: web.Request) -> web.Response:
-    names = request.app.get(NAMES)
-    if names is None:
-        raise NotFound("this node keeps no names")
     wanted, types = request.query.get("format"), media_types(request)
     if not wanted and not types - WILDCARDS:
         raise BadInput(_ASK, field="format", limit=FORMAT)
@@ -41,9 +38,9 @@ async def _record(request: web.Request) -> web.Response:
         raise web.HTTPNotAcceptable(reason=f"only the record is served under /ipns/: {_ASK}")
     name = parse_name(request.match_info["name"])
     try:
-        kept = await names.look(name)
+        kept = await request.app[NAMES].look(name)
     except NotFound:
-        if "only-if-cached" in request.headers.get("Cache-Control", "").lower():
+        if is_only_if_cached(request):
             raise web.HTTPPreconditionFailed(reason="this node has no record for that name") from None
         raise
     headers = record_headers(request, name, kept)

@@ -28,7 +28,7 @@ from aiohttp import web
 from node.api.errors import from_error, problem
 from node.api.fields import parse_json, read_body
 from node.clock import new_id
-from node.errors import BadInput, NodeError, TimedOut, Unavailable
+from node.errors import BadInput, NodeError, RateLimited, TimedOut, Unavailable
 
 log = logging.getLogger("neuroswarm.local")
 
@@ -43,6 +43,7 @@ BODY_TIMEOUT_S = 60.0
 AT_ONCE_MAX = 4
 STREAMS_MAX = 1
 """Streams that are taken at once: what they store goes through one writer anyway."""
+STREAM_RETRY_S = 5.0
 STREAM_CHUNK_BYTES = 256 * 2**10
 STREAM_PAUSE_S = 60.0
 """How long whoever streams may send nothing."""
@@ -113,7 +114,7 @@ async def _chunks(request: web.Request) -> AsyncIterator[bytes]:
         raise BadInput("the stream ended before it was complete", field="body") from exc
 
 
-def _application(do: Do, stream: Stream | None) -> web.Application:
+def _application(do: Do, stream: Stream) -> web.Application:
     busy = asyncio.Semaphore(AT_ONCE_MAX)
     streaming = asyncio.Semaphore(STREAMS_MAX)
 
@@ -137,8 +138,11 @@ def _application(do: Do, stream: Stream | None) -> web.Application:
         return web.Response(body=orjson.dumps(reply), content_type="application/json")
 
     async def take(request: web.Request) -> web.StreamResponse:
-        assert stream is not None
         try:
+            if streaming.locked():
+                raise RateLimited(
+                    "another file is being taken in; try again when it is done", retry_after_s=STREAM_RETRY_S
+                )
             async with streaming:
                 reply = await stream(request.match_info["command"], _chunks(request))
         except NodeError as exc:
@@ -147,13 +151,12 @@ def _application(do: Do, stream: Stream | None) -> web.Application:
 
     app = web.Application(client_max_size=BODY_BYTES_MAX + 1)
     app.router.add_post("/{command}", command)
-    if stream is not None:
-        app.router.add_post("/stream/{command}", take)
+    app.router.add_post("/stream/{command}", take)
     return app
 
 
 @asynccontextmanager
-async def listening(data_dir: Path, do: Do, stream: Stream | None = None) -> AsyncIterator[bool]:
+async def listening(data_dir: Path, do: Do, stream: Stream) -> AsyncIterator[bool]:
     """Serve ``do`` and ``stream`` on the socket while the context lasts. False where none can be had: the
     node runs without, commands that write then need it stopped, and the log says so. The caller holds the
     directory's lock."""

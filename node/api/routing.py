@@ -11,7 +11,7 @@ Sources: https://specs.ipfs.tech/routing/http-routing-v1/, https://specs.ipfs.te
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from email.utils import format_datetime
 from typing import Any
@@ -60,30 +60,28 @@ _WITHOUT_VALUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """What is answered from. ``blocks``: what anybody may fetch here; ``peer_id`` (base58) and ``addresses``
-    (multiaddrs) are this node's."""
+    """What is answered from. ``blocks``: what anybody may fetch here; ``own``: the name of this node's key,
+    which a rotation changes; ``addresses``: this node's, as multiaddrs."""
 
     blocks: PublicBlocks
     names: Names
-    peer_id: str
+    own: Callable[[], IpnsName]
     addresses: tuple[str, ...]
+
+    @property
+    def peer_id(self) -> str:
+        """In base58."""
+        return self.own().peer_id
 
 
 ROUTER = web.AppKey("router", Router)
-
-
-def _router(request: web.Request) -> Router:
-    router = request.app.get(ROUTER)
-    if router is None:
-        raise NotFound("this node routes nothing")
-    return router
 
 
 # --- providers and peers --------------------------------------------------------------------------
 
 
 async def _providers(request: web.Request) -> web.Response:
-    router = _router(request)
+    router = request.app[ROUTER]
     try:
         cid = Cid.parse(request.match_info["cid"], any_hash=True)
     except Rejected as exc:
@@ -93,7 +91,7 @@ async def _providers(request: web.Request) -> web.Response:
 
 
 async def _peers(request: web.Request) -> web.Response:
-    router = _router(request)
+    router = request.app[ROUTER]
     peer = IpnsName.parse(request.match_info["peer_id"])  # a peer id is written as an IPNS name is
     wanted = _type(request)
     return _listed(request, "Peers", wanted, [_own(router)] if peer.peer_id == router.peer_id else [])
@@ -131,7 +129,7 @@ def _listed(request: web.Request, key: str, kind: str, found: Sequence[dict[str,
     headers = {
         "Content-Type": kind,
         "Cache-Control": _caching(FOUND_S if shown else NONE_S, STALE_S),
-        "Last-Modified": format_datetime(_router(request).names.clock.now(), usegmt=True),
+        "Last-Modified": format_datetime(request.app[ROUTER].names.clock.now(), usegmt=True),
         **_OPEN,
     }
     return web.Response(body=body, headers=headers)
@@ -174,7 +172,7 @@ async def _get_name(request: web.Request) -> web.Response:
     accepted = media_types(request)
     if accepted and not accepted & (WILDCARDS | {IPNS_RECORD}):
         raise web.HTTPNotAcceptable(reason=f"only the record is served: retry with Accept: {IPNS_RECORD}")
-    names, name = _router(request).names, parse_name(request.match_info["name"])
+    names, name = request.app[ROUTER].names, parse_name(request.match_info["name"])
     try:
         kept = await names.look(name)
     except NotFound:
@@ -203,7 +201,7 @@ async def _put_name(request: web.Request) -> web.Response:
     except BadInput as exc:
         raise BadInput(str(exc), field="record") from exc
     try:
-        is_kept = await _router(request).names.put(name, data)
+        is_kept = await request.app[ROUTER].names.put(name, data)
     except Rejected as exc:
         raise BadInput(str(exc), field="record") from exc
     if not is_kept:

@@ -394,13 +394,13 @@ def build(
     limits: Server,
     *,
     service_id: str,
+    router: routing.Router,
+    gateway_concurrent_max: int,
     folders: Mapping[str, Path] = _NO_FOLDERS,
     cosigner: Witness | None = None,
-    router: routing.Router | None = None,
-    gateway_concurrent_max: int = 1,
 ) -> web.Application:
-    """The application, not yet listening. ``folders``: the logs that are served, by name; ``cosigner``: our
-    witness; ``router``: what strangers may fetch, and where."""
+    """The application, not yet listening. ``router``: what strangers may fetch, and where; ``folders``: the
+    logs that are served, by name; ``cosigner``: our witness."""
     app = web.Application(
         middlewares=[_errors, _only_local_pages, _bounded], client_max_size=limits.max_body_bytes + 1
     )
@@ -412,11 +412,10 @@ def build(
     app[logs.LOGS] = folders
     if cosigner is not None:
         app[witness.WITNESS] = cosigner
-    if router is not None:
-        app[gateway.BLOCKS] = router.blocks
-        app[gateway.GATE] = gateway.Gate(asyncio.Semaphore(gateway_concurrent_max))
-        app[ipns.NAMES] = router.names
-        app[routing.ROUTER] = router
+    app[gateway.BLOCKS] = router.blocks
+    app[gateway.GATE] = gateway.Gate(asyncio.Semaphore(gateway_concurrent_max))
+    app[ipns.NAMES] = router.names
+    app[routing.ROUTER] = router
     for method, path, handler in ROUTES:
         pattern = path.replace("{path}", "{path:.*}")  # the only part of an address that holds slashes
         app.router.add_route(method, pattern, handler)

@@ -17,7 +17,8 @@ NEAR_MAX = 8
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A stored answer that the gate let through. ``kind`` is the class of the question, ``tier`` how it was
-    found; ``score`` = similarity x confidence; ``u`` the upper limit of being wrong that the gate gave."""
+    found; ``score`` = similarity x confidence; ``u`` the upper limit of being wrong that the gate gave.
+    ``is_private``: of a record that only its owner may read, whose question no hash must give away."""
 
     cid: str
     kind: str
@@ -27,6 +28,7 @@ class Hit:
     u: float | None
     query_hash: str
     near: tuple[str, ...] = ()
+    is_private: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 
 from node.errors import Unavailable
-from node.ipfs.cid import Cid, encode_varint
+from node.ipfs.cid import Cid
 
 OWN = 2**14
 """What each response may remember at any time."""
@@ -36,9 +36,10 @@ class Seen:
     def __contains__(self, cid: Cid) -> bool:
         return _key(cid) in self._keys
 
-    def add(self, cid: Cid) -> bool:
-        """Whether it is new. Raises ``Unavailable`` when no more can be remembered."""
-        key = _key(cid)
+    def add(self, cid: Cid, part: tuple[int, int] | None = None) -> bool:
+        """Whether it is new; each ``part`` of a block is by itself. Raises ``Unavailable`` when no more can
+        be remembered."""
+        key = _key(cid, part)
         if key in self._keys:
             return False
         if len(self._keys) >= self._pool.own:
@@ -55,5 +56,8 @@ class Seen:
         self._keys.clear()
 
 
-def _key(cid: Cid) -> bytes:
-    return hashlib.blake2b(encode_varint(cid.codec) + cid.multihash, digest_size=_KEY_BYTES).digest()
+def _key(cid: Cid, part: tuple[int, int] | None = None) -> bytes:
+    name = b"%d:" % cid.codec + cid.multihash  # says its own length, so that nothing behind it is of it
+    if part is not None:
+        name += b"%d-%d" % part
+    return hashlib.blake2b(name, digest_size=_KEY_BYTES).digest()

@@ -8,24 +8,28 @@ Promises:
 - The data of identity CIDs are read where they lead somewhere and never given.
 - A block whose form is broken, or whose codec is not known here, is given and has nothing below it: whoever
   asked holds the bytes and can see as much.
-- Memory: the links that wait (``PENDING_MAX``), the blocks that were given (``Seen``), one block. No
-  recursion. At most ``BLOCKS_MAX`` blocks, which bounds what ``dups=y`` makes of a small
-  graph with many ways through it. Over each bound the walk ends with ``Unavailable``.
+- Memory: the links that wait (``PENDING_MAX``), the blocks that were given (``Seen``), those that were read
+  ahead (``Ahead``). No recursion. At most ``BLOCKS_MAX`` blocks are read, which bounds what ``dups=y`` makes
+  of a small graph with many ways through it, and at most ``AGAIN_PAGES_MAX`` of those that were given
+  already, which bounds what lying sizes make of a file. Over each bound the walk ends with ``Unavailable``.
+- However little it gives, it lets others run and asks whether to go on after each ``CHECK_LINKS`` links.
 Must not know: HTTP, CARs, who stores the blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from node.errors import Rejected, Unavailable
+from node.gateway.ahead import BLOCKS, Ahead, GetMany
 from node.gateway.byte_range import ByteRange
-from node.gateway.dag import Get, Place, apart, load
+from node.gateway.dag import Get, Place, apart
 from node.gateway.seen import Pool, Seen
 from node.ipfs import dagcbor, dagjson, dagpb, hamt, unixfs
 from node.ipfs.cid import DAG_CBOR, DAG_PB, RAW, Cid
@@ -34,6 +38,11 @@ from node.ipfs.links import links
 PENDING_MAX = 2**17
 """Links waiting to be followed in one walk: more than two blocks full of them. They take about 30 MB."""
 BLOCKS_MAX = 2**22
+AGAIN_PAGES_MAX = 2**14
+"""Read again without being given, in pages begun. Where sizes are true that is only what holds an end of the
+bytes that are wanted: at most two blocks of each level, twice."""
+_PAGE_BYTES = 4096
+CHECK_LINKS = 64
 
 Block = tuple[Cid, bytes]
 
@@ -109,71 +118,97 @@ def _plan(place: Place, scope: Scope, byte_range: ByteRange | None) -> _Plan:
     return _Bytes(None if span == (0, size - 1) else span)
 
 
-async def blocks(get: Get, place: Place, wanted: _Plan, pool: Pool | None) -> AsyncGenerator[Block, None]:
+async def blocks(
+    get: Get,
+    place: Place,
+    wanted: _Plan,
+    pool: Pool | None,
+    get_many: GetMany | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> AsyncGenerator[Block, None]:
     """The blocks of the path and then those that ``wanted`` says. None of them twice, remembered with the
-    help of ``pool``; None: each as often as it is linked to.
+    help of ``pool``; None: each as often as it is linked to. ``get_many``: to read ahead with.
+    ``check``: raises to end the walk.
 
     Raises ``NotFound`` and ``Unavailable`` as ``get`` does, ``Unavailable`` over a bound.
     """
-    sent = _Sent(pool)
+    ahead, sent = Ahead(get, get_many), _Sent(pool)
     try:
-        async with aclosing(_walk(get, place, wanted, sent)) as found:
-            async for block in found:
-                yield block
+        for cid in place.trail:
+            if sent.is_wanted(cid):
+                yield cid, await ahead.take(cid, ())
+        pending: list[tuple[Cid, _Plan]] = [(place.cid, wanted)]
+        first: bytes | None = place.data
+        links_left = CHECK_LINKS
+        while pending:
+            links_left -= 1
+            if not links_left:
+                links_left = CHECK_LINKS
+                await asyncio.sleep(0)
+                check()
+            cid, todo = pending.pop()
+            if sent.is_done(cid, todo):
+                continue
+            data = await ahead.take(cid, _next(pending, ahead, sent)) if first is None else first
+            first = None
+            if sent.is_wanted(cid, len(data)):
+                yield cid, data
+            below = [] if cid.codec == RAW else await apart(data, partial(_children, cid, data, todo))
+            if len(pending) + len(below) > PENDING_MAX:
+                raise Unavailable(f"more than {PENDING_MAX} links wait to be followed; ask for parts of it")
+            pending += reversed(below)
     finally:
         sent.forget()
 
 
-async def _walk(get: Get, place: Place, wanted: _Plan, sent: _Sent) -> AsyncGenerator[Block, None]:
-    for cid in place.trail:
-        if sent.is_wanted(cid):
-            yield cid, await load(get, cid)
-    pending: list[tuple[Cid, _Plan]] = [(place.cid, wanted)]
-    first: bytes | None = place.data
-    while pending:
-        cid, todo = pending.pop()
-        if sent.is_done(cid, todo):
-            continue
-        data = await load(get, cid) if first is None else first
-        first = None
-        if sent.is_wanted(cid):
-            yield cid, data
-        below = [] if cid.codec == RAW else await apart(data, partial(_children, cid, data, todo))
-        if len(pending) + len(below) > PENDING_MAX:
-            raise Unavailable(f"more than {PENDING_MAX} links wait to be followed; ask for parts of it")
-        pending += reversed(below)
+def _next(pending: Sequence[tuple[Cid, _Plan]], ahead: Ahead, sent: _Sent) -> Iterator[Cid]:
+    """What is wanted after this block if it has nothing below it."""
+    for cid, _ in islice(reversed(pending), BLOCKS - 1):
+        if not (cid.is_identity or cid in ahead or cid in sent):
+            yield cid
 
 
 class _Sent:
     """What was given in one walk."""
 
     def __init__(self, pool: Pool | None) -> None:
-        self._count = 0
+        self._read = 0
+        self._again_pages = 0
         self._given = None if pool is None else Seen(pool)
-        self._whole = None if pool is None else Seen(pool)
-        """Blocks of files that were given with everything below: a block may be wanted in part first."""
+        self._walked = None if pool is None else Seen(pool)
+        """Blocks of files with the part of what is below that was given: whole, or some bytes first."""
+
+    def __contains__(self, cid: Cid) -> bool:
+        """Whether it was given already and will not be again."""
+        return self._given is not None and cid in self._given
 
     def is_done(self, cid: Cid, todo: _Plan) -> bool:
         """Whether the block and everything that ``todo`` says was given, or waits to be. Asked once before
         a block is read, and takes note that it will be."""
-        if self._given is None or self._whole is None or cid.is_identity:
+        if self._given is None or self._walked is None or cid.is_identity:
             return False
         if isinstance(todo, _Bytes) and cid.codec != RAW:
-            return todo.span is None and not self._whole.add(cid)
+            return cid in self._walked or not self._walked.add(cid, todo.span)
         return cid in self._given
 
-    def is_wanted(self, cid: Cid) -> bool:
-        """Whether the block is to be given now, and takes note of it. Raises ``Unavailable``."""
-        if cid.is_identity or not (self._given is None or self._given.add(cid)):
-            return False
-        self._count += 1
-        if self._count > BLOCKS_MAX:
+    def is_wanted(self, cid: Cid, size: int = 0) -> bool:
+        """Whether the block of ``size`` bytes is to be given now, and takes note that it was read. Raises
+        ``Unavailable``."""
+        self._read += 1
+        if self._read > BLOCKS_MAX:
             raise Unavailable(f"a CAR has at most {BLOCKS_MAX} blocks here; ask for parts of it")
-        return True
+        if cid.is_identity:
+            return False
+        if self._given is None or self._given.add(cid):
+            return True
+        self._again_pages += 1 + size // _PAGE_BYTES
+        if self._again_pages > AGAIN_PAGES_MAX:
+            raise Unavailable("the same blocks are wanted again and again: the file's sizes contradict it")
+        return False
 
     def forget(self) -> None:
         """Give the pool back what was taken."""
-        for seen in (self._given, self._whole):
+        for seen in (self._given, self._walked):
             if seen is not None:
                 seen.forget()
 

@@ -1,4 +1,5 @@
-"""Changes a key of this node while it runs: new key, certificates, checkpoint, files, leaf, in this order.
+"""Changes a key of this node while it runs: new key, certificates, checkpoint, last word, files, leaf, in
+this order.
 
 Promises: nothing is refused meanwhile; the log's origin stays; a checkpoint that both keys have signed is
 durable before the new key takes the old one's place, so that whoever knows the old key is led over; a crash
@@ -10,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from node.clock import Clock
@@ -34,8 +36,8 @@ class Rotated:
 
 
 class KeyRotation:
-    """One per identity. ``left`` is told of each rotation once it is on disk: for what the old key has to say
-    last."""
+    """One per identity. ``leaving`` is entered before the new key is put in its place and left once that is
+    done or has failed: for what the old key has to say last. What it raises on entry fails the rotation."""
 
     def __init__(
         self,
@@ -44,21 +46,21 @@ class KeyRotation:
         records: RecordStore,
         clock: Clock,
         policy: str,
-        left: Callable[[Rotation], Awaitable[None]],
+        leaving: Callable[[Rotation], AbstractAsyncContextManager[None]],
     ) -> None:
         self._identity = identity
         self._decisions = decisions
         self._records = records
         self._clock = clock
         self._policy = policy
-        self._left = left
+        self._leaving = leaving
         self._one_at_a_time = asyncio.Lock()
 
     async def rotate(self, use: str, *, drop_old: bool = False) -> Rotated:
         """Give ``use`` (node, decisions, publications, witness) a new key. The old one signs on for its
         overlap, or with ``drop_old`` not at all. Raises ``BadInput``, ``Misconfigured`` (no root key here,
-        files that cannot be written), ``Unavailable`` (a checkpoint that both keys sign cannot be written
-        now)."""
+        files that cannot be written), ``Unavailable`` (a checkpoint that both keys sign, or the old IPNS
+        name's last record, cannot be written now)."""
         if use not in USES:
             raise BadInput(f"there is no key for {use[:64]!r}; known are {', '.join(USES)}", field="use")
         work = asyncio.ensure_future(self._in_turn(use, drop_old))
@@ -75,10 +77,10 @@ class KeyRotation:
         rotation = await asyncio.to_thread(identity.next_key, use, self._clock.now(), drop_old=drop_old)
         if use == DECISIONS:
             await self._lead_over(rotation)
-        # If this fails half-way nobody knows which key the next start finds: both go on signing until then.
-        await asyncio.to_thread(identity.commit, rotation)
-        identity.adopt(rotation)
-        await self._left(rotation)
+        async with self._leaving(rotation):
+            # If this fails half-way nobody knows which key the next start finds: both sign on until then.
+            await asyncio.to_thread(identity.commit, rotation)
+            identity.adopt(rotation)
         for certificate in rotation.certificates:
             await self._records.add(certificate)
         decision = await self._log(rotation, old_vkey)

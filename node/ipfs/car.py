@@ -26,9 +26,16 @@ _HEADER_SPARE_BYTES = 64
 _ROOT_SPARE_BYTES = 8
 """What DAG-CBOR puts before a CID: tag, length and a zero byte."""
 
+_GZIP = b"\x1f\x8b"
 _V2_PRAGMA = bytes.fromhex("0aa16776657273696f6e02")
 _V2_HEADER_BYTES = 40
 _V2_START = len(_V2_PRAGMA) + _V2_HEADER_BYTES
+
+
+def refuse_gzip(start: bytes, name: str) -> None:
+    """Raises ``Rejected`` where ``name`` begins as a compressed file does, and so as no CAR."""
+    if start.startswith(_GZIP):
+        raise Rejected(f"{name} is compressed with gzip; unpack it first: gunzip FILE.gz")
 
 
 def header(roots: Sequence[Cid]) -> bytes:

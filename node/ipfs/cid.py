@@ -57,18 +57,20 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def decode_varint(data: bytes | bytearray, offset: int = 0) -> tuple[int, int]:
-    """Return (value, next offset). Raises ``Rejected`` unless minimal and at most 63 bits."""
-    value = 0
-    for count in range(9):
-        if offset + count >= len(data):
-            break
-        byte = data[offset + count]
-        value |= (byte & 0x7F) << (7 * count)
+def decode_varint(data: bytes | bytearray, offset: int = 0, *, bits_max: int = 63) -> tuple[int, int]:
+    """Return (value, next offset). Raises ``Rejected`` unless minimal and at most ``bits_max`` bits: 63 in
+    multiformats, 64 in protobuf."""
+    value = shift = 0
+    for at in range(offset, min(len(data), offset + (bits_max + 6) // 7)):
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            if byte == 0 and count > 0:
+            if byte == 0 and shift:
                 raise Rejected("a varint is not minimal")
-            return value, offset + count + 1
+            if value >> bits_max:
+                break
+            return value, at + 1
+        shift += 7
     raise Rejected("a varint is cut off or too long")
 
 

@@ -6,9 +6,10 @@ Pure. Nothing is allocated for a length that the bytes do not hold. Source: prot
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from node.errors import Rejected
-from node.ipfs.cid import encode_varint
+from node.ipfs.cid import decode_varint, encode_varint
 
 VARINT = 0
 FIXED64 = 1
@@ -16,23 +17,10 @@ BYTES = 2
 FIXED32 = 5
 
 _FIXED = {FIXED64: 8, FIXED32: 4}
-_UINT64_BYTES = 10
-_UINT64_MAX = 2**64 - 1
 _NUMBER_MAX = 2**29 - 1
 
 
-def _varint(data: bytes, offset: int) -> tuple[int, int]:
-    value = 0
-    for count in range(_UINT64_BYTES):
-        if offset + count >= len(data):
-            raise Rejected("protobuf: a number is cut off")
-        byte = data[offset + count]
-        value |= (byte & 0x7F) << (7 * count)
-        if byte < 0x80:
-            if value > _UINT64_MAX or (byte == 0 and count > 0):
-                raise Rejected("protobuf: a number is over 64 bits or not in its shortest form")
-            return value, offset + count + 1
-    raise Rejected("protobuf: a number is over 64 bits")
+_varint = partial(decode_varint, bits_max=64)
 
 
 def varints(data: bytes, count_max: int) -> list[int]:

@@ -39,6 +39,7 @@ from node.normalise import normalise, query_hash
 from node.ports import AuditLog
 from node.record import AnswerRecord
 from node.score.same_answer import CHARS_MAX, Sameness, same_answer
+from node.store.rules import is_private
 
 log = logging.getLogger("neuroswarm.audit")
 
@@ -410,6 +411,7 @@ def _gated(query: Query, kind: str, recall: Recall) -> Hit | None:
         near=tuple(one.judged.candidate.cid for one in recall.seen if one.judged.candidate.cid != cid)[
             :NEAR_MAX
         ],
+        is_private=is_private(found.record.scope),
     )
 
 

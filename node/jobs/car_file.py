@@ -44,7 +44,7 @@ _NO_CHANGES = 2**62
 class KeptNames(Protocol):
     """Where IPNS records of others are kept."""
 
-    async def put(self, name: IpnsName, data: bytes) -> bool:
+    async def put(self, name: IpnsName, data: bytes, *, by_operator: bool) -> bool:
         """False when a better one is known. Raises ``Rejected``, ``Unavailable``."""
         ...
 
@@ -74,7 +74,7 @@ class CarFile:
         """Keep an IPNS record: the name in its usual form, and whether it was kept (False: a better one is).
         Raises ``Rejected``, ``Unavailable``."""
         parsed = IpnsName.parse(name)
-        return parsed.text, await self._names.put(parsed, record)
+        return parsed.text, await self._names.put(parsed, record, by_operator=True)
 
     async def page(self, after: int, scope: str) -> BlockPage:
         """What was written after sequence ``after`` (0 at first). Raises ``BadInput`` for a scope that is

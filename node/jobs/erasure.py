@@ -2,8 +2,9 @@
 
 Promises: the decision log has each erasure first (where the node must log and cannot, nothing is begun); then
 the record is tombstoned and its blocks, versions, merged wordings, verdicts and commitment keys are destroyed
-(``store.erase``); the same call again goes on where one failed. A block that is no record of this node, but
-was imported, is deleted. Withdrawn answers count too: their text is still on the disk.
+(``store.erase``), also where the record is damaged or its key is gone; the same call again goes on where one
+failed. A block that is no record of this node, but was imported, is deleted, under whatever hash function.
+Whatever codec a CID says, it names its bytes. Withdrawn answers count too: their text is still on the disk.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from dataclasses import dataclass
 
 from node.errors import CorruptState, NodeError, NotFound, Unavailable
 from node.governance.entry import tombstone_entry
-from node.ipfs.cid import Cid
+from node.ipfs.cid import DAG_CBOR, SHA2_256, Cid
 from node.metrics import Unlogged
 from node.normalise import normalise, query_hash
-from node.ports import Appended, AuditLog, RecordStore, Selection, StoredRecord
+from node.ports import Appended, AuditLog, BlockRef, RecordStore, Selection, StoredRecord
 from node.record import AnswerRecord
 from node.store.erase import Eraser
 from node.store.foreign import ForeignStore
@@ -64,34 +65,58 @@ class Erasure:
     async def of_cid(self, cid: Cid, *, dry_run: bool = False) -> Erased:
         """Erase a record, or an imported block. Raises ``NotFound``, ``Unavailable``."""
         try:
-            stored = await self._records.get(cid)
+            erased = await self._record(await self._as_record(cid), dry_run=dry_run)
         except NotFound:
             if not await self._foreign.blocks.has(cid):
                 raise NotFound(f"there is no record and no imported block {cid} here") from None
-            if not dry_run:
-                await self._foreign.blocks.delete(cid)
-                await self._foreign.scrub()
-            return Erased(cid, "", None, None)
-        return await self._one(stored, dry_run=dry_run)
+            erased = Erased(cid, "", None, None)
+        if not dry_run:
+            await self._foreign.blocks.delete(cid)
+            await self._foreign.scrub()
+        return erased
 
     async def of_question(self, text: str, *, most: int, dry_run: bool = False) -> tuple[list[Erased], bool]:
         """Erase every answer of ours to this very question, in whatever scope, live or withdrawn, up to
         ``most``; and whether there are more. Raises ``Unavailable``."""
         erased: list[Erased] = []
-        async for stored in self._answers_to(query_hash(normalise(text))):
+        async for answer in self._answers_to(query_hash(normalise(text))):
             if len(erased) == most:
                 return erased, True
-            erased.append(await self._one(stored, dry_run=dry_run))
+            erased.append(await self._one(answer, dry_run=dry_run))
+        if not erased and not dry_run:
+            await self._eraser.resume()  # an erasure of it that failed may be left, which no question finds
         return erased, False
 
-    async def _answers_to(self, key: str) -> AsyncIterator[StoredRecord]:
+    async def _as_record(self, cid: Cid) -> Cid:
+        """The CID that a record of these bytes has."""
+        if cid.function == SHA2_256:
+            return Cid(DAG_CBOR, cid.digest)
+        try:
+            return Cid.of(await self._foreign.blocks.get(cid), DAG_CBOR)
+        except (NotFound, CorruptState):
+            return cid
+
+    async def _record(self, cid: Cid, *, dry_run: bool) -> Erased:
+        """Raises ``NotFound``, ``Unavailable``."""
+        answer: StoredRecord | BlockRef
+        try:
+            answer = await self._records.get(cid)
+        except (NotFound, CorruptState):
+            answer = await self._eraser.place(cid)
+        return await self._one(answer, dry_run=dry_run)
+
+    async def _answers_to(self, key: str) -> AsyncIterator[StoredRecord | BlockRef]:
         """Read anew as it goes: what is erased takes its versions and merged wordings with it."""
         after, selection = 0, Selection(query_hash=key)
         while page := await self._records.select(selection, after=after, limit=_PAGE):
             after = page[-1].number
             for ref in page:
-                if (stored := await self._answer(ref.cid)) is not None:
-                    yield stored
+                try:
+                    yield await self._records.get(ref.cid)
+                except CorruptState:
+                    yield ref
+                except NotFound:
+                    continue
         change = 0
         while gone := await self._records.withdrawn_since(change, limit=_PAGE):
             change = gone[-1][0]
@@ -110,13 +135,17 @@ class Erasure:
             return None
         return stored if isinstance(stored.record, AnswerRecord) else None
 
-    async def _one(self, stored: StoredRecord, *, dry_run: bool) -> Erased:
-        record = stored.record
+    async def _one(self, found: StoredRecord | BlockRef, *, dry_run: bool) -> Erased:
+        """``BlockRef``: of a record that cannot be read."""
+        scope = found.scope if isinstance(found, BlockRef) else found.record.scope
         if dry_run:
-            return Erased(stored.cid, record.scope, None, None)
-        decision = await self._enter(stored.cid, record.scope)
-        tombstone = await self._eraser.erase(stored, REASON)
-        return Erased(stored.cid, record.scope, tombstone.cid, decision)
+            return Erased(found.cid, scope, None, None)
+        decision = await self._enter(found.cid, scope)
+        if isinstance(found, BlockRef):
+            tombstone = await self._eraser.erase_unread(found, REASON)
+        else:
+            tombstone = await self._eraser.erase(found, REASON)
+        return Erased(found.cid, scope, tombstone.cid, decision)
 
     async def _enter(self, cid: Cid, scope: str) -> Appended | None:
         entry, private = tombstone_entry(target=str(cid), reason=REASON, scope=scope, policy=self._version)

@@ -12,17 +12,18 @@ Rules:
 5. Its sequence never goes back: it is above every one that is known (the file, the name store, a daemon,
    what others offered us for our own name), and never below the seconds since 1970, which is above all that
    an older state of this node can have used, whatever was restored.
-6. After a rotation of the node key the last record under the old name points to the new one.
+6. Before the old node key may be gone in a rotation, the last record under its name points to the new one.
 7. A failure is tried again later and later, and ``health`` says why. The daemon's part is ``head_daemon``.
 
 The blocks are public. The state (``state_path``) is written after them; where it is lost, a new head is made.
+Blocks that no head in the state leads to are deleted after the first head of a start.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -105,8 +106,9 @@ class _State:
 
 
 class Head:
-    """One per node. ``keys``: the node key and those in their overlap, newest first. ``start`` it inside a
-    running loop; ``close`` it after the last write and before the stores."""
+    """One per node. ``blocks`` are the head's alone and ``stored`` lists them. ``keys``: the node key and
+    those in their overlap, newest first. ``start`` it inside a running loop; ``close`` it after the last
+    write and before the stores."""
 
     def __init__(
         self,
@@ -115,6 +117,7 @@ class Head:
         names: Names,
         clock: Clock,
         *,
+        stored: Callable[[], Awaitable[Collection[Cid]]],
         state_path: Path,
         record_path: Path,
         issuer: str,
@@ -125,6 +128,7 @@ class Head:
     ) -> None:
         self._records = records
         self._blocks = blocks
+        self._stored = stored
         self._names = names
         self._clock = clock
         self._state_path = state_path
@@ -135,16 +139,18 @@ class Head:
         self._every_s = every_s
         self._state = _State()
         self._is_loaded = False
+        self._is_swept = False
+        self._leaving: IpnsName | None = None
         self._left_out = 0
         self._last: dict[IpnsName, tuple[bytes, IpnsRecord]] = {}
         self._floor: dict[IpnsName, int] = {}
         self._told: Published | None = None
-        self._callbacks: list[Callable[[bytes], None]] = []
         self._due_at = 0.0
         self._replaced_at: dict[Cid, float] = {}
         self._is_hinted = True
         self._linked: tuple[Cid | None, Cid | None] = (None, None)
         self._saving = asyncio.Lock()
+        self._signing = asyncio.Lock()
         self._woken = asyncio.Event()
         self._stop = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -170,11 +176,6 @@ class Head:
         """The newest record of ``name``; None before the first one."""
         found = self._last.get(self.name)
         return None if found is None else found[0]
-
-    def on_record(self, callback: Callable[[bytes], None]) -> None:
-        """Call ``callback`` on the event loop with each new record of ``name``. It must be quick and must not
-        raise."""
-        self._callbacks.append(callback)
 
     def start(self) -> None:
         """Begin to follow the record store."""
@@ -206,7 +207,18 @@ class Head:
         return Check(CHECK, status, f"{text}; {more}", since=since_then, observed=seen)
 
     async def lead_over(self, old: NameKey, new: IpnsName) -> None:
-        """Sign the last record of an old name: it points to the new one. Raises ``Unavailable``."""
+        """Sign the last record of a name that is to become an old one: it points to the new one. Until
+        ``settle`` nothing else is signed under it. Raises ``Unavailable``, ``Rejected``."""
+        async with self._signing:
+            self._leaving = old.name
+            await self._lead_over(old, new)
+
+    def settle(self) -> None:
+        """What ``lead_over`` was for has come about or not: sign by the keys that are there."""
+        self._leaving = None
+        self.changed()
+
+    async def _lead_over(self, old: NameKey, new: IpnsName) -> None:
         value = f"/ipns/{new.text}"
         last = await self._last_of(old.name)
         if (
@@ -283,7 +295,8 @@ class Head:
                 await self._follow()
             except NodeError as exc:  # a head that cannot be made must not keep the last one from its renewal
                 problem, self._is_hinted = exc, True
-        await self._sign()
+        async with self._signing:
+            problem = await self._sign() or problem
         if self._daemon is not None and (now := self._published()) != self._told:
             self._told = now
             self._daemon.changed()
@@ -291,6 +304,9 @@ class Head:
         await self._change(older=tuple(cid for cid in self._state.older if self._replaced_at[cid] > past))
         if problem is not None:
             raise problem
+        if not self._is_swept:
+            await self._sweep()
+            self._is_swept = True
 
     # --- the head ---------------------------------------------------------------------------------
 
@@ -385,26 +401,39 @@ class Head:
                 for only in await self._blocks_of(cid) - kept:
                     await self._blocks.delete(only)
 
+    async def _sweep(self) -> None:
+        """Delete what a process that was killed, or a state that was lost, has left behind."""
+        async with self._saving:
+            kept: set[Cid] = set()
+            for cid in self._state.held:
+                kept |= await self._blocks_of(cid)
+            for orphan in set(await self._stored()) - kept:
+                await self._blocks.delete(orphan)
+
     # --- the record -------------------------------------------------------------------------------
 
-    async def _sign(self) -> None:
-        """The records that are due: of old names first, because the file has room for one."""
+    async def _sign(self) -> NodeError | None:
+        """The records that are due: of old names first, because the file has room for one. What kept one of
+        those from it, which is no reason to let the current name expire."""
+        problem: NodeError | None = None
         current, *overlapping = self._keys()
         for old in overlapping:
-            await self.lead_over(old, current.name)
-        if self._state.head is None:
-            return
+            try:
+                await self._lead_over(old, current.name)
+            except NodeError as exc:
+                problem = exc
+        if self._state.head is None or current.name == self._leaving:
+            return problem
         value = f"/ipfs/{self._state.head}"
         last = await self._last_of(current.name)
         if last is not None and not self._is_due(current.name, last[1], value):
-            return
+            return problem
         record = self._next(current.name, last, value, LIFETIME)
         data = ipns.encode(record, current.sign)
         await asyncio.to_thread(_write_record, self._record_path, data)
         await self._names.set_own(current.name, data)
         self._last[current.name] = (data, record)
-        for callback in self._callbacks:
-            callback(data)
+        return problem
 
     def _is_due(self, name: IpnsName, last: IpnsRecord, value: str) -> bool:
         left = last.validity - self._clock.now()
@@ -446,7 +475,7 @@ class Head:
         found = self._last.get(self.name)
         if self._state.head is None or found is None:
             return None
-        old = {key.name: self._last[key.name][0] for key in self._keys()[1:] if key.name in self._last}
+        old = {name: last[0] for name, last in self._last.items() if name != self.name}
         return Published(self._state.head, self._state.given, self.name, found[0], old)
 
     async def _gave(self, head: Cid) -> None:

@@ -78,7 +78,7 @@ class HeadInDaemon:
         self._knows = knows
         self._asked: set[IpnsName] = set()
         self._told: dict[IpnsName, bytes] = {}
-        self._named: tuple[Cid, str] | None = None
+        self._named: tuple[bytes, str] | None = None
         self._check_at = 0.0
         self._woken = asyncio.Event()
         self._stop = asyncio.Event()
@@ -209,7 +209,9 @@ class HeadInDaemon:
             _log.info("event=name_told name=%s", name.text)
 
     async def _announce_as_its_own(self, now: Published) -> None:
-        if self._named is not None and self._named[0] == now.head:
+        if (
+            self._named is not None and self._named[0] == now.record
+        ):  # which is renewed in time; so is its own
             return
         key = _KEY + now.name.text[-_KEY_CHARS:]
         name = await self._daemon.naming.publish_name(
@@ -217,7 +219,7 @@ class HeadInDaemon:
         )
         if self._named is None:
             _log.info("event=name_of_daemon name=%s", name.text)
-        self._named = (now.head, name.text)
+        self._named = (now.record, name.text)
 
 
 def _in_parts(cids: Sequence[Cid]) -> list[Sequence[Cid]]:

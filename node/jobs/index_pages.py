@@ -38,7 +38,6 @@ AT_ONCE = 16
 """Pages on their way into the store together: they share a sync."""
 
 _PREFIX = re.compile(rf"[0-9a-f]{{{DIGITS}}}\Z")
-_HASH = re.compile(r"[0-9a-f]{64}\Z")
 _FIELDS = frozenset({"v", "issuer", "name", "time", "publications", "decisions", "index"})
 _TEXT_CHARS_MAX = 256
 
@@ -118,12 +117,10 @@ def encode_index(pages: Mapping[str, Cid]) -> bytes:
 
 def parse_index(data: bytes) -> dict[str, Cid]:
     """Three digits → page. Raises ``Rejected``."""
-    return _parse_map(data, _PREFIX, "an index")
-
-
-def parse_page(data: bytes) -> dict[str, Cid]:
-    """Query hash → record. Raises ``Rejected``."""
-    return _parse_map(data, _HASH, "a page of an index")
+    value = dagcbor.decode(data)
+    if not isinstance(value, dict) or not all(_PREFIX.match(name) for name in value):
+        raise Rejected("not an index of public answers")
+    return {name: _cid(link) for name, link in value.items()}
 
 
 async def build(records: RecordStore, blocks: BlockStore, before: Mapping[str, Cid]) -> Index:
@@ -177,13 +174,6 @@ async def _put(blocks: BlockStore, some: Sequence[tuple[Cid, bytes]]) -> None:
     ):
         if outcome is not None:
             raise outcome
-
-
-def _parse_map(data: bytes, key: re.Pattern[str], what: str) -> dict[str, Cid]:
-    value = dagcbor.decode(data)
-    if not isinstance(value, dict) or not all(key.match(name) for name in value):
-        raise Rejected(f"not {what} of public answers")
-    return {name: _cid(link) for name, link in value.items()}
 
 
 def _link(cid: Cid) -> CID:

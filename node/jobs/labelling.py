@@ -1,14 +1,16 @@
 """Labels in use: kept in the store, counted in the estimates, felt by the next look-up.
 
 A label counts in memory before it is on disk, so that it takes effect at once; a store that fails costs what
-it would have remembered beyond the next start, and is logged.
+it would have remembered beyond the next start, and is logged. A question that hit a private record is known
+by a name for its hash that only this node can make (``mark``): who guesses it cannot check the guess.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from node.cache.estimate import Estimates
@@ -20,6 +22,8 @@ from node.store.labels import HitRow, LabelRow, LabelStore
 
 log = logging.getLogger("neuroswarm.labels")
 
+Mark = Callable[[str], str]
+
 FRESH_MAX = 1_024
 """Requests remembered in memory, until the store has them."""
 
@@ -27,8 +31,9 @@ FRESH_MAX = 1_024
 class Labels:
     """Every label that the node has. Build with ``open``."""
 
-    def __init__(self, store: LabelStore, clock: Clock, tightening: Tightening) -> None:
+    def __init__(self, store: LabelStore, clock: Clock, tightening: Tightening, mark: Mark) -> None:
         self._store = store
+        self._mark = mark
         self._clock = clock
         self.tightening = tightening
         self.estimates = Estimates()
@@ -36,10 +41,10 @@ class Labels:
         self._fresh: OrderedDict[str, Hit] = OrderedDict()
 
     @classmethod
-    async def open(cls, path: Path, clock: Clock) -> Labels:
+    async def open(cls, path: Path, clock: Clock, mark: Mark) -> Labels:
         """Load what earlier runs learnt. Raises ``Unavailable``, ``CorruptState``."""
         store = await LabelStore.open(path)
-        labels = cls(store, clock, Tightening())
+        labels = cls(store, clock, Tightening(), mark)
         try:
             for row in await store.newest():
                 labels._count(Label(Hit(*_fields(row.hit)), row.source, row.verdict, row.time))
@@ -50,6 +55,7 @@ class Labels:
 
     async def add(self, hit: Hit, source: str, verdict: str) -> None:
         """Enter a label of this moment."""
+        hit = self._named(hit)
         label = Label(hit, source, verdict, self._clock.now())
         self._count(label)
         try:
@@ -59,7 +65,7 @@ class Labels:
 
     def note(self, request: str, hit: Hit) -> None:
         """A hit answered this request; ``keep`` writes it down."""
-        self._fresh[request] = hit
+        self._fresh[request] = self._named(hit)
         if len(self._fresh) > FRESH_MAX:
             self._fresh.popitem(last=False)
 
@@ -103,6 +109,11 @@ class Labels:
     async def close(self) -> None:
         """Idempotent."""
         await self._store.close()
+
+    def _named(self, hit: Hit) -> Hit:
+        return (
+            replace(hit, query_hash=self._mark(hit.query_hash), is_private=False) if hit.is_private else hit
+        )
 
     def _count(self, label: Label) -> None:
         self._counts[(label.source, label.verdict)] += 1

@@ -4,12 +4,13 @@ A log's folder is the truth; the blocks follow it, and ``log_head`` is the list 
 
 Rules:
 1. Tiles and bundles become blocks when they are complete, for good. The checkpoint with the partial tiles of
-   the right edge follows at most every ``every_s`` seconds, after a decision that is critical, and at the
-   stop: then there is a new head.
+   the right edge follows at most every ``every_s`` seconds, sooner after a decision that is critical (at
+   most every ``HASTENED_EVERY_S``), and at the stop: then there is a new head.
 2. Nothing is awaited by whoever appends. What waits is what the folder has and the list has not: no queue,
    and a log of any size is caught up on with a few files in memory.
-3. What a newer head replaces (an older head, checkpoint and right edge) is deleted one head later, so that
-   whoever is fetching it can finish. Pages and complete tiles stay.
+3. What a newer head replaces (an older head, checkpoint and right edge) is deleted ``KEPT_S`` later, here
+   and in the daemon: whoever is fetching it can finish, and a published head that links to it stays whole
+   until its successor is out. After a restart that time starts anew. Pages and complete tiles stay.
 4. The state (``state_path``) names pages and heads. It is written after their blocks; where it is lost,
    everything is done again and gives the same blocks.
 5. A daemon is given the same blocks, oldest first, the head last; what it was not given waits.
@@ -49,6 +50,9 @@ _log = logging.getLogger("neuroswarm.log_blocks")
 
 CHECK = "log:blocks"
 EVERY_S = 600.0
+HASTENED_EVERY_S = 10.0
+"""However many critical decisions there are, so that few heads are replaced within ``KEPT_S``."""
+KEPT_S = 300.0
 BACKOFF_FIRST_S = 1.0
 BACKOFF_MAX_S = 120.0
 CANCEL_TIMEOUT_S = 1.0
@@ -57,28 +61,41 @@ AT_ONCE = 4
 GIVEN_AT_ONCE = 16
 """Blocks, of a mebibyte at most, that the daemon pins by one call."""
 _TRIES = 3
-_STATE_VERSION = 1
+_OLDER_MAX = 32
+"""More than ``KEPT_S / HASTENED_EVERY_S``: only frequent restarts can drop a head sooner."""
+_GIVEN_OLDER_MAX = 2 * _OLDER_MAX
+_STATE_VERSION = 2
 _STATE_BYTES_MAX = 16 * 2**10
-_CIDS = ("page", "head", "before", "given")
+_CIDS = ("page", "head", "given")
+_LISTS = ("older", "given_older")
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
     """``page``: what the next head follows; ``pages``: how many pages of this origin lead up to it.
-    ``head`` is the newest, ``before`` the one that it replaced, ``given`` the last one that the daemon has
-    whole."""
+    ``head`` is the newest, ``older`` are those that it replaced and whose blocks are still here, newest
+    first. ``given`` is the last one that the daemon has whole, ``given_older`` those that it still has."""
 
     origin: str = ""
     pages: int = 0
     page: Cid | None = None
     head: Cid | None = None
-    before: Cid | None = None
+    older: tuple[Cid, ...] = ()
     given: Cid | None = None
+    given_older: tuple[Cid, ...] = ()
 
     @property
     def held(self) -> set[Cid]:
         """The heads whose blocks must not be deleted."""
-        return {cid for cid in (self.head, self.before, self.given) if cid is not None}
+        named = (self.head, *self.older, self.given, *self.given_older)
+        return {cid for cid in named if cid is not None}
+
+    def anew(self) -> _State:
+        """A list that is made from its beginning; what there was is only replaced."""
+        return _State(
+            older=_first(_OLDER_MAX, self.head, *self.older),
+            given_older=_first(_GIVEN_OLDER_MAX, self.given, *self.given_older),
+        )
 
 
 class LogBlocks:
@@ -107,6 +124,8 @@ class LogBlocks:
         self._done = 0
         self._new: dict[str, tuple[Cid, ...]] = {}
         self._due_at = 0.0
+        self._hastened_due_at = 0.0
+        self._replaced_at: dict[Cid, float] = {}
         self._is_hastened = False
         self._woken = asyncio.Event()
         self._stop = asyncio.Event()
@@ -127,7 +146,8 @@ class LogBlocks:
         self._woken.set()
 
     def hasten(self) -> None:
-        """A critical decision was published: it gets a head without waiting for the next turn. Cheap."""
+        """A critical decision was published: it gets a head without waiting for the next turn, at most every
+        ``HASTENED_EVERY_S``. Cheap."""
         self._is_hastened = True
         self._woken.set()
 
@@ -145,7 +165,7 @@ class LogBlocks:
         """Write the last head, for at most ``timeout_s`` seconds; what is left is done at the next start.
         Idempotent."""
         self._stop.set()
-        self.hasten()
+        self._woken.set()
         task = self._task
         if task is not None and not task.done():
             await asyncio.wait({task}, timeout=timeout_s)
@@ -158,11 +178,12 @@ class LogBlocks:
 
     async def _work(self) -> None:
         failures = 0
+        pause_s: float | None
         while True:
             stopping = self._stop.is_set()
             self._woken.clear()
             try:
-                is_owed = await self._follow()
+                pause_s, until = await self._follow(), self._woken
             except NodeError as exc:
                 failures += 1
                 self._failed(exc)
@@ -170,32 +191,43 @@ class LogBlocks:
                 pause_s, until = step * (0.5 + self._clock.random()), self._stop
             else:
                 failures, self._fault = 0, None
-                pause_s, until = self._due_at - self._clock.monotonic(), self._woken
             if stopping:
                 return
-            if failures or is_owed:
-                await pause(self._clock, pause_s, until)
-            else:
+            if pause_s is None:
                 await until.wait()
+            else:
+                await pause(self._clock, pause_s, until)
 
     def _failed(self, exc: NodeError) -> None:
         if self._fault is None:
             _log.warning("event=log_blocks_wait reason=%s", exc)
         self._fault = (self._clock.now() if self._fault is None else self._fault[0], str(exc))
 
-    async def _follow(self) -> bool:
-        """Bring blocks and daemon up to date with the folder; True when a head is owed but not due yet."""
+    async def _follow(self) -> float | None:
+        """Bring blocks and daemon up to date with the folder; the seconds until there is more to do, None
+        where that is only when somebody says so."""
         if not self._is_loaded:
             await self._load()
         is_hastened, self._is_hastened = self._is_hastened, False
-        is_due = is_hastened or self._clock.monotonic() >= self._due_at
+        now = self._clock.monotonic()
+        is_due = self._stop.is_set() or now >= self._due_at or (is_hastened and now >= self._hastened_due_at)
         try:
             is_owed = await self._follow_folder(is_due=is_due)
         except NodeError:
             self._is_hastened |= is_hastened
             raise
+        self._is_hastened |= is_hastened and is_owed
+        past = self._clock.monotonic() - KEPT_S
+        older = tuple(cid for cid in self._state.older if self._replaced_at[cid] > past)
+        await self._change(replace(self._state, older=older))
         await self._give()
-        return is_owed
+        return self._next_s(is_owed=is_owed)
+
+    def _next_s(self, *, is_owed: bool) -> float | None:
+        waits = [self._replaced_at[cid] + KEPT_S for cid in self._state.older]
+        if is_owed:
+            waits.append(min(self._due_at, self._hastened_due_at) if self._is_hastened else self._due_at)
+        return max(0.0, min(waits) - self._clock.monotonic()) if waits else None
 
     async def _follow_folder(self, *, is_due: bool) -> bool:
         for _ in range(_TRIES):
@@ -205,10 +237,11 @@ class LogBlocks:
                 return False  # nothing was published yet
             try:
                 await self._enter(now.checkpoint.origin)
-                head = self.head
+                head, made_at = self.head, self._clock.monotonic()
                 is_owed = await self._grow(now, is_due=is_due)
                 if self.head != head:
-                    self._due_at = self._clock.monotonic() + self._every_s
+                    self._due_at = made_at + self._every_s
+                    self._hastened_due_at = made_at + HASTENED_EVERY_S
                 return is_owed
             except NotFound as exc:
                 missing = exc  # the log grew meanwhile, and what the older checkpoint needed is gone
@@ -223,7 +256,7 @@ class LogBlocks:
         known_base, known = epoch_of(state.origin)
         if state.origin and (known_base != base or known >= number):
             _log.warning("event=log_blocks_again reason=the folder has another log now")
-            await self._change(_State())
+            await self._change(state.anew())
             known = 1
         for earlier in range(known, number):
             try:
@@ -285,8 +318,8 @@ class LogBlocks:
         self._size = checkpoint.size
         if cid != state.head:
             # The last head of the epoch before is no longer one that a newer head replaces.
-            before = None if state.head == state.page else state.head
-            await self._change(replace(state, head=cid, before=before))
+            replaced = [one for one in (state.head, *state.older) if one not in (cid, state.page)]
+            await self._change(replace(state, head=cid, older=_first(_OLDER_MAX, *replaced)))
             _log.info("event=log_head cid=%s size=%d", cid, checkpoint.size)
 
     async def _put_files(self, folder: _Folder, paths: Sequence[str]) -> dict[str, tuple[Cid, ...]]:
@@ -315,16 +348,29 @@ class LogBlocks:
     # --- the daemon -------------------------------------------------------------------------------
 
     async def _give(self) -> None:
-        """Give the daemon what the newest head leads to and the last given one did not."""
-        daemon, state = self._daemon, self._state
-        if daemon is None or state.head is None or state.given == state.head:
+        """Give the daemon what is new, then take back what it was given for heads that are no longer kept."""
+        daemon, head = self._daemon, self._state.head
+        if daemon is None or head is None:
             return
-        given = state.given
+        if self._state.given != head:
+            await self._give_head(daemon, head)
+        for cid in self._state.given_older:
+            state = self._state
+            if cid in (state.head, *state.older):
+                continue
+            others = tuple(one for one in state.given_older if one != cid)
+            for only in await self._only_in([cid], {head, *others}):
+                await daemon.remove(only)
+            await self._change(replace(state, given_older=others))
+
+    async def _give_head(self, daemon: KuboBlockStore, head: Cid) -> None:
+        """What the head leads to and the last given one did not."""
+        before = given = self._state.given
         old = await self._read_head(given)
         if given is None or old is None or not await daemon.has(given):
             given = old = None  # never met, or it has another repository now
         chain: list[Cid] = []
-        cid: Cid | None = state.head
+        cid: Cid | None = head
         while cid is not None and (old is None or cid not in (given, old.prev)):
             chain.append(cid)
             cid = (await self._own_head(cid)).prev
@@ -337,18 +383,17 @@ class LogBlocks:
             await daemon.keep([(cid, await self._own(cid))])
             if old is None:
                 await self._change(replace(self._state, given=cid))
-        if given is not None and old is not None:
-            for cid in await self._only_in(given, old, {state.head}):
-                await daemon.remove(cid)
-            await self._change(replace(self._state, given=state.head))
+        state = self._state
+        left = [one for one in (before, *state.given_older) if one != head]
+        await self._change(replace(state, given=head, given_older=_first(_GIVEN_OLDER_MAX, *left)))
 
     async def _own(self, cid: Cid) -> bytes:
         """A block of the list. Where it is lost, all are made again. Raises ``Unavailable``."""
         try:
             return await self._blocks.get(cid)
         except (NotFound, CorruptState) as exc:
-            self._state, self._new, self._size, self._done = _State(), {}, 0, 0
-            await asyncio.to_thread(_save, self._state_path, self._state)
+            self._new, self._size, self._done = {}, 0, 0
+            await self._change(self._state.anew())
             raise Unavailable(f"blocks are lost and made again: {exc}") from exc
 
     async def _own_head(self, cid: Cid) -> Head:
@@ -367,37 +412,58 @@ class LogBlocks:
 
     async def _change(self, state: _State) -> None:
         """Save the new state, then delete what no head that it names needs any more."""
-        old, self._state = self._state, state
+        old = self._state
+        if state == old:
+            return
         await asyncio.to_thread(_save, self._state_path, state)
-        for cid in old.held - state.held:
+        self._enter_state(state)
+        if gone := old.held - state.held:
+            for only in await self._only_in(gone, state.held | _some(state.page)):
+                await self._blocks.delete(only)
+
+    def _enter_state(self, state: _State) -> None:
+        now = self._clock.monotonic()
+        self._state = state
+        self._replaced_at = {cid: self._replaced_at.get(cid, now) for cid in state.older}
+
+    async def _only_in(self, gone: Iterable[Cid], others: Iterable[Cid]) -> set[Cid]:
+        """The heads ``gone`` and the blocks that they name and none of ``others`` leads to."""
+        blocks: dict[Cid | None, set[Cid]] = {}
+        for cid in gone:
             head = await self._read_head(cid)
             if head is not None:
-                for only in await self._only_in(cid, head, state.held | _some(state.page)):
-                    await self._blocks.delete(only)
+                blocks.setdefault(head.prev, set()).update(head.links, {cid})
+        found: set[Cid] = set()
+        for prev, some in blocks.items():
+            found |= some - await self._led_to(others, prev)
+        return found
 
-    async def _only_in(self, cid: Cid, head: Head, others: Iterable[Cid]) -> list[Cid]:
-        """The head ``cid`` and the blocks that it names and none of ``others`` leads to."""
-        kept: set[Cid] = set()
-        for other in others:
-            place: Cid | None = other
-            while place is not None and place != head.prev and place not in kept:
-                kept.add(place)
-                found = await self._read_head(place)
-                if found is None:
+    async def _led_to(self, heads: Iterable[Cid], end: Cid | None) -> set[Cid]:
+        """What the heads lead to, as far as ``end``, and what the next head will name."""
+        found = {cid for cids in self._new.values() for cid in cids}
+        seen: set[Cid] = set()
+        for head in heads:
+            place: Cid | None = head
+            while place is not None and place != end and place not in seen:
+                seen.add(place)
+                block = await self._read_head(place)
+                if block is None:
                     break
-                kept |= found.links
-                place = found.prev
-        return sorted((head.links | {cid}) - kept)
+                found |= block.links
+                place = block.prev
+        return found | seen
 
     async def _load(self) -> None:
         """Go on where the state says, if its blocks are there; else from the beginning."""
         state = await asyncio.to_thread(_read, self._state_path)
-        self._state, self._new, self._size = state, {}, 0
+        self._enter_state(state)
+        self._new, self._size = {}, 0
         self._done = state.pages * PAGE_ENTRIES
         head = await self._read_head(state.head)
         if (state.page is not None and not await self._blocks.has(state.page)) or (state.head and not head):
             _log.warning("event=log_blocks_again reason=blocks are missing")
-            self._state, self._done = _State(), 0
+            self._enter_state(state.anew())
+            self._done = 0
         elif head is not None and (head.origin, head.prev) == (state.origin, state.page):
             self._new = {path: cids for path, cids in head.new.items() if _is_complete(path)}
             self._size, self._done = head.size, head.size - head.size % WIDTH
@@ -443,6 +509,11 @@ def _is_complete(path: str) -> bool:
     return path not in BESIDE and Tile.parse(path).is_full
 
 
+def _first(most: int, *cids: Cid | None) -> tuple[Cid, ...]:
+    """At most so many of them, each once, in order."""
+    return tuple(dict.fromkeys(cid for cid in cids if cid is not None))[:most]
+
+
 def _some(cid: Cid | None) -> set[Cid]:
     return set() if cid is None else {cid}
 
@@ -450,7 +521,8 @@ def _some(cid: Cid | None) -> set[Cid]:
 def _save(path: Path, state: _State) -> None:
     """Raises ``Unavailable``."""
     cids = {name: None if (cid := getattr(state, name)) is None else str(cid) for name in _CIDS}
-    fields = {"origin": state.origin, "pages": state.pages, **cids}
+    lists = {name: [str(cid) for cid in getattr(state, name)] for name in _LISTS}
+    fields = {"origin": state.origin, "pages": state.pages, **cids, **lists}
     try:
         Files().replace(path, orjson.dumps({"v": _STATE_VERSION, **fields}), 0o600)
     except OSError as exc:
@@ -458,14 +530,21 @@ def _save(path: Path, state: _State) -> None:
 
 
 def _read(path: Path) -> _State:
-    """What ``_save`` wrote. Anything else is no state: everything is then done again."""
+    """What ``_save`` wrote, also as version 1 did, which knew one older head and took the daemon's back at
+    once. Anything else is no state: everything is then done again."""
     try:
         with path.open("rb") as file:
             fields: dict[str, Any] = orjson.loads(file.read(_STATE_BYTES_MAX))
-        if fields.pop("v") != _STATE_VERSION:
+        version = fields["v"]
+        if version == 1:
+            fields |= {"older": [text for text in [fields["before"]] if text is not None], "given_older": []}
+        elif version != _STATE_VERSION:
             raise Rejected("of another version")
-        cids = {name: None if (text := fields.pop(name)) is None else Cid.parse(text) for name in _CIDS}
-        return _State(origin=str(fields["origin"]), pages=int(fields["pages"]), **cids)
+        cids = {name: None if (text := fields[name]) is None else Cid.parse(text) for name in _CIDS}
+        older = _first(_OLDER_MAX, *(Cid.parse(text) for text in fields["older"]))
+        given_older = _first(_GIVEN_OLDER_MAX, *(Cid.parse(text) for text in fields["given_older"]))
+        origin, pages = str(fields["origin"]), int(fields["pages"])
+        return _State(origin=origin, pages=pages, older=older, given_older=given_older, **cids)
     except FileNotFoundError:
         return _State()
     except OSError as exc:

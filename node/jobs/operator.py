@@ -78,16 +78,15 @@ class LaterSemantics:
 
 
 class OperatorDesk:
-    """Build one per data directory. Each method takes and returns what JSON can hold. Without ``cars`` or
-    ``erasure`` it knows no commands for them."""
+    """Build one per data directory. Each method takes and returns what JSON can hold."""
 
     def __init__(
         self,
         file: CacheFile,
         invalidator: Invalidator,
         rotation: KeyRotation,
-        cars: CarFile | None = None,
-        erasure: Erasure | None = None,
+        cars: CarFile,
+        erasure: Erasure,
     ) -> None:
         self._file = file
         self._invalidator = invalidator
@@ -103,12 +102,10 @@ class OperatorDesk:
             "export": self.page,
             "invalidate": self.invalidate,
             "rotate": self.rotate,
+            "export_car": partial(_blocks, self._cars),
+            "name": partial(_name, self._cars),
+            "erase": partial(_erase, self._erasure),
         }
-        if (cars := self._cars) is not None:
-            commands["export_car"] = partial(_blocks, cars)
-            commands["name"] = partial(_name, cars)
-        if (erasure := self._erasure) is not None:
-            commands["erase"] = partial(_erase, erasure)
         if what not in commands:
             raise BadInput(f"there is no command {what[:64]!r}", field="command")
         return await commands[what](asked)
@@ -117,7 +114,7 @@ class OperatorDesk:
         """``ingest``: the bytes of a CAR -> ``{"roots", "roots_count", "blocks", "bytes", "known",
         "identity"}``; at most ``ROOTS_SHOWN`` roots are named. Raises ``BadInput``, ``Rejected``,
         ``Unavailable``."""
-        if what != "ingest" or self._cars is None:
+        if what != "ingest":
             raise BadInput(f"there is no command {what[:64]!r}", field="command")
         done = await self._cars.take(chunks)
         return {
@@ -143,9 +140,7 @@ class OperatorDesk:
 
     async def page(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``{"after", "scope"}`` -> ``{"lines": [text, …], "after"}``; ``after`` is null at the end."""
-        after, scope = asked.get("after", 0), asked.get("scope")
-        if type(after) is not int or not 0 <= after < 2**63:
-            raise BadInput("after must be a sequence number", field="after")
+        after, scope = _after(asked), asked.get("scope")
         if scope is not None and scope != ALL_SCOPES:
             scope = scope_of(scope)
         page = await self._file.page(after, scope)
@@ -195,13 +190,18 @@ class OperatorDesk:
         }
 
 
+def _after(asked: Mapping[str, Any]) -> int:
+    """Where a page begins: 0 at first. Raises ``BadInput``."""
+    after = asked.get("after", 0)
+    if type(after) is not int or not 0 <= after < 2**63:
+        raise BadInput("after must be a sequence number", field="after")
+    return after
+
+
 async def _blocks(cars: CarFile, asked: Mapping[str, Any]) -> dict[str, Any]:
     """``{"after", "scope"}`` -> ``{"blocks": [[CID, base64], …], "after"}``; ``after`` is null at the
     end."""
-    after, scope = asked.get("after", 0), asked.get("scope")
-    if type(after) is not int or not 0 <= after < 2**63:
-        raise BadInput("after must be a sequence number", field="after")
-    page = await cars.page(after, str(scope))
+    page = await cars.page(_after(asked), str(asked.get("scope")))
     return {
         "blocks": [[str(cid), base64.b64encode(data).decode()] for cid, data in page.blocks],
         "after": page.after,

@@ -362,7 +362,7 @@ class PortableIndex:
         counts = await self._records.counts()
         if counts["live"] > EXPORT_ENTRIES_MAX:
             log.info("knowledge index not exported: over %d entries", EXPORT_ENTRIES_MAX)
-            await asyncio.to_thread(path.unlink, missing_ok=True)  # an old one would keep what was erased
+            await drop(path)  # an old one would keep what was erased
             return 0
         entries: list[IndexEntry] = []
         sequence = 0
@@ -380,6 +380,14 @@ class PortableIndex:
                     entries.append(_exported(stored, record))
         await asyncio.to_thread(index_file.write, path, entries, self._semantics.info.model)
         return len(entries)
+
+
+async def drop(path: Path) -> None:
+    """Delete a copy of records that is written anew later. Raises ``Unavailable``."""
+    try:
+        await asyncio.to_thread(path.unlink, missing_ok=True)
+    except OSError as exc:
+        raise Unavailable(f"{path}, a copy of records, cannot be deleted: {exc.strerror}") from exc
 
 
 class _Fetcher:

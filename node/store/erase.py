@@ -6,9 +6,9 @@ by a signed tombstone; what was said of it (validations, whose notes are somebod
 counts on; the keys of the log's commitments about it are destroyed, so that the leaves stay and say nothing;
 its block is deleted, and with it the blocks of what was merged into it and of the versions that it replaced;
 what deleted text may have left on disk is scrubbed. What fails is raised before anything later is done. The
-same call again goes on from there; a private record cannot be named again once its key is gone, so what is
-left of its erasure is finished by the next erasure, or by ``resume`` at the next start. A scrub that fails is
-merely logged, for it is done again by the files' own upkeep.
+same call again goes on from there; what is left of the erasure of a private record, which nobody can read by
+then, is also finished by the next erasure, or by ``resume``. A scrub that fails is merely logged, for it is
+done again by the files' own upkeep.
 Out of reach: copies on other nodes (they get the tombstone), backups, and what a file system keeps of old
 blocks.
 """
@@ -40,6 +40,11 @@ class ErasableRecords(RecordStore, Protocol):
 
     async def verdicts(self, cids: Sequence[Cid]) -> list[Cid]:
         """The validations about these records that are here, in whatever state. Raises ``Unavailable``."""
+        ...
+
+    async def place(self, cid: Cid) -> BlockRef:
+        """Where a record is whose block is here, whether or not that can be read. Raises ``NotFound``,
+        ``Unavailable``."""
         ...
 
     async def shred(self, cids: Sequence[Cid]) -> None:
@@ -75,13 +80,28 @@ class Eraser:
 
     async def erase(self, stored: StoredRecord, reason: str) -> StoredRecord:
         """The tombstone of ``stored``; everything else is gone on return. Raises ``Unavailable``."""
+        return await self._erase(stored.cid, stored.record.scope, await self._before(stored), reason)
+
+    async def erase_unread(self, ref: BlockRef, reason: str) -> StoredRecord:
+        """``erase`` for a record that is damaged or whose key is gone: which versions it replaced, nobody
+        can tell. Raises ``Unavailable``."""
+        return await self._erase(ref.cid, ref.scope, [], reason)
+
+    async def place(self, cid: Cid) -> BlockRef:
+        """Of a record that ``erase_unread`` takes. Raises ``NotFound``, ``Unavailable``."""
+        return await self._records.place(cid)
+
+    async def _erase(self, cid: Cid, scope: str, before: Sequence[Cid], reason: str) -> StoredRecord:
         async with self._one_at_a_time:
-            await self._finish()
-            cids = [stored.cid, *await self._before(stored), *await self._merged(stored.cid)]
-            if is_private(stored.record.scope):
+            cids = [cid, *before, *await self._merged(cid)]
+            if is_private(scope):
                 await self._records.shred([*cids, *await self._records.verdicts(cids)])
-            tombstone = await self._rememberer.bury(stored, reason)
-            await self._clear(cids, stored.record.scope)
+            tombstone = await self._rememberer.bury_at(cid, scope, reason)
+            await self._clear(cids, scope)
+            try:
+                await self._finish()
+            except NodeError as exc:
+                log.warning("an earlier erasure is unfinished and will be tried again: %s", exc)
         await self.scrub()
         return tombstone
 
@@ -93,7 +113,8 @@ class Eraser:
 
     async def resume(self) -> int:
         """Finish erasures of private records that failed or were cut short once their keys were gone; how
-        many records that were. Raises ``Unavailable``."""
+        many records that were. One that fails again does not keep the others from it. Raises
+        ``Unavailable``."""
         async with self._one_at_a_time:
             finished = await self._finish()
         if finished:
@@ -101,13 +122,19 @@ class Eraser:
         return finished
 
     async def _finish(self) -> int:
-        finished = 0
-        while page := await self._records.shredded():
+        tried: set[Cid] = set()
+        failure: NodeError | None = None
+        while page := [ref for ref in await self._records.shredded() if ref.cid not in tried]:
             for ref in page:
-                await self._rememberer.bury_at(ref.cid, ref.scope, "erased")
-                await self._clear([ref.cid], ref.scope)
-            finished += len(page)
-        return finished
+                tried.add(ref.cid)
+                try:
+                    await self._rememberer.bury_at(ref.cid, ref.scope, "erased")
+                    await self._clear([ref.cid], ref.scope)
+                except NodeError as exc:
+                    failure = exc
+        if failure is not None:
+            raise failure
+        return len(tried)
 
     async def _clear(self, cids: Sequence[Cid], scope: str) -> None:
         """Keys, verdicts and blocks. The records go last: while they are there, an erasure that failed can be

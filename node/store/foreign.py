@@ -13,15 +13,17 @@ codec of the CID that it came under first; ``total`` running sums kept by trigge
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from node.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
-from node.ipfs.car import CarReader
-from node.ipfs.cid import Cid
+from node.ipfs.car import CarReader, refuse_gzip
+from node.ipfs.cid import BLAKE2B_256, RAW, SHA2_256, SHA2_512, Cid
 from node.ports import BlockStore
 from node.store.verifying import BLOCK_BYTES_MAX
 from node.store.writer import Schema, SqliteFile
@@ -33,7 +35,6 @@ BATCH_BYTES = 4 * 2**20
 """What one commit takes: past this, the sync costs each block no longer noticeably."""
 _HASH_HERE_BYTES_MAX = 16 * 2**10
 """Up to this size reading and hashing costs less than going to a thread is worth."""
-_GZIP = b"\x1f\x8b"
 
 _SCHEMA = Schema(
     name="store of foreign blocks",
@@ -102,13 +103,58 @@ def _insert(connection: sqlite3.Connection, blocks: Sequence[tuple[Cid, bytes]],
     return _Batch(new, size, known, None)
 
 
+def _select(connection: sqlite3.Connection, cid: Cid) -> bytes | None:
+    """Raises ``CorruptState``."""
+    row = connection.execute("SELECT data FROM block WHERE multihash = ?", (cid.multihash,)).fetchone()
+    if row is None:
+        return None
+    if not cid.matches(row[0]):
+        raise CorruptState(f"the block stored as {cid} has other bytes; import it again")
+    return bytes(row[0])
+
+
+def _names(data: bytes) -> list[bytes]:
+    """The multihashes that a block of these bytes may have come under."""
+    digests = (
+        (SHA2_256, hashlib.sha256(data)),
+        (SHA2_512, hashlib.sha512(data)),
+        (BLAKE2B_256, hashlib.blake2b(data, digest_size=32)),
+    )
+    return [Cid(RAW, digest.digest(), function).multihash for function, digest in digests]
+
+
+def _delete(connection: sqlite3.Connection, cid: Cid) -> None:
+    row = connection.execute("SELECT data FROM block WHERE multihash = ?", (cid.multihash,)).fetchone()
+    if row is not None:
+        _delete_named(connection, [cid.multihash, *_names(row[0])])
+
+
+def _delete_named(connection: sqlite3.Connection, names: Sequence[bytes]) -> None:
+    connection.executemany("DELETE FROM block WHERE multihash = ?", [(name,) for name in names])
+
+
+def _select_many(connection: sqlite3.Connection, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
+    found: dict[Cid, bytes] = {}
+    for cid in cids:
+        try:
+            data = _select(connection, cid)
+        except CorruptState:
+            continue  # said to whoever asks for it alone
+        if data is not None:
+            found[cid] = data
+            bytes_max -= len(data)
+            if bytes_max <= 0:
+                break
+    return found
+
+
 class ForeignStore:
     """One open file. ``blocks`` is its ``BlockStore``; closing either closes both."""
 
     def __init__(self, file: SqliteFile, bytes_max: int) -> None:
         self.file = file
         self._bytes_max = bytes_max
-        self.blocks: BlockStore = _Blocks(self)
+        self.blocks = ForeignBlocks(self)
 
     @classmethod
     async def open(cls, path: Path, *, bytes_max: int) -> ForeignStore:
@@ -140,8 +186,7 @@ class ForeignStore:
             async for chunk in chunks:
                 if is_first and chunk:
                     is_first = False
-                    if chunk.startswith(_GZIP):
-                        raise Rejected("it is compressed with gzip; unpack it first: gunzip FILE.gz")
+                    refuse_gzip(chunk, "it")
                 if len(chunk) <= _HASH_HERE_BYTES_MAX:
                     found = reader.feed(chunk)
                 else:
@@ -192,7 +237,7 @@ class ForeignStore:
             raise self._is_full(cid)
 
 
-class _Blocks:
+class ForeignBlocks:
     """The ``BlockStore`` of one file. Hashes in the threads that read and write it."""
 
     def __init__(self, store: ForeignStore) -> None:
@@ -206,18 +251,15 @@ class _Blocks:
         await self._store.put(cid, data)
 
     async def get(self, cid: Cid) -> bytes:
-        def job(connection: sqlite3.Connection) -> bytes | None:
-            row = connection.execute(
-                "SELECT data FROM block WHERE multihash = ?", (cid.multihash,)
-            ).fetchone()
-            if row is not None and not cid.matches(row[0]):
-                raise CorruptState(f"the block stored as {cid} has other bytes; import it again")
-            return None if row is None else bytes(row[0])
-
-        data = await self._store.file.read(job)
+        data = await self._store.file.read(lambda connection: _select(connection, cid))
         if data is None:
             raise NotFound(f"block {cid} is not here")
         return data
+
+    async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
+        """Those of the blocks that are here and sound, in one read, until they have ``bytes_max`` or more.
+        Raises ``Unavailable``."""
+        return await self._store.file.read(lambda connection: _select_many(connection, cids, bytes_max))
 
     async def has(self, cid: Cid) -> bool:
         row = await self._store.file.read(
@@ -228,19 +270,23 @@ class _Blocks:
         return row is not None
 
     async def delete(self, cid: Cid) -> None:
-        await self._store.file.write(
-            lambda connection: connection.execute("DELETE FROM block WHERE multihash = ?", (cid.multihash,))
-        )
+        """These bytes, under whatever hash function they came."""
+        await self._store.file.write(partial(_delete, cid=cid))
+
+    async def delete_bytes(self, data: bytes) -> None:
+        """``delete`` for whoever has the bytes. Raises ``Unavailable``."""
+        names = await self._store.file.offload(partial(_names, data))
+        await self._store.file.write(partial(_delete_named, names=names))
 
     async def close(self) -> None:
         await self._store.close()
 
 
 class WithForeign:
-    """``here``, but ``delete`` takes an imported copy of the block away too: what is erased leaves the disk.
-    Closes neither."""
+    """``here``, but ``delete`` takes imported copies of the block away too: what is erased leaves the disk.
+    Copies under another hash function are found while the block can be read. Closes neither."""
 
-    def __init__(self, here: BlockStore, foreign: BlockStore) -> None:
+    def __init__(self, here: BlockStore, foreign: ForeignBlocks) -> None:
         self._here = here
         self._foreign = foreign
 
@@ -255,6 +301,8 @@ class WithForeign:
 
     async def delete(self, cid: Cid) -> None:
         await self._foreign.delete(cid)
+        with suppress(NotFound, CorruptState):
+            await self._foreign.delete_bytes(await self._here.get(cid))
         await self._here.delete(cid)
 
     async def close(self) -> None:

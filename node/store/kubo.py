@@ -150,12 +150,12 @@ class KuboBlockStore:
         await self._ask("routing/put", options, _EVENTS_BYTES_MAX, record, timeout_s=NAME_TIMEOUT_S)
 
     async def get_name(self, name: IpnsName) -> bytes | None:
-        """The unchecked record that the daemon holds or finds for a name. None where there is none, and where
-        the daemon is offline, because it then does not tell."""
+        """The unchecked record that the daemon holds or finds for a name. None where it knows none, finds
+        none in time (a search for a name that nobody has takes all of it), or is offline: not told then."""
         options = {"arg": f"/ipns/{name.text}", "timeout": duration(self._timeout_s)}
         try:
             body = await self._ask("routing/get", options, _EVENTS_BYTES_MAX)
-        except _Refused:
+        except (_Refused, TimedOut):
             return None
         return value_in(body)
 

@@ -320,6 +320,14 @@ class MemoryRecords:
         ]
         return [stored.cid for stored in sorted(found, key=lambda stored: stored.sequence)]
 
+    async def place(self, cid: Cid) -> BlockRef:
+        """As ``SqliteRecords.place``."""
+        self._check_open()
+        row = self._rows.get(cid)
+        if row is None or not row.is_here:
+            raise NotFound(f"record {cid} is not here")
+        return BlockRef(row.stored.sequence, cid, row.stored.record.scope)
+
     async def shred(self, cids: Sequence[Cid]) -> None:
         """As ``SqliteRecords.shred``."""
         self._check_open()
@@ -589,6 +597,17 @@ class MemoryStore:
         if self.records.is_known(cid.multihash):
             raise NotPublic(f"the record {cid} is not public, or not live")
         raise NotFound(f"no record {cid} is here")
+
+    async def public_blocks(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes | None]:
+        """As ``SqliteStore.public_blocks``."""
+        found: dict[Cid, bytes | None] = {}
+        for cid in cids:
+            if not self.records.is_known(cid.multihash):
+                found[cid] = None
+            elif self.records.is_public(cid.multihash) and bytes_max > 0:
+                data = found[cid] = await self.blocks.get(cid)
+                bytes_max -= len(data)
+        return found
 
     async def close(self) -> None:
         """Close both views. Idempotent."""

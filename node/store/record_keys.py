@@ -20,8 +20,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import os
+from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -31,15 +34,25 @@ from node.clock import random_bytes
 from node.errors import CorruptState, NotFound, Unavailable
 from node.tlog.files import Files
 
+_log = logging.getLogger(__name__)
+
 KEY_BYTES = 32
 NONCE_BYTES = 12
 TAG_BYTES = 16
 AHEAD = 256
 """Keys that are made and synced at once, ahead of the records that will need them."""
+RESTING = 1_024
+"""Slots whose key was destroyed last, which are not used anew yet: more than go while somebody reads."""
+
+SLOTS_MAX = 2**24
+"""Half a gibibyte: more private records than one file is for."""
+FREE_MAX = 65_536
+"""Free slots that are remembered; the others wait for the next start."""
 
 _MAGIC = b"neuroswarm/record-keys/v1\n".ljust(KEY_BYTES, b"\0")
 _HEADER_BYTES = 4 * KEY_BYTES
 _NO_KEY = bytes(KEY_BYTES)
+_LOST = b"\xff" * KEY_BYTES
 _SLOTS_AT_ONCE = 8_192
 _SEALED = b"neuroswarm/sealed/v1\n"
 _FILES = Files()
@@ -55,6 +68,8 @@ class RecordKeys:
         self._count = 0
         self._ahead: list[tuple[int, bytes]] = []
         self._free: list[int] = []
+        self._resting: deque[int] = deque()
+        self._taken: list[int] = []
         self.name = b""
         self.was_empty = False
 
@@ -129,10 +144,14 @@ class RecordKeys:
 
     def claim(self, used: Iterable[int]) -> frozenset[int]:
         """Tell which slots the store names; all others may be used anew. Returns those of ``used`` whose key
-        was destroyed: their erasure was begun. Raises ``Unavailable``."""
+        was destroyed: their erasure was begun. A file that is shorter than the store (an older copy) is made
+        as long, so that no slot of a lost key is given to another record. Raises ``Unavailable``."""
         named = frozenset(used)
-        self._free = [slot for slot in range(self._count) if slot not in named]
+        if self.is_here and named:
+            self._mark_lost(max(named) + 1)
+        self._free = list(islice((slot for slot in range(self._count) if slot not in named), FREE_MAX))
         self._ahead.clear()
+        self._resting.clear()
         destroyed: set[int] = set()
         try:
             for first in range(0, self._count, _SLOTS_AT_ONCE):
@@ -140,12 +159,12 @@ class RecordKeys:
                 at = data.find(_NO_KEY)
                 while at >= 0:
                     inside, off = divmod(at, KEY_BYTES)
-                    if off == 0:
+                    if off == 0 and first + inside in named:
                         destroyed.add(first + inside)
                     at = data.find(_NO_KEY, at + KEY_BYTES - off)
         except OSError as exc:
             raise self._unavailable(exc) from exc
-        return named & destroyed
+        return frozenset(destroyed)
 
     def destroy(self, slots: Sequence[int]) -> None:
         """Overwrite these keys; they are gone from the disk on return. Raises ``Unavailable``."""
@@ -159,8 +178,25 @@ class RecordKeys:
             raise self._unavailable(exc) from exc
 
     def free(self, slots: Iterable[int]) -> None:
-        """Nothing names these slots any more: they may be used anew."""
-        self._free += [slot for slot in slots if slot < self._count]
+        """Nothing names these slots any more: they may be used anew, once the readers have ended who still
+        see what named them."""
+        self._resting += [slot for slot in slots if slot < self._count]
+        while len(self._resting) > RESTING:
+            self._free.append(self._resting.popleft())
+
+    @property
+    def taken(self) -> int:
+        """Slots that were handed out since ``settle``."""
+        return len(self._taken)
+
+    def give_back(self, taken: int = 0) -> None:
+        """What was handed out since ``taken`` slots were is named by nothing: it was rolled back."""
+        self._free += self._taken[taken:]
+        del self._taken[taken:]
+
+    def settle(self) -> None:
+        """What was handed out is named for good."""
+        self._taken.clear()
 
     def close(self) -> None:
         """Idempotent."""
@@ -170,8 +206,25 @@ class RecordKeys:
 
     # --- inside -----------------------------------------------------------------------------------
 
+    def _mark_lost(self, count: int) -> None:
+        """The file has room for at least ``count`` keys; those that were missing open nothing, and are not
+        taken for destroyed ones. Raises ``Unavailable``."""
+        if count <= self._count:
+            return
+        _log.warning(
+            "event=record_keys_lost count=%d: put the newest copy of %s back", count - self._count, self._path
+        )
+        try:
+            _FILES.write(self._fd, _LOST * (count - self._count), _offset(self._count))
+            _FILES.sync(self._fd)
+        except OSError as exc:
+            raise self._unavailable(exc) from exc
+        self._count = count
+
     def _begin(self) -> None:
-        """A new file, whole or not at all."""
+        """A new file, whole or not at all; never in the place of one that another store made meanwhile."""
+        if self._path.exists() and self._path.stat().st_size:
+            raise Unavailable(f"the record keys {self._path} were made by another block store meanwhile")
         _FILES.make_directories(self._path.parent, 0o700)
         body = _MAGIC + random_bytes(KEY_BYTES) + random_bytes(KEY_BYTES)
         _FILES.replace(self._path, body + hashlib.sha256(body).digest(), 0o600)
@@ -179,6 +232,7 @@ class RecordKeys:
 
     def _load(self) -> None:
         self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        os.fchmod(self._fd, 0o600)
         header = os.pread(self._fd, _HEADER_BYTES, 0)
         body = header[: 3 * KEY_BYTES]
         if not header.startswith(_MAGIC) or hashlib.sha256(body).digest() != header[3 * KEY_BYTES :]:
@@ -188,12 +242,19 @@ class RecordKeys:
             )
         self.name, self._index_key = body[KEY_BYTES : 2 * KEY_BYTES], body[2 * KEY_BYTES :]
         self._count = (os.fstat(self._fd).st_size - _HEADER_BYTES) // KEY_BYTES
+        if self._count > SLOTS_MAX:
+            raise CorruptState(
+                f"{self._path} was not written here: it has room for more than {SLOTS_MAX} keys; put the "
+                "newest copy of it back"
+            )
 
     def _take(self) -> tuple[int, bytes]:
         self.begin()
         if not self._ahead:
             self._make_ahead()
-        return self._ahead.pop()
+        slot, key = self._ahead.pop()
+        self._taken.append(slot)
+        return slot, key
 
     def _make_ahead(self) -> None:
         """New keys in free slots and behind the last one, on disk with one sync."""
@@ -218,7 +279,7 @@ class RecordKeys:
             key = os.pread(self._fd, KEY_BYTES, _offset(slot)) if self.is_here else b""
         except OSError as exc:
             raise CorruptState(f"key {slot} of {self._path} cannot be read: {exc.strerror}") from exc
-        if len(key) < KEY_BYTES:
+        if len(key) < KEY_BYTES or key == _LOST:
             raise CorruptState(
                 f"{self._path} holds no key {slot}: it is older than the records; put the newest copy back"
             )

@@ -275,6 +275,30 @@ def public_block(connection: sqlite3.Connection, cid: Cid) -> bytes:
     return bytes(row[0])
 
 
+def public_blocks(
+    connection: sqlite3.Connection, cids: Sequence[Cid], bytes_max: int
+) -> dict[Cid, bytes | None]:
+    """None: no record. Left out: what ``public_block`` refuses, and records behind ``bytes_max``. At most
+    ``CHUNK`` CIDs."""
+    names = {cid: cid.multihash for cid in cids}
+    marks = ", ".join("?" * len(names))
+    known = {row[0] for row in connection.execute(f"{_KNOWN} IN ({marks})", tuple(names.values()))}
+    found: dict[Cid, bytes | None] = {cid: None for cid, name in names.items() if name not in known}
+    for cid, name in names.items():
+        if bytes_max <= 0:
+            break
+        if name in known:
+            try:
+                data = found[cid] = public_block(connection, cid)
+            except (NotFound, CorruptState):
+                continue
+            bytes_max -= len(data)
+    return found
+
+
+_KNOWN = "SELECT multihash FROM record WHERE multihash"
+
+
 def public_answers(
     connection: sqlite3.Connection, first: str, last: str, limit: int
 ) -> list[tuple[str, bytes]]:

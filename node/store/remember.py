@@ -367,12 +367,9 @@ class Rememberer:
                 self._semantics.remove(survivor)  # withdrawn with it: it is what was served
         return stored
 
-    async def bury(self, target: StoredRecord, reason: str) -> StoredRecord:
-        """Withdraw a record for good by a signed tombstone, durable on return."""
-        return await self.bury_at(target.cid, target.record.scope, reason)
-
     async def bury_at(self, target: Cid, scope: str, reason: str) -> StoredRecord:
-        """``bury`` for a record of this scope that need not be read for it."""
+        """Withdraw a record of this scope, which need not be read for it, for good by a signed tombstone,
+        durable on return."""
         statement = TombstoneRecord(
             issuer=self._signer.root,
             key=self._signer.node,

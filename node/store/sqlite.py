@@ -35,6 +35,7 @@ from node.store.record_keys import RecordKeys
 from node.store.record_reads import (
     LIVE_ANSWER,
     SELECT,
+    SELECT_PLACE,
     SELECT_VALUE,
     open_block,
     read_row,
@@ -552,6 +553,7 @@ class _KeyDuty:
     def after_commit(self, connection: sqlite3.Connection) -> None:
         """Only when keys are gone from the disk are they struck from the list, and only then may their slots
         be used anew. Raises ``Unavailable``; the list stays, and the next commit tries again."""
+        self.keys.settle()
         slots = [slot for (slot,) in connection.execute("SELECT id FROM spent_key ORDER BY id").fetchall()]
         if slots and (self.is_urgent or len(slots) >= SPENT_MAX):
             self.keys.destroy(slots)
@@ -581,15 +583,30 @@ class _View:
     def _keys(self) -> RecordKeys:
         return self._store.duty.keys
 
+    async def _read_again(self, job: Job[T]) -> T:
+        """A read of one record. Its key may have gone to another one after this read began, so what does not
+        open is read again, and is then not there."""
+        try:
+            return await self._file.read(job)
+        except CorruptState:
+            return await self._file.read(job)
+
     async def _change(self, job: Job[T], *, is_urgent: bool = False) -> T:
         """A write that a copy of the records has to follow; ``is_urgent``: what it deletes loses its key with
         this commit."""
 
-        def urgent(connection: sqlite3.Connection) -> T:
-            self._store.duty.urgent(connection)
-            return job(connection)
+        duty = self._store.duty
 
-        value = await self._file.write(urgent if is_urgent else job)
+        def guarded(connection: sqlite3.Connection) -> T:
+            duty.is_urgent |= is_urgent
+            taken = duty.keys.taken
+            try:
+                return job(connection)
+            except BaseException:
+                duty.keys.give_back(taken)
+                raise
+
+        value = await self._file.write(guarded)
         self._store.on_change()
         return value
 
@@ -608,7 +625,7 @@ class _SqliteBlocks(_View):
         await self._file.write(lambda connection: _put_block(connection, cid, data))
 
     async def get(self, cid: Cid) -> bytes:
-        data = await self._file.read(lambda connection: _block(connection, self._keys, cid))
+        data = await self._read_again(lambda connection: _block(connection, self._keys, cid))
         if data is None:
             raise NotFound(f"block {cid} is not here")
         return data
@@ -661,7 +678,7 @@ class SqliteRecords(_View):
             row = connection.execute(f"{SELECT} WHERE r.multihash = ?", (cid.multihash,)).fetchone()
             return None if row is None else read_row(self._keys, row)
 
-        stored = None if cid.codec != DAG_CBOR else await self._file.read(job)
+        stored = None if cid.codec != DAG_CBOR else await self._read_again(job)
         if stored is None:
             raise NotFound(f"record {cid} is not here")
         return stored
@@ -758,6 +775,18 @@ class SqliteRecords(_View):
         found = await self._file.read(lambda connection: record_reads.verdicts(connection, targets))
         return [record_cid(multihash) for multihash in found]
 
+    async def place(self, cid: Cid) -> BlockRef:
+        """Where a record is whose block is here, whether or not that can be read. Raises ``NotFound``,
+        ``Unavailable``."""
+        row = await self._file.read(
+            lambda connection: connection.execute(
+                f"{SELECT_PLACE} WHERE r.multihash = ? AND r.block_id IS NOT NULL", (cid.multihash,)
+            ).fetchone()
+        )
+        if row is None or cid.codec != DAG_CBOR:
+            raise NotFound(f"record {cid} is not here")
+        return BlockRef(row[0], cid, row[2])
+
     async def shred(self, cids: Sequence[Cid]) -> None:
         """Make private records unreadable for good and withdraw them: their keys are gone from the disk on
         return, those of their aliases too. Others are left as they are. Raises ``Unavailable``."""
@@ -816,6 +845,7 @@ class SqliteStore:
                 queue_max=queue_max,
                 readers=readers,
                 after_commit=duty.after_commit,
+                after_rollback=table.give_back,
             )
         except BaseException:
             table.close()
@@ -841,11 +871,32 @@ class SqliteStore:
             except Unavailable as exc:
                 _log.warning("event=wipe_put_off reason=%s; the next start tries again", exc)
 
+    def mark(self, text: str) -> str:
+        """A name for ``text`` that says nothing of it to whoever lacks the key file; empty while there is
+        none, for then nothing private is here."""
+        keys = self.duty.keys
+        return keys.mark("label", text) if keys.is_here else ""
+
     async def public_block(self, cid: Cid) -> bytes:
         """The bytes of a live record of scope public, found by multihash and hashed again: what a stranger
         may have. Raises ``NotFound``, ``NotPublic`` for another record of this node, whatever is left of it,
         ``CorruptState``, ``Unavailable``."""
         return await self.file.read(lambda connection: record_reads.public_block(connection, cid))
+
+    async def public_blocks(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes | None]:
+        """What ``public_block`` says of at most ``record_reads.CHUNK`` of them, in one read. None: it is no
+        record of this node. Left out: what may not be had, what is damaged, and the records behind those
+        that have ``bytes_max`` or more together. Raises ``Unavailable``."""
+        return await self.file.read(
+            lambda connection: record_reads.public_blocks(connection, cids, bytes_max)
+        )
+
+    async def stored(self) -> list[Cid]:
+        """Every block. For a file with few of them. Raises ``Unavailable``."""
+        rows = await self.file.read(
+            lambda connection: connection.execute("SELECT codec, multihash FROM block").fetchall()
+        )
+        return [Cid(int(codec), bytes(multihash)[2:]) for codec, multihash in rows]
 
     async def scrub(self) -> None:
         """Leave nothing of deleted blocks, rows and keys on disk. Raises ``Unavailable``."""

@@ -116,10 +116,12 @@ class SqliteFile:
         queue_max: int,
         readers: int,
         after_commit: Job[None] | None = None,
+        after_rollback: Callable[[], None] = lambda: None,
     ) -> None:
         self._path = path
         self._schema = schema
         self._after_commit = after_commit
+        self._after_rollback = after_rollback
         self._queue_max = queue_max
         self._waiting: deque[_Waiting] = deque()
         self._drainer: asyncio.Task[None] | None = None
@@ -141,12 +143,20 @@ class SqliteFile:
         queue_max: int = 1_024,
         readers: int = 2,
         after_commit: Job[None] | None = None,
+        after_rollback: Callable[[], None] = lambda: None,
     ) -> SqliteFile:
         """Open or create the file (mode 0600). ``after_commit`` runs in the writer thread after each commit
         of writes, outside of a transaction and before those who wait hear of theirs; what it raises is
-        logged. Raises ``CorruptState`` for a damaged, foreign or newer file and ``Unavailable`` when the disk
-        says no."""
-        file = cls(path, schema, queue_max=queue_max, readers=readers, after_commit=after_commit)
+        logged. ``after_rollback`` runs there when the disk refused a whole transaction. Raises
+        ``CorruptState`` for a damaged, foreign or newer file and ``Unavailable`` when the disk says no."""
+        file = cls(
+            path,
+            schema,
+            queue_max=queue_max,
+            readers=readers,
+            after_commit=after_commit,
+            after_rollback=after_rollback,
+        )
         opening = asyncio.get_running_loop().run_in_executor(file._writer, file._open)
         try:
             await asyncio.shield(opening)
@@ -383,6 +393,7 @@ class SqliteFile:
             return self._commit(connection, jobs)
         except sqlite3.Error as exc:
             self._roll_back(connection)
+            self._after_rollback()
             if len(jobs) > 1 and _primary_code(exc) in _MAY_BE_ONE_ITEM:
                 return [outcome for job in jobs for outcome in self._run_batch([job])]
             return [_Failed(_translate(exc, self._schema.name, self._path)) for _ in jobs]

@@ -15,7 +15,7 @@ import pytest
 from node.errors import NotFound, Rejected, Unavailable
 from node.ipfs.cid import RAW, Cid
 from node.normalise import normalise, query_hash
-from node.ports import Selection, Use
+from node.ports import BlockRef, Selection, Use
 from node.record import (
     AnswerRecord,
     Embedding,
@@ -666,6 +666,18 @@ async def test_what_is_not_public_is_told_apart_from_what_is_no_record(store: St
         assert not isinstance(caught.value, NotPublic)
 
 
+async def test_of_many_blocks_the_public_ones_until_they_are_enough(store: Store) -> None:
+    first, second = [(await store.records.add(US.answer(query, scope="public"))) for query in ("a?", "b?")]
+    hidden = await store.records.add(US.answer("c?", scope="shared"))
+    nowhere = Cid.of(b"nobody has this")
+    blocks = {stored.cid: block_of(stored.record)[1] for stored in (first, second)}
+    asked = [nowhere, hidden.cid, first.cid, second.cid]
+    assert await store.public_blocks(asked, 2**20) == {nowhere: None, **blocks}
+    assert await store.public_blocks(asked, 1) == {nowhere: None, first.cid: blocks[first.cid]}
+    assert await store.public_blocks([second.cid, first.cid], 1) == {second.cid: blocks[second.cid]}
+    assert await store.public_blocks([], 1) == {}
+
+
 async def test_public_answers_are_the_newest_of_each_question_in_order(store: Store) -> None:
     def key(query: str) -> str:
         return query_hash(normalise(query))
@@ -904,12 +916,16 @@ async def test_a_private_record_that_was_shredded_is_gone_at_once_and_for_good(
     assert [one.cid for one in await store.records.since(0)] == [other.cid]
     assert stored.cid in [cid for _, cid in await store.records.withdrawn_since(0)]
     assert [ref.cid for ref in await store.records.shredded()] == [stored.cid, word.cid]
+    assert await store.records.place(stored.cid) == BlockRef(stored.sequence, stored.cid, scope)
     with pytest.raises(Rejected):
         await store.records.add(record)
     await store.records.shred([stored.cid])
     await store.blocks.delete(stored.cid)
     assert [(ref.cid, ref.scope) for ref in await store.records.shredded()] == [(word.cid, scope)]
     assert await store.records.shredded(limit=0) == []
+    for cid in (stored.cid, Cid(RAW, word.cid.digest)):
+        with pytest.raises(NotFound):
+            await store.records.place(cid)
     with pytest.raises(Rejected):
         await store.records.add(record)
     assert (await store.records.get(other.cid)) == other

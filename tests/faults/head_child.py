@@ -12,9 +12,10 @@ from pathlib import Path
 
 from node.clock import SystemClock
 from node.ipfs import ipns
+from node.ipfs.ipns import IpnsName
 from node.jobs.head import Head, Links
-from node.store.names import Names
 from node.store.sqlite import SqliteStore
+from tests.head_world import WatchedNames
 from tests.name_owner import Owner
 from tests.record_builders import Author
 
@@ -33,13 +34,14 @@ async def publish_until_killed(folder: Path, run: str) -> None:
     clock = StoppedClock()
     store = await SqliteStore.open(folder / "blocks.sqlite", own_issuer=US.did)
     blocks = await SqliteStore.open(folder / "head_blocks.sqlite", own_issuer=US.did)
-    names = await Names.open(folder / "names.sqlite", clock, own=OWNER.name)
+    names = await WatchedNames.open(folder / "names.sqlite", clock, own=OWNER.name)
     published = asyncio.Event()
     head = Head(
         store.records,
         blocks.blocks,
         names,
         clock,
+        stored=blocks.stored,
         state_path=folder / "head.json",
         record_path=folder / "ipns-record",
         issuer=US.did,
@@ -48,12 +50,12 @@ async def publish_until_killed(folder: Path, run: str) -> None:
         every_s=0,
     )
 
-    def tell(data: bytes) -> None:
-        record = ipns.decode(data, OWNER.name)
+    def tell(name: IpnsName, data: bytes) -> None:
+        record = ipns.decode(data, name)
         print(record.sequence, record.value.removeprefix("/ipfs/"), flush=True)
         published.set()
 
-    head.on_record(tell)
+    names.told = tell
     head.start()
     for step in range(100_000):
         published.clear()

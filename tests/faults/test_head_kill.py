@@ -10,10 +10,11 @@ from pathlib import Path
 from node.clock import ManualClock
 from node.ipfs import ipns
 from node.ipfs.cid import Cid
-from node.jobs.index_pages import HeadBlock, parse_index, parse_page
+from node.jobs.index_pages import HeadBlock, parse_index
 from node.store.names import Names
 from node.store.sqlite import SqliteStore
 from tests.faults.head_child import OWNER, US
+from tests.head_world import parse_page
 
 ROOT = Path(__file__).parents[2]
 

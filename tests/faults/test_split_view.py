@@ -17,12 +17,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from node.api import server
 from node.clock import ManualClock, SystemClock
 from node.errors import Unavailable
 from node.governance.witnesses import Witnesses
-from node.service import Service
-from node.settings import Server
 from node.tlog.notes import CosignatureSigner, Ed25519Signer, Verifier
 from node.tlog.policy import WitnessPolicy
 from node.tlog.witness import Witness
@@ -30,6 +27,7 @@ from node.tlog.writer import TileLog
 from tests.simulators import rfc6962
 from tests.simulators.rfc6962 import Key
 from tests.simulators.vendor import stop
+from tests.unit.api.door import application
 
 LOG = Key("z6MkTest.neuroswarm/decisions")
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,15 +47,15 @@ async def cosigner(folder: Path, name: str) -> AsyncIterator[Cosigner]:
     key = Key(name, kind=4)
     signer = CosignatureSigner(name, key.private)
     witness = await Witness.open(folder, lambda: [signer], [Verifier.from_vkey(LOG.vkey)], ManualClock())
-    app = server.build(Service.__new__(Service), Server(), service_id=name, cosigner=witness)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield Cosigner(name, f"http://127.0.0.1:{runner.addresses[0][1]}/witness", witness)
-    finally:
-        await stop(runner)
-        await witness.close()
+    async with application(service_id=name, cosigner=witness) as app:
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        try:
+            yield Cosigner(name, f"http://127.0.0.1:{runner.addresses[0][1]}/witness", witness)
+        finally:
+            await stop(runner)
+            await witness.close()
 
 
 def policy_of(cosigners: Sequence[Cosigner]) -> WitnessPolicy:

@@ -3,9 +3,11 @@ file, and after an erasure in every byte that the node keeps."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from node.ipfs.cid import Cid
 from node.normalise import normalise, query_hash
 from node.store.record_keys import KEY_BYTES
+from node.store.sqlite import SqliteStore
 from tests.journeys.conftest import Client, Start
 from tests.journeys.test_cli import run
 from tests.simulators.kubo import KuboStandIn
@@ -24,7 +27,6 @@ LEAVES = 40
 KEY_HEADER_BYTES = 4 * KEY_BYTES
 
 AT_REST = {
-    "labels.sqlite": "a hash of the question that a hit answered, until the record is erased",
     "index": "the vectors of all records, which similarity needs; deleted with the record",
 }
 """What of a private record lies in a file in another form than sealed, and why."""
@@ -214,6 +216,50 @@ async def test_after_an_erasure_the_canary_is_in_no_byte(
     async with start() as node:
         assert planted.words["answer"] not in (await node.ask(planted.question))["answer"]
         assert other.words["answer"] in (await node.ask(other.question))["answer"]
+
+
+@pytest.mark.parametrize("scope", ["private", "shared"])
+async def test_after_an_erasure_without_a_node_the_canary_is_in_no_byte(
+    start: Start, tmp_path: Path, scope: str
+) -> None:
+    folder = tmp_path / "node"
+    async with start() as node:
+        planted = await plant(node, "zanzibar", scope)
+        other = await plant(node, "trinidad", scope)
+        vector, others_vector = [await vector_of(node, one.question) for one in (planted, other)]
+    assert "vector" in set().union(*found_on_disk(folder, planted, vector).values())
+    done = await run("cache", "erase", planted.cid, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert found_on_disk(folder, planted, vector) == {}
+    async with start() as node:
+        assert other.words["answer"] in (await node.ask(other.question))["answer"]
+        assert planted.words["answer"] not in (await node.ask(planted.question))["answer"]
+    assert found_on_disk(folder, planted, vector) == {}
+    assert "vector" in set().union(*found_on_disk(folder, other, others_vector).values()), "made anew"
+
+
+async def test_an_unfinished_erasure_that_fails_again_does_not_stop_the_start(
+    start: Start, tmp_path: Path
+) -> None:
+    folder = tmp_path / "node"
+    async with start() as node:
+        planted = await plant(node, "zanzibar", "private")
+    path, multihash = folder / "data" / "blocks.sqlite", Cid.parse(planted.cid).multihash
+    store = await SqliteStore.open(path, own_issuer="did:key:z6Mk")
+    await store.records.shred([Cid.parse(planted.cid)])
+    await store.close()
+    with closing(sqlite3.connect(path)) as beside:
+        beside.execute(
+            f"CREATE TRIGGER no BEFORE DELETE ON block WHEN OLD.multihash = x'{multihash.hex()}'"
+            " BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+        is_here = "SELECT count(*) FROM block WHERE multihash = ?"
+        async with start(cache={"sweep_every_s": 1}) as node:
+            assert beside.execute(is_here, (multihash,)).fetchone() == (1,)
+            beside.execute("DROP TRIGGER no")
+            async with asyncio.timeout(30):
+                while beside.execute(is_here, (multihash,)).fetchone() != (0,):
+                    await node.get("/livez")
 
 
 def keys_in(folder: Path) -> set[bytes]:

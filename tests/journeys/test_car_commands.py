@@ -4,6 +4,7 @@ without."""
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import re
@@ -168,6 +169,16 @@ async def test_from_standard_input_and_without_a_file(tmp_path: Path) -> None:
     assert (status, out.decode().startswith("-: 2 new blocks")) == (0, True), out
     done = await run("ingest", folder=tmp_path)
     assert (done.returncode, "ingest --car FILE" in done.stderr) == (1, True)
+    packed = tmp_path / "lines.jsonl.gz"
+    packed.write_bytes(gzip.compress(b"{}"))
+    for path, said in ((packed, "gunzip FILE.gz"), (car, "neuroswarm ingest --car")):
+        done = await run("cache", "import", str(path), folder=tmp_path)
+        assert (done.returncode, said in done.stderr) == (1, True), "import takes lines, and says so"
+    long = tmp_path / "long"
+    long.write_bytes(bytes(10 * 2**10 + 1))
+    name = "12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN"
+    done = await run("ingest", "--ipns-record", f"{name}={long}", folder=tmp_path)
+    assert (done.returncode, "over the 10240 bytes" in done.stderr) == (1, True), done.stderr
 
 
 async def test_an_ipns_record_is_kept_under_its_name(start: Start, tmp_path: Path) -> None:

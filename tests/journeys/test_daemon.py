@@ -22,10 +22,11 @@ from node.clock import SystemClock
 from node.errors import NotFound, Rejected
 from node.ipfs.cid import Cid
 from node.ipfs.ipns import IpnsName
-from node.jobs.index_pages import HeadBlock, parse_index, parse_page
+from node.jobs.index_pages import HeadBlock, parse_index
 from node.record import AnswerRecord, Record, decode
 from node.store.kubo import KuboBlockStore
 from tests.faults.node_kit import Client, child, start
+from tests.head_world import parse_page
 from tests.simulators.kubo import KuboStandIn
 
 pytestmark = pytest.mark.timeout(240)

@@ -14,9 +14,12 @@ from node.clock import SystemClock
 from node.errors import NotFound
 from node.gateway.dag import Place, resolve
 from node.ipfs import ipns
+from node.ipfs.car import CarReader
 from node.ipfs.cid import Cid
 from node.ipfs.ipns import IpnsName, IpnsRecord
+from node.jobs.head import EVERY_S
 from node.jobs.index_pages import HeadBlock
+from node.jobs.log_blocks import HASTENED_EVERY_S
 from node.normalise import normalise, query_hash
 from node.record import AnswerRecord, decode
 from tests.faults.node_kit import Client, Jumping, child, start
@@ -58,6 +61,21 @@ async def record_of(node: Client, name: IpnsName) -> IpnsRecord:
     status, data, _ = await node.send("GET", f"/ipns/{name.text}?format=ipns-record")
     assert status == 200, data
     return ipns.decode(data, name)
+
+
+async def head_of(node: Client, name: IpnsName) -> bytes:
+    status, data, _ = await node.send("GET", f"{(await record_of(node, name)).value}?format=raw")
+    assert status == 200, data
+    return bytes(data)
+
+
+async def fetch_car(node: Client, path: str) -> None:
+    """It is whole."""
+    status, data, _ = await node.send("GET", f"{path}?format=car")
+    assert status == 200, data
+    reader = CarReader()
+    assert reader.feed(data)
+    reader.finish()
 
 
 async def follow(node: Client, name: IpnsName, query: str) -> Place:
@@ -135,6 +153,48 @@ async def test_what_is_no_longer_public_leaves_the_index(tmp_path: Path, how: st
         assert found == {"Providers": []}
 
 
+async def test_the_published_head_stays_whole_while_critical_decisions_hasten_the_logs(
+    tmp_path: Path,
+) -> None:
+    clock = Jumping()
+    async with start(tmp_path, **PUBLIC) as node:
+        cids = [await node.store(f"Which river is number {n}?", "Long.", scope="public") for n in range(2)]
+        name = await own_name(node)
+    async with start(tmp_path, clock=clock, **PUBLIC) as node:
+
+        async def log_head() -> str | None:
+            _, health, _ = await node.send("GET", "/health")
+            found = health["checks"]["log:blocks"][0].get("observedValue")
+            return None if found is None else str(found)
+
+        async def is_linked() -> bool:
+            await own_name(node)
+            return HeadBlock.parse(await head_of(node, name)).decisions is not None
+
+        await until(is_linked)
+        published = await record_of(node, name)
+        seen = {await log_head()}
+        for cid in cids:
+            clock.sleep_through(seconds=HASTENED_EVERY_S - 1)
+            assert (await node.send("DELETE", f"/v1/cache/entries/{cid}"))[0] == 200
+            clock.sleep_through(seconds=1)
+
+            async def is_new() -> bool:
+                return await log_head() not in seen
+
+            await until(is_new)
+            seen.add(await log_head())
+            for path in ("decisions", "publications"):
+                await fetch_car(node, f"{published.value}/{path}")
+        clock.sleep_through(seconds=EVERY_S)
+
+        async def is_replaced() -> bool:
+            return (await record_of(node, name)).value != published.value
+
+        await until(is_replaced)
+        await fetch_car(node, (await record_of(node, name)).value)
+
+
 async def test_a_killed_node_goes_on_above_what_it_had_published(tmp_path: Path) -> None:
     own = {"NEUROSWARM_SHARING__PUBLISH": "all"}
     last: IpnsRecord | None = None
@@ -192,6 +252,8 @@ async def test_after_a_rotation_the_old_name_leads_to_the_new_one(tmp_path: Path
         new = IpnsName.parse(moved.value.removeprefix("/ipns/"))
         assert moved.sequence > before.sequence
         assert new == await own_name(node) != old
+        assert len((await node.send("GET", f"/routing/v1/peers/{new.peer_id}"))[1]["Peers"]) == 1
+        assert (await node.send("GET", f"/routing/v1/peers/{old.peer_id}"))[1] == {"Peers": []}
     clock.set_by(days=40)
     async with start(tmp_path, clock=clock, **PUBLIC) as node:
         await own_name(node)

@@ -82,6 +82,8 @@ class KuboStandIn:
     names: dict[IpnsName, bytes] = field(default_factory=dict)
     """IPNS records, those that it signed itself included."""
     is_offline: bool = False
+    searches: bool = False
+    """For a name that it does not hold it searches until the call's ``timeout`` and a little longer."""
     given: set[bytes] = field(default_factory=set)
     """Every multihash that was ever put here or asked for."""
     calls: list[Called] = field(default_factory=list)
@@ -258,10 +260,15 @@ class KuboStandIn:
         self.names[name] = data
         return {"ID": name.peer_id, "Type": 5, "Responses": None, "Extra": ""}
 
-    def _routing_get(self, request: web.Request) -> dict[str, Any]:
+    async def _routing_get(self, request: web.Request) -> dict[str, Any]:
         if self.is_offline:
             raise _Fail("this command must be run in online mode. Try running 'ipfs daemon' first")
         data = self.names.get(self._asked_name(request))
+        if data is None and self.searches:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(
+                    self._released.wait(), 0.1 + (_seconds(request.query.get("timeout")) or 0)
+                )
         if data is None:
             raise _Fail("routing: not found")
         return {"ID": "", "Type": 5, "Responses": None, "Extra": base64.b64encode(data).decode()}

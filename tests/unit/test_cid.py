@@ -109,6 +109,13 @@ def test_bad_varints_are_rejected(data: bytes) -> None:
         decode_varint(data)
 
 
+def test_a_varint_has_as_many_bits_as_the_format_says() -> None:
+    for value, bits_max in ((2**63 - 1, 63), (2**64 - 1, 64)):
+        assert decode_varint(encode_varint(value), bits_max=bits_max)[0] == value
+        with pytest.raises(Rejected, match="too long"):
+            decode_varint(encode_varint(value + 1), bits_max=bits_max)
+
+
 GOOD = Cid.of(b"good")
 
 

@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from node.errors import CorruptState, Misconfigured
-from node.identity import CERTIFICATE_DAYS, USES, Identity, ipns_name, verifier_key
+from node.identity import CERTIFICATE_DAYS, USES, Identity, verifier_key
+from node.ipfs.ipns import IpnsName
 from node.record import public_key_of, verify_signature
 
 with warnings.catch_warnings():
@@ -92,7 +93,7 @@ def test_ipns_name_of_a_known_key() -> None:
     raw = bytes(range(32))
     key = b"\x08\x01\x12\x20" + raw
     expected = CID("base36", 1, "libp2p-key", multihash.wrap(key, "identity"))
-    assert ipns_name(raw) == str(expected)
+    assert IpnsName.of(raw).text == str(expected)
 
 
 def test_verifier_keys_are_signed_notes(keys: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import stat
+import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from http.client import HTTPConnection
 from pathlib import Path
@@ -40,7 +41,7 @@ def call(data_dir: Path, path: str, body: bytes) -> tuple[int, dict[str, Any]]:
 
 
 async def test_a_command_is_done_and_a_problem_told(tmp_path: Path) -> None:
-    async with local.listening(tmp_path, echo) as is_there:
+    async with local.listening(tmp_path, echo, count) as is_there:
         assert is_there
         sock = tmp_path / local.SOCKET
         assert stat.S_IMODE(os.lstat(sock).st_mode) == 0o600
@@ -120,6 +121,32 @@ async def test_a_stream_that_breaks_off_ends_with_an_error_of_ours(tmp_path: Pat
             assert isinstance(await ended.get(), BadInput)
 
 
+async def test_a_second_stream_is_sent_away_while_one_is_taken(tmp_path: Path) -> None:
+    begun, more = asyncio.Event(), threading.Event()
+
+    async def watch(what: str, chunks: AsyncIterator[bytes]) -> dict[str, Any]:
+        size = 0
+        async for chunk in chunks:
+            size += len(chunk)
+            begun.set()
+        return {"size": size}
+
+    def slow() -> Iterator[bytes]:
+        yield b"one"
+        assert more.wait(20)
+        yield b"two"
+
+    async with local.listening(tmp_path, no_commands, watch):
+        first = asyncio.create_task(asyncio.to_thread(send, tmp_path, slow()))
+        async with asyncio.timeout(20):
+            await begun.wait()
+            status, reply = await asyncio.to_thread(send, tmp_path, iter([b"x" * 2**20]))
+        more.set()
+        assert (status, "another file" in reply["detail"]) == (429, True)
+        assert await first == (200, {"size": 6}), "and it does not suffer by it"
+        assert (await asyncio.to_thread(send, tmp_path, iter([b"x"])))[0] == 200
+
+
 async def test_a_silent_stream_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "STREAM_PAUSE_S", 0.05)
     async with local.listening(tmp_path, no_commands, count):
@@ -135,14 +162,14 @@ async def test_what_a_killed_node_left_is_replaced(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(tmp_path / local.SOCKET))
     assert local.connect(tmp_path, 1) is None, "nobody listens there"
-    async with local.listening(tmp_path, echo) as is_there:
+    async with local.listening(tmp_path, echo, count) as is_there:
         assert is_there
         assert (await asyncio.to_thread(call, tmp_path, "/x", b"{}"))[0] == 200
 
 
 async def test_what_is_no_socket_stays_and_the_node_runs_without(tmp_path: Path) -> None:
     (tmp_path / local.SOCKET).write_text("mine")
-    async with local.listening(tmp_path, echo) as is_there:
+    async with local.listening(tmp_path, echo, count) as is_there:
         assert not is_there
     assert (tmp_path / local.SOCKET).read_text() == "mine"
 
@@ -151,7 +178,7 @@ async def test_what_is_no_socket_stays_and_the_node_runs_without(tmp_path: Path)
 async def test_a_long_path_is_reached_another_way(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 100) / ("e" * 100)
     deep.mkdir(parents=True)
-    async with local.listening(deep, echo) as is_there:
+    async with local.listening(deep, echo, count) as is_there:
         assert is_there
         assert (await asyncio.to_thread(call, deep, "/x", b"{}"))[0] == 200
     assert not (deep / local.SOCKET).exists()
@@ -163,7 +190,7 @@ async def test_where_a_long_path_cannot_be_reached_the_node_runs_without_and_say
     deep = tmp_path / ("d" * 100) / ("e" * 100)
     deep.mkdir(parents=True)
     monkeypatch.setattr(local, "DESCRIPTORS", tmp_path / "absent")
-    async with local.listening(deep, echo) as is_there:
+    async with local.listening(deep, echo, count) as is_there:
         assert not is_there
     assert "longer than the 103 bytes" in caplog.text
     with pytest.raises(Unavailable, match="shorter data_dir"):

@@ -6,15 +6,23 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import aiohttp
 from aiohttp import web
 
 from node.api import server
+from node.api.routing import Router
+from node.clock import ManualClock
 from node.service import Service
 from node.settings import Server
+from node.store.names import Names
 from node.tlog.witness import Witness
+from tests.name_owner import Owner
+from tests.unit.gateway.dags import Shelf
+
+US = Owner(77).name
 
 
 class Door:
@@ -46,18 +54,29 @@ class Door:
 
 
 @asynccontextmanager
+async def application(shelf: Shelf | None = None, **more: Any) -> AsyncIterator[web.Application]:
+    """The real application, to be asked for what needs no service; ``shelf``: its public blocks."""
+    with TemporaryDirectory() as folder:
+        names = await Names.open(Path(folder) / "names.sqlite", ManualClock(), own=US)
+        router = Router(Shelf() if shelf is None else shelf, names, lambda: US, ())
+        given = {"service_id": "test", "router": router, "gateway_concurrent_max": 2, **more}
+        try:
+            yield server.build(Service.__new__(Service), Server(), **given)
+        finally:
+            await names.close()
+
+
+@asynccontextmanager
 async def served(folders: Mapping[str, Path], witness: Witness | None = None) -> AsyncIterator[Door]:
-    """The real application; these routes ask nothing of the service."""
-    app = server.build(
-        Service.__new__(Service), Server(), service_id="test", folders=folders, cosigner=witness
-    )
-    runner = web.AppRunner(app, access_log=None, auto_decompress=False)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    headers = {"Accept-Encoding": "identity"}
-    try:
-        async with aiohttp.ClientSession(trust_env=False, auto_decompress=False, headers=headers) as http:
-            yield Door(f"http://{host}:{port}", http)
-    finally:
-        await runner.cleanup()
+    """The application over loopback."""
+    async with application(folders=folders, cosigner=witness) as app:
+        runner = web.AppRunner(app, access_log=None, auto_decompress=False)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        host, port = runner.addresses[0][:2]
+        headers = {"Accept-Encoding": "identity"}
+        try:
+            async with aiohttp.ClientSession(trust_env=False, auto_decompress=False, headers=headers) as http:
+                yield Door(f"http://{host}:{port}", http)
+        finally:
+            await runner.cleanup()

@@ -17,11 +17,13 @@ FANOUT = 8
 
 
 class Shelf:
-    """Blocks by multihash; what is taken off is missing. ``reads`` says what was fetched."""
+    """Blocks by multihash; what is taken off is missing. ``reads`` says what was fetched
+    alone, ``ahead`` what was with others."""
 
     def __init__(self) -> None:
         self.blocks: dict[bytes, bytes] = {}
         self.reads: list[Cid] = []
+        self.ahead: list[Cid] = []
 
     async def get(self, cid: Cid) -> bytes:
         self.reads.append(cid)
@@ -31,6 +33,16 @@ class Shelf:
             return self.blocks[cid.multihash]
         except KeyError:
             raise NotFound("no such block") from None
+
+    async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
+        """As a store does: no more than fit, in order, and nothing said of what is missing."""
+        found: dict[Cid, bytes] = {}
+        for cid in cids:
+            if cid.multihash in self.blocks and bytes_max > 0:
+                self.ahead.append(cid)
+                found[cid] = self.blocks[cid.multihash]
+                bytes_max -= len(found[cid])
+        return found
 
     async def has(self, cid: Cid) -> bool:
         return cid.multihash in self.blocks

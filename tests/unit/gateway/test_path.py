@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from node.errors import NotFound
-from node.gateway.dag import resolve
+from node.gateway.dag import apart, resolve
 from node.ipfs.cid import DAG_PB, Cid
 from node.ipfs.unixfs import DIRECTORY, HAMT, SYMLINK
 from tests.unit.gateway.dags import Shelf, identity, link, unixfs
+
+
+async def test_only_a_small_block_is_read_on_the_event_loop() -> None:
+    assert await apart(bytes(16 * 2**10), threading.get_ident) == threading.get_ident()
+    assert await apart(bytes(16 * 2**10 + 1), threading.get_ident) != threading.get_ident()
 
 
 async def test_the_root_alone() -> None:

@@ -22,11 +22,15 @@ async def walked(
 ) -> list[Cid]:
     place = await resolve(shelf.get, root, path)
     todo = await plan(place, Scope(scope), ByteRange.parse(span) if span else None)
-    found = []
-    async for cid, data in blocks(shelf.get, place, todo, None if dups else Pool()):
-        assert cid.matches(data)
-        found.append(cid)
-    return found
+    both = []
+    for get_many in (None, shelf.get_many):
+        found = []
+        async for cid, data in blocks(shelf.get, place, todo, None if dups else Pool(), get_many):
+            assert cid.matches(data)
+            found.append(cid)
+        both.append(found)
+    assert both[0] == both[1], "reading ahead changes nothing"
+    return both[0]
 
 
 async def test_the_blocks_of_the_path_come_first() -> None:
@@ -68,7 +72,7 @@ async def test_a_shared_graph_with_a_thousand_ways_is_walked_once() -> None:
     for _ in range(60):
         below = shelf.node(None, [("a", below), ("b", below)])
     assert len(await walked(shelf, below)) == 61
-    assert len(shelf.reads) < 130
+    assert len(shelf.reads) + len(shelf.ahead) < 260, "walked twice"
 
 
 async def test_what_repeats_without_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,10 +163,11 @@ async def test_a_missing_child_ends_the_walk_after_what_was_there() -> None:
     root = shelf.file([(part, 2) for part in parts])
     shelf.drop(parts[1])
     place = await resolve(shelf.get, root, ())
-    walking = blocks(shelf.get, place, await plan(place, Scope.ALL, None), Pool())
-    assert [(await anext(walking))[0] for _ in range(2)] == [root, parts[0]]
-    with pytest.raises(NotFound):
-        await anext(walking)
+    for get_many in (None, shelf.get_many):
+        walking = blocks(shelf.get, place, await plan(place, Scope.ALL, None), Pool(), get_many)
+        assert [(await anext(walking))[0] for _ in range(2)] == [root, parts[0]]
+        with pytest.raises(NotFound):
+            await anext(walking)
     assert await walked(shelf, root, span="0:1", scope="entity") == [root, parts[0]]
     assert await walked(shelf, root, span="4:*", scope="entity") == [root, parts[2]]
 
@@ -259,6 +264,51 @@ async def test_sizes_that_lie_cost_no_more_than_the_blocks() -> None:
     found = await walked(shelf, below, scope="entity", span="1:-2")
     assert len(found) == len(set(found)) <= 63
     assert len(shelf.reads) < 4_000
+
+
+def liar(shelf: Shelf, levels: int) -> Cid:
+    """A file whose sizes make another span of each way through the same few blocks."""
+    below = shelf.put(b"x" * 8)
+    for level in range(levels):
+        below = shelf.file([(below, level**2 + 1_000), (below, 10_000)])
+    return below
+
+
+async def test_sizes_that_lie_end_the_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "AGAIN_PAGES_MAX", 500)
+    shelf = Shelf()
+    root = liar(shelf, 300)
+    with pytest.raises(Unavailable, match="contradict"):
+        await walked(shelf, root, scope="entity", span="1:-7")
+    assert len(shelf.reads) < 1_000
+
+
+async def test_the_same_part_is_walked_once() -> None:
+    shelf = Shelf()
+    below = shelf.put(b"x" * 8)
+    for level in range(300):
+        below = shelf.file([(below, 4 * level + 1_000), (below, 10)])
+    assert len(await walked(shelf, below, scope="entity", span="1:-7")) == 301
+    assert len(shelf.reads) < 2_000
+
+
+async def test_a_walk_that_gives_nothing_asks_whether_to_go_on() -> None:
+    shelf = Shelf()
+    root = liar(shelf, 300)
+    place = await resolve(shelf.get, root, ())
+    todo = await plan(place, Scope.ENTITY, ByteRange.parse("1:-7"))
+    asked = 0
+
+    def check() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 10:
+            raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        async for _ in blocks(shelf.get, place, todo, Pool(), check=check):
+            pass
+    assert len(shelf.reads) <= 10 * walk.CHECK_LINKS
 
 
 def tree(shelf: Shelf, parts: Sequence[bytes], width: int) -> tuple[Cid, dict[Cid, list[tuple[int, int]]]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -33,9 +35,19 @@ class Desk:
         self.log: DecisionLog
         self.rotation: KeyRotation
         self.told: list[Rotation] = []
+        self.events: list[str] = []
+        self.failing = ""
 
-    async def note(self, rotation: Rotation) -> None:
-        self.told.append(rotation)
+    @asynccontextmanager
+    async def note(self, rotation: Rotation) -> AsyncIterator[None]:
+        if self.failing:
+            raise Unavailable(self.failing)
+        self.events.append(f"leave {self.identity.node == rotation.old}")
+        try:
+            yield
+        finally:
+            self.told.append(rotation)
+            self.events.append(f"settle {self.identity.node == rotation.new}")
 
     async def open(self, **options: Any) -> DecisionLog:
         self.log = await DecisionLog.open(
@@ -198,3 +210,29 @@ async def test_what_cannot_be_rotated(desk: Desk) -> None:
     (desk.folder / "keys" / "root.pem").rename(desk.folder / "root.pem")
     with pytest.raises(Misconfigured, match=r"put root\.pem"):
         await rotation.rotate("decisions")
+
+
+@pytest.mark.parametrize("drop_old", [False, True])
+async def test_the_old_key_has_its_last_word_before_it_goes(desk: Desk, drop_old: bool) -> None:
+    log = await desk.open()
+    await desk.rotation.rotate("node", drop_old=drop_old)
+    assert desk.events == ["leave True", "settle True"]
+    before = desk.identity.node
+    desk.failing = "the name store is full"
+    with pytest.raises(Unavailable, match="name store is full"):
+        await desk.rotation.rotate("node", drop_old=drop_old)
+    await log.close()
+    assert (
+        desk.identity.node == before == Identity.load_or_create(desk.folder / "keys", desk.clock.now()).node
+    )
+
+
+async def test_a_key_that_cannot_be_written_ends_the_leave_too(desk: Desk) -> None:
+    log = await desk.open()
+    before = desk.identity.node
+    (desk.folder / "keys" / "node.next.pem").mkdir()
+    with pytest.raises(Misconfigured):
+        await desk.rotation.rotate("node", drop_old=True)
+    await log.close()
+    assert desk.events == ["leave True", "settle False"]
+    assert desk.identity.node == before

@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from node.errors import Rejected
-from node.identity import ipns_name
 from node.ipfs import ipns, protobuf
 from node.ipfs.cid import DAG_CBOR, IDENTITY, LIBP2P_KEY, SHA2_256, Cid, base36, base58
 from node.ipfs.ipns import IpnsName, IpnsRecord, better, decode, encode
@@ -100,7 +99,6 @@ def test_an_rsa_record_of_another_implementation() -> None:
 
 def test_one_name_in_every_form() -> None:
     public = KEY.public_key().public_bytes_raw()
-    assert NAME.text == ipns_name(public)
     assert NAME.public_key() == public
     forms = [
         NAME.text,

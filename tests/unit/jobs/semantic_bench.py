@@ -156,7 +156,7 @@ class SemanticBench:
 
     async def bury(self, stored: StoredRecord) -> None:
         assert self.rememberer is not None
-        await self.rememberer.bury(stored, "test")
+        await self.rememberer.bury_at(stored.cid, stored.record.scope, "test")
 
     async def found(self, query: str) -> Cid | None:
         """The record that look-up by meaning finds for these very words; None also while none can be made."""

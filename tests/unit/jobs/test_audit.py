@@ -111,12 +111,16 @@ class Bench:
 Start = Callable[..., AbstractAsyncContextManager[Bench]]
 
 
+def marked(text: str) -> str:
+    return "~" + text[::-1]
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
     @asynccontextmanager
     async def begin(**changes: Any) -> AsyncIterator[Bench]:
         clock = ManualClock(START)
-        labels = await Labels.open(tmp_path / "labels.sqlite", clock)
+        labels = await Labels.open(tmp_path / "labels.sqlite", clock, marked)
         bench = Bench(labels, clock, replace(WATCHING, **changes))
         bench.auditor.start(bench.afresh, lambda: bench.busy)
         try:
@@ -413,7 +417,7 @@ async def test_the_check_warns_when_wrong_hits_are_surely_too_many(start: Start)
 
 async def test_nothing_is_sampled_before_the_start_and_after_the_stop(tmp_path: Path) -> None:
     clock = ManualClock(START)
-    labels = await Labels.open(tmp_path / "labels.sqlite", clock)
+    labels = await Labels.open(tmp_path / "labels.sqlite", clock, marked)
     auditor = Auditor(labels, clock, MemoryLog("test", clock), WATCHING)
     recall = await a_recall()
     auditor.recalled(a_query(), an_answer(), recall)
@@ -424,3 +428,22 @@ async def test_nothing_is_sampled_before_the_start_and_after_the_stop(tmp_path: 
     await labels.close()
     await auditor.feedback("request-0", cid_of(recall), "invalid")  # the store is closed: it counts in memory
     assert labels.counts() == {("feedback", "wrong"): 1}
+
+
+@pytest.mark.parametrize(("scope", "is_plain"), [("private:acme", False), ("shared", True)])
+async def test_the_hash_of_a_question_on_a_private_record_is_written_nowhere(
+    tmp_path: Path, start: Start, scope: str, is_plain: bool
+) -> None:
+    digest = query_hash(QUESTION)
+    async with start(share=1.0) as bench:
+        recall = await a_recall(WRONG_TEXT, scope=scope)
+        bench.auditor.recalled(a_query(), an_answer(), recall)
+        await bench.labelled(1)
+        await bench.auditor.feedback("request-0", cid_of(recall), "invalid")
+        floor = bench.labels.tightening.u_floor(cid_of(recall), 0.8)
+        assert floor > 0
+    written = (tmp_path / "labels.sqlite").read_bytes()
+    assert (digest.encode() in written) is is_plain
+    assert (marked(digest).encode() in written) is not is_plain
+    async with start() as bench:
+        assert bench.labels.tightening.u_floor(cid_of(recall), 0.8) == floor, "as before the restart"

@@ -6,6 +6,8 @@ import asyncio
 import base64
 import functools
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from node.governance.rotation import KeyRotation
 from node.identity import Identity, Rotation
 from node.ipfs.cid import Cid
 from node.jobs.cache_file import BATCH_LINES_MAX, LINE_BYTES_MAX, CacheFile, parse
+from node.jobs.car_file import CarFile
+from node.jobs.erasure import Erasure
 from node.jobs.operator import LaterSemantics, OperatorDesk
 from node.metrics import Metrics
 from node.model import SourceRef
@@ -31,11 +35,13 @@ from node.ports import StoredRecord
 from node.record import AnswerRecord
 from node.service import Invalidator
 from node.store.erase import Eraser
+from node.store.foreign import ForeignStore
 from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer, owes_vector
 from node.store.write_back import WriteBack
 from tests.record_builders import SCOPES, START
 from tests.unit.jobs.semantic_bench import US, Signer, memory
+from tests.unit.jobs.test_car_file import Kept
 
 ALL = (*SCOPES, "private:acme")
 
@@ -47,8 +53,17 @@ def a_node() -> Identity:
         return Identity.load_or_create(Path(folder) / "keys", START)
 
 
-async def no_name_to_leave(_: Rotation) -> None:
+@asynccontextmanager
+async def no_name_to_leave(_: Rotation) -> AsyncIterator[None]:
     """The desk's node publishes no name."""
+    yield
+
+
+@pytest.fixture
+async def foreign(tmp_path: Path) -> AsyncIterator[ForeignStore]:
+    store = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20)
+    yield store
+    await store.close()
 
 
 class Desk:
@@ -78,6 +93,10 @@ class Desk:
             publish=publish,
             keyword_key=keyword_key,
         )
+        self.identity = identity or a_node()
+
+    def operated(self, foreign: ForeignStore) -> OperatorDesk:
+        """Its operator's desk."""
         eraser = Eraser(self.store.records, self.store.blocks, self.rememberer, self.log)
         invalidator = Invalidator(
             self.store.records,
@@ -90,9 +109,19 @@ class Desk:
             refuse_unlogged=False,
         )
         rotation = KeyRotation(
-            identity or a_node(), self.log, self.store.records, self.clock, "test", no_name_to_leave
+            self.identity, self.log, self.store.records, self.clock, "test", no_name_to_leave
         )
-        self.desk = OperatorDesk(self.file, invalidator, rotation)
+        cars = CarFile(foreign, Kept(), self.store.records, self.clock)
+        erasure = Erasure(
+            self.store.records,
+            eraser,
+            foreign,
+            self.log,
+            "test",
+            Metrics().unlogged,
+            refuse_unlogged=False,
+        )
+        return OperatorDesk(self.file, invalidator, rotation, cars, erasure)
 
     async def report(self, outcome: Remembered) -> None:
         self.reported.append(outcome)
@@ -265,8 +294,8 @@ async def test_batches_are_bounded() -> None:
         await Desk().file.take([(1, b"{}")] * (BATCH_LINES_MAX + 1))
 
 
-async def test_the_desk_speaks_json() -> None:
-    desk = Desk().desk
+async def test_the_desk_speaks_json(foreign: ForeignStore) -> None:
+    desk = Desk().operated(foreign)
     lines = [
         [1, base64.b64encode(orjson.dumps(line(tags=["t"]))).decode()],
         [2, base64.b64encode(b"x").decode()],
@@ -288,6 +317,10 @@ async def test_the_desk_speaks_json() -> None:
         ("import", {"lines": [1]}),
         ("import", {"lines": [[1, ""]] * (BATCH_LINES_MAX + 1)}),
         ("export", {"after": -1}),
+        ("export_car", {"after": "0", "scope": "public"}),
+        ("export_car", {"after": 2**63, "scope": "public"}),
+        ("name", {"name": "x", "record": "?"}),
+        ("erase", {}),
         ("export", {"after": 0, "scope": 1}),
         ("invalidate", {}),
         ("invalidate", {"dry_run": True}),
@@ -306,33 +339,33 @@ async def test_the_desk_speaks_json() -> None:
             await desk.do(what, asked)
 
 
-async def test_the_desk_rotates_keys(tmp_path: Path) -> None:
+async def test_the_desk_rotates_keys(tmp_path: Path, foreign: ForeignStore) -> None:
     identity = Identity.load_or_create(tmp_path / "keys", START)
     desk, before = Desk(identity=identity), identity.node
-    done = await desk.desk.do("rotate", {"use": "node"})
+    done = await desk.operated(foreign).do("rotate", {"use": "node"})
     assert (done["use"], done["old"], done["new"]) == ("node", before, identity.node)
     assert (done["new_vkey"], done["decision"]) == ("", {"log": "test.example/log", "index": 0})
-    done = await desk.desk.do("rotate", {"use": "witness", "drop_old": True})
+    done = await desk.operated(foreign).do("rotate", {"use": "witness", "drop_old": True})
     assert done["new_vkey"] == identity.witness_vkey != done["old_vkey"]
     assert (await desk.store.records.counts())["records"] == 4, "the root's word on each key, new and old"
 
 
-async def test_invalidation_erases_what_is_private_and_only_that() -> None:
+async def test_invalidation_erases_what_is_private_and_only_that(foreign: ForeignStore) -> None:
     desk = Desk()
     await desk.take(
         line("What does my doctor say?", tags=["t"], scope="private:acme"), line("Others?", tags=["t"])
     )
-    cids = [Cid.parse(cid) for cid in (await desk.desk.do("invalidate", {"tag": "t"}))["cids"]]
+    cids = [Cid.parse(cid) for cid in (await desk.operated(foreign).do("invalidate", {"tag": "t"}))["cids"]]
     kept = [cid for cid in cids if await desk.store.blocks.has(cid)]
     assert len(cids) == 2
     assert len(kept) == 1
     assert (await desk.store.records.get(kept[0])).record.scope == "shared"
 
 
-async def test_invalidation_leaves_a_tombstone_and_a_decision_for_each() -> None:
+async def test_invalidation_leaves_a_tombstone_and_a_decision_for_each(foreign: ForeignStore) -> None:
     desk = Desk()
     await desk.take(*(line(f"question {number}", tags=["t"]) for number in range(70)))
-    done = await desk.desk.do("invalidate", {"tag": "t"})
+    done = await desk.operated(foreign).do("invalidate", {"tag": "t"})
     assert (done["matched"], done["withdrawn"], len(done["cids"])) == (70, 70, 70)
     assert desk.log.size() == 70
     counts = await desk.store.records.counts()
@@ -352,12 +385,14 @@ async def test_invalidation_leaves_a_tombstone_and_a_decision_for_each() -> None
         ({"scope": "private:acme"}, {"What is a keel", "Who sails"}),
     ],
 )
-async def test_what_an_operator_names_goes(asked: dict[str, Any], left: set[str]) -> None:
+async def test_what_an_operator_names_goes(
+    asked: dict[str, Any], left: set[str], foreign: ForeignStore
+) -> None:
     desk = Desk()
     await desk.take(line(tags=["a"]), line("what is a keel"), line("Who sails", source="bo"))
     desk.clock.advance(61)
     await desk.take(line("When is it", scope="private:acme"))
-    await desk.desk.do("invalidate", asked)
+    await desk.operated(foreign).do("invalidate", asked)
     assert {said["query"] for said in await desk.lines("all") if "merged_into" not in said} == left
 
 
@@ -387,8 +422,8 @@ async def test_others_have_their_turn_between_the_lines_of_a_batch() -> None:
 
 
 @pytest.mark.parametrize("scope", ["shard", "private:", 5])
-async def test_a_scope_that_cannot_be_is_named(scope: object) -> None:
+async def test_a_scope_that_cannot_be_is_named(scope: object, foreign: ForeignStore) -> None:
     for what, asked in (("export", {"scope": scope}), ("invalidate", {"scope": scope})):
         with pytest.raises(BadInput) as refused:
-            await Desk().desk.do(what, asked)
+            await Desk().operated(foreign).do(what, asked)
         assert (refused.value.field, bool(refused.value.limit)) == ("scope", True)

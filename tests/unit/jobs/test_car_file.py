@@ -31,7 +31,8 @@ class Kept:
     def __init__(self) -> None:
         self.records: dict[bytes, bytes] = {}
 
-    async def put(self, name: IpnsName, data: bytes) -> bool:
+    async def put(self, name: IpnsName, data: bytes, *, by_operator: bool) -> bool:
+        assert by_operator
         if data == b"bad":
             raise Rejected("no record")
         return self.records.setdefault(name.multihash, data) == data

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +14,9 @@ import pytest
 from node.cache.keys import keyword_key
 from node.cache.same import same_question
 from node.clock import ManualClock
-from node.errors import NotFound, Unavailable
+from node.errors import CorruptState, NotFound, Unavailable
 from node.governance.memory import MemoryLog
-from node.ipfs.cid import RAW, Cid
+from node.ipfs.cid import BLAKE2B_256, RAW, SHA2_512, Cid
 from node.jobs.erasure import Erasure
 from node.jobs.operator import LaterSemantics
 from node.metrics import Metrics
@@ -173,3 +175,71 @@ async def test_where_the_log_cannot_have_it_nothing_is_begun_or_it_is_said(bench
     assert await bench.live() == 1
     assert (await bench.erasure().of_cid(stored.cid)).decision is None
     assert await bench.live() == 0
+
+
+def spoil(folder: Path, cid: Cid) -> None:
+    """Other bytes where the record lies."""
+    connection = sqlite3.connect(folder / "blocks.sqlite")
+    done = connection.execute("UPDATE block SET data = zeroblob(200) WHERE multihash = ?", (cid.multihash,))
+    assert done.rowcount == 1
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("scope", ["public", "private:acme"])
+@pytest.mark.parametrize("by", ["cid", "question"])
+async def test_a_damaged_record_can_be_erased(bench: Bench, scope: str, by: str) -> None:
+    stored = await bench.keep(QUESTION, f"{CANARY}!", scope=scope)
+    await bench.rememberer.validate(stored, "valid", f"My {CANARY}.")
+    spoil(bench.folder, stored.cid)
+    with pytest.raises(CorruptState):
+        await bench.store.records.get(stored.cid)
+    if by == "cid":
+        would = await bench.erasure().of_cid(stored.cid, dry_run=True)
+        assert (would.cid, would.scope, would.tombstone) == (stored.cid, scope, None)
+        erased = await bench.erasure().of_cid(stored.cid)
+    else:
+        [erased], _ = await bench.erasure().of_question(QUESTION, most=9)
+    assert (erased.cid, erased.scope) == (stored.cid, scope)
+    assert erased.tombstone is not None
+    assert erased.decision is not None
+    assert not await bench.store.blocks.has(stored.cid)
+    assert bench.on_disk() == []
+    with pytest.raises(NotFound):
+        await bench.erasure().of_cid(stored.cid)
+
+
+async def test_an_erasure_that_failed_once_the_key_was_gone_can_be_asked_for_again(bench: Bench) -> None:
+    first, second = [await bench.keep(f"{QUESTION} {n}", f"{CANARY} {n}", scope="private") for n in range(2)]
+    await bench.store.records.shred([first.cid, second.cid])
+    assert (await bench.erasure().of_cid(first.cid, dry_run=True)).scope == "private"
+    erased = await bench.erasure().of_cid(first.cid)
+    assert (erased.scope, erased.tombstone is None) == ("private", False)
+    assert await bench.store.records.shredded() == [], "and what else was left is finished with it"
+
+
+async def test_a_question_finishes_what_was_left_of_its_erasure(bench: Bench) -> None:
+    stored = await bench.keep(QUESTION, f"{CANARY}!", scope="private")
+    await bench.store.records.shred([stored.cid])
+    assert await bench.erasure().of_question(QUESTION, most=9) == ([], False)
+    assert not await bench.store.blocks.has(stored.cid)
+
+
+async def test_any_cid_of_its_bytes_names_the_record_and_all_copies_go(bench: Bench) -> None:
+    for function, scope in ((None, "public"), (SHA2_512, "public"), (BLAKE2B_256, "private")):
+        stored = await bench.keep(QUESTION, f"{CANARY}!", scope=scope)
+        _, data = block_of(stored.record)
+        others = [
+            Cid(RAW, hashlib.sha512(data).digest(), SHA2_512),
+            Cid(RAW, hashlib.blake2b(data, digest_size=32).digest(), BLAKE2B_256),
+        ]
+        for copy in others:
+            await bench.foreign.blocks.put(copy, data)
+        named = Cid(RAW, stored.cid.digest)
+        if function is not None:
+            [named] = [copy for copy in others if copy.function == function]
+        erased = await bench.erasure().of_cid(named)
+        assert (erased.cid, erased.scope) == (stored.cid, scope)
+        assert not await bench.store.blocks.has(stored.cid)
+        assert [await bench.foreign.blocks.has(copy) for copy in others] == [False, False], function
+        assert bench.on_disk() == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from node.errors import NotFound, Rejected
+from node.errors import NotFound, Rejected, Unavailable
 from node.ipfs import ipns
 from node.ipfs.cid import Cid
 from node.jobs.head import EVERY_S, KEPT_S, LIFETIME, LOOK_EVERY_S, TTL_S
@@ -141,6 +141,17 @@ async def test_older_heads_are_forgotten_after_a_restart_too(world: World) -> No
         await world.rest()
         await world.rest(lambda: world.clock.advance(KEPT_S + 1))
     assert not await world.shelf.has(first)
+
+
+async def test_what_a_killed_process_left_behind_is_deleted(world: World) -> None:
+    await world.answer("Who won?")
+    await world.once()
+    whole = set(await world.shelf.stored())
+    for left in (b"\xa1ao\x01", b"\xa1ao\x02"):
+        await world.shelf.put(Cid.of(left), left)
+    await world.once()
+    assert set(await world.shelf.stored()) == whole
+    assert await world.ask("Who won?")
 
 
 @pytest.mark.parametrize("damage", ["state", "head", "index", "everything"])
@@ -289,6 +300,33 @@ async def test_a_clock_that_goes_back_takes_nothing_back(world: World) -> None:
     assert len(world.seen) == 2, "half a minute is not worth a record"
 
 
+async def test_a_rotation_that_came_to_nothing_takes_its_last_word_back(world: World) -> None:
+    own = world.owners[0]
+    async with world.job() as head:
+        await world.rest()
+        before = world.last
+        await head.lead_over(own.key, Owner(2).name)
+        await world.rest(head.settle)
+        await world.rest(lambda: world.clock.advance(LOOK_EVERY_S))
+        assert world.last.value == f"/ipfs/{head.cid}"
+        assert world.last.sequence > before.sequence + 1
+        assert head.record == await world.names.get(own.name)
+
+
+async def test_an_old_name_that_fails_does_not_keep_the_current_one_from_its_record(world: World) -> None:
+    def broken(_: bytes) -> bytes:
+        raise Unavailable("the old key is away")
+
+    await world.once()
+    old, new = world.owners[0], Owner(2)
+    old.sign = broken
+    world.owners.insert(0, new)
+    async with world.job() as head:
+        await world.until(lambda: head.health().status == "warn")
+        assert "the old key is away" in head.health().output
+        assert head.record == await world.names.get(new.name)
+
+
 async def test_what_others_have_seen_of_us_counts(world: World) -> None:
     """Somebody offers us a valid record for our own name that we do not know: our state is old."""
     async with world.job() as head:
@@ -339,9 +377,16 @@ async def test_a_key_that_is_dropped_at_once_has_a_last_word(world: World) -> No
     await world.once()
     old, new = world.owners[0], Owner(2)
     async with world.job() as head:
+        await world.rest()
         await head.lead_over(old.key, new.name)
+        last = await world.names.get(old.name)
+        await world.rest(lambda: world.clock.advance(LOOK_EVERY_S))
+        assert await world.names.get(old.name) == last, (
+            "nothing is signed under it while the rotation goes on"
+        )
         world.owners[:] = [new]
-        await world.rest(head.changed)
+        await world.rest(head.settle)
+        assert await world.names.get(old.name) == last
         assert ipns.decode(await world.names.get(old.name), old.name).value == f"/ipns/{new.name.text}"
         assert world.last.value == f"/ipfs/{head.cid}"
         assert world.last.validity <= world.clock.now() + 48 * HOUR

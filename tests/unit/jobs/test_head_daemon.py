@@ -30,10 +30,10 @@ def world(tmp_path: Path) -> World:
 
 
 @asynccontextmanager
-async def at_work(world: World, url: str) -> AsyncIterator[Head]:
+async def at_work(world: World, url: str, timeout_s: float = 30) -> AsyncIterator[Head]:
     async with (
         aiohttp.ClientSession(auto_decompress=False, trust_env=False) as http,
-        world.job(KuboBlockStore(url, http, SystemClock(), timeout_s=30)) as head,
+        world.job(KuboBlockStore(url, http, SystemClock(), timeout_s=timeout_s)) as head,
     ):
         yield head
 
@@ -111,6 +111,36 @@ async def test_a_daemon_that_knows_a_newer_record_is_outdone(world: World, ahead
         assert daemon.names[owner.name] == head.record
         assert world.last.sequence > now + ahead
         assert world.last.value == f"/ipfs/{head.cid}"
+
+
+async def test_a_name_that_the_network_never_finds_is_published(world: World) -> None:
+    async with KuboStandIn(searches=True) as daemon, at_work(world, daemon.url, timeout_s=0.3) as head:
+        await world.until(lambda: world.owners[0].name in daemon.names or head.health().status == "warn")
+        assert daemon.names == {world.owners[0].name: head.record}
+
+
+async def test_js_ipfs_publishes_again_with_every_renewal(world: World) -> None:
+    async with KuboStandIn("js-ipfs") as daemon, at_work(world, daemon.url) as head:
+        await world.rest()
+        first = head.cid
+        assert daemon.count("name/publish") == 1
+        await world.rest(lambda: world.clock.advance(CHECK_EVERY_S + 1))
+        assert daemon.count("name/publish") == 1, "it was told already"
+        await world.rest(lambda: world.clock.advance(12 * 3_600 + 60))
+        await world.rest()
+        assert (head.cid, daemon.count("name/publish")) == (first, 2)
+
+
+async def test_a_dropped_names_last_record_is_told_too(world: World) -> None:
+    old, new = world.owners[0], Owner(2)
+    async with KuboStandIn() as daemon, at_work(world, daemon.url) as head:
+        await world.until(lambda: told(head))
+        await head.lead_over(old.key, new.name)
+        world.owners[:] = [new]
+        head.settle()
+        world.clock.advance(EVERY_S)
+        await world.until(lambda: new.name in daemon.names)
+        await world.until(lambda: f"/ipns/{new.name.text}".encode() in daemon.names[old.name])
 
 
 async def test_an_older_record_in_the_daemon_is_replaced(world: World) -> None:

@@ -17,12 +17,12 @@ from node.jobs.index_pages import (
     PAGE_ENTRIES_MAX,
     HeadBlock,
     build,
-    encode_page,
+    encode_index,
     parse_index,
-    parse_page,
 )
 from node.ports import RecordStore
 from node.store.memory import MemoryStore
+from tests.head_world import parse_page
 
 HEX = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(60_000)]
 CID = Cid.of(b"\xa0")
@@ -121,8 +121,8 @@ def test_what_is_no_head(change: dict[str, Any]) -> None:
 )
 def test_what_is_no_index(value: Any) -> None:
     data = cbrrr.encode_dag_cbor(value)
-    for parse in (parse_index, parse_page, HeadBlock.parse):
+    for parse in (parse_index, HeadBlock.parse):
         with pytest.raises(Rejected):
             parse(data)
     with pytest.raises(Rejected):
-        parse_page(encode_page([]) + b"\0")
+        parse_index(encode_index({}) + b"\0")

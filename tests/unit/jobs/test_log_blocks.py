@@ -1,6 +1,7 @@
 """A log as blocks: whoever has the newest head rebuilds the folder byte for byte; what is complete stays,
-what is replaced goes one head later; nothing is lost by a failure, a restart or a daemon that was away. Over
-folders written here with the pure functions alone, and once over a real log; the clock is ours."""
+what is replaced is kept for its time and then goes; nothing is lost by a failure, a restart or a daemon
+that was away. Over folders written here with the pure functions alone, and once over a real log; the clock is
+ours."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from typing import Any
 
 import aiohttp
 import cbrrr
+import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -19,7 +21,7 @@ from node.clock import ManualClock, SystemClock
 from node.errors import Rejected, Unavailable
 from node.governance.origin import epoch_of
 from node.ipfs.cid import DAG_CBOR, RAW, Cid
-from node.jobs.log_blocks import BACKOFF_MAX_S, EVERY_S, LogBlocks
+from node.jobs.log_blocks import BACKOFF_MAX_S, EVERY_S, HASTENED_EVERY_S, KEPT_S, LogBlocks
 from node.jobs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between, split
 from node.ports import BlockStore
 from node.store.kubo import KuboBlockStore
@@ -167,6 +169,12 @@ class Shelf:
             await self._changed.wait_for(is_so)
 
 
+async def gone(has: Callable[[Cid], Awaitable[bool]], *cids: Cid) -> None:
+    for cid in cids:
+        while await has(cid):
+            await asyncio.sleep(0)
+
+
 class World:
     """What stands around the job."""
 
@@ -190,6 +198,23 @@ class World:
                 yield job
         finally:
             await job.close(PATIENCE_S)
+
+    async def next_head(self, job: LogBlocks, *, more: int = 1) -> Cid:
+        """After as little time as a critical decision has to wait."""
+        old = job.head
+        self.clock.advance(HASTENED_EVERY_S)
+        job.published(self.folder.grow(more))
+        job.hasten()
+        while (head := job.head) is None or head == old:
+            await asyncio.sleep(0)
+        return head
+
+    async def forget(self, job: LogBlocks, has: Callable[[Cid], Awaitable[bool]], *cids: Cid) -> None:
+        """Let as much time pass as replaced blocks are kept, until these are gone."""
+        while job.head is None:  # it has not read its state yet
+            await asyncio.sleep(0)
+        self.clock.advance(KEPT_S)
+        await gone(has, *cids)
 
     async def once(self, *, daemon: KuboBlockStore | None = None) -> Cid:
         """Start, catch up, stop; the newest head."""
@@ -232,30 +257,102 @@ async def test_complete_tiles_go_at_once_and_the_right_edge_waits_for_its_turn(w
         await world.shelf.until(lambda: 800 in world.shelf.sizes())
 
 
-async def test_a_critical_decision_does_not_wait_for_its_turn(world: World) -> None:
+async def test_a_critical_decision_does_not_wait_for_its_turn_but_for_those_before_it(world: World) -> None:
     world.folder.grow(10)
     async with world.job() as job:
         await world.shelf.until(lambda: world.shelf.sizes() == {10})
         job.published(world.folder.grow(1))
         job.hasten()
-        await world.shelf.until(lambda: 11 in world.shelf.sizes())
+        world.clock.advance(HASTENED_EVERY_S - 1)
+        job.published(world.folder.grow(256))
+        complete = Cid.of((world.folder.path / "tile/entries/000").read_bytes(), RAW).multihash
+        await world.shelf.until(lambda: complete in world.shelf.memory.blocks_by_multihash)
+        assert world.shelf.sizes() == {10}
+        world.clock.advance(1)
+        await world.shelf.until(lambda: 267 in world.shelf.sizes())
 
 
-async def test_what_a_head_replaces_stays_for_one_more_head_and_then_goes(world: World) -> None:
+async def test_what_a_head_replaces_is_kept_for_its_time_and_then_goes(world: World) -> None:
+    async with world.job() as job:
+        first, first_files = await world.next_head(job, more=300), world.folder.needed()
+        kept = {first: first_files}
+        for _ in range(int(KEPT_S / HASTENED_EVERY_S)):  # the first is replaced by the second
+            head = await world.next_head(job)
+            kept[head] = world.folder.needed()
+        for head, files in kept.items():
+            assert await rebuild(head, world.shelf.get) == files
+        second = await world.next_head(job)
+        await world.next_head(job)
+        assert not await world.shelf.has(first)
+        for name in ("checkpoint", "tile/0/001.p/44", "tile/entries/001.p/44"):
+            assert not await world.shelf.holds(first_files[name]), name
+        for name in ("tile/0/000", "tile/entries/000", "vkey"):
+            assert await world.shelf.holds(first_files[name]), name
+        await world.forget(job, world.shelf.has, second)  # nobody says anything: time alone does it
+    assert world.shelf.sizes() == {len(world.folder.entries)}
+    assert job.head is not None
+    assert await rebuild(job.head, world.shelf.get) == world.folder.needed()
+
+
+async def test_a_restart_begins_the_time_of_what_was_replaced_anew(world: World) -> None:
+    kept = {}
+    for _ in range(5):
+        world.folder.grow(100)
+        kept[await world.once()] = world.folder.needed()
+        world.clock.advance(KEPT_S * 2)
+    for head, files in kept.items():
+        assert await rebuild(head, world.shelf.get) == files
+    *older, newest = kept
+    async with world.job() as job:
+        await world.forget(job, world.shelf.has, *older)
+    assert world.shelf.sizes() == {500}
+    assert await rebuild(newest, world.shelf.get) == kept[newest]
+
+
+async def test_restarts_without_end_keep_a_bounded_number_of_heads(world: World) -> None:
+    heads = []
+    for _ in range(40):
+        world.folder.grow(1)
+        heads.append(await world.once())
+    assert world.shelf.sizes() == set(range(8, 41))
+    assert len(world.state.read_bytes()) < 4_096
+
+
+async def test_a_state_of_version_1_is_gone_on_from(world: World) -> None:
     world.folder.grow(300)
-    first, first_files = await world.once(), world.folder.needed()
+    first = await world.once()
     world.folder.grow(10)
-    second, second_files = await world.once(), world.folder.needed()
+    second, files = await world.once(), world.folder.needed()
+    state = orjson.loads(world.state.read_bytes())
+    del state["older"], state["given_older"]
+    world.state.write_bytes(orjson.dumps(state | {"v": 1, "before": str(first)}))
+    puts = world.shelf.puts
+    async with world.job() as job:
+        await world.forget(job, world.shelf.has, first)
+    assert (job.head, world.shelf.puts) == (second, puts)
+    assert await rebuild(second, world.shelf.get) == files
+
+
+async def test_a_new_epoch_and_a_lost_block_leave_what_was_replaced_for_its_time(world: World) -> None:
+    old = world.folder
+    old.grow(300)
+    first, first_files = await world.once(), old.needed()
+    old.grow(10)
+    await world.once()
+    old.move(world.tmp_path / "log.aside")
+    new = Folder(world.tmp_path / "log", f"{ORIGIN}/2")
+    old.move(world.tmp_path / "log" / "epochs" / "1")
+    new.grow(5)
+    head = await world.once()
+    needed = new.needed() | {f"epochs/1/{name}": data for name, data in old.needed().items()}
     assert await rebuild(first, world.shelf.get) == first_files
-    world.folder.grow(300)
-    third = await world.once()
-    assert await rebuild(third, world.shelf.get) == world.folder.needed()
-    assert await rebuild(second, world.shelf.get) == second_files
-    assert not await world.shelf.has(first)
-    for name in ("checkpoint", "tile/0/001.p/44", "tile/entries/001.p/44"):
-        assert not await world.shelf.holds(first_files[name]), name
-    for name in ("tile/0/000", "tile/entries/000", "vkey"):
-        assert await world.shelf.holds(first_files[name]), name
+    await world.shelf.delete(head)  # the list is made again; the older heads are not forgotten by that
+    assert await world.once() == head
+    assert await rebuild(first, world.shelf.get) == first_files
+    async with world.job() as job:
+        await world.forget(job, world.shelf.has, first)
+    assert await rebuild(head, world.shelf.get) == needed
+    assert world.shelf.sizes() == {310, 5}
 
 
 async def test_nothing_new_makes_no_new_head(world: World) -> None:
@@ -326,7 +423,9 @@ async def test_a_bundle_over_a_mebibyte_is_split_and_shared_parts_are_not_delete
     assert await rebuild(head, world.shelf.get) == world.folder.needed()
     last = Head.parse(await world.shelf.get(head))
     assert last.new["tile/entries/000"][0] == parts[0]
-    assert not await world.shelf.has(parts[1])
+    async with world.job() as job:
+        await world.forget(job, world.shelf.has, parts[1])
+    assert await rebuild(head, world.shelf.get) == world.folder.needed()
 
 
 async def test_a_new_epoch_follows_the_last_head_of_the_one_before(world: World) -> None:
@@ -467,17 +566,41 @@ async def reaching(daemon: KuboStandIn, clock: ManualClock) -> AsyncIterator[Kub
 async def test_the_daemon_has_and_pins_what_the_newest_head_leads_to(world: World, dialect: str) -> None:
     async with KuboStandIn(dialect) as daemon, reaching(daemon, world.clock) as there:
         world.folder.grow(300, length=5_000)
-        first = await world.once(daemon=there)
-        assert await rebuild(first, there.blocks.get) == world.folder.needed()
+        first, first_files = await world.once(daemon=there), world.folder.needed()
+        assert await rebuild(first, there.blocks.get) == first_files
         world.folder.grow(300, length=5_000)
         puts = sum(call.call == "block/put" for call in daemon.calls)
         second = await world.once(daemon=there)
         assert await rebuild(second, there.blocks.get) == world.folder.needed()
         assert await there.client.pinned([second])
-        assert not await there.has(first)
+        assert await rebuild(first, there.blocks.get) == first_files
+        assert await there.client.pinned([first])
         # The first bundle, in two parts, and its hash tile are there already.
         links = Head.parse(await world.shelf.get(second)).links
         assert sum(call.call == "block/put" for call in daemon.calls) - puts < len(links)
+        async with world.job(daemon=there) as job:
+            await world.forget(job, there.has, first)
+        assert await rebuild(second, there.blocks.get) == world.folder.needed()
+        assert daemon.pinned() == {second, *links}
+
+
+async def test_what_the_daemon_could_not_be_rid_of_goes_once_it_is_back(world: World) -> None:
+    daemon = KuboStandIn("kubo")
+    heads = []
+    async with daemon, reaching(daemon, world.clock) as there:
+        for _ in range(3):
+            world.folder.grow(100)
+            heads.append(await world.once(daemon=there))
+    async with reaching(daemon, world.clock) as there, world.job(daemon=there) as job:
+        while job.health().status == "pass":
+            world.clock.advance(KEPT_S)
+            await asyncio.sleep(0)
+    assert world.shelf.sizes() == {100, 200, 300}, "they say what is to be taken back"
+    async with daemon, reaching(daemon, world.clock) as there:
+        async with world.job(daemon=there):
+            await gone(there.has, *heads[:-1])
+        assert await rebuild(heads[-1], there.blocks.get) == world.folder.needed()
+    assert world.shelf.sizes() == {300}
 
 
 async def test_a_daemon_that_was_away_or_emptied_is_given_everything(world: World) -> None:

@@ -19,7 +19,7 @@ from node.errors import NotFound, Rejected, Unavailable
 from node.ipfs.cid import RAW, Cid
 from node.jobs import index_file
 from node.jobs.embed import embed_index
-from node.jobs.portable import PortableIndex, _Fetcher
+from node.jobs.portable import PortableIndex, _Fetcher, drop
 from node.normalise import normalise, query_hash
 from node.ports import BlockStore, StoredRecord
 from node.record import AnswerRecord, Embedding, block_of, decode
@@ -556,3 +556,9 @@ async def test_an_export_is_an_import(fed: Node, blocks: Blocks, tmp_path: Path)
 async def test_normalised_questions_meet(node: Node) -> None:
     await node.take([entry("  What   is it?? ")])
     assert (await node.live()).keys() == {normalise("What is it")}
+
+
+async def test_a_copy_that_cannot_be_deleted_is_said(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="cannot be deleted"):
+        await drop(tmp_path)
+    await drop(tmp_path / "none")

@@ -235,6 +235,24 @@ async def test_a_private_record_s_key_goes_first(tmp_path: Path) -> None:
             await desk.store.records.add(stored.record)
 
 
+async def test_one_that_fails_again_keeps_no_other_from_its_end(tmp_path: Path) -> None:
+    async with desk_in(tmp_path) as desk:
+        bad, good, new = [await private(desk, number) for number in range(3)]
+        await desk.store.records.shred([bad.cid, good.cid])
+
+        async def forget(cids: Sequence[str]) -> None:
+            if str(bad.cid) in cids:
+                raise Unavailable("the disk is full")
+
+        eraser = Eraser(desk.store.records, desk.store.blocks, desk.rememberer, desk.log, (), (forget,))
+        with pytest.raises(Unavailable, match="full"):
+            await eraser.resume()
+        assert [ref.cid for ref in await desk.store.records.shredded()] == [bad.cid]
+        assert (await eraser.erase(new, "client_delete")).record.kind == "tombstone"
+        assert not await desk.store.blocks.has(new.cid)
+        assert await desk.eraser.resume() == 1
+
+
 async def test_an_erasure_finishes_the_one_that_failed_before_it(tmp_path: Path) -> None:
     async with desk_in(tmp_path) as desk:
         first, second = [await private(desk, number) for number in range(2)]

@@ -12,7 +12,7 @@ import pytest
 
 from node.clock import ManualClock
 from node.errors import CorruptState, NotFound, Rejected, Unavailable
-from node.store.names import Names
+from node.store.names import KEPT, Names
 from tests.name_owner import HOUR, Owner
 
 OWN = Owner(99)
@@ -98,6 +98,43 @@ async def test_full_is_said_and_nothing_that_was_accepted_is_lost(tmp_path: Path
         for one in (long, longer, late, OWN):
             assert await names.get(one.name)
         assert await names.known(short.name) is None
+
+
+async def test_a_strangers_record_that_is_not_given_again_makes_room(tmp_path: Path) -> None:
+    clock, centuries = ManualClock(), timedelta(days=365 * 7_000)
+    one, two, three, late = (Owner(seed) for seed in range(1, 5))
+    async with opened(tmp_path, clock) as names:
+        for owner in (one, two, three):
+            assert await names.put(owner.name, owner.record(clock.now(), sequence=5, valid=centuries))
+        clock.advance(HOUR.total_seconds())
+        again = await names.get(one.name)
+        assert await names.put(one.name, again), "given again is kept on"
+        clock.advance((KEPT - HOUR).total_seconds())
+        assert await names.get(one.name) == again
+        with pytest.raises(NotFound):
+            await names.get(two.name)
+        older = two.record(clock.now(), sequence=4, valid=centuries)
+        assert not await names.put(two.name, older), "nobody goes back by waiting"
+        assert await names.put(late.name, late.record(clock.now()))
+        assert [await names.known(owner.name) is None for owner in (one, two, three)] == [False, True, True]
+
+
+async def test_what_the_operator_gives_has_neither_limit_nor_quota(tmp_path: Path) -> None:
+    clock, year = ManualClock(), timedelta(days=365)
+    stranger, *asked = (Owner(seed) for seed in range(1, 6))
+    async with opened(tmp_path, clock, names_max=1) as names:
+        assert await names.put(asked[0].name, asked[0].record(clock.now()))
+        for owner in asked:
+            assert await names.put(owner.name, owner.record(clock.now(), valid=year), by_operator=True)
+        assert await names.put(stranger.name, stranger.record(clock.now())), "they take no stranger's room"
+        newer = asked[1].record(clock.now(), sequence=2, valid=year)
+        assert await names.put(asked[1].name, newer), "and anybody may bring a newer one"
+        clock.advance(2 * KEPT.total_seconds())
+        assert await names.get(asked[1].name) == newer
+        for owner in asked:
+            assert await names.get(owner.name)
+    async with opened(tmp_path, clock, names_max=1) as names:
+        assert await names.put(asked[2].name, asked[2].record(clock.now(), sequence=3)), "it is not ours"
 
 
 async def test_nobody_else_changes_our_own_names(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 from node.errors import NotFound, Unavailable
 from node.ipfs.cid import BLAKE2B_256, DAG_CBOR, IDENTITY, RAW, SHA2_512, Cid
 from node.record import Record, block_of
-from node.store.foreign import ForeignStore
+from node.store.foreign import ForeignBlocks, ForeignStore
 from node.store.memory import MemoryStore
 from node.store.public import PublicReader
 from node.store.sqlite import SqliteStore
@@ -38,7 +38,7 @@ async def stores(tmp_path: Path) -> AsyncIterator[Stores]:
     records = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
     log = MemoryStore(own_issuer=US.did)
     foreign = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20)
-    yield Stores(records, log, foreign, PublicReader(records, [log.blocks, foreign.blocks]))
+    yield Stores(records, log, foreign, PublicReader(records, [log.blocks], foreign.blocks))
     await foreign.close()
     await records.close()
     await log.close()
@@ -132,3 +132,77 @@ async def test_a_damaged_block_is_a_fault_unless_another_copy_is_there(
         await stores.reader.get(cid)
     await import_block(stores, PUBLIC)
     assert await stores.reader.get(cid) == block_of(PUBLIC)[1]
+
+
+class Watched:
+    """Imports that write down who asked for what."""
+
+    def __init__(self, inner: ForeignBlocks) -> None:
+        self._inner = inner
+        self.asked: list[Cid] = []
+
+    async def get(self, cid: Cid) -> bytes:
+        self.asked.append(cid)
+        return await self._inner.get(cid)
+
+    async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
+        self.asked += cids
+        return await self._inner.get_many(cids, bytes_max)
+
+
+@pytest.mark.parametrize("is_imported", [False, True], ids=["here", "imported too"])
+async def test_what_is_not_public_takes_the_way_of_what_is_absent(stores: Stores, is_imported: bool) -> None:
+    imports = Watched(stores.foreign.blocks)
+    reader = PublicReader(stores.records, [stores.log.blocks], imports)
+    private = (await stores.records.records.add(PRIVATE)).cid
+    if is_imported:
+        await import_block(stores, PRIVATE)
+    absent = Cid.of(b"nobody has this")
+    for cid in (private, absent):
+        with pytest.raises(NotFound):
+            await reader.get(cid)
+        assert not await reader.has(cid)
+        assert await reader.get_many([cid], 2**20) == {}
+        assert imports.asked == [cid] * 3
+        imports.asked.clear()
+
+
+async def test_many_at_once_give_what_each_gives_alone(stores: Stores) -> None:
+    ours = [(await stores.records.records.add(record)).cid for record in (PUBLIC, SHARED, PRIVATE)]
+    withdrawn = (await stores.records.records.add(US.answer("Once?", scope="public"))).cid
+    await stores.records.records.withdraw(withdrawn, "test")
+    for record in (PUBLIC, SHARED, PRIVATE):
+        await import_block(stores, record)
+    pages = [b"a page", b"another page"]
+    imported = [Cid.of(page, RAW) for page in pages]
+    for cid, page in zip(imported, pages, strict=True):
+        await stores.foreign.blocks.put(cid, page)
+    named = Cid(DAG_CBOR, hashlib.sha512(block_of(SHARED)[1]).digest(), SHA2_512)
+    await stores.foreign.blocks.put(named, block_of(SHARED)[1])
+    asked = [named, Cid.of(b"nobody has this"), *ours, withdrawn, *imported, Cid(RAW, ours[0].digest)]
+    public = block_of(PUBLIC)[1]
+    found = await stores.reader.get_many(asked, 2**20)
+    assert found == {
+        ours[0]: public,
+        Cid(RAW, ours[0].digest): public,
+        **dict(zip(imported, pages, strict=True)),
+    }
+    assert await stores.reader.get_many(asked, 1) == {ours[0]: public}, "records first, then no room"
+    assert await stores.reader.get_many(imported, 1) == {imported[0]: pages[0]}
+    assert await stores.reader.get_many([], 2**20) == {}
+
+
+async def test_many_at_once_leave_out_what_is_damaged(stores: Stores, tmp_path: Path) -> None:
+    sound, damaged = (Cid.of(data, RAW) for data in (b"sound", b"damaged"))
+    await stores.foreign.blocks.put(sound, b"sound")
+    await stores.foreign.blocks.put(damaged, b"damaged")
+    record = (await stores.records.records.add(PUBLIC)).cid
+    for file, name in (("foreign", damaged), ("blocks", record)):
+        with sqlite3.connect(tmp_path / f"{file}.sqlite") as connection:
+            connection.execute(
+                "UPDATE block SET data = zeroblob(length(data)) WHERE multihash = ?", (name.multihash,)
+            )
+        connection.close()
+    assert await stores.reader.get_many([record, damaged, sound], 2**20) == {sound: b"sound"}
+    with pytest.raises(Unavailable, match="damaged"):
+        await stores.reader.get(damaged)

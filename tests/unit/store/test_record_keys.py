@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from node.errors import CorruptState, NotFound, Unavailable
-from node.store.record_keys import AHEAD, KEY_BYTES, RecordKeys
+from node.store.record_keys import AHEAD, KEY_BYTES, RESTING, RecordKeys
 
 HEADER_BYTES = 4 * KEY_BYTES
 
@@ -117,8 +117,21 @@ def test_slots_that_nobody_names_are_used_anew(path: Path) -> None:
     assert [keys.unseal(b"record", b"mh", *one) for one in made[:2]] == [b"text 0", b"text 1"]
     keys.destroy([again[0][0]])
     keys.free([again[0][0]])
-    assert again[0][0] in {slot for slot, _ in sealed(keys, AHEAD)}
+    assert again[0][0] not in {slot for slot, _ in sealed(keys, AHEAD)}, "a reader may still ask for its key"
+    keys.free([slot for slot, _ in sealed(keys, RESTING)])
+    assert again[0][0] in {slot for slot, _ in sealed(keys, 3 * AHEAD)}
     keys.close()
+
+
+def test_a_key_file_that_another_store_made_meanwhile_is_not_overwritten(path: Path) -> None:
+    one, other = RecordKeys.open(path), RecordKeys.open(path)
+    sealed(one)
+    before = path.read_bytes()
+    with pytest.raises(Unavailable, match="another block store"):
+        sealed(other)
+    assert path.read_bytes() == before
+    one.close()
+    other.close()
 
 
 def test_destroyed_keys_that_are_still_named_are_told(path: Path) -> None:
@@ -171,3 +184,29 @@ def test_the_layout_is_the_documented_one(path: Path) -> None:
     key = file[128 + 32 * slot :][:32]
     aad = b"neuroswarm/sealed/v1\nrecord\nmh"
     assert AESGCM(key).decrypt(data[:12], data[12:], aad) == b"text"
+
+
+def test_a_file_that_was_cut_gives_no_slot_that_is_named_to_another(path: Path) -> None:
+    keys = RecordKeys.open(path)
+    made = sealed(keys, 3)
+    keys.close()
+    os.truncate(path, HEADER_BYTES + min(slot for slot, _ in made) * KEY_BYTES)
+    path.chmod(0o644)
+    for _ in range(2):
+        keys = RecordKeys.open(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert keys.claim([slot for slot, _ in made]) == frozenset(), "lost is not destroyed"
+        for slot, data in made:
+            with pytest.raises(CorruptState, match="newest copy"):
+                keys.unseal(b"record", b"mh", slot, data)
+        assert not {slot for slot, _ in made} & {slot for slot, _ in sealed(keys, AHEAD + 1)}
+        keys.close()
+
+
+def test_a_file_of_endless_room_is_refused_at_once(path: Path) -> None:
+    keys = RecordKeys.open(path)
+    keys.begin()
+    keys.close()
+    os.truncate(path, 8 * 2**30)
+    with pytest.raises(CorruptState, match="not written here"):
+        RecordKeys.open(path)

@@ -99,5 +99,5 @@ async def test_what_was_erased_within_this_second_can_be_said_again() -> None:
         outcome = await desk.rememberer.keep(memory("What is a keel"))
         assert outcome.stored is not None
         assert outcome.stored.state == "live"
-        await desk.rememberer.bury(outcome.stored, "client_delete")
+        await desk.rememberer.bury_at(outcome.stored.cid, outcome.stored.record.scope, "client_delete")
         await desk.store.blocks.delete(outcome.stored.cid)

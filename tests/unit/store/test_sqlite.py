@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from node.errors import CorruptState, NotFound
+from node.errors import CorruptState, NotFound, Rejected
 from node.ipfs.cid import Cid
 from node.ports import Selection
 from node.record import block_of
 from node.store import record_reads as module
+from node.store.record_keys import AHEAD
 from node.store.sqlite import SPENT_MAX, SqliteStore
 from tests.record_builders import SCOPES, START, Author
 
@@ -216,6 +218,30 @@ async def test_what_is_deleted_loses_its_key_at_once(tmp_path: Path, way: str) -
     await store.close()
 
 
+@pytest.mark.parametrize("view", ["records", "blocks"])
+async def test_a_record_that_is_deleted_while_it_is_read_is_not_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str
+) -> None:
+    """Though another record has its slot of the key file by then."""
+    store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
+    stored = await store.records.add(US.answer(scope=MINE))
+    loop, real, calls = asyncio.get_running_loop(), os.pread, 0
+
+    def pread(fd: int, count: int, offset: int) -> bytes:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            return real(fd, count, offset)
+        asyncio.run_coroutine_threadsafe(store.blocks.delete(stored.cid), loop).result()
+        return b"k" * count
+
+    monkeypatch.setattr(os, "pread", pread)
+    with pytest.raises(NotFound):
+        await getattr(store, view).get(stored.cid)
+    assert calls == 1
+    await store.close()
+
+
 async def test_a_private_block_that_came_first_as_a_plain_one_is_sealed(tmp_path: Path) -> None:
     path = tmp_path / "blocks.sqlite"
     store = await SqliteStore.open(path, own_issuer=US.did)
@@ -237,4 +263,17 @@ async def test_a_private_record_costs_no_sync_of_its_own(tmp_path: Path) -> None
     await asyncio.gather(*(store.records.add(US.answer(f"q {i}", scope=MINE)) for i in range(100)))
     assert slots(store.file.path) == before, "the keys were there already"
     assert store.file.commits - commits < 100
+    await store.close()
+
+
+async def test_a_record_that_is_refused_gives_its_slot_back(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
+    other = await store.records.add(US.answer("another", answer="another", scope=MINE))
+    for number in range(AHEAD + 10):
+        with pytest.raises(Rejected):
+            await store.records.add(US.answer(f"q {number}", scope=MINE), merge=[other.cid])
+    assert len(slots(store.file.path)) == AHEAD + 1, "one made for the slot that is taken"
+    kept = [await store.records.add(US.answer(f"q {number}", scope=MINE)) for number in range(20)]
+    for one in (other, *kept):
+        assert (await store.records.get(one.cid)).record == one.record
     await store.close()

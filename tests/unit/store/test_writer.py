@@ -250,3 +250,19 @@ async def test_an_empty_file_is_a_first_start_cut_short(tmp_path: Path) -> None:
     file = await SqliteFile.open(path, SCHEMA)
     assert await file.write(insert(1)) == 1
     await file.close()
+
+
+async def test_a_transaction_that_the_disk_refuses_is_told(tmp_path: Path) -> None:
+    told: list[None] = []
+    file = await SqliteFile.open(tmp_path / "test.sqlite", SCHEMA, after_rollback=lambda: told.append(None))
+
+    def refused(connection: sqlite3.Connection) -> None:
+        connection.execute("ROLLBACK")
+        raise sqlite3.OperationalError("the disk is full")
+
+    await file.write(insert(1))
+    assert told == []
+    with pytest.raises(Unavailable, match="full"):
+        await file.write(refused)
+    assert told == [None]
+    await file.close()
