@@ -1,10 +1,18 @@
 """What the privacy gate finds, what it lets pass, and what it takes: ``python -m bench.privacy [--show]``.
 
-Three sets. *Made*: texts of ``privacylab.make`` under a seed that was not used in development, every kind of
-identifier and digit-heavy knowledge questions. *Hand*: ``privacylab/hand.jsonl``, written with the rules;
-its errors were read, so it says only that nothing was lost since. *Blind*: ``privacylab/blind/*.jsonl``,
-written by another hand who had not read the rules; it is the fair judge. ``--show`` lists the errors of the
-set *hand*, never those of *blind*.
+The sets, the fairest first. *Third blind*: ``privacylab/blind3/*.jsonl``, written by another hand who had not
+read the rules, measured once the rules were done. *Second blind*: ``privacylab/blind2/*.jsonl``, as blind
+when it was first measured (see ``FIRST_BLIND2``), then read and mended, so a development set now. *Blind*:
+``privacylab/blind/*.jsonl``, as blind at first, then divided by the SHA-256 of each text: an even first hex
+digit is *develop*, whose errors were read and mended, an odd one is *judge*, of which only counts were read
+until its errors were shown, late, beside those of the second set. Sentences recur in it with other values.
+*Made*: texts of ``privacylab.make`` under a seed that was not used in development, every kind of identifier
+and digit-heavy knowledge questions. *Hand*: ``privacylab/hand*.jsonl``, written with the rules; its errors
+were read, so it says only that nothing was lost since. ``--show`` lists the errors of *hand* and *develop*,
+never those of the others.
+
+A line of a set holds ``text``, or ``pieces`` to be joined: so that scanners of repositories do not take an
+invented key for a real one.
 
 Beside the gate stands ``detect-secrets`` alone (its ``scan_line`` with the entropy rules off). An interval
 is Wilson's, 95 %. Writes ``bench/results/privacy.md``.
@@ -13,6 +21,7 @@ is Wilson's, 95 %. Writes ``bench/results/privacy.md``.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import statistics
 import sys
@@ -49,6 +58,13 @@ HOSTILE = (
     "(at)",
     "my bank account ",
     "Regards,\n",
+)
+FIRST_BLIND2 = (
+    "The second blind set as first measured, unseen (2026-11-22 18:09 UTC): account .825, address .850,"
+    " birth_date "
+    ".833, health .833, ip .880, name .675, national_id .940, password .880, phone .950, the other kinds"
+    " 1.000, "
+    "all .911, false alarms .018."
 )
 _PLUGINS = (
     "ArtifactoryDetector",
@@ -93,8 +109,19 @@ def read(paths: Iterable[Path]) -> list[Row]:
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.strip():
                 row = json.loads(line)
-                rows.append(Row(str(row["text"]), str(row["kind"])))
+                text = row["text"] if "text" in row else "".join(row["pieces"])
+                rows.append(Row(str(text), str(row["kind"])))
     return rows
+
+
+def halves(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
+    """The develop and the judge half: by the first hex digit of the text's SHA-256, even or odd."""
+    develop: list[Row] = []
+    judge: list[Row] = []
+    for row in rows:
+        odd = int(hashlib.sha256(row.text.encode()).hexdigest()[0], 16) % 2
+        (judge if odd else develop).append(row)
+    return develop, judge
 
 
 def made() -> list[Row]:
@@ -191,16 +218,24 @@ def _times(rows: Sequence[Row]) -> list[str]:
 def report() -> list[str]:
     """The whole page."""
     out = ["# The privacy gate", "", *(f"- {line}" for line in machine()), ""]
+    develop, judge = halves(read((LAB / "blind").glob("*.jsonl")))
     sets = [
-        ("Blind: written by another hand", read((LAB / "blind").glob("*.jsonl"))),
+        ("Third blind set: measured once, nothing of it read", read((LAB / "blind3").glob("*.jsonl"))),
+        (
+            "Second blind set: a development set now, errors read and mended",
+            read((LAB / "blind2").glob("*.jsonl")),
+        ),
+        ("First blind set, judge half: counts only at first, errors seen late", judge),
+        ("First blind set, develop half: errors read and mended", develop),
         ("Made by the generator", made()),
-        ("Written with the rules", read([LAB / "hand.jsonl"])),
+        ("Written with the rules", read(LAB.glob("hand*.jsonl"))),
     ]
     with transient_settings({"plugins_used": [{"name": name} for name in _PLUGINS]}):
         for title, rows in sets:
             if rows:
                 out += [f"## {title}", "", *table(rows, gate, secrets_alone), ""]
         out += ["## Time", "", *_times([row for _, rows in sets for row in rows]), ""]
+    out += [FIRST_BLIND2, ""]
     out.append(
         f"Kinds {', '.join(sorted(STATEMENTS))} of the generator are self-statements; the aim for "
         f"those is 0.8, for identifiers 0.98, for false alarms 0.03."
@@ -210,13 +245,12 @@ def report() -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--show", action="store_true", help="list the errors of the set that was written with the rules"
-    )
+    parser.add_argument("--show", action="store_true", help="list the errors of the sets hand and develop")
     options = parser.parse_args(arguments)
     load()
     if options.show:
-        for row in read([LAB / "hand.jsonl"]):
+        develop, _ = halves(read((LAB / "blind").glob("*.jsonl")))
+        for row in [*read(LAB.glob("hand*.jsonl")), *develop]:
             reason = private_reason(row.text)
             if (reason is None) == (row.kind != NONE):
                 print(f"{row.kind}: {reason}: {row.text!r}")

@@ -6,16 +6,20 @@ The rules, in the order in which they are tried:
 - texts are read as people see them: full-width digits, invisible characters, odd spaces and dashes, letters
   of other alphabets that look like Latin ones are folded first (``text``);
 - e-mail addresses, also written out; IP and MAC addresses, log-ins in URLs (``network``);
-- keys, tokens, passwords and PINs, by known forms and by the words before them, never by entropy (``keys``);
+- keys, tokens, passwords and PINs, by known forms and by the words before them, never by entropy (``keys``,
+  ``codes``);
 - wallets by their checksums (``wallets``);
 - bank, card, tax, health and identity numbers by checksums, or by the words before them (``numbers``);
 - telephone numbers (``phones``), precise coordinates and street addresses (``places``);
+- names, birth dates and addresses in the fields of forms and in signatures (``labels``);
 - what people say about themselves: names, homes, birth dates, employers, accounts, health and legal matters,
   in English, German, French and Spanish and the commonest forms of Italian, Portuguese and Dutch
-  (``statements``).
+  (``statements``); names on documents, in messages and signatures (``people``); illness and treatment of
+  theirs and of their relatives (``illness``).
 
 A knowledge question stays free although it says "my" ("How do I sort my list?"), holds long numbers, or names
-addresses that belong to nobody: loopback, private and documentation ranges, networks, versions, ISBNs, CIDs.
+addresses that belong to nobody: loopback and documentation ranges, private ones that name no machine,
+networks, versions, ISBNs, CIDs.
 
 Time is linear in the text's length, for hostile texts too: every repetition is bounded or cannot be read in
 two ways, and the rules that call a library are called a bounded number of times.
@@ -35,18 +39,34 @@ _CHARS_MAX = 65_536
 def _rules() -> tuple[Callable[[Text], str | None], ...]:
     """The rules, imported at the first use: the libraries behind them take a few tenths of a second and
     some twenty megabytes, which a node that publishes nothing has no use for."""
-    from node.store.privacy import keys, network, numbers, phones, places, statements, wallets
+    from node.store.privacy import (
+        codes,
+        illness,
+        keys,
+        labels,
+        network,
+        numbers,
+        people,
+        phones,
+        places,
+        statements,
+        wallets,
+    )
 
     numbers.load()
     phones.load()
     return (
         network.find,
         keys.find,
+        codes.find,
         wallets.find,
         numbers.find,
         phones.find,
         places.find,
+        labels.find,
         statements.find,
+        people.find,
+        illness.find,
     )
 
 

@@ -105,7 +105,7 @@ _PEM = re.compile(r"BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY|PuTTY-User-Key-File-\d|BEGI
 _STRONG = (
     r"pass(?=\s?[:=])|pass[ _-]?words?|pass[ _-]?phrases?|passwd|passwrd|pwd|pass[ _-]?codes?"
     r"|passwort|kennwort|kennwörter|passwörter|losung"
-    r"|mots? de passe|mdp|contraseñas?|contrasenas?|senhas?|wachtwoord|parola d'ordine|pw|psw"
+    r"|mots? de passe|mdp|contraseñas?|contrasenas?|senhas?|palavras?-passe|wachtwoord|parola d'ordine|pw|psw"
 )
 _WEAK = (
     r"(?:api|access|secret|auth|private|service|account|encryption|signing|master|license|licence"
@@ -129,14 +129,13 @@ _CODES = (
 )
 _IS = (
     r"(?: (?:for|to|of|für|zum|zur|pour|de|del|on|at|in|para|da|do|von)(?: [\w'.@-]{1,40}){1,5}?)?"
-    r"(?: ?[:=]{1,2}>? ?| (?:is|was|are|ist|war|lautet|est|es|era|é|set to|remains|will be)[ :]{1,2}"
+    r"(?: ?[:=]{1,2}>? ?| (?:is|was|are|ist|war|lautet|est|es|era|é|è|set to|remains|will be)[ :]{1,2}"
     r"| ?-> ?|'s |\"? ?[:=] ?)"
     r"(?:still |now |currently |set to |jetzt |immer noch |always )?"
 )
 _ASSIGNED = re.compile(
     rf"(?<![^\W_])(?:(?P<strong>{_STRONG})|(?P<weak>{_WEAK})|(?P<code>{_CODES})){_IS}"
     r"(?P<quote>[\"'*]?)(?P<value>[^\s\"']{3,200})(?P<closed>[\"']?)",
-    re.IGNORECASE,
 )
 _PLAIN_CODE = re.compile(
     r"(?<![^\W_])(?:pin|pin ?code|geheimzahl|code pin|cvv2?|cvc2?|otp|(?:verification|one[ -]time"
@@ -148,22 +147,22 @@ _VALUE_AFTER = re.compile(  # password Sommer2024, password for my account at wo
     rf"|clave|pin)\b[:=]?(?P<gap>(?: [\w'@./&-]{{1,24}}){{0,8}}?)"
     r"(?P<is> ?[:=(,→–] ?| ?-> ?| - | (?:is|was|to|as|ist|war|lautet|heißt|est|c'est|es|era|é|auf|à"
     r"|a|with|mit|using|set to) | )(?P<value>[^\s\"']{4,64}|[\"'][^\"'\n]{3,64}[\"'])",
-    re.IGNORECASE,
 )
 _VALUE_BEFORE = re.compile(
     (
-        rf"(?P<value>[^\s\"']{{4,64}})[\"']? (?:is|as|for|ist|als|est|comme|es|como|was) (?:(?P<own>my"
+        rf"(?<=[^\s\"'])[\"']? (?:is|as|for|ist|als|est|comme|es|como|was) (?:(?P<own>my"
         rf"|our|the|mein|unser|das|mon|le|notre|mi|la|nuestra|meu|a) )?(?:[\w-]{{1,16}} "
         rf"){{0,3}}?(?:{_STRONG}|pin|passcode|clave)\b"
     ),
-    re.IGNORECASE,
 )
+_LAST_WORD = re.compile(r"[^\s\"']+$")
 _ALGORITHM = re.compile(
     r"^(?:sha-?\d+|md\d|base\d+|2fa|mfa|oauth\d|utf-?\d+|aes-?\d+|rsa-?\d+|h\d+|s3|ipv\d|wpa\d"
     r"|ntlmv?\d|bcrypt|argon2\w*|scrypt|pbkdf2|\d+(?:-|\w)*(?:characters?|chars?|bits?|digits?"
     r"|letters?|letras|zeichen|caractères|times|days?|attempts?|minutes?|hours?|years?|mal|fois|th"
     r"|st|nd|rd)?|"
-    r"[\w.]+\(.*|\w+\.\w{1,5}|[a-z]+(?:[-'/][a-z]+)+|i'm|[a-z]+'[a-z]+|https?:.*|/.*|--?\w.*)$",
+    r"[\w.]+\(.*|[a-z_-]+\d{0,2}\.[a-z]\w{0,4}|[a-z]+(?:[-'/][a-z]+)+|i'm|[a-z]+'[a-z]+|https?:.*"
+    r"|/.*|--?\w.*)$",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(  # DB_PASSWORD=…, "apiKey": "…", --password …
@@ -171,10 +170,47 @@ _LABELLED = re.compile(  # DB_PASSWORD=…, "apiKey": "…", --password …
     r"|private_?key|account_?key|"
     r"credentials?)[\"']?\s{0,4}(?::=|=>|:|=)\s{0,4}[\"'`]?(?P<value>[^\s\"'`,;)}\]]{4,200})"
     r"|--?(?:password|passwd|pass|token|secret|api-key)[ =][\"']?(?P<option>[^\s\"'-][^\s\"']{3,200})"
-    r"|\b(?:bearer|basic) (?P<bearer>[A-Za-z0-9_.~+/=-]{12,})"
+    r"|\b(?:bearer|basic) (?P<bearer>[a-z0-9_.~+/=-]{12,})"
     r"|\bcurl -u [^\s:]{1,64}:(?P<curl>[^\s]{3,})|\bsshpass -p ?['\"]?(?P<ssh>[^\s]{3,})"
     r"|\bidentified by ['\"](?P<sql>[^'\"]{3,})",
-    re.IGNORECASE,
+)
+_COMMAND = re.compile(  # mysql -u root -pSecret1, curl -u user:pass, redis-cli -a Secret1
+    r"(?<!\S)(?:mysql(?:dump|admin)?|mariadb|psql|mongo(?:sh|dump)?|sqlcmd|sshpass|redis-cli|curl"
+    r"|wget|ldap\w+|smbclient"
+    r"|net use|docker login|az login|rsync|http|xfreerdp|plink|winscp|ftp|lftp|vault login"
+    r"|htpasswd|svn|git|snmpwalk|ipmitool"
+    r"|7z|zip|unzip|openssl|gpg|sqlplus|mosquitto_\w+|influx|clickhouse-client)\b[^\n]{0,160}? "
+    r"(?:-p ?(?P<p>[^\s\d:-][^\s:]{4,64}|\d[^\s:]{0,63}[^\s\d:][^\s:]{0,63})"
+    r"|-[uU] ?[^\s:]{1,64}:(?P<u>[^\s\"']{3,64})"
+    r"|-[aPw] ?(?P<a>[^\s-][^\s]{5,64})|--(?:user|basic|auth)[ =][^\s:]{1,64}:(?P<user>[^\s]{3,64}))"
+)
+_STRENGTH = re.compile(  # is kMk1f^d1Sa3 a strong password?
+    r"(?:^|[\s\"'(,.])(?:is|ist|est|es|would|wäre|è|é)(?: the password| das passwort"
+    r"| it)? [\"'`]?(?P<value>[^\s\"'`]{5,64})[\"'`]?"
+    r"(?: be)?(?: still| really)? (?:(?:a|an|ein|un|una|uma|een) )?(?:[\w-]+ ){0,2}?(?:strong"
+    r"|good|secure|safe|weak|decent|okay|ok"
+    r"|valid|sicheres?|gutes|starkes|bon|segura?|buena|sicura|boa|sterk"
+    r"|fort)? ?(?:enough )?(?:as an? |for an? |pass(?:word|phrase|code)"
+    r"|passwort|mot de passe|contraseña|senha|wachtwoord)",
+)
+_PAIR = re.compile(  # login jane / Blue42, "user;Blue42", creds: jane:Blue42
+    r"\b(?:log ?in|logon|creds?|credentials|zugang\w*|anmeldung|user(?:name)?(?:/| and "
+    r"| & )?pass(?:word)?|accès|acceso|identifiants)\b"
+    r"[^\n]{0,24}?[ :=\"'](?!https?:)[\w.@+-]{2,40}(?: [/|:;] |[/|:;])(?P<value>[^\s\"'/|;]{5,64})",
+)
+_FAMOUS = frozenset(
+    [
+        "password",
+        "password1",
+        "password123",
+        "123456",
+        "12345678",
+        "qwerty",
+        "letmein",
+        "hunter2",
+        "admin",
+        "p@ssw0rd",
+    ]
 )
 _FIRST = re.compile(
     r"\b(?:my|our|his|her|mein\w{0,2}|unser\w{0,2}|mon|ma|notre|mi|nuestr[oa]|meu|minha|mijn|mio"
@@ -253,7 +289,9 @@ def find(read: Text) -> str | None:
     """``private_key``, ``secret`` (a key, token, password or PIN) or None."""
     if _PEM.search(read.text) is not None:
         return "private_key"
-    if read.longest >= 14 and (_KNOWN.search(read.text) or _KNOWN_URL.search(read.text)):
+    if read.longest >= 14 and (
+        _KNOWN.search(read.text) or ("/" in read.text and _KNOWN_URL.search(read.text))
+    ):
         return "secret"
     if _assigned(read) or _by_context(read):
         return "secret"
@@ -261,7 +299,24 @@ def find(read: Text) -> str | None:
         read.lower
     ):
         return "secret"
+    if _in_command(read):
+        return "secret"
     return "secret" if read.longest >= 16 and _foreign(read) else None
+
+
+def _in_command(read: Text) -> bool:
+    if " -" not in read.text:
+        return False
+    for found in _COMMAND.finditer(read.text):
+        value = next(filter(None, found.groups()), "").strip("\"'")
+        if not _HOLDER.search(value) and not value.isupper() and value.lower() not in _PLAIN_OPTION:
+            return True
+    return False
+
+
+_PLAIN_OPTION = frozenset(
+    ["password", "passwd", "secret", "pass", "pwd", "yourpassword", "passwort", "recursive"]
+)
 
 
 _KEY_WORDS = (
@@ -296,6 +351,7 @@ _KEY_WORDS = (
         "código",
     ),
     *("cvv", "cvc", "csc", "otp", "combination", "crypto", "prüfnummer", "identified by", "curl ", "basic "),
+    *("login", "log in", "logon", "creds"),
 )
 _KEY_SHORT = frozenset(["pin", "pins", "tan", "pw"])
 
@@ -305,12 +361,23 @@ def _has_key_word(read: Text) -> bool:
 
 
 def _assigned(read: Text) -> bool:
+    """Whether a value stands near the word for a key or a password."""
     if not _has_key_word(read):
         return False
+    return any(_assigned_in(part) for part in read.windows((*_KEY_WORDS, "pin", "tan"), 120, 280))
+
+
+def _shown(read: Text, found: re.Match[str], name: str) -> str:
+    """A group of a match in the small letters, as the text shows it."""
+    start, end = found.span(name)
+    return read.text[start:end] if start >= 0 else ""
+
+
+def _assigned_in(read: Text) -> bool:
     if _PLAIN_CODE.search(read.lower):
         return True
-    for found in _ASSIGNED.finditer(read.text):
-        value = found["value"].rstrip(".,;:!?)*")
+    for found in _ASSIGNED.finditer(read.lower):
+        value = _shown(read, found, "value").rstrip(".,;:!?)*")
         if _HOLDER.search(value) or len(value) < 3:
             continue
         plain = value.lower()
@@ -340,12 +407,11 @@ def _assigned(read: Text) -> bool:
                 return True
         elif found["weak"] and len(value) >= 6 and _mixed(value) and (own or labelled or len(value) >= 12):
             return True
-    if _told(read):
+    if _told(read) or _in_use(read):
         return True
-    for found in _LABELLED.finditer(read.text):
-        value = next(
-            filter(None, (found[name] for name in ("value", "option", "bearer", "curl", "ssh", "sql"))), ""
-        )
+    for found in _LABELLED.finditer(read.lower):
+        names = ("value", "option", "bearer", "curl", "ssh", "sql")
+        value = next(filter(None, (_shown(read, found, name) for name in names)), "")
         if _HOLDER.search(value) or _CODE_WORDS.match(value.lower()):
             continue
         if (
@@ -358,10 +424,78 @@ def _assigned(read: Text) -> bool:
     return False
 
 
+_STRONG_WORD = re.compile(rf"(?<![^\W_])(?:{_STRONG})(?![^\W_])")
+_TOKEN = re.compile(r"[^\s\"'`,;()<>]{6,64}")
+_PRODUCT = re.compile(
+    r"(?:windows|win|office|python|ubuntu|debian|iphone|ipad|galaxy|java|ios|android|macos|pixel"
+    r"|node|php|mysql|postgres\w*"
+    r"|sql|chrome|firefox|sha|aes|rsa|md|bcrypt|argon|pbkdf|base|oauth|utf|wpa|http|https|ipv"
+    r"|microsoft|o)-?\d",
+    re.IGNORECASE,
+)
+
+
+def _beside(read: Text) -> bool:
+    """A word of letters with digits or signs near the word for a password, on the same line."""
+    for word in _STRONG_WORD.finditer(read.lower):
+        start = max(read.text.rfind("\n", 0, word.start()) + 1, word.start() - 64)
+        line = read.text[start : word.end() + 64].split("\n")
+        near = line[0]
+        own = _OWN_NEAR.search(near.lower()) is not None
+        for token in _TOKEN.finditer(near):
+            value = token[0].rstrip(".,;:!?")
+            if _HOLDER.search(value) or _ALGORITHM.match(value) or _PRODUCT.match(value) or "/" in value:
+                continue
+            if (
+                "=" in value
+                or "_" in value
+                or ":" in value
+                or "@" in value[1:-1]
+                or not (_cases(value) or _turns(value) >= 5)
+            ):
+                continue
+            digits = sum(map(str.isdigit, value))
+            signs = any(char in "!#$%^&*+?~" for char in value)
+            if digits and len(value) >= 8 and ((signs and _turns(value) >= 3) or _turns(value) >= 6):
+                return True
+            if own and digits >= 2 and len(value) >= 7:
+                return True
+    return False
+
+
+_OWN_NEAR = re.compile(
+    r"\b(?:my|our|his|her|mein\w{0,2}|unser\w{0,2}|mon|ma|notre|mi|nuestr[oa]|meu|minha|mijn|mio|mia)\b"
+)
+
+
+def _in_use(read: Text) -> bool:
+    """A password beside a user's name, or asked about whether it is strong."""
+    if _beside(read):
+        return True
+    for found in _STRENGTH.finditer(read.lower):
+        value = _shown(read, found, "value").rstrip(".,;:!?)")
+        if (
+            _mixed(value)
+            and value.lower() not in _FAMOUS
+            and not _HOLDER.search(value)
+            and not _ALGORITHM.match(value)
+        ):
+            return True
+    for found in _PAIR.finditer(read.lower):
+        value = _shown(read, found, "value").rstrip(".,;:!?)")
+        if (
+            (_mixed(value) or any(map(str.isupper, value[1:])) or value.count("-") > 1)
+            and not _HOLDER.search(value)
+            and "//" not in found[0]
+        ):
+            return True
+    return False
+
+
 def _told(read: Text) -> bool:
     """A password in running words, before or after the word for it."""
-    for found in _VALUE_AFTER.finditer(read.text):
-        shown = found["value"]
+    for found in _VALUE_AFTER.finditer(read.lower):
+        shown = _shown(read, found, "value")
         value = shown.strip("\"'").rstrip(".,;:!?)")
         if len(value) < 4 or _HOLDER.search(value) or _ALGORITHM.match(value):
             continue
@@ -376,10 +510,12 @@ def _told(read: Text) -> bool:
             and not _CODE_WORDS.match(value.lower())
         ):
             return True
-    for found in _VALUE_BEFORE.finditer(read.text):
-        value = found["value"].rstrip(".,;:!?)")
+    for found in _VALUE_BEFORE.finditer(read.lower):
+        word = _LAST_WORD.search(read.text[max(0, found.start() - 64) : found.start()])
+        value = word[0].rstrip(".,;:!?)") if word is not None else ""
         if (
-            not _HOLDER.search(value)
+            len(value) >= 4
+            and not _HOLDER.search(value)
             and not _ALGORITHM.match(value)
             and _mixed(value)
             and any(map(str.isdigit, value))
@@ -391,7 +527,11 @@ def _told(read: Text) -> bool:
         return True
     if _USER_AND.search(read.lower) is not None:
         return True
-    return _PASSPHRASE.search(read.lower) is not None or _IS_PLAIN.search(read.lower) is not None
+    return (
+        _PASSPHRASE.search(read.lower) is not None
+        or _THE_PHRASE.search(read.lower) is not None
+        or _IS_PLAIN.search(read.lower) is not None
+    )
 
 
 _DOOR = re.compile(
@@ -422,7 +562,8 @@ def _login(read: Text) -> bool:
 
 _USER_AND = re.compile(
     r"\b(?:user(?:name)?|login|benutzer(?:name)?|utilisateur|usuario|e-?mail|id)(?: is|:|=)? "
-    r"?[^\s,;/]{2,40}(?:,| and| und| et| y| /|;| \||)? ?(?:the )?(?:pw|pass|password|pwd|passwort"
+    r"?(?!and\b|or\b|und\b|oder\b|et\b|y\b|versus\b|vs\b)[^\s,;/]{2,40}(?:,| and| und| et| y| /|;"
+    r"| \||)? ?(?:the )?(?:pw|pass|password|pwd|passwort"
     r"|mdp|mot de passe|contraseña|clave)(?: is|:|=)? ?"
     r"(?!is\b|reset|field|manager|hash|for\b|on\b|in\b|to\b|authentication|combination|change|and\b"
     r"|or\b|are\b|prompt|does|do\b|not\b|wrong|policy)[^\s,;<>{}$]{4,40}(?=[.,;!?\s]|$)"
@@ -436,6 +577,15 @@ _PASSPHRASE = re.compile(
     r"de passe|contraseña) (?:is|ist|est|es|:|lautet) "
     r"(?!(?:not|too|so|very|being|no|never|always|going|wrong|incorrect|invalid|expired|hashed"
     r"|stored|nicht|falsch|zu|pas|trop|muy)\b)[a-z]{2,12}(?:[ -][a-z]{2,12}){2,}(?:[.!\n]|$)"
+)
+_THE_PHRASE = re.compile(
+    r"\b(?:the|our|its) (?:[\w-]{1,16} )?(?:pass ?phrase|recovery phrase|password) (?:is|="
+    r"|:) (?!\w+(?:ed|ing|en)\b)"
+    r"(?:(?!(?:to|the|of|is|a|an|for|in|with|and|or|by|not|as|it|that|you|your|when|if|on|too"
+    r"|very|so|long|stored|sent|kept"
+    r"|only|always|never|what|how|why|wrong|correct|weak|strong|case|at|from|still|just|longer"
+    r"|shorter|safe)\b)[a-z]{2,12}[ -]){2,8}"
+    r"[a-z]{2,12}(?:[.!\n]|$)"
 )
 _IS_PLAIN = re.compile(
     r"\b(?:the|our|das|le|la) (?:[\w-]{1,16} ){0,2}(?:password|passcode|passwort|kennwort|mot de "

@@ -90,16 +90,24 @@ _VERB = re.compile(
     r"|came|shows?|showed|prescribed|put|gave|told|thinks|wants|found|diagnosed|recommended|went|got"
     r"|starts|"
     r"ended|dropped|rose|ist|war|hat|hatte|sind|sagt|sagte|meint|verschrieb\w*|gab|liegt|beträgt"
-    r"|lautet|steht|est|était|a|ont|sont|dit|pense|m'a|s'élève|es|era|está|ha|dice|dijo|me (?:ha"
+    r"|lautet|steht|est|était|a (?:été|pris|dit|atteint|baissé|augmenté|prescrit|confirmé)|ont"
+    r"|sont|dit|pense|m'a|s'élève|es|era|está|ha|dice|dijo|me (?:ha"
     r"|dijo|recetó|dio)|tiene|fue|=|:)(?![\w])"
 )
 _GENERAL = re.compile(
     r"^\W*(?:(?:and|but|so|ok|okay|hi|hello|hey|please|also|then|und|et|y|bitte)[, ]+)*(?:how|what"
     r"|which|why|when|where|who|whose|can|could|should|would|do|does|did|is|are|am|will|may|might"
-    r"|must|was|were|has|have|if|explain|tell me how|show me how|list|give me|help|"
+    r"|must|was|were|has|have|if|suppose|imagine|assume|say|explain|tell me how|show me how|list"
+    r"|give me|help|"
     r"wie|was|welche[rsnm]?|warum|wieso|wann|wo|wer|kann|könnte|soll|sollte|darf|muss|ist|sind|hat"
     r"|wird|comment|que|qu'|quel\w*|pourquoi|quand|où|qui|combien|puis-je|peut|peux|dois|est-ce|faut|"
     r"cómo|como|qué|que|cuál\w*|por qué|cuándo|dónde|quién|cuánt\w*|puedo|debo|puede|es|está)\b"
+)
+_OTHER = (  # what the word for an illness is part of
+    r"(?![- ](?:free|related|glass|transistor|data|dataset|survival|oil|model|px|\d|of \d"
+    r"|scheduling|recipe|icon|junction"
+    r"|charity|awareness|fund|simulation|game|app\b|calculator|batter|atmosph|im sternzeichen"
+    r"|tropical|curve|width|engine))"
 )
 _STATED = re.compile(
     r"\bi (?:was|am|'ve been|have been|got|just got|have just been|was just|was recently) "
@@ -118,7 +126,7 @@ _STATED = re.compile(
     r"|herpes|chlamydia|hepatitis|ms|multiple sclerosis|parkinson'?s|crohn'?s|abortion|miscarriage"
     r"|heart attack|stroke|"
     r"mastectomy|hysterectomy|vasectomy|tumou?r|leukemia|lymphoma|anorexia|bulimia|ptsd|ocd|adhd"
-    r"|endometriosis|criminal record|restraining order|dui|std|sti)\b(?!\?)"
+    r"|endometriosis|criminal record|restraining order|dui|std|sti)\b(?!\?)" + _OTHER + r""
     r"|\bi (?:filed|am filing|have filed|'m filing) for (?:divorce|bankruptcy|custody|asylum)\b|\bi "
     r"(?:owe|earn|make|get paid|am paid|earned|inherited|bank with|net|gross) (?:about |around "
     r"|roughly |over |only )?(?:[$€£]|usd|eur|\d)"
@@ -190,14 +198,22 @@ _AWAY = (
     r"question|know|was|wie|warum|ob|frage|über|pourquoi|comment|si|sur|curieu\w+|qué|cómo|por|sobre"
     r"|curiosidad|pregunta)\b"
 )
+_BLOCKED = re.compile(  # what befalls anybody's log-in or card
+    r"^(?:'s|,| (?:was|is|has been|got|were|keeps? getting|gets|seems|ist|wurde|war|est|a été|es"
+    r"|está|fue)) (?:\w+ )?"
+    r"(?:locked|blocked|hacked|suspended|disabled|deleted|expired|closed|not|gone|stuck|slow"
+    r"|wrong|declined|rejected|limited"
+    r"|down|invalid|missing|logged|compromised|gesperrt|gehackt|bloqué\w*|piraté\w*|suspendu\w*"
+    r"|bloquead\w+|hackead\w+)\b"
+)
 _GAP = rf"(?: (?!{_AWAY})[\w'-]+){{0,6}}? "
 _HAVE = re.compile(
     rf"\b(?:i|i'm|we)(?:'ve| have| had| do)?(?: just| recently| also| currently| been| always| only| "
     rf"still| now){{0,2}} (?:have|had|got|get|suffer\w*|live|living|struggl\w+|deal\w*|battl\w+"
     rf"|caught|contracted|developed|diagnosed|recover\w*|treated|tested|test|am|was|being|undergo\w*"
     rf"|need|scheduled|take|taking|"
-    rf"prescribed|started|on)\b{_GAP}(?:{_ILL}|{_DRUG})\b"
-    rf"|\bi'm (?:(?!{_AWAY})[\w-]+ ){{0,5}}(?:{_ILL}|{_DRUG})\b|\b(?:my|our) (?:\w+ "
+    rf"prescribed|started|on)\b{_GAP}(?:{_ILL}|{_DRUG})\b{_OTHER}"
+    rf"|\bi'm (?:(?!{_AWAY})[\w-]+ ){{0,5}}(?:{_ILL}|{_DRUG})\b{_OTHER}|\b(?:my|our) (?:\w+ "
     rf"){{0,2}}(?:doctor|gp|therapist|psychiatrist|oncologist|surgeon|dermatologist|cardiologist"
     rf"|gyn\w+|midwife|neurologist|specialist|consultant|nurse) (?:\w+ )?(?:said|says|told|thinks"
     rf"|found|prescribed|diagnosed|put|suspects|wants|recommended|gave|confirmed|increased"
@@ -214,10 +230,10 @@ _HAVE = re.compile(
     rf"|crohn's|endometriosis|{_DRUG})\b(?! ?(?:model|dataset|tutorial|risk|calculator))"
     rf"|\b(?:ich|wir) (?:habe|hatte|bekomme|leide|nehme|bin|war|wurde|musste|muss"
     rf"|brauche)\b{_GAP}(?:{_ILL}|{_DRUG}|diagnostiziert|operiert|krankgeschrieben|in therapie"
-    rf"|allergisch)\b|\bmein\w{{0,2}} (?:\w+ )?(?:arzt|ärztin|therapeut\w*|psychiater\w*|hausarzt"
+    rf"|allergisch)\b{_OTHER}|\bmein\w{{0,2}} (?:\w+ )?(?:arzt|ärztin|therapeut\w*|psychiater\w*|hausarzt"
     rf"|frauenarzt) (?:\w+ )?(?:hat|sagt|sagte|meint|meinte|verschr\w+)\b"
     rf"|\b(?:j'ai|je|on m'a|j'étais)\b{_GAP}(?:{_ILL}|{_DRUG}|allergique|diagnostiqué\w*"
-    rf"|hospitalisée?|opérée?)\b|\bmon (?:\w+ )?(?:médecin|psychiatre|psy|docteur|gynécologue) "
+    rf"|hospitalisée?|opérée?)\b{_OTHER}|\bmon (?:\w+ )?(?:médecin|psychiatre|psy|docteur|gynécologue) "
     rf"(?:\w+ )?(?:m'a|dit|a dit|pense)"
     rf"|\b(?:tengo|tuve|padezco|sufro|soy|estoy|tomo|me (?:han|ha|diagnosticaron|operaron|recetaron"
     rf"|detectaron))\b{_GAP}(?:{_ILL}|{_DRUG}|alérgic[oa]|diagnosticado|ingresad[oa])\b|\bmi (?:\w+ "
@@ -234,6 +250,8 @@ def tells(read: Text, start: int, end: int) -> bool:
         return False
     rest = found["rest"]
     said = _sentence(read, start)
+    if _BLOCKED.match(rest) is not None and not any(map(str.isdigit, rest)):
+        return False
     figure = any(map(str.isdigit, rest[:40])) or _AMOUNT.search(said) is not None
     if _GENERAL.match(said) is not None:
         return figure and not said.startswith(("how to", "how do", "how can"))

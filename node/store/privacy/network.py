@@ -1,9 +1,10 @@
 """E-mail addresses, also written out; IP and MAC addresses; log-ins in URLs.
 
-Pure. Loopback, private and link-local addresses, networks (``/24``) and well-known resolvers belong to
-nobody in particular; documentation addresses count only where somebody calls one theirs. Four numbers with
-dots are a version, not an address, where a version's word stands before them or all four are small and no
-word says address.
+Pure. Loopback addresses, networks (``/24``), gateways and well-known resolvers belong to nobody in
+particular; private ones count where a port, a device, a log or an owner beside them makes them somebody's
+machine; documentation addresses count only where somebody calls one theirs. Four numbers with dots are a
+version, not an address, where a version's word stands before them or all four are small and no word says
+address.
 """
 
 from __future__ import annotations
@@ -179,9 +180,19 @@ _MAIL_WORDS = frozenset(
     ]
 )
 
-_V4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w)(?!\.\d)")
-_V6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{2,39}(?:(?<=:)(?:\d{1,3}\.){3}\d{1,3})?(?![\w:])")
-_CIDR = re.compile(r" ?/ ?\d{1,3}(?!\d)")
+_V4 = re.compile(r"(?<![^\W_])(?<![\w.]\.)(?:\d{1,3}(?:\.|\[\.\]|\(\.\))){3}\d{1,3}(?![^\W_])(?!\.\d)")
+_V4_HINT = re.compile(r"\d(?:\.|\[\.\]|\(\.\))\d{1,3}(?:\.|\[\.\]|\(\.\))\d")
+_V4_IN_NAME = re.compile(  # ec2-3-80-12-34.compute…, host-81-2-69-142
+    r"(?<![^\W_])(?:ec2|ip|host|static|dsl|dyn\w*|pool|cpe|c|client|user|broadband|cable|adsl|ppp)"
+    r"-(\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})(?![\w-])",
+    re.IGNORECASE,
+)
+_V6_HINT = re.compile(r":[0-9a-fA-F]{0,4}:")
+_V6 = re.compile(
+    r"(?:(?<![\w:.])|(?<=[^\W_a-fA-F]:)|(?<=v6:))(?=[0-9a-fA-F])[0-9a-fA-F:]{2,39}"
+    r"(?:(?<=:)(?:\d{1,3}\.){3}\d{1,3})?(?![\w:])"
+)
+_CIDR = re.compile(r" ?/ ?(\d{1,3})(?!\d)")
 _ADDRESS_WORD = re.compile(
     r"\b(?:ips?|ipv[46]|address(?:es)?|adress[ea]n?|adresses?|adresse|dirección|direccion|indirizzo"
     r"|endereço|server|serveur|"
@@ -242,12 +253,15 @@ _ADDRESSES_MAX = 512
 _MAC = re.compile(
     r"(?<![\w:.-])[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?![\w]|[:-][0-9a-fA-F])"
 )
+_MAC_HINT = re.compile(r"[:-][0-9a-fA-F]{2}[:-][0-9a-fA-F]{2}[:-]")
 _MAC_DOTTED = re.compile(r"(?<![\w.])[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}(?![\w]|\.\w)")
 _MAC_BARE = re.compile(r"(?<!\w)[0-9a-fA-F]{12}(?!\w)")
 _MAC_WORD = re.compile(r"\b(?:mac|hardware|ethernet|bluetooth|wi-?fi|wlan|physical|physikalische)\b")
 _URL_LOGIN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://([^\s/:@\"'<>]{0,64}):([^\s/@\"'<>]{1,128})@")
 _URL_TOKEN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[A-Za-z0-9_.~%-]{16,128}@")
 _PLACEHOLDER = re.compile(r"^[<{$\[*]|^(?:x+|\*+)$", re.IGNORECASE)
+_SAMPLE_USER = re.compile(r"(?:your_?)?(?:user(?:name)?|login|admin|name)", re.IGNORECASE)
+_SAMPLE_PASSWORD = re.compile(r"(?:your_?)?(?:pass(?:word|wd)?|pwd|pw)", re.IGNORECASE)
 
 
 def find(read: Text) -> str | None:
@@ -257,7 +271,7 @@ def find(read: Text) -> str | None:
         return "url_login"
     if _mail(read) or _written_out_mail(read):
         return "email"
-    if _v4(read) or (text.count(":") > 1 and _v6(read)):
+    if _v4(read) or (_V6_HINT.search(text) is not None and _v6(read)):
         return "ip"
     if _mac(read):
         return "mac"
@@ -266,6 +280,8 @@ def find(read: Text) -> str | None:
 
 def _url_login(read: Text) -> bool:
     for found in _URL_LOGIN.finditer(read.text):
+        if _SAMPLE_USER.fullmatch(found[1]) and _SAMPLE_PASSWORD.fullmatch(found[2]):
+            continue
         if not _PLACEHOLDER.search(found[2]):
             return True
     return _URL_TOKEN.search(read.text) is not None
@@ -328,23 +344,34 @@ def _written_out_mail(read: Text) -> bool:
 
 
 def _v4(read: Text) -> bool:
-    if read.text.count(".") < 3:
+    for found in _V4_IN_NAME.finditer(read.text) if read.text.count("-") > 3 else ():
+        address = _address(found[1])
+        if address is not None and address.is_global:
+            return True
+    if read.text.count(".") < 3 or _V4_HINT.search(read.text) is None:
         return False
     for count, found in enumerate(_V4.finditer(read.text)):
         if count >= _ADDRESSES_MAX:
             return True
-        try:
-            address = ipaddress.IPv4Address(found[0])
-        except ValueError:
+        if (address := _address(found[0])) is None:
             continue
         if _is_somebodys(read, address, found.start(), found.end()):
             before = read.before(found.start(), 40)
             if _VERSION_WORD.search(before):
                 continue
             small = max(address.packed) < _SMALL
-            if not small or _ADDRESS_WORD.search(before) or _OWN.search(before):
+            if not small or not address.is_global or _ADDRESS_WORD.search(before) or _OWN.search(before):
                 return True
     return False
+
+
+def _address(shown: str) -> ipaddress.IPv4Address | None:
+    """The IPv4 address, also one with zeros before its numbers or brackets round its dots."""
+    parts = re.findall(r"\d+", shown)
+    try:
+        return ipaddress.IPv4Address(".".join(str(int(part)) for part in parts))
+    except ValueError:
+        return None
 
 
 def _v6(read: Text) -> bool:
@@ -360,7 +387,9 @@ def _v6(read: Text) -> bool:
             address = ipaddress.IPv6Address(shown)
         except ValueError:
             continue
-        if address in _GLOBAL_V6 and _is_somebodys(read, address, found.start(), found.end()):
+        if (address in _GLOBAL_V6 or address.is_private) and _is_somebodys(
+            read, address, found.start(), found.end()
+        ):
             return True
     return False
 
@@ -371,17 +400,92 @@ _GLOBAL_V6 = ipaddress.ip_network("2000::/3")
 def _is_somebodys(
     read: Text, address: ipaddress.IPv4Address | ipaddress.IPv6Address, start: int, end: int
 ) -> bool:
-    if _CIDR.match(read.text, end) or address in _RESOLVERS:
+    if address in _RESOLVERS or _is_network(address, _CIDR.match(read.text, end)):
         return False
     if any(address.version == block.version and address in block for block in _DOCUMENTATION):
         before = read.before(start, 64)
         return _OWN.search(before) is not None or _SOMEBODY.search(before) is not None
-    return address.is_global and not address.is_multicast
+    return (address.is_global and not address.is_multicast) or _is_machine(read, address, start, end)
+
+
+def _is_machine(
+    read: Text, address: ipaddress.IPv4Address | ipaddress.IPv6Address, start: int, end: int
+) -> bool:
+    """Whether a private address names a machine: not a network, a gateway or a lesson's example."""
+    if address.is_global or not any(
+        address.version == block.version and address in block for block in _PRIVATE
+    ):
+        return False
+    if address.packed[-1] in _ORDINARY or _CIDR.match(read.text, end):
+        return False
+    before, after = read.before(start, 56), read.after(end, 40)
+    if after.startswith("%") or "ff:fe" in read.lower[start:end] or before.endswith("inet "):
+        return True
+    if _ABOUT_RANGES.search(read.lower) is not None:
+        return False
+    if _MACHINE.search(before) or _MACHINE.search(after) or _HOST_SET.search(before) or _OWN.search(before):
+        return True
+    if _OWN_AFTER.match(after) or before[-1:] == "@":
+        return True
+    if any(address.version == block.version and address in block for block in _LESSONS):
+        return False
+    return (
+        before.endswith("//")
+        or _PORT.match(after) is not None
+        or _LOGGED.search(before + " " + after) is not None
+    )
+
+
+_PRIVATE = tuple(
+    ipaddress.ip_network(one)
+    for one in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "fe80::/10")
+)
+_LESSONS = tuple(
+    ipaddress.ip_network(one) for one in ("10.0.0.0/24", "192.168.0.0/23", "172.16.0.0/24", "172.17.0.0/24")
+)
+"""What manuals write where some address has to stand."""
+_OWN_AFTER = re.compile(
+    r"[)\]]?,? (?:is|ist|est|es|è|é|belongs to) (?:my|our|mein|unser|mon|ma|notre|mi|il mio|meu|mijn)\b"
+)
+_ORDINARY = frozenset([0, 1, 254, 255])
+_PORT = re.compile(r"\]?:\d{2,5}(?!\d)|,? ?(?:on )?(?:port|poort|puerto|porta) \d{2,5}")
+_MACHINE = re.compile(
+    r"\b(?:printer|scanner|nas|camera|webcam|cctv|doorbell|thermostat|laptop|workstation|desktop|pc|iphone"
+    r"|ipad"
+    r"|phone|tablet|tv|raspberry(?: pi)?|plc|switch|access point|database|lives (?:on|at)"
+    r"|sits (?:on|at)|drucker|kamera|rechner|imprimante|caméra|ordinateur|impresora|cámara|ordenador"
+    r"|stampante"
+    r"|impressora|computer|domain controller|fileserver|file server|nvr|dvr"
+    r"|plex|synology|proxmox|esxi|home assistant|hosts entry|etc/hosts|dhcp lease|lease)\b"
+)
+_HOST_SET = re.compile(
+    r"(?:host|addr|address|ip|server|node|peer|endpoint|url|bind)\w{0,8}[\"']? ?[=:] ?[\"']?(?:\w+://)?$"
+)
+_LOGGED = re.compile(
+    r"\b(?:refused|denied|unreachable|accepted|failed|invalid user|banned|timed out after|no route"
+    r"|\d\d:\d\d:\d\d"
+    r"|logged in|login from|session opened|sshd|dhcpack|dhcpd|client|src|dst|user|rhost|remote_addr"
+    r"|forwarded|upstream|backend|machine|worker|controller|switch|arp)\b"
+)
+_ABOUT_RANGES = re.compile(
+    r"\b(?:rfc ?1918|subnet\w*|netmask|subred\w*|cidr|private (?:ip|address|range)\w*|address ranges?"
+    r"|default gateway|broadcast|private adress\w*|adresses? privées?|direcci\w+ privad\w+|indirizz\w+"
+    r" privat\w+"
+    r"|how many hosts|usable hosts?)\b"
+)
+
+
+def _is_network(address: ipaddress.IPv4Address | ipaddress.IPv6Address, mask: re.Match[str] | None) -> bool:
+    """Whether a mask makes it a network: its bits after the mask are zero, and there are some."""
+    if mask is None:
+        return False
+    bits, length = int(mask[1]), address.max_prefixlen
+    return bits > length or (bits < length and int(address) & ((1 << (length - bits)) - 1) == 0)
 
 
 def _mac(read: Text) -> bool:
     text = read.text
-    for found in _MAC.finditer(text) if text.count(":") > 4 or text.count("-") > 4 else ():
+    for found in _MAC.finditer(text) if _MAC_HINT.search(text) is not None else ():
         if len(set(found[0].lower()) - {":", "-"}) > 1 and not found[0].lower().startswith(
             ("01:00:5e", "33:33:")
         ):

@@ -14,7 +14,7 @@ from itertools import pairwise
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberType
 
-from node.store.privacy.numbers import CANDIDATES_MAX, FIRST_PERSON, is_figure
+from node.store.privacy.numbers import ARITHMETIC, CANDIDATES_MAX, FIRST_PERSON, is_figure
 from node.store.privacy.text import Cluster, Text
 
 _WORD = re.compile(
@@ -23,7 +23,7 @@ _WORD = re.compile(
     r"hotline|landline|number is|number's|number:|numbers? are|anruf\w*|ruf\w*|handy\w*|telefon\w*"
     r"|mobil\w*|festnetz|durchwahl|nummer (?:ist|lautet)|nummer:|erreich\w*|meld\w*|"
     r"appel\w*|téléphon\w*|télécopie|portable|joindre|joignable|numéro (?:est|:)|llam[ae]\w*|llám\w*"
-    r"|teléfono|móvil|celular|número (?:es|:)|"
+    r"|teléfono|móvil|celular|número (?:es|:)|zap(?:zap)?|whats|wpp|me chama|me liga|bellen|"
     r"chiama\w*|telefono|cellulare|liga\w*|telefone|telemóvel|bel me|telefoon\w*|telefonnummer|my "
     r"number|mon numéro|mi número|meine nummer|kontakt|contacto)\b"
 )
@@ -67,7 +67,7 @@ def find(read: Text) -> str | None:
             tries += 1
             if _international(read, cluster, ""):
                 return "phone"
-        if _national(read, cluster):
+        if _in_brackets(read, cluster) or _is_dialled(read, cluster) or _national(read, cluster):
             return "phone"
         if tries > _TRIES_MAX:
             return "too_many_numbers"
@@ -101,6 +101,33 @@ def _international(read: Text, cluster: Cluster, sign: str) -> bool:
     return False
 
 
+def _in_brackets(read: Text, cluster: Cluster) -> bool:
+    """Whether it begins with an area code in brackets: ``(022) 19673``."""
+    return (
+        len(cluster.groups) > 1
+        and cluster.groups[0].startswith("0")
+        and 2 <= len(cluster.groups[0]) <= 6
+        and cluster.between[0].startswith(")")
+        and read.text[cluster.start - 1 : cluster.start] == "("
+    )
+
+
+_DIAL = re.compile(
+    r"\b(?:dial|call|ring|phone|text|international format|anrufen|wählen|appeler|llamar|chiamare)\b"
+)
+
+
+def _is_dialled(read: Text, cluster: Cluster) -> bool:
+    """Whether words of dialling stand near a number that is grouped or long as telephone numbers are."""
+    digits = cluster.digits
+    if not read.stands_alone(cluster.start, cluster.end) or not (
+        (len(cluster.groups) == 1 and _NORTH_AMERICAN.fullmatch(digits) and len(digits) == 10)
+        or (len(cluster.groups) > 1 and digits.startswith("0") and _is_zero_number(digits))
+    ):
+        return False
+    return _DIAL.search(read.before(cluster.start) + " # " + read.after(cluster.end, 56)) is not None
+
+
 # How some countries group numbers that begin with no 0.
 _SHAPES = {
     (3, 2, 2, 2): "ES",
@@ -114,7 +141,9 @@ _SHAPES = {
 
 def _national(read: Text, cluster: Cluster) -> bool:
     start, end = cluster.start, cluster.end
-    if not read.stands_alone(start, end) or is_figure(read, start, end, grouped=len(cluster.groups) > 2):
+    thousands = cluster.lengths[0] <= 3 and len(cluster.groups) > 2 and set(cluster.lengths[1:]) == {3}
+    grouped = len(cluster.groups) > 2 and not thousands
+    if not read.stands_alone(start, end) or is_figure(read, start, end, grouped=grouped):
         return False
     groups = cluster.groups
     if len(groups) > 3 and len({int(two) - int(one) for one, two in pairwise(groups)}) == 1:
@@ -171,7 +200,7 @@ def _is_told(read: Text, cluster: Cluster) -> bool:
     if len(cluster.groups) == 2 and any(re.fullmatch(r"(?:19|20)\d\d", group) for group in cluster.groups):
         return False
     if _LABEL.search(before):
-        return True
+        return FIRST_PERSON.search(before) is not None or ARITHMETIC.search(read.after(cluster.end)) is None
     near = _WORD.search(before) or _WORD.search(read.after(cluster.end))
     if near is None:
         return False

@@ -20,7 +20,12 @@ DATE = (
 _C = r"(?=(?-i:[A-ZÀ-ÖØ-ÞŁŚŽŠČ]))"  # a capital letter follows
 _DC = r"(?=\d|(?-i:[A-ZÀ-ÖØ-ÞŁŚŽŠČ]))"
 _BROAD = (
-    r"(?!europe|asia|africa|america|the \b|a\b|an\b|my\b|this\b|that\b|fear|peace|harmony|what|where"
+    r"(?!europe|asia|africa|america|germany\b|france\b|spain\b|italy\b|england\b|scotland\b"
+    r"|ireland\b|portugal\b"
+    r"|belgium\b|austria\b|switzerland\b|sweden\b|norway\b|denmark\b|finland\b|poland\b|canada\b"
+    r"|australia\b|india\b"
+    r"|japan\b|china\b|brazil\b|mexico\b|greece\b|turkey\b|california\b|texas\b|florida\b|the \b"
+    r"|a\b|an\b|my\b|this\b|that\b|fear|peace|harmony|what|where"
     r"|which|it\b|them\b|zone\b|hardiness)"
 )
 
@@ -63,7 +68,7 @@ NAMES = _all(
         r" [^.?!\n]{0,32}?(?:nombre|apellido)\b[^.?!\n]{0,16}? (?:es|:) " + _C + r"| \w+ se llama " + _C,
     ),
     ("address refer register sign put", r" (?:to )?(?:me|it|this|the \w+|off|down)? ?(?:as|with) " + _C),
-    ("je", r" m'app?ell?e? "),
+    ("je", r" m'app?ell?e? (?!comment\b)"),
     ("llámame llamame llamarme llamadme llámenme", r" " + _C),
     ("appelle appelez", r"-moi " + _C),
     ("m", r"'appeler " + _C),
@@ -130,7 +135,8 @@ NAMES = _all(
     ("me", r" llamo | dicen | chamo | llaman "),
     (
         "mi",
-        r" nombre(?: completo| real| de pila| y apellidos?)? ?(?:es|:) ?| apellidos? (?:es|son|:) ?| chiamo ",
+        r" nombre(?: completo| real| de pila| y apellidos?)? ?(?:es|:) ?| apellidos? (?:es|son"
+        r"|:) ?| chiamo (?!fuori|in causa|fuor)",
     ),
     ("mis", r" apellidos son "),
     ("il", r" mio (?:nome|cognome)(?: completo)? è "),
@@ -210,7 +216,7 @@ HOMES = _all(
     ),
     (
         "address adresse anschrift dirección direccion domicilio indirizzo endereço",
-        r" ?[:=] ?(?=[^\n]{0,40}\d)(?!0x|\d{1,3}\.\d)",
+        r" ?[:=](?! ?(?:0x|\d{1,3}\.\d)) ?(?=[^\n]{0,40}\d)",
     ),
     (
         "ich wir",
@@ -275,7 +281,7 @@ HOMES = _all(
     ("me", r" (?:mudé|he mudado|acabo de mudar) a\b"),
     ("il", r" mio indirizzo(?: \w+)? è"),
     ("meu minha", r" (?:endereço|morada|casa)(?: \w+)? (?:é|fica)"),
-    ("ik", r" woon (?:in|op|aan)\b"),
+    ("ik", r" woon (?:in|op|aan)\b(?! nederland\b| belgië\b| een\b| de stad\b)"),
     ("mijn", r" adres is"),
 )
 
@@ -292,6 +298,7 @@ BORN = _all(
         "born geboren né née nacido nacida nato nata nascido nascida",
         rf"(?:\(e\))?,?(?: on| am| in| le| en| el| il| em| the| im){{0,2}} ?:? ?(?:the )?{DATE}",
     ),
+    ("birthday bday", rf" ?(?:is|:|=|on|is on)? ?(?:the )?{DATE}"),
 )
 """Told of the speaker where the text says "I" or "my" as well."""
 
@@ -327,7 +334,6 @@ BIRTHS = _all(
         ),
     ),
     ("geburtstag", rf" (?:habe|hab|feiere) ich (?:am |im )?{DATE}"),
-    ("birthday bday", rf" ?(?:is|:|=|on|is on)? ?(?:the )?{DATE}"),
     ("born", rf" (?:on |in )?(?:the )?{DATE}[^?!\n]{{0,30}}\b(?:i|my|me)\b"),
     ("my our his her their mein meine meinen mon ma mi meu minha mijn sa son su", _BIRTHDAY),
     ("mio minha", _BIRTHDAY),
@@ -345,11 +351,9 @@ BIRTHS = _all(
     ("geboren", r" (?:wurde|bin) ich"),
     ("nací", r" (?:el|en)\b[^.?!\n]{0,12}(?:\d|(?-i:[A-Z]))"),
     ("je", r" suis née? (?:le|en|à|au)\b"),
-    ("née né", rf" le {DATE}"),
     ("sono", r" nat[oa] (?:il|a|nel)\b"),
     ("nasci", r" (?:em|a|no)\b"),
     ("ik", r" ben geboren (?:op|in)\b"),
-    ("nacido nacida", rf" el {DATE}"),
 )
 
 _NO_EMPLOYER = (

@@ -37,7 +37,8 @@ _EN_STREET = (
     r"\b\d{1,5}[a-z]?,? (?:[NSEW]\.? |north |south |east |west )?(?:[\w'-]{2,20} ){1,3}"
     r"(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr|court|ct|boulevard|blvd|way|place|pl|square"
     r"|sq|terrace|close|crescent|cres|parkway|pkwy|circle|cir|highway|hwy|"
-    r"gardens|grove|mews|row|hill|park|walk|view|quay|trail|alley)\b"
+    r"gardens|grove|mews|row|hill|park|walk|view|quay|trail|alley|parade|pde|esplanade|turnpike|pike|croft"
+    r"|villas|loop|causeway|rise|heights|landing|crossing|ridge|glen|meadows)\b"
 )
 _BY_PLACE = re.compile(
     r"\b(?:am|im|an der|an den|auf der|auf dem|in der|zum|zur|unter den|hinter der|vor dem) [\w-]{3,20}$"
@@ -117,9 +118,21 @@ _STREET_WORDS = frozenset(
         "bp",
     ]
 )
+_FIVE_DECIMALS = re.compile(r"\d\.\d{5}")
+_SIGHT = re.compile(
+    r"\b(?:coordinates of|koordinaten von|coordonnées de|coordenadas de|coordinate di|where (?:is"
+    r"|are|on earth)|which"
+    r" (?:city|town|country|place)|what (?:city|town|country|place) (?:is|lies)|capital"
+    r"|observatory|tower|mount|city)\b"
+)
+_SOMEBODYS = re.compile(
+    r"\b(?:i|i'm|my|our|we|me|us|his|her|their|home|house|meet|pick|parked|mein\w{0,2}|ich|wir"
+    r"|mon|ma|je|mi|vivo|casa)\b"
+)
 _DECIMALS = re.compile(r"\d\.\d{4}")
 _POSTAL = re.compile(
-    r"^[^?!\n]{0,40}?(?:\b\d{5}(?:-\d{4})?\b|\b[a-z]{1,2}\d[a-z0-9]? ?\d[a-z]{2}\b|\b[a-z]\d[a-z] "
+    r"^[^?!\n]{0,40}?(?:\b(?:nsw|vic|qld|wa|sa|tas|act|nt) \d{4}\b|\b\d{5}(?:-\d{4})?\b"
+    r"|\b[a-z]{1,2}\d[a-z0-9]? ?\d[a-z]{2}\b|\b[a-z]\d[a-z] "
     r"?\d[a-z]\d\b|\b\d{4} ?[a-z]{2}\b|\b\d{4} [a-zäöü]{3,})|^,? ?(?:apt|apartment|unit|suite|flat"
     r"|wohnung|appt|piso)\b"
 )
@@ -166,15 +179,96 @@ def find(read: Text) -> str | None:
     """``coordinates``, ``address``, ``plate`` or None."""
     if not any(map(str.isdigit, read.text)):
         return "coordinates" if "///" in read.text and _PLUS_CODE.search(read.text) else None
-    if _DECIMALS.search(read.text) and _PAIR.search(read.text):
+    if _pair(read) and not _is_sight(read):
         return "coordinates"
     if ("+" in read.text or "///" in read.text) and _PLUS_CODE.search(read.text):
         return "coordinates"
     if ("°" in read.text or "º" in read.text) and _SEXAGESIMAL.search(read.text):
         return "coordinates"
-    if _street(read):
+    if _street(read) or _with_code(read) or _with_home(read):
         return "address"
     return "plate" if _plate(read) else None
+
+
+_UPPER = r"[A-ZÀ-ÖØ-ÞŁŚŽŠČ][\w'-]{1,20}"
+_CODED = re.compile(
+    rf"(?<![\w.,-])\d{{1,5}}[A-Za-z]?,? (?:{_UPPER},? ){{2,6}}(?:[A-Z]{{1,2}}\d[A-Z0-9]? \d[A-Z]{{2}}"
+    rf"|[A-Z]{{2}},? \d{{5}}"
+    rf"|[A-Z]{{2}} [A-Z]\d[A-Z] ?\d[A-Z]\d|(?:NSW|VIC|QLD|WA|SA|TAS|ACT|NT) \d{{4}}|\d{{6}})(?!\w)"
+    rf"|(?:{_UPPER}[ -]){{1,3}}\d{{1,4}}[a-z]?(?:[/-]\d{{1,3}}){{0,2}}, (?:[A-Z]{{1,2}}-)?(?:\d{{4,5}}"
+    rf"|\d{{4}} [A-Z]{{2}}) {_UPPER}"
+)
+"""A house number, capitalised words and a post code, in the orders of English and of continental letters."""
+_HOUSE_NAMED = re.compile(
+    rf"\b(?:(?i:i live|we live|i'm (?:now )?at|we're at|i own (?:\w+ ){{1,3}}at|my (?:new |old )?(?:house"
+    rf"|home|flat|place|apartment|address|cottage"
+    rf"|room|bike|parcel|delivery|package)|at mine|by mine|mine|my home|our (?:house|home|flat|place)"
+    rf"|residence|residing"
+    rf"|shipping|ship|deliver(?:ed|y)?|my (?:grand)?(?:ma|pa|mother|father|mom|dad|parents|sister|brother"
+    rf"|son|daughter)"
+    rf"(?:'s| lives?)?|pick(?: me)? up|collect|drop(?: it)? off|left it|instead of my|home address)"
+    rf"[^.?!\n]{{0,24}}?[ ,:])(?!(?:19|20)\d\d )\d{{1,4}}[A-Za-z]? {_UPPER} {_UPPER}(?=\s{{0,2}}[,.;!\n]|$|"
+    rf" [A-Z]| (?:around|instead|is|at|by|before|and)\b)"
+    rf"|(?<![\w.,])\d{{1,4}}[A-Za-z]? {_UPPER} {_UPPER}[^.\n]{{0,24}}\b(?i:is where (?:i|we) live|where"
+    rf" (?:i|we) live"
+    rf"|(?:i|we) (?:just )?moved in|is my (?:home|house|place|address)|is our (?:home|house))\b"
+)
+
+
+def _with_code(read: Text) -> bool:
+    return any(
+        _FAMOUS.search(read.lower, max(0, found.start() - 4), found.end() + 8) is None
+        for found in _CODED.finditer(read.text)
+    )
+
+
+def _with_home(read: Text) -> bool:
+    return not _HOUSE_FIRST.isdisjoint(read.words) and _HOUSE_NAMED.search(read.text) is not None
+
+
+_HOUSE_FIRST = frozenset(
+    [
+        "i",
+        "we",
+        "my",
+        "mine",
+        "our",
+        "residence",
+        "residing",
+        "shipping",
+        "ship",
+        "deliver",
+        "delivered",
+        "delivery",
+        "collect",
+        "pick",
+        "drop",
+        "left",
+        "home",
+    ]
+)
+_LIES = re.compile(
+    r"(?:^|[.!?\n] ?)[^\W\d_][^.?!\n\d]{2,32} (?:lies at|is at|is located at|liegt bei|liegt auf|se trouve"
+    r" à|est à|está a|está en"
+    r"|se encuentra en|fica a|si trova a|ligt op) "
+)
+
+
+def _pair(read: Text) -> bool:
+    """Whether two numbers of many decimals stand together as coordinates do."""
+    return any(
+        _PAIR.search(read.text, max(0, found.start() - 40), found.end() + 80)
+        for found in _DECIMALS.finditer(read.text)
+    )
+
+
+def _is_sight(read: Text) -> bool:
+    """Whether somebody asks where a town or a sight lies, with no more than four decimals."""
+    return (
+        (_SIGHT.search(read.lower) is not None or _LIES.search(read.lower) is not None)
+        and _FIVE_DECIMALS.search(read.text) is None
+        and _SOMEBODYS.search(read.lower) is None
+    )
 
 
 def _street(read: Text) -> bool:

@@ -291,7 +291,7 @@ _TITLED = re.compile(
     rf"|s'appelle |se llama |heißt |appelée? |llamad[oa] )?(?P<name>(?-i:{_CAP}))",
     re.IGNORECASE,
 )
-_NO_NAMES = frozenset(
+NO_NAMES = frozenset(
     [
         "a",
         "an",
@@ -364,6 +364,18 @@ _NO_NAMES = frozenset(
         "welsh",
         "portuguese",
         "austrian",
+        "nederlander",
+        "belg",
+        "vlaming",
+        "duitser",
+        "brasileiro",
+        "brasileira",
+        "português",
+        "portuguesa",
+        "tedesco",
+        "tedesca",
+        "europeo",
+        "europea",
         "belgian",
         "african",
         "asian",
@@ -656,6 +668,17 @@ _SPOKEN_ABOUT = frozenset(
         "line",
         "phrase",
         "sentence",
+        "refer",
+        "refers",
+        "reference",
+        "espressione",
+        "gospel",
+        "bible",
+        "verse",
+        "quotation",
+        "expression",
+        "expresión",
+        "ausdruck",
         "grammar",
         "verb",
         "word",
@@ -711,7 +734,7 @@ _SPOKEN_ABOUT = frozenset(
 )
 _QUOTED = re.compile(r"\"[^\"\n]{1,120}\"|(?<!\w)'[^'\n]{2,120}'(?!\w)")
 _TITLES = re.compile(
-    r"\b(?:my name is (?:earl|khan|asher lev|joe|nobody|red|lucy barton|sara|rachel corrie|anna"
+    r"\b(?:my name is (?:earl|khan|asher lev|joe|nobody|red|lucy barton|sara|rachel corrie|anna|legion"
     r"|alice|barbra|prince|human|jonas|mud|bruce|not susan)|call me (?:by your name|maybe|ishmael"
     r"|irresponsible)|my name is\W*$|"
     r"i am (?:legend|groot|sam|number four|iron man|malala|the walrus|a rock|not your negro|mother"
@@ -786,6 +809,25 @@ _BIRTH_WORDS = frozenset(
 )
 
 
+_NEAR = (
+    *(
+        "birth",
+        "bday",
+        "b-day",
+        "dob",
+        "d.o.b",
+        "gebor",
+        "geburt",
+        "anniv",
+        "naissance",
+        "cumple",
+        "cumplo",
+        "nac",
+    ),
+    *("complean", "anivers", "jahrgang", "born", "né"),
+)
+
+
 def _by_first(*phrases: Phrase) -> dict[str, tuple[Phrase, ...]]:
     found: dict[str, list[Phrase]] = {}
     for phrase in phrases:
@@ -805,7 +847,7 @@ def find(read: Text) -> str | None:
     if (
         not _BIRTH_WORDS.isdisjoint(shown.words)
         and not _SPEAKER.isdisjoint(shown.words)
-        and NEAR_BIRTH.search(shown.text)
+        and any(NEAR_BIRTH.search(part.text) for part in shown.windows(_NEAR, 64, 112))
     ):
         return "self_statement"
     if (
@@ -1005,7 +1047,9 @@ def _introduces(read: Text) -> bool:
             if count >= _STATEMENTS_MAX:
                 return True
             words = _WORD.findall(found["name"].lower())
-            if not words or words[0] in _NO_NAMES:
+            if not words or words[0] in NO_NAMES:
+                continue
+            if expression is _LABEL and _is_heading(found["name"]):
                 continue
             if expression is not _LABEL or (
                 words[0] not in _CODE_TYPES
@@ -1016,13 +1060,24 @@ def _introduces(read: Text) -> bool:
     return False
 
 
+def _is_heading(shown: str) -> bool:
+    """Whether capital and small words stand together as in a heading: "Build and test"."""
+    words = [word for word in shown.split(",")[0].split() if word.lower() not in _PARTICLES]
+    return shown[:1].isupper() and any(word[:1].islower() for word in words)
+
+
+_PARTICLES = frozenset(
+    ["van", "von", "de", "del", "da", "di", "la", "le", "der", "den", "dos", "du", "zu", "ten", "y", "e"]
+)
+
+
 def _is_somebody(read: Text, first: str, start: int, found: re.Match[str]) -> bool:
     """Whether the capitalised words after "I am", "this is" or "my wife" are a name."""
     name = found["name"]
     words = _WORD.findall(name.lower())
     if not words or (found.re is not _TITLED and name.isupper() and len(name) > 1 and len(words) == 1):
         return False
-    if words[0] in _NO_NAMES and (len(words) == 1 or words[0] not in _ALSO_NAMES or words[1] in _NO_NAMES):
+    if words[0] in NO_NAMES and (len(words) == 1 or words[0] not in _ALSO_NAMES or words[1] in NO_NAMES):
         return False
     if found.re is _TITLED or first in _SELF or (first == "hier" and "spricht" in found[0]):
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,6 +60,7 @@ _LOOKS_LATIN = str.maketrans(
 _WORD = re.compile(r"[^\W\d_]+")
 _CLUSTER = re.compile(r"\d+(?:[ \t()./_-]{1,3}\d+)*")
 _GROUP = re.compile(r"\d+")
+_REGION = re.compile(r"\d[\d \t()./_:TZ-]*")
 _FIVE = re.compile(r"\d(?:[ \t()./_-]{0,3}\d){4}")
 _NO_IDENTIFIER = re.compile(
     r"(?<![\w./-])(?:"
@@ -130,14 +132,33 @@ class Text:
         """Groups of digits with at least five digits in all; dates, times and ranges of years left out."""
         if _FIVE.search(self.text) is None:
             return ()
-        shown = _NO_IDENTIFIER.sub(lambda found: "#" * len(found[0]), self.text)
         out = []
-        for found in _CLUSTER.finditer(shown):
-            groups = tuple(_GROUP.findall(found[0]))
-            if sum(map(len, groups)) >= 5:
-                between = tuple(_GROUP.split(found[0])[1:-1])
-                out.append(Cluster(found.start(), found.end(), groups, between))
+        for region in _REGION.finditer(self.text):
+            if region.end() - region.start() < 5:
+                continue
+            first = max(0, region.start() - 4)
+            near = self.text[first : region.end() + 4]
+            shown = _NO_IDENTIFIER.sub(lambda found: "#" * len(found[0]), near)
+            shown = "#" * (region.start() - first) + shown[region.start() - first : region.end() - first]
+            for found in _CLUSTER.finditer(shown):
+                groups = tuple(_GROUP.findall(found[0]))
+                if sum(map(len, groups)) >= 5:
+                    between = tuple(_GROUP.split(found[0])[1:-1])
+                    out.append(Cluster(first + found.start(), first + found.end(), groups, between))
         return tuple(out)
+
+    def windows(self, hints: Iterable[str], before: int, after: int) -> Iterator[Text]:
+        """The parts of the text round each of ``hints`` (small letters); those that touch are one."""
+        places = sorted({place for hint in hints for place in _places(self.lower, hint)})
+        start = end = -1
+        for place in places:
+            if end < 0 or place - before > end:
+                if end >= 0:
+                    yield Text(self.text[start:end], self.lower[start:end])
+                start = max(0, place - before)
+            end = min(len(self.text), place + after)
+        if end >= 0:
+            yield Text(self.text[start:end], self.lower[start:end])
 
     def before(self, place: int, chars: int = 48) -> str:
         """What stands before a place, in small letters."""
@@ -157,6 +178,40 @@ class Text:
         if end < len(text) and (text[end].isalnum() or text[end] == "_"):
             return False
         return not (end + 1 < len(text) and text[end] in ".," and text[end + 1].isdigit())
+
+
+def by_first_letter(alternatives: str) -> str:
+    """An equal expression for "one of these", its branches gathered by their first letter: ``re`` tries the
+    branches one by one, and most words then fail after a few dozen instead of some hundreds."""
+    branches, depth, start, place = [], 0, 0, 0
+    while place < len(alternatives):
+        char = alternatives[place]
+        if char == "\\":
+            place += 1
+        elif char in "([":
+            depth += 1
+        elif char in ")]":
+            depth -= 1
+        elif char == "|" and depth == 0:
+            branches.append(alternatives[start:place])
+            start = place + 1
+        place += 1
+    branches.append(alternatives[start:])
+    letters: dict[str, list[str]] = {}
+    others = []
+    for branch in branches:
+        if branch[:1].isalpha() and branch[1:2] not in ("?", "*", "+", "{"):
+            letters.setdefault(branch[0], []).append(branch[1:])
+        else:
+            others.append(branch)
+    return "|".join([*(f"{letter}(?:{'|'.join(rest)})" for letter, rest in letters.items()), *others])
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    place = text.find(part)
+    while place >= 0:
+        yield place
+        place = text.find(part, place + 1)
 
 
 def _folded(text: str) -> str:

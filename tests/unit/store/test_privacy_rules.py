@@ -73,12 +73,28 @@ FOUND = {
         "My salary is 54,000 a year",
         "I was diagnosed with lupus",
         "Viele Grüße\nSabine",
+        "Cordiali saluti\nFiorella Neri",
+        "-- \nnora lindqvist\nsent from my phone",
+        '{"dob": "04/11/1983"}',
+        "Geboortedatum: 03-06-1982",
+        "Customer name: Orla Fennimore",
+        "as a diabetic, may I eat mango every day?",
+        "mia madre ha il diabete",
+        "mijn dochter heeft epilepsie",
+        "my last a1c was 9.1",
     ],
+}
+FOUND_TOO = {
+    "card": ["visa4539148803436467 declined", "4539,1488,0343,6467", "pan=4539148803436467&x=1"],
+    "ip": ["81.2.69.142/32 was banned", "81[.]2[.]69[.]142", "ip:2a02:8108:8ac0:1::5", "081.002.069.142"],
+    "secret": ["curl -u jane:Trumpet77x https://example.org", "is xK9#mQ2v a strong password?"],
+    "national_id": ["Is 15 070649 C 103 valid?", "Is 736028/5163 valid?"],
 }
 
 
 @pytest.mark.parametrize(
-    ("reason", "text"), [(reason, text) for reason, texts in FOUND.items() for text in texts]
+    ("reason", "text"),
+    [(reason, text) for found in (FOUND, FOUND_TOO) for reason, texts in found.items() for text in texts],
 )
 def test_found_by_its_rule(reason: str, text: str) -> None:
     assert private_reason(text) == reason
@@ -222,3 +238,44 @@ def test_what_was_written_by_hand() -> None:
 def test_hostile_text_is_read_in_one_go(part: str) -> None:
     """Rules that tried every start anew would take minutes here: the limit on a test's time says so."""
     private_reason((part * (65_536 // len(part) + 1))[:65_536])
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("self_statement", "Yours faithfully, Dr. P. J. Harrow"),
+        ("self_statement", "Tenant: Hilde Vandersteen"),
+        ("self_statement", "Please send the draft to me, Olamide Bassey."),
+        ("self_statement", "first name Bruno, last name Castagna"),
+        ("self_statement", "just call me ziggy"),
+        ("self_statement", "My name is spelled B-R-U-N-O"),
+        ("ip", "my printer is 192.168.71.30"),
+        ("ip", "ssh root@10.61.20.44 hangs"),
+        ("ip", "fe80::a00:27ff:fe4e:66a1%en0"),
+        ("secret", "the gate code is 5580"),
+        ("secret", "WPA2 key sunny-boat-42"),
+        ("secret", "the backup is protected with Kestrel_41"),
+        ("account", "pay into 20-11-43 / 12345678"),
+        ("phone", "(022) 19673 was on the note"),
+        ("address", "12 Heron Quays, Truro TR1 2HX is for sale"),
+    ],
+)
+def test_found_in_running_words(reason: str, text: str) -> None:
+    assert private_reason(text) == reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is 192.168.1.20 a private address?",
+        "server 10.0.0.5:8080 in an upstream block, what does weight do?",
+        "Docker containers get 172.17.0.2, why?",
+        "Files encrypted with AES-256-GCM, how long to crack?",
+        "Is 1234 a common PIN?",
+        "For me, Microsoft Word crashes on start.",
+        "People call me crazy for using vim",
+        "I own 3 Apple Watches",
+    ],
+)
+def test_free_although_it_looks_alike(text: str) -> None:
+    assert private_reason(text) is None
