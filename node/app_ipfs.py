@@ -26,7 +26,7 @@ from node.store.names import Names
 from node.store.public import PublicReader
 from node.store.sqlite import SqliteStore
 
-LAST_HEAD_TIMEOUT_S = 5.0
+LAST_HEAD_TIMEOUT_S = 1.0
 """How long the stop waits for the last head; what is missing then is made after the next start."""
 
 LogHead = Callable[[], Cid | None]

@@ -44,7 +44,7 @@ from node.tlog.writer import TileLog
 Decisions: TypeAlias = DecisionLog | MemoryLog
 
 MEMORY = "memory"
-LAST_BLOCKS_TIMEOUT_S = 5.0
+LAST_BLOCKS_TIMEOUT_S = 2.0
 """How long the stop waits for the log's last blocks; what is missing then follows after the next start."""
 
 
@@ -140,7 +140,7 @@ async def open_logs(
     publications_blocks = LogBlocks(
         data_dir / "publications", store.blocks, data_dir / "publications_blocks.json", clock, daemon=daemon
     )
-    stack.push_async_callback(publications_blocks.close, LAST_BLOCKS_TIMEOUT_S)
+    stack.push_async_callback(publications_blocks.close, LAST_BLOCKS_TIMEOUT_S / 2)
     publications.on_published(publications_blocks.published)
     publications_blocks.start()
     probes.append(_fact(lambda: replace(publications_blocks.health(), name="log:publications:blocks")))
