@@ -65,6 +65,7 @@ from node.metrics import Metrics, Unlogged
 from node.model import Check
 from node.pipeline import Pipeline, Policy
 from node.ports import Adapter, AuditLog, Embedder, Generator, StoredRecord
+from node.score.volatility import volatility
 from node.service import Invalidator, Ports, Service, adapter_check, model_checks
 from node.settings import Log, Models, Settings, is_loopback
 from node.store import kubo, kubo_doctor
@@ -219,6 +220,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         keyword_key=keyword_key,
         report=_into_log(decisions, metrics),
         same_question=same_question,
+        is_personal=_is_personal,
     )
     cache = settings.cache
     reference = ReferenceEmbedder(settings, clock, wanted=gate_model.packaged().embedder)
@@ -415,6 +417,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
                 _daemon_probe(mirror),
                 reference.probe,
                 ipfs.probe,
+                ipfs.probe_foreign,
                 *logs.probes,
                 *_not_configured(generators),
             ),
@@ -468,6 +471,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
             keyword_key=keyword_key,
             report=_into_log(decisions, metrics),
             same_question=same_question,
+            is_personal=_is_personal,
         )
         router = _router(settings, ground.adapters)
         ipfs = await open_ipfs(settings, ground.data_dir, ground.identity, ground.store, None, clock, stack)
@@ -545,6 +549,10 @@ def _router(settings: Settings, adapters: Sequence[Adapter]) -> Router:
         default=cache.threshold,
     )
     return Router(adapters, floors)
+
+
+def _is_personal(query: str) -> bool:
+    return volatility(query).personal
 
 
 def _into_log(decisions: AuditLog, metrics: Metrics) -> Report:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from node.api.routing import Router
 from node.clock import Clock
+from node.errors import NodeError
 from node.identity import NODE, Identity, Rotation
 from node.ipfs.cid import Cid
 from node.ipfs.ipns import IpnsName
@@ -64,8 +65,17 @@ class Ipfs:
             self.head.settle()
 
     async def probe(self) -> Check:
-        """For ``/health``."""
+        """The head, for ``/health``."""
         return self.head.health()
+
+    async def probe_foreign(self) -> Check:
+        """How much was imported, for ``/health``."""
+        try:
+            counts = await self.foreign.counts()
+        except NodeError as exc:
+            return Check("ipfs:foreign", "warn", f"imported blocks cannot be counted: {exc}")
+        text = f"imported: {counts['bytes']} bytes, of {counts['bytes_max']} (ipfs.foreign_max_bytes)"
+        return Check("ipfs:foreign", "pass", text, observed=counts["blocks"], unit="blocks")
 
     def reader(self, store: SqliteStore, log_blocks: BlockStore | None) -> PublicReader:
         """What anybody may have."""

@@ -429,8 +429,6 @@ class Service:
         assert asked is not None
         source = SourceRef("client", entry.source or caller.tenant)
         scope = scope_for(asked, self._p.policy.publish, source, False)
-        if scope == SCOPE_PUBLIC and volatility(text).personal:
-            scope = SCOPE_SHARED  # it is about whoever asks, whatever the texts hold
         live = route.kind is Kind.DETERMINISTIC
         memory = Memory(
             request_id=request_id,

@@ -25,17 +25,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from node.clock import Clock, pause
+from node.clock import Clock
 from node.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.ipfs import ipns
 from node.ipfs.cid import Cid
 from node.ipfs.ipns import RECORD_BYTES_MAX, IpnsName, IpnsRecord
+from node.jobs.follower import Follower, Rest
 from node.jobs.head_daemon import HeadInDaemon, Published
 from node.jobs.index_pages import HeadBlock, Index, build, parse_index
 from node.model import SCOPE_PUBLIC, Check
@@ -63,9 +64,6 @@ LOOK_EVERY_S = 60.0
 """How often it is looked whether the record is to be renewed and whether a log has a new head."""
 LOOK_HINTED_S = 1.0
 """The same while a new head is owed: the keys may have been what changed."""
-BACKOFF_FIRST_S = 1.0
-BACKOFF_MAX_S = 120.0
-CANCEL_TIMEOUT_S = 1.0
 _PAGE = 1_000
 _OLDER_MAX = 32
 _STATE_VERSION = 1
@@ -84,8 +82,8 @@ class NameKey:
 class Links:
     """The newest heads of the logs' blocks, as they are now."""
 
-    publications: Callable[[], Cid | None] = lambda: None
-    decisions: Callable[[], Cid | None] = lambda: None
+    publications: Callable[[], Cid | None]
+    decisions: Callable[[], Cid | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +149,7 @@ class Head:
         self._linked: tuple[Cid | None, Cid | None] = (None, None)
         self._saving = asyncio.Lock()
         self._signing = asyncio.Lock()
-        self._woken = asyncio.Event()
-        self._stop = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self._fault: tuple[datetime, str] | None = None
+        self._follower = Follower("head", self._turn, clock)
         self._daemon = (
             None
             if daemon is None
@@ -179,23 +174,20 @@ class Head:
 
     def start(self) -> None:
         """Begin to follow the record store."""
-        self._task = asyncio.create_task(self._work(), name="head")
+        self._follower.start()
         if self._daemon is not None:
             self._daemon.start()
 
     def changed(self) -> None:
         """Records, a log's head or the keys may have changed. Cheap; may be called any time."""
         self._is_hinted = True
-        self._woken.set()
+        self._follower.wake()
 
     def health(self) -> Check:
         """Without I/O: the name and head that are published, and what keeps newer ones from it."""
         seen = None if self.cid is None else str(self.cid)
-        if self._task is not None and self._task.done() and not self._stop.is_set():
-            return Check(CHECK, "warn", "has ended; restart the node", observed=seen)
-        if self._fault is not None:
-            since, reason = self._fault
-            return Check(CHECK, "warn", f"tried again later: {reason}", since=since, observed=seen)
+        if (trouble := self._follower.trouble()) is not None:
+            return Check(CHECK, "warn", trouble[0], since=trouble[1], observed=seen)
         if self.cid is None or self.record is None:
             return Check(CHECK, "pass", "nothing is published yet")
         text = f"published as /ipns/{self.name.text}"
@@ -237,38 +229,11 @@ class Head:
     async def close(self, timeout_s: float) -> None:
         """Make the last head, for at most ``timeout_s`` seconds; what is left is done at the next start.
         Idempotent."""
-        self._stop.set()
-        self.changed()
-        task = self._task
-        if task is not None and not task.done():
-            await asyncio.wait({task}, timeout=timeout_s)
-            task.cancel()
-            await asyncio.wait({task}, timeout=CANCEL_TIMEOUT_S)
+        await self._follower.close(timeout_s)
         if self._daemon is not None:
             await self._daemon.close(timeout_s)
-        if task is not None and task.done() and not task.cancelled():
-            task.result()
 
     # --- the worker -------------------------------------------------------------------------------
-
-    async def _work(self) -> None:
-        failures = 0
-        while True:
-            stopping = self._stop.is_set()
-            self._woken.clear()
-            try:
-                await self._turn(is_last=stopping)
-            except NodeError as exc:
-                failures += 1
-                self._failed(exc)
-                step = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** min(failures - 1, 16))
-                pause_s, until = step * (0.5 + self._clock.random()), self._stop
-            else:
-                failures, self._fault = 0, None
-                pause_s, until = self._next_s(), self._stop if self._is_hinted else self._woken
-            if stopping:
-                return
-            await pause(self._clock, pause_s, until)
 
     def _next_s(self) -> float:
         """How long there is nothing to do unless somebody says that something changed."""
@@ -279,17 +244,12 @@ class Head:
         waits += [self._replaced_at[cid] + KEPT_S - now for cid in self._state.older]
         return max(0.0, min(waits))
 
-    def _failed(self, exc: NodeError) -> None:
-        if self._fault is None:
-            _log.warning("event=head_waits reason=%s", exc)
-        self._fault = (self._clock.now() if self._fault is None else self._fault[0], str(exc))
-
-    async def _turn(self, *, is_last: bool) -> None:
+    async def _turn(self) -> Rest:
         problem: NodeError | None = None
         if not self._is_loaded:
             await self._load()
         self._is_hinted |= self._linked != (self._links.publications(), self._links.decisions())
-        if is_last or (self._is_hinted and self._clock.monotonic() >= self._due_at):
+        if self._follower.is_stopping or (self._is_hinted and self._clock.monotonic() >= self._due_at):
             self._is_hinted = False
             try:
                 await self._follow()
@@ -307,6 +267,7 @@ class Head:
         if not self._is_swept:
             await self._sweep()
             self._is_swept = True
+        return Rest(self._next_s(), is_deaf=self._is_hinted)
 
     # --- the head ---------------------------------------------------------------------------------
 
@@ -487,7 +448,7 @@ class Head:
         if record is None or last is None or data == last[0] or record.sequence < last[1].sequence:
             return False
         self._floor[name] = record.sequence + (record.sequence == last[1].sequence)
-        self._woken.set()
+        self._follower.wake()
         return True
 
     async def _load(self) -> None:

@@ -14,28 +14,25 @@ It is told by ``head`` what to publish and tells it what the daemon has. It sign
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from node.clock import Clock, pause
+from node.clock import Clock
 from node.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.ipfs.cid import Cid
 from node.ipfs.ipns import IpnsName
+from node.jobs.follower import Follower, Rest
 from node.jobs.index_pages import HeadBlock, parse_index
 from node.ports import BlockStore
 from node.store.kubo import KuboBlockStore
 
 _log = logging.getLogger("neuroswarm.head")
 
-BACKOFF_FIRST_S = 1.0
-BACKOFF_MAX_S = 120.0
 CHECK_EVERY_S = 600.0
 """How often the daemon is asked whether it still holds the head."""
-CANCEL_TIMEOUT_S = 1.0
 GIVEN_AT_ONCE = 16
 LIFETIME = "48h"
 TTL = "60s"
@@ -80,26 +77,20 @@ class HeadInDaemon:
         self._told: dict[IpnsName, bytes] = {}
         self._named: tuple[bytes, str] | None = None
         self._check_at = 0.0
-        self._woken = asyncio.Event()
-        self._stop = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self._fault: tuple[datetime, str] | None = None
+        self._follower = Follower("head_daemon", self._turn, clock)
 
     def start(self) -> None:
         """Begin to follow."""
-        self._task = asyncio.create_task(self._work(), name="head in the daemon")
+        self._follower.start()
 
     def changed(self) -> None:
         """There is something new to publish. Cheap."""
-        self._woken.set()
+        self._follower.wake()
 
     def state(self) -> tuple[str, str, datetime | None]:
         """Status, words and since when, for the health check."""
-        if self._task is not None and self._task.done() and not self._stop.is_set():
-            return "warn", "the part that tells the daemon has ended; restart the node", None
-        if self._fault is not None:
-            since, reason = self._fault
-            return "warn", f"the daemon is told later: {reason}", since
+        if (trouble := self._follower.trouble()) is not None:
+            return "warn", f"the daemon is told later; {trouble[0]}", trouble[1]
         if self._named is not None:
             name = self._named[1]
             return "pass", f"the daemon publishes it under its own key, as /ipns/{name}", None
@@ -107,41 +98,15 @@ class HeadInDaemon:
 
     async def close(self, timeout_s: float) -> None:
         """One last try, for at most ``timeout_s`` seconds. Idempotent."""
-        self._stop.set()
-        self._woken.set()
-        task = self._task
-        if task is not None and not task.done():
-            await asyncio.wait({task}, timeout=timeout_s)
-            task.cancel()
-            await asyncio.wait({task}, timeout=CANCEL_TIMEOUT_S)
-        if task is not None and task.done() and not task.cancelled():
-            task.result()
+        await self._follower.close(timeout_s)
 
-    async def _work(self) -> None:
-        failures = 0
-        while True:
-            stopping = self._stop.is_set()
-            self._woken.clear()
-            try:
-                await self._turn()
-            except NodeError as exc:
-                failures += 1
-                if self._fault is None:
-                    _log.warning("event=head_daemon_waits reason=%s", exc)
-                self._fault = (self._clock.now() if self._fault is None else self._fault[0], str(exc))
-                step = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** min(failures - 1, 16))
-                pause_s, until = step * (0.5 + self._clock.random()), self._stop
-            else:
-                failures, self._fault = 0, None
-                pause_s, until = CHECK_EVERY_S, self._woken
-            if stopping:
-                return
-            await pause(self._clock, pause_s, until)
-
-    async def _turn(self) -> None:
+    async def _turn(self) -> Rest:
         now = self._look()
-        if now is None:
-            return
+        if now is not None:
+            await self._tell(now)
+        return Rest(CHECK_EVERY_S)
+
+    async def _tell(self, now: Published) -> None:
         given = now.given
         if given is not None and self._clock.monotonic() >= self._check_at:
             if not await self._daemon.has(given):

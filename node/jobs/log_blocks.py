@@ -26,16 +26,16 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from node.clock import Clock, pause
+from node.clock import Clock
 from node.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.governance.origin import epoch_of
 from node.ipfs.cid import RAW, Cid
+from node.jobs.follower import Follower, Rest
 from node.jobs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, split
 from node.model import Check
 from node.ports import BlockStore
@@ -53,9 +53,6 @@ EVERY_S = 600.0
 HASTENED_EVERY_S = 10.0
 """However many critical decisions there are, so that few heads are replaced within ``KEPT_S``."""
 KEPT_S = 300.0
-BACKOFF_FIRST_S = 1.0
-BACKOFF_MAX_S = 120.0
-CANCEL_TIMEOUT_S = 1.0
 AT_ONCE = 4
 """Files on their way into the store together: they share a sync, and 4 x 16 MiB is the most they hold."""
 GIVEN_AT_ONCE = 16
@@ -127,10 +124,7 @@ class LogBlocks:
         self._hastened_due_at = 0.0
         self._replaced_at: dict[Cid, float] = {}
         self._is_hastened = False
-        self._woken = asyncio.Event()
-        self._stop = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self._fault: tuple[datetime, str] | None = None
+        self._follower = Follower("log_blocks", self._follow, clock)
 
     @property
     def head(self) -> Cid | None:
@@ -139,80 +133,45 @@ class LogBlocks:
 
     def start(self) -> None:
         """Begin to follow, with what the folder has already."""
-        self._task = asyncio.create_task(self._work(), name="log blocks")
+        self._follower.start()
 
     def published(self, _published: Published) -> None:
         """The log has a new checkpoint (``TileLog.on_published``). Cheap."""
-        self._woken.set()
+        self._follower.wake()
 
     def hasten(self) -> None:
         """A critical decision was published: it gets a head without waiting for the next turn, at most every
         ``HASTENED_EVERY_S``. Cheap."""
         self._is_hastened = True
-        self._woken.set()
+        self._follower.wake()
 
     def health(self) -> Check:
         """Without I/O: how much of the log is in blocks, the newest head, and what keeps more from it."""
         seen = None if self.head is None else str(self.head)
-        if self._task is not None and self._task.done() and not self._stop.is_set():
-            return Check(CHECK, "warn", "has ended; restart the node", observed=seen)
-        if self._fault is not None:
-            since, reason = self._fault
-            return Check(CHECK, "warn", f"tried again later: {reason}", since=since, observed=seen)
+        if (trouble := self._follower.trouble()) is not None:
+            return Check(CHECK, "warn", trouble[0], since=trouble[1], observed=seen)
         return Check(CHECK, "pass", f"{self._size} entries of the log are in IPFS blocks", observed=seen)
 
     async def close(self, timeout_s: float) -> None:
         """Write the last head, for at most ``timeout_s`` seconds; what is left is done at the next start.
         Idempotent."""
-        self._stop.set()
-        self._woken.set()
-        task = self._task
-        if task is not None and not task.done():
-            await asyncio.wait({task}, timeout=timeout_s)
-            task.cancel()
-            await asyncio.wait({task}, timeout=CANCEL_TIMEOUT_S)
-        if task is not None and task.done() and not task.cancelled():
-            task.result()
+        await self._follower.close(timeout_s)
 
     # --- the worker -------------------------------------------------------------------------------
 
-    async def _work(self) -> None:
-        failures = 0
-        pause_s: float | None
-        while True:
-            stopping = self._stop.is_set()
-            self._woken.clear()
-            try:
-                pause_s, until = await self._follow(), self._woken
-            except NodeError as exc:
-                failures += 1
-                self._failed(exc)
-                step = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** min(failures - 1, 16))
-                pause_s, until = step * (0.5 + self._clock.random()), self._stop
-            else:
-                failures, self._fault = 0, None
-            if stopping:
-                return
-            if pause_s is None:
-                await until.wait()
-            else:
-                await pause(self._clock, pause_s, until)
-
-    def _failed(self, exc: NodeError) -> None:
-        if self._fault is None:
-            _log.warning("event=log_blocks_wait reason=%s", exc)
-        self._fault = (self._clock.now() if self._fault is None else self._fault[0], str(exc))
-
-    async def _follow(self) -> float | None:
-        """Bring blocks and daemon up to date with the folder; the seconds until there is more to do, None
-        where that is only when somebody says so."""
+    async def _follow(self) -> Rest:
+        """Bring blocks and daemon up to date with the folder."""
         if not self._is_loaded:
             await self._load()
         is_hastened, self._is_hastened = self._is_hastened, False
         now = self._clock.monotonic()
-        is_due = self._stop.is_set() or now >= self._due_at or (is_hastened and now >= self._hastened_due_at)
+        is_due = (
+            self._follower.is_stopping
+            or now >= self._due_at
+            or (is_hastened and now >= self._hastened_due_at)
+        )
         try:
-            is_owed = await self._follow_folder(is_due=is_due)
+            is_owed = await self._follow_folder(is_due=is_due or self._follower.is_stopping)
         except NodeError:
             self._is_hastened |= is_hastened
             raise
@@ -221,7 +180,7 @@ class LogBlocks:
         older = tuple(cid for cid in self._state.older if self._replaced_at[cid] > past)
         await self._change(replace(self._state, older=older))
         await self._give()
-        return self._next_s(is_owed=is_owed)
+        return Rest(self._next_s(is_owed=is_owed))
 
     def _next_s(self, *, is_owed: bool) -> float | None:
         waits = [self._replaced_at[cid] + KEPT_S for cid in self._state.older]

@@ -27,7 +27,7 @@ from typing import Protocol
 from node.clock import Clock, new_id
 from node.errors import NodeError, Rejected, Unavailable, Withdrawn
 from node.ipfs.cid import Cid
-from node.model import SCOPE_PUBLIC, Citation, Confidence, Json, Slots, SourceRef, ppm
+from node.model import SCOPE_PUBLIC, SCOPE_SHARED, Citation, Confidence, Json, Slots, SourceRef, ppm
 from node.normalise import normalise, query_hash
 from node.ports import Embedded, RecordStore, Semantics, StoredRecord
 from node.record import (
@@ -129,9 +129,15 @@ def never_the_same(one: str, other: str) -> bool:
     return False
 
 
+def never_personal(query: str) -> bool:
+    """No question is about whoever asks it."""
+    return False
+
+
 class Rememberer:
     """Builds and stores records. ``keyword_key`` is recall's key function, ``same_question`` the gate's word
-    on two questions, strict enough that one answer serves both; ``report`` enters each outcome in the
+    on two questions, strict enough that one answer serves both; ``is_personal`` whether a question is about
+    whoever asks it; ``report`` enters each outcome in the
     decision log."""
 
     def __init__(
@@ -145,6 +151,7 @@ class Rememberer:
         keyword_key: Callable[[str], str | None],
         report: Report,
         same_question: SameQuestion = never_the_same,
+        is_personal: Callable[[str], bool] = never_personal,
     ) -> None:
         self._records = records
         self._semantics = semantics
@@ -154,6 +161,7 @@ class Rememberer:
         self._keyword_key = keyword_key
         self._report = report
         self._same_question = same_question
+        self._is_personal = is_personal
 
     async def submit(self, memory: Memory) -> asyncio.Future[Remembered]:
         """Queue one write. The future is done when the record is durable (or the write failed);
@@ -170,7 +178,7 @@ class Rememberer:
     async def keep(self, memory: Memory) -> Remembered:
         """Store one memory now, past the queue: for imports, which bound themselves. Never raises
         for a failing store: the outcome says so, and with which scope."""
-        memory = await screened(memory)
+        memory = await self._screened(memory)
         try:
             outcome = await self._store(memory)
         except Rejected as exc:
@@ -179,6 +187,20 @@ class Rememberer:
             outcome = Remembered("failed", str(exc), memory)
         await self._report(outcome)
         return outcome
+
+    async def _screened(self, memory: Memory) -> Memory:
+        """The memory, shared with nobody else where the privacy gate finds something in what would be public.
+        The one place where answers of our own become public."""
+        if memory.scope != SCOPE_PUBLIC:
+            return memory
+        if self._is_personal(memory.query):
+            reason: str | None = "personal_question"
+        else:
+            reason = await asyncio.to_thread(private_reason, *shown(memory))
+        if reason is None:
+            return memory
+        _log.info("event=kept_from_peers id=%s rule=%s", memory.request_id, reason)
+        return replace(memory, scope=SCOPE_SHARED)
 
     async def _store(self, memory: Memory) -> Remembered:
         now = self._clock.now()
@@ -429,17 +451,6 @@ def shown(what: Memory | AnswerRecord) -> list[str]:
     return [text for text in texts if text]
 
 
-async def screened(memory: Memory) -> Memory:
-    """The memory, shared with nobody else where the privacy gate finds something in what would be public.
-    The one place where answers of our own become public."""
-    if memory.scope != SCOPE_PUBLIC:
-        return memory
-    if (reason := await asyncio.to_thread(private_reason, *shown(memory))) is None:
-        return memory
-    _log.info("event=kept_from_peers id=%s rule=%s", memory.request_id, reason)
-    return replace(memory, scope="shared")
-
-
 def scope_for(
     memory_scope: str,
     publish: str,
@@ -448,7 +459,8 @@ def scope_for(
     *,
     made_from: Iterable[str] = (),
 ) -> str:
-    """The scope with which an answer is to be stored, by ``sharing.publish``; ``screened`` has the last word.
+    """The scope with which an answer is to be stored, by ``sharing.publish``; the privacy gate has the last
+    word (``Rememberer.keep``).
 
     sourced: answers of adapters and checked documents; grounded: also model answers on evidence; all: also
     what clients store with ``scope: public`` (the caller passes ``public`` in for those). What is made from

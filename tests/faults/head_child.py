@@ -46,7 +46,7 @@ async def publish_until_killed(folder: Path, run: str) -> None:
         record_path=folder / "ipns-record",
         issuer=US.did,
         keys=lambda: [OWNER.key],
-        links=Links(),
+        links=Links(lambda: None, lambda: None),
         every_s=0,
     )
 

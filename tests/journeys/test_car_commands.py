@@ -120,6 +120,10 @@ async def test_a_car_becomes_public_blocks(start: Start, tmp_path: Path, is_runn
         for cid, data in (blocks[0], blocks[39]):
             assert (await node.raw(f"/ipfs/{cid}?format=raw"))[:2] == (200, data), "it lasts"
         assert (await node.raw(f"/ipfs/{block(99)[0]}?format=raw"))[0] == 404
+        _, health = await node.get("/health")
+        [check] = health["checks"]["ipfs:foreign"]
+        assert (check["status"], check["observedValue"]) == ("pass", 40)
+        assert f"{sum(len(data) for _, data in blocks)} bytes" in check["output"]
 
 
 @BOTH

@@ -14,7 +14,7 @@ from node.store.privacy import matters
 from node.store.privacy.phrases import BIRTHS, BORN, EMPLOYERS, HOMES, NAMES, NEAR_BIRTH, Phrase
 from node.store.privacy.text import Text
 
-_FIRST = frozenset(
+_SPEAKS = frozenset(
     # English
     [
         "i",
@@ -841,7 +841,7 @@ _PHRASES = _by_first(*NAMES, *HOMES, *BIRTHS, *BORN, *EMPLOYERS)
 
 def find(read: Text) -> str | None:
     """``self_statement`` or None."""
-    if _FIRST.isdisjoint(read.words):
+    if _TRIGGERS.isdisjoint(read.words):
         return None
     shown = _without_titles(read)
     if (
@@ -1009,7 +1009,7 @@ _INTRODUCED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
             ]
         ),
     ),
-    (_LAST_LINE, _FIRST),
+    (_LAST_LINE, _SPEAKS),
     (_REVERSED, frozenset(["name", "nom", "nombre", "me", "moi", "yo", "ich"])),
     (
         _LABEL,
@@ -1034,6 +1034,10 @@ _INTRODUCED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
         ),
     ),
 )
+
+
+_TRIGGERS = frozenset().union(_SPEAKS, _PHRASES, _WHO, matters.OWN, *(words for _, words in _INTRODUCED))
+"""Every rule needs one of them: a text without any need not be read further."""
 
 
 def _introduces(read: Text) -> bool:

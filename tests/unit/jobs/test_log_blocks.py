@@ -21,7 +21,8 @@ from node.clock import ManualClock, SystemClock
 from node.errors import Rejected, Unavailable
 from node.governance.origin import epoch_of
 from node.ipfs.cid import DAG_CBOR, RAW, Cid
-from node.jobs.log_blocks import BACKOFF_MAX_S, EVERY_S, HASTENED_EVERY_S, KEPT_S, LogBlocks
+from node.jobs.follower import BACKOFF_MAX_S
+from node.jobs.log_blocks import EVERY_S, HASTENED_EVERY_S, KEPT_S, LogBlocks
 from node.jobs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between, split
 from node.ports import BlockStore
 from node.store.kubo import KuboBlockStore

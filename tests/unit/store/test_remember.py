@@ -1,12 +1,15 @@
-"""What a record says of its vector: the model that made it, or that one is owed."""
+"""What a record says of its vector: the model that made it, or that one is owed; what may become public."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from node.cache.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.clock import ManualClock
+from node.model import Citation, SourceRef
 from node.ports import Embedded
 from node.record import AnswerRecord
 from node.store.memory import MemoryStore
@@ -34,6 +37,7 @@ class Desk:
             WriteBack(4),
             keyword_key=keyword_key,
             report=self.report,
+            is_personal=lambda query: "my boat" in query,
         )
 
     async def report(self, outcome: Remembered) -> None:
@@ -101,3 +105,33 @@ async def test_what_was_erased_within_this_second_can_be_said_again() -> None:
         assert outcome.stored.state == "live"
         await desk.rememberer.bury_at(outcome.stored.cid, outcome.stored.record.scope, "client_delete")
         await desk.store.blocks.delete(outcome.stored.cid)
+
+
+WHO = "jane.doe@example.com"
+
+
+@pytest.mark.parametrize(
+    ("query", "more", "scope"),
+    [
+        ("What is a keel", {}, "public"),
+        ("What is my boat called", {}, "shared"),
+        (f"What does {WHO} sail", {}, "shared"),
+        ("What is a keel", {"answer": f"Ask {WHO}."}, "shared"),
+        ("What is a keel", {"tags": (WHO,)}, "shared"),
+        ("What is a keel", {"source": SourceRef("client", WHO)}, "shared"),
+        ("What is a keel", {"source": SourceRef("client", "x", f"https://example.com/{WHO}")}, "shared"),
+        ("What is a keel", {"citations": (Citation("a book", "p. 1", f"said {WHO}"),)}, "shared"),
+        ("What is a keel", {"slots": {"topic": WHO}, "slot_key": f"news:{WHO}"}, "shared"),
+    ],
+)
+async def test_nothing_personal_becomes_public_wherever_it_stands(
+    query: str, more: dict[str, Any], scope: str
+) -> None:
+    record, _ = await Desk().keep(memory(query, scope="public", **more))
+    assert record.scope == scope
+
+
+async def test_what_is_not_to_be_public_is_not_screened() -> None:
+    for scope in ("shared", "private:acme"):
+        record, _ = await Desk().keep(memory(f"Who is {WHO}", scope=scope))
+        assert record.scope == scope
