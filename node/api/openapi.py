@@ -285,7 +285,7 @@ def document(max_body_bytes: int) -> dict[str, Any]:
             "scope": {"type": "string", "enum": ["shared", "private", "public"]},
             "dry_run": flag,
         }
-    )
+    ) | {"dependentRequired": {"like": ["query"]}}
 
     def operation(summary: str, reply: dict[str, Any], status: str = "200", **more: Any) -> dict[str, Any]:
         return {"summary": summary, "responses": {status: reply, **_PROBLEMS}, **more}

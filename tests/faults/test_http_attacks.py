@@ -442,6 +442,8 @@ def bodies(draw: st.DrawFn, schema: dict[str, Any]) -> tuple[dict[str, Any], boo
     """A body, and whether the schema allows it."""
     properties = schema["properties"]
     chosen = [name for name in properties if name in schema["required"] or draw(st.booleans())]
+    for name, needed in schema.get("dependentRequired", {}).items():
+        chosen += [other for other in needed if name in chosen and other not in chosen]
     body = {name: draw(values(properties[name])) for name in chosen}
     ways = ["no", "no", "add", *(["drop"] if schema["required"] else []), *(["swap"] if chosen else [])]
     spoil = draw(st.sampled_from(ways))
