@@ -45,8 +45,8 @@ from bench.fresh_node import FreshNode, fresh_node, load_average, spread
 from bench.hits import write_index
 from bench.questions import questions
 from node.clock import SystemClock
-from node.governance import leaf
 from node.governance.log import DecisionLog
+from node.tlog import leaf
 from node.tlog.merkle import Frontier, leaf_hash
 from node.tlog.notes import Checkpoint, Ed25519Signer, Note
 from node.tlog.reader import FolderSource, LogReader

@@ -40,10 +40,10 @@ from node.errors import BadInput, CorruptState, NotFound, Rejected
 from node.governance.commitments import KeyTable
 from node.governance.epoch_check import FOLDER as EPOCHS
 from node.governance.explain import explain_leaf
-from node.governance.leaf import COMMITMENTS, commitment
 from node.governance.origin import epoch_of
 from node.ipfs.cid import Cid
 from node.settings import Settings
+from node.tlog.leaf import COMMITMENTS, commitment
 from node.tlog.notes import Checkpoint, Note
 from node.tlog.reader import LogReader, width_at
 from node.tlog.tiles import WIDTH

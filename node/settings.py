@@ -16,7 +16,9 @@ from typing import Any, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from node.errors import Misconfigured
+from node.errors import Misconfigured, Rejected
+from node.peers.address import address_of
+from node.record import public_key_of
 
 ENV_PREFIX = "NEUROSWARM_"
 
@@ -156,9 +158,22 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Peers by URL; used from the peers issue on."""
+    """Peers by URL or IPNS name. ``trusted``: roots (did:key) that are trusted without ``peers trust``.
+    ``quorum``: how many trust groups must agree. ``of_peers``: poll also whom peers name.
+    ``verify_per_hour``: records that are recomputed here by asking a source outside. ``records_max`` and
+    ``bytes_max`` are for each root; ``near_max``: its live records within one neighbourhood of meaning."""
 
     urls: tuple[str, ...] = ()
+    trusted: tuple[str, ...] = ()
+    quorum: int = 2
+    every_s: int = 60
+    timeout_s: float = 10.0
+    of_peers: bool = False
+    verify_per_hour: int = 60
+    records_max: int = 100_000
+    bytes_max: int = 512 * 2**20
+    validations_per_hour: int = 1_000
+    near_max: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +260,14 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "log.witness_timeout_s": (0.1, 120),
     "log.anchor_every_s": (60, 10**8),
     "adapters.news.timeout_s": (0.05, 60),
+    "peers.quorum": (1, 100),
+    "peers.every_s": (1, 86_400),
+    "peers.timeout_s": (0.1, 120),
+    "peers.verify_per_hour": (0, 100_000),
+    "peers.records_max": (0, 10**8),
+    "peers.bytes_max": (0, 2**50),
+    "peers.validations_per_hour": (0, 10**6),
+    "peers.near_max": (1, 256),
 }
 _ADAPTER_RANGES: Mapping[str, tuple[float, float]] = {"timeout_s": (0.05, 60), "per_minute": (0, 100_000)}
 
@@ -366,6 +389,15 @@ def _check(settings: Settings) -> None:
     for key in ("models.ollama_url", "models.openai_base_url", "ipfs.kubo_url", "log.block_headers_url"):
         if url := _value(settings, key):
             _check_url(key, url)
+    for key, values, check in (
+        ("peers.urls", settings.peers.urls, address_of),
+        ("peers.trusted", settings.peers.trusted, public_key_of),
+    ):
+        for value in values:
+            try:
+                check(value)
+            except Rejected as exc:
+                raise Misconfigured(f"setting {key}: {exc}") from exc
     if not is_loopback(settings.server.host):
         raise Misconfigured(
             f"setting server.host is {settings.server.host!r}: without API keys this node listens on "

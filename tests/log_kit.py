@@ -9,11 +9,11 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.clock import Clock, ManualClock
-from node.governance.leaf import Leaf, read_leaf
 from node.governance.log import DecisionLog
 from node.governance.origin import origin_of
 from node.tlog import journal
 from node.tlog.files import Files
+from node.tlog.leaf import Leaf, read_leaf
 from node.tlog.notes import Checkpoint, Ed25519Signer, Note, Signer, Verifier
 from node.tlog.reader import FolderSource, LogReader
 from node.tlog.tiles import ENTRIES, WIDTH, Tile, decode_bundle

@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from node.errors import CorruptState
-from node.governance.leaf import KEY_BYTES
 from node.tlog.files import Files
+from node.tlog.leaf import KEY_BYTES
 
 TAGS_MAX = 10
 TAG_BYTES = 4

@@ -27,7 +27,7 @@ from typing import TypeVar
 
 from node.clock import Clock
 from node.errors import CorruptState, Misconfigured, NodeError, NotFound, Unavailable
-from node.governance import epochs, leaf
+from node.governance import epochs
 from node.governance.commitments import KeyTable
 from node.governance.disk import digest_of, finished, folder_bytes, move_aside, on_disk, translated
 from node.governance.entry import Closed, Entry, is_critical, policy_entry, repair_entry
@@ -36,7 +36,7 @@ from node.governance.origin import origin_of
 from node.governance.seal import Sealed, sealed
 from node.model import Check, Json
 from node.ports import Appended
-from node.tlog import journal
+from node.tlog import journal, leaf
 from node.tlog.files import Files
 from node.tlog.notes import Signer
 from node.tlog.publisher import WAY_OUT

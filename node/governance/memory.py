@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 
 from node.clock import Clock
 from node.errors import NotFound, Unavailable
-from node.governance import leaf
 from node.governance.entry import is_critical
 from node.governance.seal import Sealed, sealed
 from node.model import Check, Json
 from node.ports import Appended
 from node.record import time_us
+from node.tlog import leaf
 
 ENTRIES_MAX = 10_000
 

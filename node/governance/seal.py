@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from node.clock import random_bytes
 from node.errors import Rejected
-from node.governance import leaf
 from node.governance.entry import records_of
 from node.model import Json
+from node.tlog import leaf
 
 
 @dataclass(frozen=True, slots=True)

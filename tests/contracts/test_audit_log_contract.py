@@ -11,9 +11,9 @@ import pytest
 
 from node.clock import ManualClock
 from node.errors import NotFound, Rejected, Unavailable
-from node.governance.leaf import read_leaf
 from node.governance.memory import MemoryLog
 from node.ports import Appended, AuditLog
+from node.tlog.leaf import read_leaf
 from node.tlog.proofs import Receipt, check_receipt
 from tests.log_kit import ORIGIN, opened, verifier
 

@@ -24,10 +24,10 @@ from node.errors import NodeError, Unavailable
 from node.governance import epochs
 from node.governance.commitments import KeyTable
 from node.governance.epochs import Turn
-from node.governance.leaf import Leaf, commitment
 from node.governance.log import BEFORE_REPLY, BEHIND_50MS
 from node.governance.origin import origin_of
 from node.ports import Appended
+from node.tlog.leaf import Leaf, commitment
 from tests.log_kit import ORIGIN, leaves, opened
 
 CHILD = """

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.governance import leaf
 from node.governance.entry import (
     KNOWN_CODES,
     PARTS_MAX,
@@ -47,6 +46,7 @@ from node.model import (
     Usage,
 )
 from node.ports import EmbedderInfo
+from node.tlog import leaf
 
 CANARY = "zanzibarcanary"
 CID = str(Cid.of(b"a record"))

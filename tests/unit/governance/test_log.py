@@ -12,7 +12,7 @@ import pytest
 
 from node.clock import ManualClock
 from node.errors import CorruptState, Misconfigured, NotFound, Unavailable
-from node.governance import epochs, leaf
+from node.governance import epochs
 from node.governance.commitments import KeyTable
 from node.governance.entry import Closed
 from node.governance.epoch_check import verify_epochs
@@ -20,6 +20,7 @@ from node.governance.log import BEHIND_50MS, DecisionLog
 from node.governance.new_epoch import NewEpoch, start_new_epoch
 from node.governance.origin import origin_of
 from node.ports import Appended
+from node.tlog import leaf
 from node.tlog.proofs import Receipt, check_receipt
 from node.tlog.reader import FolderSource
 from tests.log_kit import ORIGIN, leaves, opened, signers, verified, verifier

@@ -19,7 +19,6 @@ from node.cache.lookup import Candidate, Judged
 from node.cache.recall import Recall, Recalled, Seen
 from node.clock import ManualClock
 from node.errors import Unavailable
-from node.governance.leaf import read_leaf
 from node.governance.memory import MemoryLog
 from node.jobs.audit import AUDIT_TIMEOUT_S, BUSY_MAX, BUSY_WAIT_S, WAITING_MAX, Auditor, Watching
 from node.jobs.labelling import Labels
@@ -40,6 +39,7 @@ from node.normalise import query_hash
 from node.record import AnswerRecord
 from node.score.same_answer import Sameness
 from node.store.memory import MemoryStore
+from node.tlog.leaf import read_leaf
 from tests.record_builders import START, Author
 
 US = Author(1)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.errors import Rejected
-from node.governance import leaf
 from node.record import time_us
+from node.tlog import leaf
 
 KEYS = st.text(st.characters(max_codepoint=127), max_size=8)
 VALUES: Any = st.recursive(
