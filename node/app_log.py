@@ -50,9 +50,11 @@ LAST_BLOCKS_TIMEOUT_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """What serves, cosigns and anchors. ``folders``: the logs that are served, by name; ``blocks``: what they
-    were made into; ``heads``: the newest head of those blocks, by log."""
+    """What serves, cosigns and anchors. ``publications``: the log of what this node shares; ``folders``: the
+    logs that are served, by name; ``blocks``: what they were made into; ``heads``: the newest head of those
+    blocks, by log."""
 
+    publications: TileLog
     folders: Mapping[str, Path]
     witness: Witness
     blocks: BlockStore
@@ -164,7 +166,7 @@ async def open_logs(
         scheduler.every(anchoring.TICK_S, "anchor", look_after_anchors)
         decisions.on_critical(_anchored_now(decisions, anchors))
         probes += [*followers, _fact(anchors.health)]
-    return Logs(folders, witness, store.blocks, heads, tuple(probes))
+    return Logs(publications, folders, witness, store.blocks, heads, tuple(probes))
 
 
 def _follow(

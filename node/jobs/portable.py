@@ -11,6 +11,8 @@ The file is the portable form (and the legacy one); the store is the truth. Rule
 4. An entry that names a record (``cid``) is taken from the record's block where that can be had: local first,
    then ``blocks``, within limits of time. The block is not trusted: its hash, schema, signature, scope and
    times are checked, and that it says what the entry says. Else the entry's own text is taken.
+   What the operator's own file says may be shared with peers as documents are (``publish``); not an export's
+   copy of what was not public, nor of a peer's word.
 5. What cannot be imported is reported with its position; the file itself is never changed here.
 """
 
@@ -35,12 +37,17 @@ from node.ipfs.cid import DAG_CBOR, Cid
 from node.jobs import index_file
 from node.jobs.blocking import in_thread
 from node.jobs.index_file import IndexEntry, OpenIndex, Place
-from node.model import PPM, SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Json, SourceRef, ppm
+from node.jobs.peer_blocks import Gets
+from node.model import SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Json, SourceRef, ppm
 from node.normalise import normalise, query_hash
-from node.ports import BlockStore, Embedded, EmbedderInfo, RecordStore, Semantics, StoredRecord
+from node.peers import kept as beside
+from node.peers.admission import ClassLimit
+from node.peers.standing import trust_ppm
+from node.peers.values import Level, Standing, Tier
+from node.ports import Embedded, EmbedderInfo, RecordStore, Semantics, StoredRecord
 from node.record import AnswerRecord, Embedding, Record, decode, sign
 from node.store.privacy import private_reason
-from node.store.remember import OWED, Memory, Rememberer, Signer, owes_vector, shown
+from node.store.remember import OWED, Memory, Rememberer, Signer, owes_vector, scope_for, shown
 from node.store.rules import LIVE, LOCAL
 from node.store.state import StateStore
 
@@ -51,6 +58,8 @@ _IMPORTED = "knowledge-index-imported"
 _SEEN = "knowledge-index-entry "
 _AT_ONCE = 64
 _PAGE = 1_000
+_SCOPE, _ORIGIN = "scope", "origin"
+"""Keys of an exported entry: who may see it, and whose word it is where it is not ours."""
 _SAID_MAX = 100
 _TOLD_EVERY = 10_000
 _BLOCK_BYTES_MAX = 256 * 2**10
@@ -61,8 +70,8 @@ _Outcomes = Counter[str]
 
 
 class PortableIndex:
-    """Reads and writes the portable index of one node. ``blocks`` finds records by CID, in a daemon for
-    instance; without it entries are imported from their own text."""
+    """Reads and writes the portable index of one node. ``blocks`` finds records by CID, in a daemon or
+    at peers; without it entries are imported from their own text."""
 
     def __init__(
         self,
@@ -75,7 +84,9 @@ class PortableIndex:
         *,
         signer: Signer,
         keyword_key: Callable[[str], str | None],
-        blocks: BlockStore | None = None,
+        blocks: Gets | None = None,
+        publish: str = "none",
+        class_limit: Callable[[AnswerRecord], ClassLimit] | None = None,
     ) -> None:
         self._records = records
         self._rememberer = rememberer
@@ -86,6 +97,8 @@ class PortableIndex:
         self._signer = signer
         self._keyword_key = keyword_key
         self._blocks = blocks
+        self._publish = publish
+        self._class_limit = class_limit
 
     # --- in ---------------------------------------------------------------------------------------
 
@@ -278,8 +291,10 @@ class PortableIndex:
         is_own = self._check_scope(record)
         if not is_own and (rule := await in_thread(lambda: private_reason(*shown(record)))) is not None:
             raise Rejected(f"it is another node's, and the privacy gate finds something in it ({rule})")
-        kept: dict[str, Json] = dict(entry.extra)
+        kept: dict[str, Json] = _beside(entry)
         embedded = None
+        if not is_own:
+            kept = {**beside.without(kept), **self._as_trusted(record, entry)}
         if is_own and record.embedding is not None:
             embedded = _of_record(record.embedding)
         elif not is_own and (record.embedding is not None or entry.embedding is not None):
@@ -290,6 +305,21 @@ class PortableIndex:
         if is_own:
             await self._embedded(stored, entry)
         return "record"
+
+    def _as_trusted(self, record: AnswerRecord, entry: IndexEntry) -> dict[str, Json]:
+        """What stands beside another node's record. That the operator's own file names it by its CID is the
+        operator's word on this record, not on its issuer; its class still ends it."""
+        until = beside.ends(record, record.issuer, entry.extra)
+        if self._class_limit is not None:
+            limit = self._class_limit(record)
+            if limit.limit_s is not None:
+                end = record.timestamp + timedelta(seconds=limit.limit_s)
+                until = end if until is None else min(until, end)
+        if until is not None and until <= self._clock.now():
+            raise Rejected("its class has ended it here")
+        share = trust_ppm(Standing(record.issuer, Level.TRUSTED), Tier.TRUSTED)
+        is_read = self._router.route(record.query, now=record.timestamp).key == record.slot_key
+        return beside.beside(Tier.TRUSTED, share, until, is_slot_key_read=is_read)
 
     def _agrees(self, record: AnswerRecord, entry: IndexEntry) -> None:
         now = self._clock.now()
@@ -327,20 +357,25 @@ class PortableIndex:
                 return None
         query = normalise(entry.query)
         route = self._router.route(entry.query, now=now)
+        source = SourceRef("documents", entry.source or "import", time=entry.timestamp)
+        # A copy of what was kept from peers, or came from one, is not to leave as our own word.
+        is_ours_to_share = (
+            entry.extra.get(_SCOPE, SCOPE_PUBLIC) == SCOPE_PUBLIC and _ORIGIN not in entry.extra
+        )
         return Memory(
             request_id=new_id(),
             query=query,
             answer=entry.answer,
             route=str(route.kind),
-            source=SourceRef("documents", entry.source or "import", time=entry.timestamp),
+            source=source,
             confidence=Confidence(entry.confidence, {"source": entry.confidence}),
-            scope=SCOPE_SHARED,
+            scope=scope_for(SCOPE_SHARED, self._publish if is_ours_to_share else "none", source, False),
             lifetime_s=lifetime_s,
             slots=route.slots or None,
             slot_key=route.key,
             vector=self._vector(entry),
             embed="never" if entry.embedding is None else "later",
-            kept={**entry.extra, **({} if entry.cid is None else {"imported_cid": entry.cid})},
+            kept={**_beside(entry), **({} if entry.cid is None else {"imported_cid": entry.cid})},
         )
 
     def _vector(self, entry: IndexEntry) -> Embedded | None:
@@ -371,12 +406,10 @@ class PortableIndex:
             for stored in page:
                 sequence = stored.sequence
                 record = stored.record
-                fresh = record.expires is None or record.expires > now
-                if (
-                    isinstance(record, AnswerRecord)
-                    and record.scope in (SCOPE_SHARED, SCOPE_PUBLIC)
-                    and fresh
-                ):
+                if not isinstance(record, AnswerRecord) or record.scope not in (SCOPE_SHARED, SCOPE_PUBLIC):
+                    continue
+                ends = beside.ends(record, stored.origin, stored.kept)
+                if ends is None or ends > now:
                     entries.append(_exported(stored, record))
         await asyncio.to_thread(index_file.write, path, entries, self._semantics.info.model)
         return len(entries)
@@ -399,7 +432,7 @@ class _Fetcher:
     FAILURES_MAX = 8
     """Failures in a row after which the daemon is taken to be away."""
 
-    def __init__(self, blocks: BlockStore, clock: Clock) -> None:
+    def __init__(self, blocks: Gets, clock: Clock) -> None:
         self._blocks = blocks
         self._clock = clock
         self._until = clock.monotonic() + self.ALL_S
@@ -461,6 +494,11 @@ def _difference(record: Record, entry: IndexEntry) -> str | None:
     return None
 
 
+def _beside(entry: IndexEntry) -> dict[str, Json]:
+    """What is kept beside the record: unknown keys, without those that an export adds."""
+    return {name: value for name, value in entry.extra.items() if name not in (_SCOPE, _ORIGIN)}
+
+
 def _identity(entry: IndexEntry) -> str:
     """Names what an entry says, whatever else stands in it."""
     said = orjson.dumps([entry.key, entry.answer, entry.cid if entry.answer is None else None])
@@ -514,9 +552,13 @@ def _exported(stored: StoredRecord, record: AnswerRecord) -> IndexEntry:
         answer=record.answer,
         cid=str(stored.cid),
         source=record.source.id,
-        confidence=record.confidence / PPM,
+        confidence=beside.confidence(record, stored.origin, stored.kept),
         timestamp=record.timestamp,
-        expires=record.expires,
+        expires=beside.ends(record, stored.origin, stored.kept),
         embedding=None if embedding is None else index_file.EntryVector(embedding.vector, embedding.model),
-        extra=dict(stored.kept or {}),
+        extra={
+            **(stored.kept or {}),
+            _SCOPE: record.scope,
+            **({} if stored.origin == LOCAL else {_ORIGIN: stored.origin}),
+        },
     )

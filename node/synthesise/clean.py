@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from node.synthesise.markup import ANSWER_LABEL, CHAT_TOKEN, DATA_MARK, LABEL_LINE, THINK_TAG
+from node.orders import CHAT_TOKEN
+from node.synthesise.markup import ANSWER_LABEL, DATA_MARK, LABEL_LINE, THINK_TAG
 from node.synthesise.sentences import cut_to_sentence, is_closed, plain, sentence_spans, squeeze
 
 RAW_CHARS_MAX = 65_536

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from node.model import Evidence, SourceRef
-from node.synthesise.markup import defang, gives_orders
+from node.orders import gives_orders
+from node.synthesise.markup import defang
 from node.synthesise.sentences import cut_to_sentence, one_line, plain, sentence_spans, squeeze
 
 CHARS_PER_TOKEN = 4

@@ -21,9 +21,9 @@ from node.engines.openai_client import SPOKEN, Listed, OpenAiConnection, package
 from node.engines.transport import words_of
 from node.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.model import Check, Draft
+from node.orders import CHAT_TOKEN
 from node.ports import Prompt
 from node.synthesise.heard import BYTES_PER_TOKEN, Heard, Turns, text_bytes
-from node.synthesise.markup import CHAT_TOKEN
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI, AsyncStream

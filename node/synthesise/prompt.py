@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from node.orders import CHAT_TOKEN
 from node.ports import Prompt
 from node.synthesise.context import Block
 from node.synthesise.markup import (
     ADAPTER_LABEL,
     ANSWER_LABEL,
-    CHAT_TOKEN,
     CLOSE,
     DATA_MARK,
     HISTORY_LABEL,

@@ -110,7 +110,7 @@ class Node:
     async def _report(self, outcome: Remembered) -> None:
         self.reported.append(outcome)
 
-    def over(self, blocks: BlockStore | None) -> PortableIndex:
+    def over(self, blocks: BlockStore | None, publish: str = "none") -> PortableIndex:
         return PortableIndex(
             self.store.records,
             self.rememberer,
@@ -121,6 +121,7 @@ class Node:
             signer=Signer(US),
             keyword_key=keyword_key,
             blocks=blocks,
+            publish=publish,
         )
 
     async def take(self, entries: Any, **top: Any) -> int:
@@ -551,6 +552,26 @@ async def test_an_export_is_an_import(fed: Node, blocks: Blocks, tmp_path: Path)
         )
     finally:
         await state.close()
+
+
+async def test_what_the_operator_wrote_is_shared_and_a_copy_of_others_words_is_not(node: Node) -> None:
+    node.portable = node.over(None, publish="sourced")
+    items = [
+        entry("What is written by the operator"),
+        entry("What was public before", scope="public"),
+        entry("What was kept here", scope="shared"),
+        entry("What a peer said", scope="public", origin="did:key:z6Mkpeer"),
+        entry("My name is Ada Wren, what is my name"),
+    ]
+    assert await node.take(items) == 5
+    scopes = {query: one.record.scope for query, one in (await node.live()).items()}
+    assert scopes == {
+        "What is written by the operator": "public",
+        "What was public before": "public",
+        "What was kept here": "shared",
+        "What a peer said": "shared",
+        "My name is Ada Wren, what is my name": "shared",
+    }
 
 
 async def test_normalised_questions_meet(node: Node) -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.orders import CHAT_TOKEN, gives_orders
 from node.synthesise.context import ORDER_REMARK, pack
-from node.synthesise.markup import CHAT_TOKEN, DATA_MARK, LABEL_LINE, THINK_TAG, defang, gives_orders
+from node.synthesise.markup import DATA_MARK, LABEL_LINE, THINK_TAG, defang
 from tests.unit.synthesise.evidence import adapter, document
 
 
