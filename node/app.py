@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -29,8 +30,10 @@ from aiohttp import web
 from adapters import registry
 from node import __version__
 from node.api import local, server
+from node.api.peers import Peering
 from node.app_ipfs import Ipfs, open_ipfs, routing
 from node.app_log import MEMORY, Decisions, Logs, open_decisions, open_logs
+from node.app_peers import Links, admitter_of, desk_of, forget_held, open_peers, open_store
 from node.cache import gate_model
 from node.cache.keys import keyword_key
 from node.cache.negative import NegativeCache
@@ -57,6 +60,7 @@ from node.jobs.evict import evict
 from node.jobs.expire import sweep
 from node.jobs.labelling import Labels
 from node.jobs.operator import LaterSemantics, OperatorDesk
+from node.jobs.peer_desk import PeerDesk
 from node.jobs.portable import PortableIndex, drop
 from node.jobs.refresh import Refresher
 from node.jobs.scheduler import Scheduler
@@ -295,6 +299,16 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         unlogged=metrics.unlogged,
         watch=auditor,
     )
+    ipfs = await open_ipfs(
+        settings,
+        data_dir,
+        identity,
+        store,
+        None if mirror is None else mirror.daemon,
+        clock,
+        stack,
+    )
+    links = Links(settings, http, ipfs.names, None if mirror is None else mirror.daemon_blocks, clock)
     portable = PortableIndex(
         store.records,
         rememberer,
@@ -304,7 +318,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         clock,
         signer=identity,
         keyword_key=keyword_key,
-        blocks=None if mirror is None else mirror.daemon_blocks,
+        blocks=links.blocks if mirror is not None or settings.peers.urls else None,
+        publish=settings.sharing.publish,
     )
     await portable.import_changed(Path(settings.index_file))
     export_to = data_dir / EXPORT
@@ -317,24 +332,15 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             log.warning("the knowledge index was not exported: %s", exc)
 
     stack.push_async_callback(export_last)
-
-    ipfs = await open_ipfs(
-        settings,
-        data_dir,
-        identity,
-        store,
-        None if mirror is None else mirror.daemon,
-        clock,
-        stack,
-    )
     if mirror is not None:
         stack.push_async_callback(_stop_mirror, mirror)
         mirror.start()
 
+    listeners = [ipfs.head.changed, *([] if mirror is None else [mirror.nudge])]
+
     def changed() -> None:
-        ipfs.head.changed()
-        if mirror is not None:
-            mirror.nudge()
+        for listener in listeners:
+            listener()
 
     store.on_change = changed
 
@@ -349,13 +355,14 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     async def export_again() -> None:
         await portable.export(export_to)
 
+    peer_store = await open_store(settings, data_dir, clock, stack)
     eraser = Eraser(
         store.records,
         WithForeign(store.blocks, ipfs.foreign.blocks),
         rememberer,
         decisions,
-        (store.scrub, ipfs.foreign.scrub, labels.scrub, semantics.save, export_again),
-        (labels.forget,),
+        (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub, semantics.save, export_again),
+        (labels.forget, partial(forget_held, peer_store)),
     )
     try:
         await eraser.resume()
@@ -396,6 +403,36 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         stack,
     )
     ipfs.start(logs.heads)
+    admitter = admitter_of(
+        settings,
+        peer_store,
+        store,
+        semantics,
+        identity,
+        router,
+        adapters,
+        decisions,
+        clock,
+        metrics,
+        VERSION,
+    )
+    peers = await open_peers(
+        settings,
+        data_dir,
+        peer_store,
+        admitter,
+        store,
+        identity,
+        logs.publications,
+        logs.witness,
+        links,
+        router,
+        scheduler,
+        clock,
+        metrics,
+        stack,
+    )
+    listeners.append(peers.publisher.changed)
     scheduler.start()
     stack.callback(scheduler.stop)
 
@@ -418,6 +455,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
                 reference.probe,
                 ipfs.probe,
                 ipfs.probe_foreign,
+                *peers.probes,
                 *logs.probes,
                 *_not_configured(generators),
             ),
@@ -434,8 +472,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     )
     auditor.start(pipeline.afresh, lambda: pipeline.under_way)
     stack.callback(service.release)
-    url = await _listen(service, settings, ground, logs, ipfs, stack)
-    desk = _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged)
+    url = await _listen(service, settings, ground, logs, ipfs, peers.peering, stack)
+    desk = _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers.desk)
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     _warm(generators, checks)
@@ -484,15 +522,42 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
 
         labels = await Labels.open(ground.data_dir / "labels.sqlite", clock, store.mark)
         stack.push_async_callback(labels.close)
+        peer_store = await open_store(settings, ground.data_dir, clock, stack)
         eraser = Eraser(
             store.records,
             WithForeign(store.blocks, ipfs.foreign.blocks),
             rememberer,
             decisions,
-            (store.scrub, ipfs.foreign.scrub, labels.scrub, drop_copies),
-            (labels.forget,),
+            (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub, drop_copies),
+            (labels.forget, partial(forget_held, peer_store)),
         )
-        yield _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged)
+        admitter = admitter_of(
+            settings,
+            peer_store,
+            store,
+            LaterSemantics(),
+            ground.identity,
+            router,
+            ground.adapters,
+            decisions,
+            clock,
+            metrics,
+            VERSION,
+        )
+        links = Links(settings, ground.http, ipfs.names, None, clock)
+        peers, _ = desk_of(
+            settings,
+            ground.data_dir,
+            peer_store,
+            admitter,
+            None,
+            ground.identity,
+            lambda: 0,
+            links,
+            clock,
+            metrics,
+        )
+        yield _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers)
 
 
 def _desk(
@@ -504,6 +569,7 @@ def _desk(
     router: Router,
     clock: Clock,
     unlogged: Unlogged,
+    peers: PeerDesk,
 ) -> OperatorDesk:
     records, decisions = ground.store.records, ground.decisions
     file = CacheFile(
@@ -537,6 +603,7 @@ def _desk(
             unlogged,
             refuse_unlogged=settings.log.on_failure == "refuse",
         ),
+        peers,
     )
 
 
@@ -629,7 +696,13 @@ def _daemon_probe(mirror: Mirror | None) -> Callable[[], Awaitable[Check]]:
 
 
 async def _listen(
-    service: Service, settings: Settings, ground: _Ground, logs: Logs, ipfs: Ipfs, stack: AsyncExitStack
+    service: Service,
+    settings: Settings,
+    ground: _Ground,
+    logs: Logs,
+    ipfs: Ipfs,
+    peering: Peering,
+    stack: AsyncExitStack,
 ) -> str:
     sockets = await asyncio.to_thread(_bound, settings.server.host, settings.server.port)
     for one in sockets:
@@ -645,6 +718,7 @@ async def _listen(
         cosigner=logs.witness,
         router=routing(settings, ground.identity, ipfs, public, url),
         gateway_concurrent_max=settings.ipfs.gateway_concurrent_max,
+        peering=peering,
     )
     runner = web.AppRunner(
         application,

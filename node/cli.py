@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from node import __version__, cli_cache, cli_explain, cli_ingest, cli_keys, cli_log
+from node import __version__, cli_cache, cli_explain, cli_ingest, cli_keys, cli_log, cli_peers
 from node.cli_call import NOBODY, base, call
 from node.errors import NodeError
 from node.settings import Settings, load
@@ -269,6 +269,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_ingest.register(commands, [teller], _settings)
     cli_cache.register(commands, [teller], _settings)
     cli_log.register(commands, [teller], _settings)
+    cli_peers.register(commands, [teller], _settings)
     cli_explain.register(commands, [teller], _settings)
 
     embed = commands.add_parser(

@@ -9,11 +9,18 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from node import __version__
 from node.model import Answer, Budget
+from node.peers.admission import CODES
+from node.peers.values import Tier
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
 UNLOGGED_KINDS = ("answer", "other")
+OTHER = "other"
+"""Stands for every reason that is not in a list: what a peer says is never a label."""
+ADMISSION_RESULTS = frozenset({"admitted", "held", "refused", "withdrawn", "counted"})
+ADMISSION_REASONS = frozenset({*map(str, Tier), *CODES, "retracted", "withdrawn", "valid", "invalid"})
+SYNC_OUTCOMES = frozenset({"unchanged", "synced", "partial", "failed", "dropped", "blocked"})
 
 
 log = logging.getLogger("neuroswarm.metrics")
@@ -175,8 +182,28 @@ class Metrics:
                 ("anchor_queue", "Checkpoints that no block holds yet"),
                 ("anchor_attested_size", "Entries of the decision log under an attested checkpoint"),
                 ("anchor_verified_size", "Entries of the decision log under a verified checkpoint"),
+                ("peers", "Addresses of peers that are polled"),
+                ("peers_dropped", "Peers that contradicted themselves and are not listened to any more"),
+                ("peer_bytes", "Bytes of peers' records that are held, in whatever tier"),
+                ("publications_size", "Entries of the publications log"),
             )
         }
+        self._admissions = Counter(
+            "neuroswarm_admissions_total",
+            "Peers' records and statements: admitted, held aside, refused, withdrawn, counted (statements); "
+            "the reason is a tier or a code of admission",
+            ("result", "reason"),
+            registry=registry,
+        )
+        self._syncs = Counter(
+            "neuroswarm_peer_syncs_total",
+            "Rounds with a peer: unchanged, synced, partial, failed, dropped, blocked",
+            ("outcome",),
+            registry=registry,
+        )
+        self._peer_records = Gauge(
+            "neuroswarm_peer_records", "Peers' records that are held", ("tier",), registry=registry
+        )
         self._witnessed = Counter(
             "neuroswarm_witness_requests_total",
             "Checkpoints of others submitted to this node's witness, by status",
@@ -254,6 +281,22 @@ class Metrics:
     def cosigned(self, outcome: str) -> None:
         """Count what became of a submission to a witness of others."""
         self._cosigned.labels(outcome).inc()
+
+    def admission(self, result: str, reason: str) -> None:
+        """Count what became of something that a peer published; words that are in no list count as other."""
+        self._admissions.labels(
+            result if result in ADMISSION_RESULTS else OTHER, reason if reason in ADMISSION_REASONS else OTHER
+        ).inc()
+
+    def synced(self, outcome: str) -> None:
+        """Count a round with a peer."""
+        self._syncs.labels(outcome if outcome in SYNC_OUTCOMES else OTHER).inc()
+
+    def peer_records(self, counts: Mapping[Tier, int]) -> None:
+        """Peers' records that are held, by tier."""
+        for tier in Tier:
+            if tier is not Tier.LOCAL:
+                self._peer_records.labels(tier.value).set(counts.get(tier, 0))
 
     def mirror_failed(self) -> None:
         """Count a round that ended in an error."""

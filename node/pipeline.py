@@ -687,18 +687,18 @@ class Pipeline:
             one
             for one in walk.seen
             if (similarity := one.judged.candidate.similarity) is not None
-            and (one.record.expires is None or one.record.expires > now)
+            and ((ends := one.judged.candidate.expires) is None or ends > now)
             and similarity >= NEAR_MIN
             and gate.agree(text, one.record.query).veto is None
         ]
+        near = replies.few_of_each_peer(near)
         for one in near[:3]:
-            record = one.record
-            walk.evidence_scopes.add(record.scope)
+            walk.evidence_scopes.add(replies.scope_as_evidence(one))
             walk.evidence.append(
                 Evidence(
-                    text=record.answer,
-                    source=SourceRef("cache", record.source.id, f"ipfs://{one.judged.candidate.cid}"),
-                    confidence=record.confidence / PPM,
+                    text=one.record.answer,
+                    source=replies.source_of(one),
+                    confidence=one.judged.candidate.confidence,
                     freshness=Freshness.GENERAL,
                     partial=True,
                 )

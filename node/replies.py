@@ -6,6 +6,7 @@ Pure. Must not know: the order of stations, ports' implementations, clocks.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -14,6 +15,7 @@ from node.cache.negative import Failure
 from node.cache.recall import Recall, Recalled, Seen
 from node.model import (
     PPM,
+    SCOPE_SHARED,
     Answer,
     Citation,
     Confidence,
@@ -29,10 +31,14 @@ from node.model import (
     Unclear,
     Usage,
 )
+from node.peers import kept as beside
 from node.ports import StoredRecord
 from node.record import AnswerRecord
 from node.score.agreement import TOLERANCE, Weighed
 from node.score.freshness import CLASS_LIMIT_S, Lifetime
+
+_OF_ONE_PEER = 2
+"""Texts of one peer beside one question."""
 
 
 def is_semantic(recall: Recall) -> bool:
@@ -141,7 +147,9 @@ def from_record(query: Query, route: Route, found: Recalled) -> Answer:
         text=record.answer,
         route=route,
         source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
-        confidence=Confidence(record.confidence / PPM, parts_of(record)),
+        confidence=Confidence(
+            beside.confidence(record, found.stored.origin, found.stored.kept), parts_of(record)
+        ),
         freshness=Freshness.GENERAL,
         citations=citations_of(record),
         cid=str(found.stored.cid),
@@ -163,6 +171,30 @@ def from_expired(query: Query, route: Route, stored: StoredRecord, record: Answe
         cid=str(stored.cid),
         stale=True,
     )
+
+
+def few_of_each_peer(seen: Sequence[Seen]) -> list[Seen]:
+    """What one peer says is not all that is read, however much it says."""
+    taken: Counter[str] = Counter()
+    few: list[Seen] = []
+    for one in seen:
+        taken[one.origin] += 1
+        if one.origin == beside.OURS or taken[one.origin] <= _OF_ONE_PEER:
+            few.append(one)
+    return few
+
+
+def source_of(seen: Seen) -> SourceRef:
+    """A stored record as evidence; whoever reads it, a model too, sees what is only a peer's claim."""
+    said = seen.record.source.id
+    name = said if seen.origin == beside.OURS else f"claimed by a peer: {said}"
+    return SourceRef("cache", name, f"ipfs://{seen.judged.candidate.cid}")
+
+
+def scope_as_evidence(seen: Seen) -> str:
+    """Who may see what is made from it. What rests on a peer's claim is not published in our name, so that a
+    claim that goes round is not taken for agreement."""
+    return seen.record.scope if seen.origin == beside.OURS else SCOPE_SHARED
 
 
 def parts_of(record: AnswerRecord) -> dict[str, float]:

@@ -178,6 +178,22 @@ class Fields:
             )
         return tuple(value)
 
+    def texts(self, name: str, *, most: int, chars_max: int) -> Sequence[str]:
+        """A list of texts, required."""
+        value = self._take(name)
+        fits = (
+            isinstance(value, list)
+            and len(value) <= most
+            and all(isinstance(text, str) and 0 < len(text) <= chars_max for text in value)
+        )
+        if not fits:
+            raise BadInput(
+                f"{name} must be a list of at most {most} texts of at most {chars_max} characters",
+                field=name,
+                limit=f"{most} x {chars_max} characters",
+            )
+        return tuple(value)
+
     def end(self) -> None:
         """Refuse fields that nobody took."""
         if self._left:

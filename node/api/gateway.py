@@ -186,7 +186,7 @@ async def _send(
     """A body in one piece, which aiohttp writes, or in several, each within its time."""
     if request.method == "HEAD" or len(body) <= PIECE_BYTES:
         return web.Response(status=status, headers=headers, body=body)
-    stream = _Stream(request, web.StreamResponse(status=status, headers=headers))
+    stream = Stream(request, web.StreamResponse(status=status, headers=headers))
     stream.response.content_length = len(body)
     async with stream:
         await stream.start()
@@ -215,7 +215,7 @@ async def _car(
         return web.Response(status=304, headers=headers)
     headers["Content-Type"] = wanted.content_type
     pool = None if wanted.dups else request.app[GATE].pool
-    stream = _Stream(request, web.StreamResponse(headers=headers))
+    stream = Stream(request, web.StreamResponse(headers=headers))
     async with stream, aclosing(blocks(get, place, todo, pool, get_many, stream.check)) as found:
         await stream.start()
         if request.method != "HEAD":
@@ -242,7 +242,7 @@ def _limits(request: web.Request) -> tuple[Scope, ByteRange | None]:
 # --- streams --------------------------------------------------------------------------------------
 
 
-class _Stream:
+class Stream:
     """A response written in pieces. Leaving it whole ends the body; leaving it with an error cuts the
     connection, so that nobody takes what came for all of it. An error of ours, and a client that is too slow
     or gone, ends there; every other one goes on."""
@@ -272,7 +272,7 @@ class _Stream:
         if len(self._waiting) >= PIECE_BYTES:
             await self._flush()
 
-    async def __aenter__(self) -> _Stream:
+    async def __aenter__(self) -> Stream:
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> bool:

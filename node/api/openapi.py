@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from node import __version__
-from node.api import ipns, logs, witness
+from node.api import ipns, logs, peers, witness
 from node.api.fields import TAG_CHARS_MAX, TAGS_MAX, TTL_S_MAX, ZONE_CHARS_MAX
 from node.api.negotiate import FORMATS, IPNS_RECORD
 from node.ipfs.ipns import RECORD_BYTES_MAX
+from node.peers.address import ADDRESS_CHARS_MAX
 
 
 def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
@@ -221,6 +222,49 @@ def _name_paths(operation: Operation) -> dict[str, dict[str, Any]]:
     }
 
 
+def _peer_paths(operation: Operation) -> dict[str, dict[str, Any]]:
+    """Peers: how things stand with them, and what they fetch in bulk."""
+    sync = _object({"address": {"type": "string", "minLength": 1, "maxLength": ADDRESS_CHARS_MAX}})
+    cid = {"type": "string", "minLength": 2, "maxLength": peers.CID_CHARS_MAX}
+    blocks = _object({"cids": {"type": "array", "maxItems": peers.CIDS_MAX, "items": cid}}, "cids")
+    message = {"schema": {"type": "string", "format": "binary", "maxLength": peers.RECONCILE_BYTES_MAX}}
+    car = {FORMATS["car"]: {"schema": {"type": "string", "format": "binary"}}}
+    fetch = operation(
+        f"Public blocks, as a CAR of at most {peers.CAR_BYTES_MAX} bytes; what is not here is left out",
+        {"description": "the blocks that are here", "content": car},
+        requestBody=_body(blocks),
+    )
+    reconcile = operation(
+        "One message of range reconciliation over what this node has published (docs/peers.md)",
+        {"description": "the reply to it", "content": _BYTES},
+        requestBody={"required": True, "content": {peers.BYTES_TYPE: message}},
+    )
+    for one in (fetch, reconcile):
+        one["responses"]["429"] = _reply(
+            "too many at once; Retry-After says when", "application/problem+json"
+        )
+    return {
+        "/peers": {
+            "get": operation(
+                "Peers, what they are to this node and what is held of them; addresses for the operator only",
+                _reply("this node, its rules, and each peer"),
+            )
+        },
+        "/peers/identity": {
+            "get": operation("Who this node is to its peers", _reply("root, names, keys and certificates"))
+        },
+        "/peers/sync": {
+            "post": operation(
+                "Read now what a peer, or every peer, has published; for the operator",
+                _reply("what each round came to"),
+                requestBody=_body(sync),
+            )
+        },
+        peers.BLOCKS: {"post": fetch},
+        peers.RECONCILE: {"post": reconcile},
+    }
+
+
 def document(max_body_bytes: int) -> dict[str, Any]:
     """The OpenAPI 3.1 description."""
     text = {"type": "string", "minLength": 1, "maxLength": max_body_bytes}
@@ -334,6 +378,7 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         **_log_paths(operation),
         **_witness_paths(operation),
         **_name_paths(operation),
+        **_peer_paths(operation),
         "/livez": {"get": operation("The process lives", _reply("alive"))},
         "/readyz": {"get": operation("The node takes requests", _reply("ready"))},
         "/health": {"get": operation("Every engine and store", _reply("health", "application/health+json"))},

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import orjson
 from aiohttp import web
 
-from node.api import gateway, ipns, logs, routing, views, witness
+from node.api import gateway, ipns, logs, peers, routing, views, witness
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.fields import BODY, TAG_CHARS_MAX, TTL_S_MAX, Fields, parse_json, read_body
@@ -125,7 +125,7 @@ async def _common_headers(request: web.Request, response: web.StreamResponse) ->
 async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
     """At most so many requests at once, each within its deadline; health stays reachable. A body that
     arrives slowly takes nobody's place. Blocks have a limit of their own: a CAR takes as long as it is."""
-    if request.path in _UNLIMITED or request.path.startswith(_BLOCKS):
+    if request.path in _UNLIMITED | peers.OWN_LIMITS or request.path.startswith(_BLOCKS):
         return await handler(request)
     limits, busy = request.app[_LIMITS], request.app[_BUSY]
     if request.method == "POST" and request.match_info.http_exception is None:
@@ -381,6 +381,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     *routing.ROUTES,
     *logs.ROUTES,
     *witness.ROUTES,
+    *peers.ROUTES,
     ("GET", "/livez", _livez),
     ("GET", "/readyz", _readyz),
     ("GET", "/health", _health),
@@ -398,9 +399,10 @@ def build(
     gateway_concurrent_max: int,
     folders: Mapping[str, Path] = _NO_FOLDERS,
     cosigner: Witness | None = None,
+    peering: peers.Peering | None = None,
 ) -> web.Application:
     """The application, not yet listening. ``router``: what strangers may fetch, and where; ``folders``: the
-    logs that are served, by name; ``cosigner``: our witness."""
+    logs that are served, by name; ``cosigner``: our witness; ``peering``: what peers are answered from."""
     app = web.Application(
         middlewares=[_errors, _only_local_pages, _bounded], client_max_size=limits.max_body_bytes + 1
     )
@@ -412,6 +414,8 @@ def build(
     app[logs.LOGS] = folders
     if cosigner is not None:
         app[witness.WITNESS] = cosigner
+    if peering is not None:
+        app[peers.PEERS] = peering
     app[gateway.BLOCKS] = router.blocks
     app[gateway.GATE] = gateway.Gate(asyncio.Semaphore(gateway_concurrent_max))
     app[ipns.NAMES] = router.names

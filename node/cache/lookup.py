@@ -34,6 +34,8 @@ AHEAD_S = 300
 """A record's time may be this far ahead of ours (peers' clocks) before it counts as wrong."""
 
 EXACT, SLOT, SEMANTIC = "exact", "slot", "semantic"
+TOO_FAR = "too_far"
+"""Code of a candidate that was not judged, for so many are nearer."""
 _TIERS = {EXACT: 0, SLOT: 1, SEMANTIC: 2}
 
 
@@ -171,7 +173,7 @@ def _judge(
     if candidate.gate_similarity is None:
         reason, code = "the gate does not know this embedder", "embedder_unknown"
     else:
-        reason, code = "others are nearer", "too_far"
+        reason, code = "others are nearer", TOO_FAR
     return Judged(candidate, score, None, None, False, reason, code)
 
 

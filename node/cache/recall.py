@@ -16,11 +16,13 @@ from node.cache.crowd import SIZE_MAX
 from node.cache.gate import agree
 from node.cache.gate_model import WRONG_RATE, packaged
 from node.cache.keys import keyword_key
-from node.cache.lookup import Candidate, Choice, Judged, Policy, choose
+from node.cache.lookup import SEMANTIC, TOO_FAR, Candidate, Choice, Judged, Policy, choose
+from node.cache.peer_crowd import BEHIND_A_CROWD, is_crowded, thinned
 from node.clock import Clock
 from node.ipfs.cid import Cid
-from node.model import CLAIM, PPM, HitInfo, Kind, Query, Route
+from node.model import CLAIM, HitInfo, Kind, Query, Route
 from node.normalise import normalise, query_hash
+from node.peers import kept as beside
 from node.ports import Embedded, Neighbour, RecordStore, Semantics, StoredRecord, Vector
 from node.record import AnswerRecord
 
@@ -50,6 +52,7 @@ class Seen:
 
     judged: Judged
     record: AnswerRecord
+    origin: str = beside.OURS
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +145,28 @@ class Recaller:
             candidate = _candidate(stored, record, tier, similarity, check=check)
             candidates.append(replace(candidate, gate_similarity=gate_similarity))
 
+        def consider_near(
+            near: Sequence[Neighbour], live: Mapping[Cid, StoredRecord], cosines: Mapping[Cid, float]
+        ) -> None:
+            for neighbour in near:
+                consider(
+                    live[neighbour.cid],
+                    "semantic",
+                    neighbour.similarity,
+                    check=True,
+                    gate_similarity=cosines.get(neighbour.cid),
+                )
+
         for stored in await self._records.find(
             "query_hash", query_hash(query.text), scopes=scopes, context=context
         ):
             consider(stored, "exact", 1.0, check=False)
         if route.key is not None:
             for stored in await self._records.find("slot_key", route.key, scopes=scopes, context=context):
-                # Keys are of what an adapter's answer says in full; a client's may say yes or no.
-                consider(stored, "slot", None, check=_is_client(stored))
+                # Keys are of what an adapter's answer says in full; a client's may say yes or no, and a peer
+                # may write any key beside any question.
+                is_read = beside.is_slot_key_read(stored.origin, stored.kept)
+                consider(stored, "slot", None, check=_is_client(stored) or not is_read)
         expired = _newest_expired(by_cid.values(), now, self._grace)
         choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
         # Canonical slots say all there is to say: words and vectors can only blur them.
@@ -161,15 +178,20 @@ class Recaller:
         if choice.hit is None and searchable and self._semantics.info.dim:
             embedded = await embed()
             if embedded is not None:
-                near = await self._nearest(embedded, scopes, context)
-                live = await self._records.live([neighbour.cid for neighbour in near])
-                near = [neighbour for neighbour in near if neighbour.cid in live]
-                cosines = await self._gate_cosines(query.text, embedded, near, live)
-                for neighbour in near:
-                    cosine = cosines.get(neighbour.cid)
-                    stored = live[neighbour.cid]
-                    consider(stored, "semantic", neighbour.similarity, check=True, gate_similarity=cosine)
+                near, live = await self._living(embedded, scopes, context, max(self._neighbours, SIZE_MAX))
+                consider_near(near, live, await self._gate_cosines(query.text, embedded, near, live))
                 choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
+                if choice.hit is None and is_crowded(near, live):
+                    judged = {one.candidate.cid for one in choice.judged if one.code != TOO_FAR}
+                    near, live = await self._living(embedded, scopes, context, BEHIND_A_CROWD)
+                    near = thinned(near, live)
+                    consider_near(near, live, await self._gate_cosines(query.text, embedded, near, live))
+                    left = {str(neighbour.cid) for neighbour in near}
+                    few = [one for one in candidates if one.tier != SEMANTIC or one.cid in left]
+                    again = choose(query.text, few, policy, now=now, max_age_s=query.max_age_s)
+                    # What was judged among all that is near keeps that judgement.
+                    if again.hit is not None and again.hit.candidate.cid not in judged:
+                        choice = again
         return await self._finish(choice, policy, by_cid, expired)
 
     async def knows(self, query: Query) -> bool:
@@ -184,18 +206,24 @@ class Recaller:
         return any(
             isinstance(one.record, AnswerRecord)
             and one.record.slot_key is None
-            and one.record.confidence >= self._confidence_min * PPM
-            and (one.record.expires is None or one.record.expires > now)
+            and beside.confidence(one.record, one.origin, one.kept) >= self._confidence_min
+            and ((ends := beside.ends(one.record, one.origin, one.kept)) is None or ends > now)
             for one in found
         )
 
+    async def _living(
+        self, embedded: Embedded, scopes: tuple[str, ...], context: str | None, wanted: int
+    ) -> tuple[list[Neighbour], dict[Cid, StoredRecord]]:
+        near = await self._nearest(embedded, scopes, context, wanted)
+        live = await self._records.live([neighbour.cid for neighbour in near])
+        return [neighbour for neighbour in near if neighbour.cid in live], live
+
     async def _nearest(
-        self, embedded: Embedded, scopes: tuple[str, ...], context: str | None
+        self, embedded: Embedded, scopes: tuple[str, ...], context: str | None, wanted: int
     ) -> list[Neighbour]:
         index, vector = self._semantics.index(embedded.info), embedded.vector
         if index is None:
             return []
-        wanted = max(self._neighbours, SIZE_MAX)
         if not index.is_quick:
             return await asyncio.to_thread(index.search, vector, scopes=scopes, context=context, k=wanted)
         return index.search(vector, scopes=scopes, context=context, k=wanted)
@@ -227,7 +255,7 @@ class Recaller:
         self, choice: Choice, policy: Policy, by_cid: dict[str, StoredRecord], expired: StoredRecord | None
     ) -> Recall:
         seen = tuple(
-            Seen(judged, record)
+            Seen(judged, record, by_cid[judged.candidate.cid].origin)
             for judged in choice.judged
             if isinstance(record := by_cid[judged.candidate.cid].record, AnswerRecord)
         )
@@ -259,10 +287,13 @@ def _is_client(stored: StoredRecord) -> bool:
 
 
 def _newest_expired(found: Iterable[StoredRecord], now: datetime, grace: timedelta) -> StoredRecord | None:
+    """Of our own: a peer's answer is not served beyond its time, marked or not."""
     expired = [
         one
         for one in found
-        if one.record.expires is not None and one.record.expires <= now < one.record.expires + grace
+        if one.origin == beside.OURS
+        and one.record.expires is not None
+        and one.record.expires <= now < one.record.expires + grace
     ]
     return max(expired, key=lambda one: one.sequence, default=None)
 
@@ -275,9 +306,9 @@ def _candidate(
         query=record.query,
         similarity=similarity,
         tier=tier,
-        confidence=record.confidence / PPM,
+        confidence=beside.confidence(record, stored.origin, stored.kept),
         created=record.timestamp,
-        expires=record.expires,
+        expires=beside.ends(record, stored.origin, stored.kept),
         check_text=check,
         answer=normalise(record.answer),
     )

@@ -1,5 +1,5 @@
 """What the owner of a data directory may ask of it: import, export, invalidate, erase, rotate a key, take in
-the blocks of a CAR. Plain JSON, and bytes where a file is taken in.
+the blocks of a CAR, and what concerns peers. Plain JSON, and bytes where a file is taken in.
 
 The same desk serves the local socket of a running node and a command that has opened the directory itself.
 """
@@ -18,6 +18,7 @@ from node.ipfs.cid import Cid
 from node.jobs.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
 from node.jobs.car_file import CarFile
 from node.jobs.erasure import Erased, Erasure
+from node.jobs.peer_desk import PeerDesk
 from node.model import Check
 from node.ports import Embedded, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
 from node.record import format_time
@@ -78,7 +79,8 @@ class LaterSemantics:
 
 
 class OperatorDesk:
-    """Build one per data directory. Each method takes and returns what JSON can hold."""
+    """Build one per data directory. Each method takes and returns what JSON can hold. ``peers``: the part of
+    it that has commands of its own."""
 
     def __init__(
         self,
@@ -87,16 +89,19 @@ class OperatorDesk:
         rotation: KeyRotation,
         cars: CarFile,
         erasure: Erasure,
+        peers: PeerDesk | None = None,
     ) -> None:
         self._file = file
         self._invalidator = invalidator
         self._rotation = rotation
         self._cars = cars
         self._erasure = erasure
+        self.peers = peers
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase`` or ``rotate``. Raises
-        ``BadInput``, ``NotFound``, ``Rejected``, ``Unavailable``, ``Misconfigured``."""
+        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate`` or one of
+        ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``, ``Rejected``, ``Unavailable``,
+        ``Misconfigured``."""
         commands: dict[str, Command] = {
             "import": self.take,
             "export": self.page,
@@ -105,6 +110,7 @@ class OperatorDesk:
             "export_car": partial(_blocks, self._cars),
             "name": partial(_name, self._cars),
             "erase": partial(_erase, self._erasure),
+            **({} if self.peers is None else self.peers.commands()),
         }
         if what not in commands:
             raise BadInput(f"there is no command {what[:64]!r}", field="command")

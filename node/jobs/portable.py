@@ -319,7 +319,7 @@ class PortableIndex:
             raise Rejected("its class has ended it here")
         share = trust_ppm(Standing(record.issuer, Level.TRUSTED), Tier.TRUSTED)
         is_read = self._router.route(record.query, now=record.timestamp).key == record.slot_key
-        return beside.beside(Tier.TRUSTED, share, until, is_slot_key_read=is_read)
+        return beside.imported(beside.beside(Tier.TRUSTED, share, until, is_slot_key_read=is_read))
 
     def _agrees(self, record: AnswerRecord, entry: IndexEntry) -> None:
         now = self._clock.now()

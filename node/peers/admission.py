@@ -1,13 +1,18 @@
 """What a peer's record must be before it counts for anything (design section 9, facts on trust B,
 "Admission").
 
-The order is that of cost, so that what is cheap to send is cheap to refuse:
-1. its size; 2. that its bytes match the CID; 3. strict schema and signature (``node.record.decode``); 4. that
-it is an answer, of this issuer, public and without a context; 5. that the issuer has certified the signing
-key for the time that it bears; 6. that it is what the log's entry said; 7. its times: dated at most
-``AHEAD_MAX`` ahead, not ended, and never longer-lived than our own class of the question allows; 8. that it
-says something;
-9. that it is not written for a model (``injection``).
+Rules, in the order of their cost, so that what is cheap to send is cheap to refuse:
+1. ``size``: no larger than a record may be.
+2. ``cid``: its bytes match the CID that was asked for.
+3. ``schema``: strict form and signature (``node.record.decode``), in the normal form that we have as well.
+4. ``kind``, ``issuer``, ``scope``: an answer, of the root whose log it is in, public and without a context.
+5. ``unknown_key`` and the like: the root has certified the signing key for the time that the record bears.
+6. ``entry``: it is what the log's entry said.
+7. ``clock``, ``lifetime``, ``expired``: dated at most ``AHEAD_MAX`` ahead, not ended, and never longer-lived
+   than our own class of the question allows, counted from its date or from now, whichever is earlier.
+8. ``empty``, ``size``: it says something, and no more than somebody reads.
+9. ``vector``: its embedding, which is used for nothing, is one at least: finite, and not of length nothing.
+10. ``injection``: none of its texts is written for a model, none of its addresses is a program.
 
 Whatever a record says of its own confidence, validations or embedding counts for nothing here: the first is
 an upper bound that standing scales, the vector is made anew. The class is the caller's own reading of the
@@ -16,6 +21,9 @@ question. Pure. Every refusal is one of ``CODES``.
 
 from __future__ import annotations
 
+import math
+import sys
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,6 +32,7 @@ from node.errors import Rejected
 from node.ipfs.cid import DAG_CBOR, SHA2_256, Cid
 from node.ipfs.dagcbor import BLOCK_BYTES_MAX
 from node.model import SCOPE_PUBLIC
+from node.normalise import VERSION as NORMALISER
 from node.normalise import normalise
 from node.peers import injection
 from node.peers.entry import Publish
@@ -38,7 +47,7 @@ TAG_CHARS_MAX = 128
 CODES: dict[str, str] = {
     "size": "it is larger than a record may be, or its texts are",
     "cid": "its bytes do not match its CID",
-    "schema": "it is no canonical record, or its signature does not verify",
+    "schema": "it is no canonical record in a form that is known here, or its signature does not verify",
     "kind": "it is no answer",
     "issuer": "it names another issuer than the log it came from",
     "scope": "it is not public, or belongs to a context",
@@ -51,6 +60,7 @@ CODES: dict[str, str] = {
     "expired": "it has ended",
     "lifetime": "its life ends before it begins",
     "empty": "it holds no question or no answer",
+    "vector": "its embedding is no vector",
     "injection": "it is written for a model, not for people",
     # what the rules outside of this file may say
     "own": "it is this node's own",
@@ -121,7 +131,8 @@ def examine(
     limit: Callable[[AnswerRecord], ClassLimit],
 ) -> Examined | Refused:
     """Look at a block that ``issuer_root`` has published. ``entry``: what its log says of it, where that is
-    known; ``limit``: our own reading of the question. Never raises. About half a millisecond."""
+    known; ``limit``: our own reading of the question. Never raises. One or two milliseconds, half of
+    them for the signature."""
     if len(data) > BLOCK_BYTES_MAX:
         return _refused("size")
     if cid.codec != DAG_CBOR or cid.function != SHA2_256 or not cid.matches(data):
@@ -135,13 +146,12 @@ def examine(
     code = _code(record, issuer_root, entry, ring, now)
     if code:
         return _refused(code)
-    for text in (record.query, record.answer, *record.tags):
-        if (rule := injection.screen(text)) is not None:
-            return Refused("injection", f"{CODES['injection']} ({rule})")
+    if (rule := _written_for_a_model(record)) is not None:
+        return Refused("injection", f"{CODES['injection']} ({rule})")
     until = record.expires
     limit_s = limit(record).limit_s
     if limit_s is not None:
-        capped = record.timestamp + timedelta(seconds=limit_s)
+        capped = min(record.timestamp, now) + timedelta(seconds=limit_s)
         until = capped if until is None else min(until, capped)
     if until is not None and until <= now:
         return _refused("expired")
@@ -161,11 +171,35 @@ def _code(record: AnswerRecord, issuer_root: str, entry: Publish | None, ring: K
         return "clock"
     if record.expires is not None and record.expires <= record.timestamp:
         return "lifetime"
-    if record.normaliser != "normalise/v1" or not normalise(record.query) or not record.answer.strip():
+    if record.normaliser != NORMALISER:
+        return "schema"
+    if not normalise(record.query) or not record.answer.strip():
         return "empty"
     if len(record.query) > QUERY_CHARS_MAX or len(record.answer) > ANSWER_CHARS_MAX:
         return "size"
-    return "size" if any(len(tag) > TAG_CHARS_MAX for tag in record.tags) else ""
+    if any(len(tag) > TAG_CHARS_MAX for tag in record.tags):
+        return "size"
+    return "" if record.embedding is None or _is_vector(record.embedding.vector) else "vector"
+
+
+def _is_vector(data: bytes) -> bool:
+    """Whether these are finite numbers (float32, little endian) of which one at least is not nothing."""
+    numbers = array("f", data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    squares = math.fsum(number * number for number in numbers)
+    return math.isfinite(squares) and squares > 0
+
+
+def _written_for_a_model(record: AnswerRecord) -> str | None:
+    """Which rule of ``injection`` any text breaks that a person or a model may see."""
+    source = record.source
+    texts = [record.query, record.answer, *record.tags, source.kind, source.id]
+    addresses = [source.url]
+    for one in record.citations:
+        texts += [one.source, one.locator, one.snippet]
+        addresses.append(one.url)
+    return injection.screen_all(texts, addresses)
 
 
 def _refused(code: str) -> Refused:

@@ -1,14 +1,20 @@
 """Which keys a root has certified for what, by its own signed key records (design section 9).
 
-Rules:
-1. A root alone speaks of its keys: a record counts if the root issued it and signed it with its own key.
-2. Of several records about one key and use the newest counts, by their timestamps; a record dated more than
-   ``AHEAD_MAX`` ahead of the clock is not taken (it may come again later).
+Rules (1, 3 and 4: design section 9 and what ``node.identity`` writes when a key is made, rotated or dropped;
+2 and 5: facts on trust B, clocks and bounds):
+1. A root alone speaks of its keys: a record counts if the root issued it and signed it with its own key. The
+   root is none of them unless it says so like of any other.
+2. Of several records about one key and use the newest counts, by their timestamps; of those of one second the
+   one that gives the shorter life. A record dated more than ``AHEAD_MAX`` ahead of the clock is not taken (it
+   may come again later), so that none freezes what comes after it.
 3. A record that ends a key no later than it is dated revokes it: nothing that the key signed counts any more,
-   whenever it says that it was signed, and for good. A stolen key can date what it signs as it likes.
+   whenever it says that it was signed, and for good, whatever else is dated later. A stolen key can date what
+   it signs as it likes.
 4. Otherwise a key counts from its ``not_before`` up to, not including, its ``not_after``; by the time that
-   what it signed bears.
-5. A root has at most ``KEYS_MAX`` keys here; revocations of known keys are always taken.
+   what it signed bears. Where the second is not after the first it never counts.
+5. A root has at most ``KEYS_MAX`` keys here, and ``PLACES_MAX`` with those that are revoked; revocations of
+   known keys are always taken.
+Below these bounds the order in which records come in makes no difference.
 
 Pure. The signature of a key record is checked by whoever decoded it (``node.record.decode``).
 """
@@ -21,6 +27,7 @@ from node.record import KeyRecord, public_key_of
 from node.tlog.notes import ED25519, Verifier
 
 KEYS_MAX = 64
+PLACES_MAX = 128
 AHEAD_MAX = timedelta(minutes=5)
 
 
@@ -44,20 +51,15 @@ class KeyRing:
             return False
         is_revocation = record.not_after <= record.timestamp
         before = self._newest.get(place)
-        if is_revocation:
-            if before is None and len(self._newest) >= 2 * KEYS_MAX:
-                return False
-            self._revoked.add(place)
-            self._newest[place] = record
-            return True
         if before is None:
-            if len(self._newest) >= KEYS_MAX:
+            if len(self._newest) >= PLACES_MAX:
                 return False
-        elif (record.timestamp, -record.not_after.timestamp()) <= (
-            before.timestamp,
-            -before.not_after.timestamp(),
-        ):
-            return False  # older, or of the same second and longer: the shorter life counts
+            if not is_revocation and len(self._newest) - len(self._revoked) >= KEYS_MAX:
+                return False
+        elif not is_revocation and not _is_newer(record, before):
+            return False
+        if is_revocation:
+            self._revoked.add(place)
         self._newest[place] = record
         return True
 
@@ -95,3 +97,12 @@ class KeyRing:
         if use not in ("decisions", "publications"):
             return []
         return [Verifier(origin, ED25519, public_key_of(subject)) for subject in self.subjects(use)]
+
+
+def _is_newer(record: KeyRecord, before: KeyRecord) -> bool:
+    """Rule 2."""
+    if record.timestamp != before.timestamp:
+        return record.timestamp > before.timestamp
+    if record.not_after != before.not_after:
+        return record.not_after < before.not_after
+    return record.not_before > before.not_before

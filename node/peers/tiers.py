@@ -1,15 +1,16 @@
 """Why a peer's record may be served here, or that it may not (design section 9, facts on trust, B).
 
-Rules:
+Rules (design section 9, tiers; facts on trust B, "Sybil quorum" and "one trust group, many keys"):
 1. What was recomputed here and found wrong is untrusted, whoever says it.
 2. What was recomputed here and found right is verified, whoever says it, unless the operator has blocked the
    issuer or it was dropped.
 3. The operator's word on the issuer's root comes next: trusted.
 4. A quorum are ``quorum`` trust groups, named by the operator, that say the same. Keys and roots cost
-nothing,
-   so they are never counted: a group has one vote, however many roots are in it; roots in no group have none.
-5. A group whose records contradict each other has no vote. Where any record that may vote says something else
-   and its issuer is trusted, there is no quorum: the operator's word is contradicted.
+   nothing, so they are never counted: a group has one vote, however many roots are in it; roots in no group
+   have none.
+5. A group whose records contradict each other has no vote. Where a trusted root says something else there is
+   no quorum: the operator's word is contradicted.
+6. What was recomputed and found wrong says nothing, for or against.
 
 Pure.
 """
@@ -40,11 +41,16 @@ def groups_agreeing(
     rivals: Sequence[Held], agreed: str, standings: Mapping[str, Standing], revoked: Collection[str]
 ) -> int:
     """How many trust groups say ``agreed`` (``Held.agreed``) among the records to one question. ``revoked``:
-    keys whose records do not count."""
+    keys whose records do not count, each by the word of the root whose records they sign: nobody's word
+    revokes another's."""
+    if not agreed:
+        return 0
     said: dict[str, set[str]] = {}
     for one in rivals:
         standing = standings.get(one.issuer)
-        if standing is None or standing.dropped or standing.level not in _VOTING or one.key in revoked:
+        if standing is None or standing.dropped or standing.level not in _VOTING:
+            continue
+        if not one.agreed or one.key in revoked:
             continue
         if standing.level is Level.TRUSTED and one.agreed != agreed:
             return 0

@@ -84,7 +84,8 @@ class Position:
 class Held:
     """A peer's answer record, in whatever tier. ``until``: when it ends here, which the class may set before
     the record's own end; None: never. ``trust_ppm``: what its confidence is multiplied by, in millionths.
-    ``agreed``: hex SHA-256 of the normalised answer. ``log_index``: its entry in the issuer's log."""
+    ``agreed``: hex SHA-256 of the normalised answer, empty for
+    one that was recomputed here and found wrong. ``log_index``: its entry in the issuer's log."""
 
     cid: Cid
     data: bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ from node.jobs import index_file
 from node.jobs.embed import embed_index
 from node.jobs.portable import PortableIndex, _Fetcher, drop
 from node.normalise import normalise, query_hash
+from node.peers.admission import ClassLimit
+from node.peers.standing import trust_ppm
+from node.peers.values import Level, Standing, Tier
 from node.ports import BlockStore, StoredRecord
 from node.record import AnswerRecord, Embedding, block_of, decode
 from node.store.memory import MemoryStore
@@ -110,7 +113,12 @@ class Node:
     async def _report(self, outcome: Remembered) -> None:
         self.reported.append(outcome)
 
-    def over(self, blocks: BlockStore | None, publish: str = "none") -> PortableIndex:
+    def over(
+        self,
+        blocks: BlockStore | None,
+        publish: str = "none",
+        limit: Callable[[AnswerRecord], ClassLimit] | None = None,
+    ) -> PortableIndex:
         return PortableIndex(
             self.store.records,
             self.rememberer,
@@ -122,6 +130,7 @@ class Node:
             keyword_key=keyword_key,
             blocks=blocks,
             publish=publish,
+            class_limit=limit,
         )
 
     async def take(self, entries: Any, **top: Any) -> int:
@@ -372,6 +381,34 @@ async def test_another_nodes_public_record_is_taken_as_its_word(fed: Node, block
     assert (stored.cid, stored.origin) == (block_of(record)[0], THEM.did)
     assert len(fed.index) == 0, "another's vector is a hint, not a fact"
     assert owes_vector(stored)
+
+
+async def test_the_operators_file_is_the_operators_word_on_the_records_that_it_names(
+    fed: Node, blocks: Blocks
+) -> None:
+    record = THEM.answer("Theirs", scope="public")
+    priced = THEM.answer("Priced", scope="public", expires=START + timedelta(days=30))
+    blocks.hold(record)
+    blocks.hold(priced)
+    fed.portable = fed.over(
+        blocks, limit=lambda one: ClassLimit("price", 45 if one.query == "Priced" else None, True)
+    )
+    # what the file says beside them cannot raise their share, and an end that it gives holds
+    end = int(START.timestamp()) + 3_600
+    told = of_record(record, tier="local", trust_ppm=9_000_000, until_s=end, mine=7)
+    assert await fed.take([told, of_record(priced)]) == 2
+    live = await fed.live()
+    kept = live["Theirs"].kept
+    assert kept is not None
+    assert (kept["tier"], kept["until_s"], kept["mine"]) == ("trusted", end, 7)
+    assert kept["trust_ppm"] == trust_ppm(Standing(THEM.did, Level.TRUSTED), Tier.TRUSTED)
+    priced_kept = live["Priced"].kept
+    assert priced_kept is not None
+    assert priced_kept["until_s"] == int(START.timestamp()) + 45
+    fed.clock.advance(60)
+    late = THEM.answer("Priced", scope="public", answer="An hour ago", expires=START + timedelta(days=30))
+    blocks.hold(late)
+    assert await fed.take([of_record(late, answer=None)]) == 0
 
 
 async def test_what_is_here_already_is_not_fetched(fed: Node, blocks: Blocks) -> None:

@@ -1,0 +1,251 @@
+"""``/peers``: who this node is to its peers, what they may fetch in bulk, and how things stand with them.
+
+Promises:
+- What peers ask for (identity, blocks, reconciliation) is answered to anybody: it is public. How things stand
+  is too, but where peers are found, who named them and what went wrong there is told to the operator only.
+  The operator is who calls from this machine, and not through a proxy; there are no API keys yet.
+- A round with peers is the operator's to ask for.
+- Blocks are public ones (``PublicBlocks``), checked, streamed, ``CAR_BYTES_MAX`` at most; what is not here,
+  not public, or over that is left out. At most ``PLACES`` bulk answers and reconciliations at once, each held
+  only as long as its client takes what the gateway's gate asks of everybody; the rest get 429.
+  Reconciliations wait for each other, and leave most of the time to everything else.
+Must not know: tiers, stores, how peers are reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import orjson
+from aiohttp import web
+
+from node.api import gateway
+from node.api.downloads import attachment
+from node.api.fields import BODY, Fields, parse_json, read_body
+from node.errors import BadInput, Forbidden, NotFound, RateLimited, Rejected, TimedOut, Unavailable
+from node.ipfs import car
+from node.ipfs.cid import Cid
+from node.peers.address import ADDRESS_CHARS_MAX
+from node.ports import PublicBlocks
+from node.settings import is_loopback
+
+BLOCKS, RECONCILE = "/peers/blocks", "/peers/reconcile"
+OWN_LIMITS = frozenset({BLOCKS, RECONCILE})
+"""Routes that read and bound their own bodies, and have places of their own."""
+
+CIDS_MAX = 1_000
+CID_CHARS_MAX = 128
+BLOCKS_BODY_BYTES_MAX = CIDS_MAX * (CID_CHARS_MAX + 4) + 1_024
+RECONCILE_BYTES_MAX = 2**20
+CAR_BYTES_MAX = 64 * 2**20
+PLACES = 8
+BODY_TIMEOUT_S = 10.0
+RETRY_AFTER_S = 1.0
+
+BYTES_TYPE = "application/octet-stream"
+CAR_TYPE = "application/vnd.ipld.car; version=1; order=unk; dups=n"
+_BATCH_CIDS = 128
+_BATCH_BYTES = 2**20
+_OTHERS_SHARE = 3.0
+"""Messages take at most a quarter of the event loop's time: each is followed by a pause three times as long
+as it took (0.8 s for the worst message over a million publications)."""
+_PROXIES = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
+"""What a proxy says when it asks for somebody else."""
+
+_Read = TypeVar("_Read")
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Desk(Protocol):
+    """What is known of peers, as JSON: ``PeerDesk``."""
+
+    async def identity(self) -> dict[str, Any]: ...
+
+    async def list(self) -> dict[str, Any]: ...
+
+    async def sync(self, address: str | None = None, wait_s: float = ...) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Peering:
+    """What the routes answer from. ``reconcile``: one message about what this node has published to the next
+    one; it computes on the event loop, so one message at a time. ``wait_s``: how long a round with peers may
+    be waited for."""
+
+    desk: Desk
+    reconcile: Callable[[bytes], bytes]
+    wait_s: float
+    busy: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PLACES))
+    alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+PEERS = web.AppKey("peers", Peering)
+
+
+def _peering(request: web.Request) -> Peering:
+    peering = request.app.get(PEERS)
+    if peering is None:
+        raise NotFound("this node has no peers")
+    return peering
+
+
+def _json(body: object) -> web.Response:
+    return web.Response(
+        body=orjson.dumps(body),
+        content_type="application/json",
+        headers={"Cache-Control": "private, no-store"},
+    )
+
+
+# --- how things stand -----------------------------------------------------------------------------
+
+
+def _is_operator(request: web.Request) -> bool:
+    """Whether the call comes from this machine, and not from somebody behind a proxy on it."""
+    is_passed_on = any(name in request.headers for name in _PROXIES)
+    return not is_passed_on and is_loopback(request.remote or "")
+
+
+async def _list(request: web.Request) -> web.Response:
+    shown = await _peering(request).desk.list()
+    if not _is_operator(request):
+        shown["peers"] = [_for_strangers(peer) for peer in shown["peers"]]
+    return _json(shown)
+
+
+def _for_strangers(peer: Mapping[str, Any]) -> dict[str, Any]:
+    last = peer["last"]
+    hidden = None if last is None else {**last, "address": None, "reason": ""}
+    return {**peer, "address": None, "source": None, "last": hidden}
+
+
+async def _identity(request: web.Request) -> web.Response:
+    return _json(await _peering(request).desk.identity())
+
+
+async def _sync(request: web.Request) -> web.Response:
+    fields = Fields(parse_json(request[BODY]))
+    address = fields.text("address", most=ADDRESS_CHARS_MAX)
+    fields.end()
+    peering = _peering(request)
+    if not _is_operator(request):
+        raise Forbidden("only the operator of this node may have it read its peers")
+    return _json(await peering.desk.sync(address, peering.wait_s))
+
+
+# --- what peers fetch -----------------------------------------------------------------------------
+
+
+async def _body(request: web.Request, bytes_max: int, *, is_json: bool) -> bytes:
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            return await read_body(request, bytes_max, is_json=is_json)
+    except TimeoutError:
+        raise web.HTTPRequestTimeout(reason=f"the body did not arrive within {BODY_TIMEOUT_S:g} s") from None
+
+
+async def _blocks(request: web.Request) -> web.StreamResponse:
+    peering, store = _peering(request), request.app[gateway.BLOCKS]
+    body = await _body(request, BLOCKS_BODY_BYTES_MAX, is_json=True)
+    fields = Fields(parse_json(body))
+    cids = _cids(fields)
+    fields.end()
+    _refuse_crowd(peering)
+    async with peering.busy:
+        headers = {
+            "Content-Type": CAR_TYPE,
+            "Cache-Control": "no-store",
+            "Content-Disposition": attachment("blocks.car"),
+        }
+        stream = gateway.Stream(request, web.StreamResponse(headers=headers))
+        async with stream, aclosing(_found(store, cids, request.app[gateway.GATE].read_timeout_s)) as found:
+            await stream.start()
+            await stream.write(car.header([]))
+            async for section in found:
+                await stream.write(section)
+                stream.check()
+    return stream.response
+
+
+def _refuse_crowd(peering: Peering) -> None:
+    """Raises ``RateLimited`` where every place is taken."""
+    if peering.busy.locked():
+        raise RateLimited("too many peers at once; try again", retry_after_s=RETRY_AFTER_S)
+
+
+def _cids(fields: Fields) -> Sequence[Cid]:
+    """Each once, in the order of asking."""
+    cids: dict[Cid, None] = {}
+    for position, text in enumerate(fields.texts("cids", most=CIDS_MAX, chars_max=CID_CHARS_MAX)):
+        try:
+            cids[Cid.parse(text)] = None
+        except Rejected as exc:
+            raise BadInput(f"cids[{position}]: {exc}", field="cid") from exc
+    return tuple(cids)
+
+
+async def _found(store: PublicBlocks, cids: Sequence[Cid], limit_s: float) -> AsyncGenerator[bytes]:
+    """CAR sections of those that are here, read a batch at a time, until the next would be over the limit."""
+    left = CAR_BYTES_MAX
+    for start in range(0, len(cids), _BATCH_CIDS):
+        batch = cids[start : start + _BATCH_CIDS]
+        many = await _within(limit_s, store.get_many(batch, _BATCH_BYTES))
+        for cid in batch:
+            data = many.pop(cid, None)
+            if data is None:
+                data = await _alone(store, cid, limit_s)
+            if data is None or not cid.matches(data):
+                continue
+            section = car.section(cid, data)
+            left -= len(section)
+            if left < 0:
+                return
+            yield section
+
+
+async def _alone(store: PublicBlocks, cid: Cid, limit_s: float) -> bytes | None:
+    """None for what is not here, not public or damaged: others may have it."""
+    try:
+        return await _within(limit_s, store.get(cid))
+    except TimedOut:
+        raise
+    except (NotFound, Unavailable):
+        return None
+
+
+async def _within(limit_s: float, read: Awaitable[_Read]) -> _Read:
+    try:
+        async with asyncio.timeout(limit_s):
+            return await read
+    except TimeoutError as exc:
+        raise TimedOut("blocks could not be read in time; try again in a moment") from exc
+
+
+async def _reconcile(request: web.Request) -> web.Response:
+    peering = _peering(request)
+    message = await _body(request, RECONCILE_BYTES_MAX, is_json=False)
+    _refuse_crowd(peering)
+    loop = asyncio.get_running_loop()
+    async with peering.busy, peering.alone:
+        began = loop.time()
+        try:
+            reply = peering.reconcile(message)
+        except Rejected as exc:
+            raise BadInput(str(exc), field="body") from exc
+        finally:
+            await asyncio.sleep(_OTHERS_SHARE * (loop.time() - began))
+    return web.Response(body=reply, headers={"Content-Type": BYTES_TYPE, "Cache-Control": "no-store"})
+
+
+ROUTES: tuple[tuple[str, str, Handler], ...] = (
+    ("GET", "/peers", _list),
+    ("GET", "/peers/identity", _identity),
+    ("POST", "/peers/sync", _sync),
+    ("POST", BLOCKS, _blocks),
+    ("POST", RECONCILE, _reconcile),
+)

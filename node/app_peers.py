@@ -1,0 +1,369 @@
+"""The composition root's part for peers: what is published, who is polled, what of theirs is let in. Built in
+order, left in reverse order by the caller's stack; no answer waits for any of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from node.api.peers import Peering
+from node.cache.keys import keyword_key
+from node.classify.route import Router
+from node.clock import Clock
+from node.engines.peer_client import Http, HttpPeer
+from node.errors import NodeError, NotFound
+from node.identity import Identity
+from node.ipfs import ipns
+from node.ipfs.cid import Cid
+from node.ipfs.ipns import IpnsName, IpnsRecord
+from node.jobs.admit import Admitter
+from node.jobs.block_link import BlockPeer
+from node.jobs.class_limit import class_limit
+from node.jobs.peer_blocks import Gets, PeerBlocks
+from node.jobs.peer_desk import PeerDesk
+from node.jobs.publish import Publisher
+from node.jobs.recompute import Recompute
+from node.jobs.scheduler import Scheduler
+from node.jobs.sync import PeerSync
+from node.metrics import Metrics
+from node.model import Check
+from node.peers.address import address_of
+from node.peers.ports import PeerLink
+from node.peers.values import Contact, Level, Quota, SyncReport
+from node.ports import Adapter, AuditLog, Semantics
+from node.record import AnswerRecord
+from node.score.volatility import volatility
+from node.settings import Settings
+from node.store.names import Names
+from node.store.peers import SqlitePeerStore
+from node.store.privacy import private_reason
+from node.store.remember import shown
+from node.store.sqlite import SqliteStore
+from node.tlog.evidence import Evidence
+from node.tlog.files import Files
+from node.tlog.reader import FolderSource, LogReader
+from node.tlog.witness import Witness
+from node.tlog.writer import TileLog
+
+FROM_SETTINGS = "settings"
+OTHERS_MAX = 8
+"""Peers that are asked for a block that its issuer does not have."""
+COUNT_EVERY_S = 30
+LAST_PUBLISH_TIMEOUT_S = 2.0
+"""How long the stop waits for the last publications; what is missing follows after the next start."""
+EQUIVOCATION = "equivocation"
+
+
+class Links:
+    """The way to each address: one for each, so that what is learned of a peer is kept. ``blocks``: any block
+    by its CID, from whoever has it."""
+
+    def __init__(
+        self, settings: Settings, http: Http, names: Names, daemon: Gets | None, clock: Clock
+    ) -> None:
+        self._timeout_s = settings.peers.timeout_s
+        self._http = http
+        self._names = names
+        self._clock = clock
+        self._links: dict[str, PeerLink] = {}
+        self.blocks = PeerBlocks(daemon, self.over_http)
+        for url in settings.peers.urls:
+            self.to(address_of(url))
+
+    def to(self, address: str) -> PeerLink:
+        """The link to ``address``."""
+        if address not in self._links:
+            self._links[address] = self._made(address)
+        return self._links[address]
+
+    def over_http(self) -> Sequence[HttpPeer]:
+        """Those that can be asked for any block."""
+        return [link for link in self._links.values() if isinstance(link, HttpPeer)][:OTHERS_MAX]
+
+    def forget_others(self, addresses: Sequence[str]) -> None:
+        """Keep the links to these only."""
+        self._links = {one: link for one, link in self._links.items() if one in addresses}
+
+    def _made(self, address: str) -> PeerLink:
+        if "://" in address:
+            return HttpPeer(address, self._http, self._clock, timeout_s=self._timeout_s)
+        return BlockPeer(
+            IpnsName.parse(address), self._record, self.blocks, self._clock, timeout_s=self._timeout_s
+        )
+
+    async def _record(self, name: IpnsName) -> bytes:
+        """The newest record of a name that this node or a peer has."""
+        best: tuple[IpnsRecord, bytes] | None = None
+        at_peers = (partial(link.ipns_record, name) for link in self.over_http())
+        asks = [partial(self._names.get, name), *at_peers]
+        for ask in asks:
+            try:
+                data = await ask()
+                record = ipns.decode(data, name)
+            except NodeError:
+                continue
+            if best is None or ipns.better(record, best[0]):
+                best = (record, data)
+        if best is None:
+            raise NotFound(f"nobody who was asked knows a record of the name {name.text}")
+        return best[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """What shares, and what is shared with. ``peering``: what other nodes are answered from."""
+
+    desk: PeerDesk
+    peering: Peering
+    publisher: Publisher
+    store: SqlitePeerStore
+    probes: tuple[Callable[[], Awaitable[Check]], ...]
+
+
+def quota_of(settings: Settings) -> Quota:
+    """What one root may take here."""
+    own = settings.peers
+    return Quota(own.records_max, own.bytes_max, own.validations_per_hour, own.near_max)
+
+
+async def open_store(
+    settings: Settings, data_dir: Path, clock: Clock, stack: AsyncExitStack
+) -> SqlitePeerStore:
+    """What is known of peers, with the contacts and roots that the settings name. Raises ``CorruptState``,
+    ``Unavailable``."""
+    store = await SqlitePeerStore.open(data_dir / "peers.sqlite", clock)
+    stack.push_async_callback(store.close)
+    known = {contact.address: contact for contact in await store.contacts()}
+    wanted = {address_of(url) for url in settings.peers.urls}
+    for address in sorted(wanted - known.keys()):
+        await store.put_contact(Contact(address, FROM_SETTINGS, None, clock.now()))
+    for address, contact in known.items():
+        if contact.source == FROM_SETTINGS and address not in wanted:
+            await store.remove_contact(address)
+    for root in settings.peers.trusted:
+        standing = await store.standing(root)
+        if standing.level in (Level.UNKNOWN, Level.KNOWN):
+            await store.set_standing(replace(standing, level=Level.TRUSTED))
+            await store.begin(root)
+    return store
+
+
+async def forget_held(store: SqlitePeerStore, cids: Sequence[str]) -> None:
+    """What is erased here is not kept as a peer's either."""
+    for cid in cids:
+        await store.release(Cid.parse(cid))
+
+
+def admitter_of(
+    settings: Settings,
+    store: SqlitePeerStore,
+    records: SqliteStore,
+    semantics: Semantics,
+    identity: Identity,
+    router: Router,
+    adapters: Sequence[Adapter],
+    decisions: AuditLog,
+    clock: Clock,
+    metrics: Metrics,
+    version: str,
+) -> Admitter:
+    """What lets peers' records in."""
+    zone = ZoneInfo(settings.time_zone)
+    limit = class_limit(router, clock, zone)
+    recompute = Recompute(
+        router,
+        adapters,
+        clock,
+        class_limit=limit,
+        zone=zone,
+        per_hour=settings.peers.verify_per_hour,
+        timeout_s=settings.peers.timeout_s,
+    )
+    return Admitter(
+        store,
+        records.records,
+        records.blocks,
+        semantics,
+        clock,
+        own_root=identity.root,
+        class_limit=limit,
+        recompute=recompute,
+        is_private=_private,
+        keyword_key=keyword_key,
+        quota=quota_of(settings),
+        quorum=settings.peers.quorum,
+        log=decisions,
+        count=metrics.admission,
+        policy=version,
+        slot_key=recompute.slot_key,
+    )
+
+
+def desk_of(
+    settings: Settings,
+    data_dir: Path,
+    store: SqlitePeerStore,
+    admitter: Admitter,
+    witness: Witness | None,
+    identity: Identity,
+    publications: Callable[[], int],
+    links: Links,
+    clock: Clock,
+    metrics: Metrics,
+) -> tuple[PeerDesk, PeerSync]:
+    """What the operator asks, and the rounds behind it."""
+    evidence = Evidence(data_dir / "peers" / "evidence", Files())
+
+    async def keep(root: str, notes: Mapping[str, bytes]) -> None:
+        digest = hashlib.sha256(b"\0".join(notes[role] for role in sorted(notes))).hexdigest()
+        case = f"{hashlib.sha256(root.encode()).hexdigest()[:16]}-{digest[:16]}"
+        await asyncio.to_thread(evidence.keep, EQUIVOCATION, case, notes)
+
+    sync = PeerSync(
+        store,
+        admitter,
+        witness,
+        clock,
+        link=links.to,
+        others=links.over_http,
+        evidence=keep,
+        own_root=identity.root,
+        of_peers=settings.peers.of_peers,
+    )
+    desk = PeerDesk(
+        store,
+        _Counted(sync, metrics),
+        admitter,
+        clock,
+        identity=identity,
+        publications=publications,
+        tiers=store.tiers,
+        link=links.to,
+        quota=quota_of(settings),
+        quorum=settings.peers.quorum,
+        evidence=evidence,
+    )
+    return desk, sync
+
+
+async def open_peers(
+    settings: Settings,
+    data_dir: Path,
+    store: SqlitePeerStore,
+    admitter: Admitter,
+    records: SqliteStore,
+    identity: Identity,
+    publications: TileLog,
+    witness: Witness,
+    links: Links,
+    router: Router,
+    scheduler: Scheduler,
+    clock: Clock,
+    metrics: Metrics,
+    stack: AsyncExitStack,
+) -> Peers:
+    """What publishes and polls. Raises ``CorruptState``, ``Unavailable``."""
+    limit = class_limit(router, clock, ZoneInfo(settings.time_zone))
+    reader = LogReader(FolderSource(data_dir / "publications"))
+
+    async def entries(first: int, end: int) -> Sequence[bytes]:
+        published = publications.published
+        return [] if published is None else await reader.entries(first, end - first, published.size)
+
+    publisher = Publisher(
+        records.records,
+        publications,
+        clock,
+        state_path=data_dir / "publications.json",
+        own=identity.root,
+        class_of=lambda record: limit(record).name,
+        entries=entries,
+    )
+    stack.push_async_callback(publisher.close, LAST_PUBLISH_TIMEOUT_S)
+    desk, sync = desk_of(
+        settings,
+        data_dir,
+        store,
+        admitter,
+        witness,
+        identity,
+        publications.size,
+        links,
+        clock,
+        metrics,
+    )
+    publisher.start()
+
+    async def resume() -> None:
+        await admitter.resume()
+
+    async def poll() -> None:
+        for report in await sync.sync_all():
+            metrics.synced(report.outcome)
+        links.forget_others([contact.address for contact in await store.contacts()])
+
+    async def count() -> None:
+        numbers = await desk.numbers()
+        metrics.set(
+            peers=numbers.peers,
+            peers_dropped=numbers.dropped,
+            peer_bytes=numbers.bytes,
+            publications_size=numbers.publications,
+        )
+        metrics.peer_records(await store.tiers())
+
+    scheduler.every(settings.peers.every_s, "sync_peers", poll)
+    scheduler.every(settings.cache.sweep_every_s, "sweep_peers", admitter.sweep)
+    scheduler.every(settings.cache.sweep_every_s, "finish_weighing", resume)
+    scheduler.every(COUNT_EVERY_S, "count_peers", count)
+    return Peers(
+        desk,
+        Peering(desk, publisher.answer, settings.server.request_timeout_s),
+        publisher,
+        store,
+        (desk.probe, _all(sync.health), _all(lambda: [publisher.health()])),
+    )
+
+
+class _Counted:
+    """Rounds that somebody asked for count like those on the clock."""
+
+    def __init__(self, sync: PeerSync, metrics: Metrics) -> None:
+        self._sync = sync
+        self._metrics = metrics
+
+    @property
+    def reports(self) -> Mapping[str, SyncReport]:
+        return self._sync.reports
+
+    async def sync(self, address: str) -> SyncReport:
+        report = await self._sync.sync(address)
+        self._metrics.synced(report.outcome)
+        return report
+
+    async def sync_all(self, *, is_hurried: bool = False) -> list[SyncReport]:
+        reports = await self._sync.sync_all(is_hurried=is_hurried)
+        for report in reports:
+            self._metrics.synced(report.outcome)
+        return reports
+
+
+async def _private(record: AnswerRecord) -> str | None:
+    """What keeps a peer's record from being served here, by our own privacy gate."""
+    if volatility(record.query).personal:
+        return "personal_question"
+    return await asyncio.to_thread(private_reason, *shown(record))
+
+
+def _all(health: Callable[[], list[Check]]) -> Callable[[], Awaitable[Check]]:
+    async def probe() -> Check:
+        return health()[0]
+
+    return probe

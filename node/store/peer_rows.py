@@ -1,0 +1,239 @@
+"""What the table of peers looks like on disk, and what bounds it.
+
+Format 1 (``PRAGMA user_version``), application id ``NSp1``, file ``peers.sqlite``. Times are microseconds
+since 1970 UTC. ``root`` has one row for each root that anything is kept of, with running sums of what it
+takes, which triggers keep. Records are named by multihash. ``FOREVER`` stands for no end.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from node.errors import CorruptState, Rejected
+from node.ipfs.cid import Cid
+from node.peers.values import Held, Level, Position, Standing, Tier
+from node.record import time_us
+from node.store.writer import Schema
+
+EDGE_HASH_BYTES = 32
+FOREVER = 2**63 - 1
+OTHER_CODE = "other"
+"""Under which a root's refusals are counted once it has more codes than are kept apart."""
+RIVALS_OF_ONE = 4
+_NOTED = frozenset({"refuted", "valid", "invalid"})
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is kept at most. ``roots``: of which anything is known; ``statements``: of all roots together;
+    past it the root with the most loses its oldest, so that nobody pushes others out."""
+
+    contacts: int = 256
+    roots: int = 16_384
+    keys_of_root: int = 64
+    codes_of_root: int = 64
+    statements_of_root: int = 50_000
+    statements: int = 500_000
+
+
+SCHEMA = Schema(
+    name="table of peers",
+    application_id=int.from_bytes(b"NSp1", "big"),
+    version=1,
+    statements="""
+CREATE TABLE contact (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, address TEXT NOT NULL UNIQUE, source TEXT NOT NULL, root TEXT,
+    added INTEGER
+);
+CREATE TABLE root (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, did TEXT NOT NULL UNIQUE,
+    records INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, keys INTEGER NOT NULL DEFAULT 0,
+    tombstones INTEGER NOT NULL DEFAULT 0, statements INTEGER NOT NULL DEFAULT 0,
+    hour INTEGER NOT NULL DEFAULT 0, taken INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX root_statements ON root (statements);
+CREATE TABLE standing (
+    root INTEGER PRIMARY KEY REFERENCES root (id), level TEXT NOT NULL, trust_group TEXT,
+    dropped TEXT NOT NULL, refuted INTEGER NOT NULL, valid INTEGER NOT NULL, invalid INTEGER NOT NULL
+);
+CREATE TABLE begun (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, root INTEGER NOT NULL UNIQUE REFERENCES root (id)
+);
+CREATE TABLE position (
+    root INTEGER PRIMARY KEY REFERENCES root (id), origin TEXT NOT NULL, size INTEGER NOT NULL,
+    edge BLOB NOT NULL, note BLOB NOT NULL
+);
+CREATE TABLE count (
+    root INTEGER NOT NULL REFERENCES root (id) ON DELETE CASCADE, code TEXT NOT NULL, times INTEGER NOT NULL,
+    PRIMARY KEY (root, code)
+) WITHOUT ROWID;
+CREATE TABLE key (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, root INTEGER NOT NULL REFERENCES root (id),
+    multihash BLOB NOT NULL, data BLOB NOT NULL, UNIQUE (root, multihash)
+);
+CREATE TABLE held (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, multihash BLOB NOT NULL UNIQUE,
+    issuer INTEGER NOT NULL REFERENCES root (id),
+    tier TEXT NOT NULL, trust_ppm INTEGER NOT NULL, received INTEGER NOT NULL, until INTEGER NOT NULL,
+    log_index INTEGER NOT NULL, cid BLOB NOT NULL, key TEXT NOT NULL, query_hash TEXT NOT NULL, slot_key TEXT,
+    agreed TEXT NOT NULL, data BLOB NOT NULL
+);
+CREATE INDEX held_issuer ON held (issuer, multihash);
+CREATE INDEX held_query ON held (query_hash, issuer, received, log_index);
+CREATE INDEX held_slot ON held (slot_key, issuer, received, log_index) WHERE slot_key IS NOT NULL;
+CREATE INDEX held_until ON held (until);
+CREATE VIEW held_row AS
+    SELECT held.id AS id, held.multihash AS multihash, held.issuer AS issuer, cid, data, did, key, tier,
+        query_hash, slot_key, agreed, received, until, trust_ppm, log_index
+    FROM held JOIN root ON root.id = held.issuer;
+CREATE TABLE tombstone (
+    id INTEGER PRIMARY KEY, issuer INTEGER NOT NULL REFERENCES root (id), target BLOB NOT NULL,
+    cid BLOB NOT NULL, data BLOB NOT NULL, until INTEGER NOT NULL, UNIQUE (issuer, target)
+);
+CREATE INDEX tombstone_until ON tombstone (until);
+CREATE TABLE statement (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, multihash BLOB NOT NULL UNIQUE,
+    issuer INTEGER NOT NULL REFERENCES root (id),
+    target BLOB NOT NULL, verdict TEXT NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL
+);
+CREATE INDEX statement_target ON statement (target, issuer, at, multihash);
+CREATE INDEX statement_issuer ON statement (issuer, id);
+CREATE TABLE total (statements INTEGER NOT NULL);
+INSERT INTO total VALUES (0);
+CREATE TRIGGER held_added AFTER INSERT ON held BEGIN
+    UPDATE root SET records = records + 1, bytes = bytes + length(NEW.data) WHERE id = NEW.issuer;
+END;
+CREATE TRIGGER held_deleted AFTER DELETE ON held BEGIN
+    UPDATE root SET records = records - 1, bytes = bytes - length(OLD.data) WHERE id = OLD.issuer;
+END;
+CREATE TRIGGER key_added AFTER INSERT ON key BEGIN
+    UPDATE root SET keys = keys + 1 WHERE id = NEW.root;
+END;
+CREATE TRIGGER tombstone_added AFTER INSERT ON tombstone BEGIN
+    UPDATE root SET tombstones = tombstones + 1 WHERE id = NEW.issuer;
+END;
+CREATE TRIGGER tombstone_deleted AFTER DELETE ON tombstone BEGIN
+    UPDATE root SET tombstones = tombstones - 1 WHERE id = OLD.issuer;
+END;
+CREATE TRIGGER statement_added AFTER INSERT ON statement BEGIN
+    UPDATE root SET statements = statements + 1 WHERE id = NEW.issuer;
+    UPDATE total SET statements = statements + 1;
+END;
+CREATE TRIGGER statement_deleted AFTER DELETE ON statement BEGIN
+    UPDATE root SET statements = statements - 1 WHERE id = OLD.issuer;
+    UPDATE total SET statements = statements - 1;
+END
+""",
+    synchronous="FULL",
+    page_bytes=16_384,
+)
+
+
+def end_of(until: datetime | None) -> int:
+    """As it is stored."""
+    return FOREVER if until is None else time_us(until)
+
+
+def time_of(stored: int) -> datetime:
+    """Inverse of ``time_us``."""
+    return _EPOCH + timedelta(microseconds=stored)
+
+
+def hour_of(when: datetime) -> int:
+    """Whole hours since 1970 UTC."""
+    return (when - _EPOCH) // _HOUR
+
+
+def held_values(held: Held, issuer: int) -> dict[str, Any]:
+    """The columns of ``held``, by name."""
+    return {
+        "multihash": held.cid.multihash,
+        "issuer": issuer,
+        "tier": held.tier.value,
+        "trust_ppm": held.trust_ppm,
+        "received": time_us(held.received),
+        "until": end_of(held.until),
+        "log_index": held.log_index,
+        "cid": bytes(held.cid),
+        "key": held.key,
+        "query_hash": held.query_hash,
+        "slot_key": held.slot_key,
+        "agreed": held.agreed,
+        "data": held.data,
+    }
+
+
+def read_held(row: sqlite3.Row) -> Held | None:
+    """A row of ``held_row``; None where the disk has damaged it: the bytes are not what their CID names."""
+    try:
+        cid, data = Cid.from_bytes(row["cid"], any_hash=True), bytes(row["data"])
+        held = Held(
+            cid=cid,
+            data=data,
+            issuer=row["did"],
+            key=row["key"],
+            tier=Tier(row["tier"]),
+            query_hash=row["query_hash"],
+            slot_key=row["slot_key"],
+            agreed=row["agreed"],
+            received=time_of(row["received"]),
+            until=None if row["until"] == FOREVER else time_of(row["until"]),
+            trust_ppm=row["trust_ppm"],
+            log_index=row["log_index"],
+        )
+    except (Rejected, ValueError, TypeError, OverflowError):
+        return None
+    return held if cid.multihash == row["multihash"] and cid.matches(data) else None
+
+
+def read_standing(row: sqlite3.Row) -> Standing:
+    """A row of ``standing`` with its ``did``. Raises ``CorruptState``: it is the operator's own word."""
+    try:
+        level = Level(row["level"])
+    except ValueError as exc:
+        raise CorruptState(
+            f"the table of peers has the unknown level {row['level']!r} for {row['did']}; set it again with "
+            "neuroswarm peers trust, or restore the file from a backup"
+        ) from exc
+    return Standing(
+        row["did"], level, row["trust_group"], row["dropped"], row["refuted"], row["valid"], row["invalid"]
+    )
+
+
+def check_position(position: Position) -> None:
+    """Raises ``Rejected`` for an edge of anything but hashes."""
+    if any(len(one) != EDGE_HASH_BYTES for one in position.edge):
+        raise Rejected(f"a subtree's root has {EDGE_HASH_BYTES} bytes")
+
+
+def read_position(row: sqlite3.Row) -> Position:
+    """A row of ``position`` with its ``did``."""
+    edge = bytes(row["edge"])
+    hashes = tuple(edge[at : at + EDGE_HASH_BYTES] for at in range(0, len(edge), EDGE_HASH_BYTES))
+    return Position(row["did"], row["origin"], row["size"], hashes, bytes(row["note"]))
+
+
+def check_noted(what: str) -> None:
+    """Raises ``Rejected``."""
+    if what not in _NOTED:
+        raise Rejected(f"what is noted of a root is one of {', '.join(sorted(_NOTED))}, not {what!r}")
+
+
+def too_many_contacts(limits: Limits) -> str:
+    return (
+        f"{limits.contacts} peers are polled already, which is the limit; "
+        "remove one with neuroswarm peers remove"
+    )
+
+
+def too_many_keys(limits: Limits) -> str:
+    return f"{limits.keys_of_root} key records of this root are kept already, which is the limit"
+
+
+def too_many_roots(limits: Limits) -> str:
+    return f"something is kept of {limits.roots} roots already, which is the limit; this one has to wait"

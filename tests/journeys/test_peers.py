@@ -1,0 +1,285 @@
+"""Three nodes as processes: one that learns, one without any engine that believes it, and one that lies.
+
+The nodes are ``neuroswarm serve`` as shipped, with the real embedder, over loopback. Sources and the language
+model of the one that learns are stand-ins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from node.ipfs.cid import Cid
+from node.record import AnswerRecord, decode
+from node.tlog.leaf import read_leaf
+from node.tlog.notes import Verifier
+from node.tlog.proofs import Receipt, check_receipt
+from node.tlog.reader import LogReader
+from tests.faults.node_kit import Child, Client
+from tests.simulators.coingecko import CoinGeckoStandIn
+from tests.simulators.ollama import OllamaStandIn
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+SOLAR = "Solar inverters turn the direct current of panels into the alternating current of the grid."
+COMPOST = (
+    "A compost heap needs brown and green matter in layers, air, and the moisture of a wrung-out sponge."
+)
+
+
+def index_file(folder: Path) -> Path:
+    """The documents of one community."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "knowledge-index.json"
+    entries = [
+        {"query": "What does a solar inverter do?", "answer": SOLAR, "source": "handbook", "confidence": 0.9},
+        {"query": "How is a compost heap built?", "answer": COMPOST, "source": "handbook", "confidence": 0.9},
+    ]
+    path.write_text(json.dumps({"version": 1, "model": None, "entries": entries}))
+    return path
+
+
+@dataclass
+class Peer:
+    """A node in a process of its own."""
+
+    child: Child
+    client: Client
+
+    @property
+    def url(self) -> str:
+        return self.client.url
+
+    async def get(self, path: str) -> tuple[int, Any]:
+        status, reply, _ = await self.client.send("GET", path)
+        return status, reply
+
+    async def identity(self) -> dict[str, Any]:
+        status, reply = await self.get("/peers/identity")
+        assert status == 200, reply
+        assert isinstance(reply, dict)
+        return reply
+
+    async def sync(self) -> list[dict[str, Any]]:
+        status, reply = await self.client.post("/peers/sync", {})
+        assert status == 200, reply
+        found = reply["reports"]
+        assert isinstance(found, list)
+        return found
+
+    async def published(self, least: int) -> int:
+        """The size of its publications log, once that has ``least`` entries under a checkpoint."""
+        async with asyncio.timeout(30):
+            while True:
+                status, note, _ = await self.client.send("GET", "/logs/publications/checkpoint")
+                size = int(note.split(b"\n")[1]) if status == 200 else 0
+                if size >= least:
+                    return size
+                await asyncio.sleep(0.1)
+
+    async def command(self, *words: str) -> Any:
+        """``neuroswarm peers … --json`` beside the running node."""
+        folder = self.child.folder
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "node", "peers", *words, "--json"),
+            env={
+                **os.environ,
+                "NEUROSWARM_DATA_DIR": str(folder / "data"),
+                "NEUROSWARM_GOVERNANCE_DIR": str(folder / "logs"),
+            },
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        return json.loads(out)
+
+
+@asynccontextmanager
+async def peer(folder: Path, **settings: str) -> AsyncIterator[Peer]:
+    """``settings`` by their names in the environment, without the prefix."""
+    own = {
+        "EMBED__ENGINE": "local",
+        "PEERS__EVERY_S": "86400",  # rounds are asked for by the test
+        "LOG__PUBLISH_EVERY_S": "0.05",
+        **settings,
+    }
+    one = await Child.spawn(folder, settings={f"NEUROSWARM_{name}": value for name, value in own.items()})
+    try:
+        await one.listen()
+        async with aiohttp.ClientSession(trust_env=False) as http:
+            yield Peer(one, Client(one.url, http, folder))
+    finally:
+        if one.process.returncode is None:
+            one.process.kill()
+        await one.process.communicate()
+
+
+class Served:
+    """A node's publications log over HTTP, as a stranger reads it."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def read(self, path: str, bytes_max: int) -> bytes:
+        status, data, _ = await self._client.send("GET", f"/logs/publications/{path}")
+        assert status == 200, path
+        assert len(data) <= bytes_max
+        return bytes(data)
+
+
+async def find_entry(client: Client, size: int, cid: str) -> tuple[int, bytes]:
+    entries = await LogReader(Served(client)).entries(0, size, size)
+    for index, data in enumerate(entries):
+        if read_leaf(data).entry.get("cid") == cid:
+            return index, data
+    raise AssertionError(f"{cid} is not in the log")
+
+
+async def test_what_one_learns_another_answers_and_proves(tmp_path: Path) -> None:
+    async with (
+        CoinGeckoStandIn() as coins,
+        OllamaStandIn(answer=lambda _: SOLAR + " They also watch the grid's frequency.") as model,
+        peer(
+            tmp_path / "a",
+            SHARING__PUBLISH="all",
+            INDEX_FILE=str(index_file(tmp_path / "a")),
+            ADAPTERS__COINGECKO__BASE_URL=coins.url,
+            MODELS__OLLAMA_URL=model.url,
+        ) as a,
+    ):
+        coins.coins["bitcoin"].past["2026-01-05"] = {"usd": 91_234.0}
+        of_price = await a.client.ask("What was the price of bitcoin on 5 January 2026?")
+        assert of_price["source"]["kind"] == "adapter", of_price
+        who = await a.identity()
+        size = await a.published(4 + 3)
+        async with peer(
+            tmp_path / "b", PEERS__URLS=a.url, PEERS__TRUSTED=who["root"], SHARING__PUBLISH="none"
+        ) as b:
+            [report] = await b.sync()
+            assert report["outcome"] == "synced", report
+            assert report["admitted"] >= 3, report
+            said = await b.client.ask("What's the job of a solar inverter?")
+            assert said["answer"] == SOLAR, said
+            assert said["source"]["kind"] == "cache"
+            assert said["hit"]["origin"] == who["root"]
+            price = await b.client.ask("bitcoin price on 2026-01-05")
+            assert price["source"]["kind"] == "cache", price["trace"]
+            assert price["hit"]["origin"] == who["root"]
+            # the proof, from what B holds and A's log alone
+            status, block, _ = await b.client.send("GET", f"/ipfs/{said['cid']}?format=raw")
+            assert status == 200
+            assert Cid.of(block) == Cid.parse(said["cid"])
+            record = decode(block)  # checks the signature of record.key
+            assert isinstance(record, AnswerRecord)
+            assert record.issuer == who["root"]
+            assert record.key == who["node"]
+            index, leaf = await find_entry(a.client, size, said["cid"])
+            status, proof, _ = await a.client.send("GET", f"/logs/publications/proof/{index}")
+            assert status == 200
+            check_receipt(Receipt.parse(proof), leaf, [Verifier.from_vkey(who["publications_vkey"])], None)
+            # and nobody was asked a question
+            again = await b.sync()
+            assert [one["outcome"] for one in again] == ["unchanged"]
+
+
+async def test_who_is_not_trusted_is_not_believed_until_the_operator_says_so(tmp_path: Path) -> None:
+    async with (
+        peer(tmp_path / "a", SHARING__PUBLISH="all", INDEX_FILE=str(index_file(tmp_path / "a"))) as a,
+        peer(tmp_path / "b") as b,
+    ):
+        await a.published(4 + 2)
+        added = await b.command("add", a.url)
+        root = (await a.identity())["root"]
+        assert added["root"] == root
+        [report] = await b.sync()
+        assert report["admitted"] == 0, report
+        assert report["held"] == 2, report
+        assert (await b.client.ask("What does a solar inverter do?"))["answer"] != SOLAR
+        await b.command("trust", root, "--level", "trusted")
+        said = await b.client.ask("What does a solar inverter do?")
+        assert said["answer"] == SOLAR, said["trace"]
+        assert said["hit"]["origin"] == root
+        await b.command("trust", root, "--level", "blocked")
+        assert (await b.client.ask("What does a solar inverter do?"))["answer"] != SOLAR
+
+
+async def test_a_withdrawn_answer_is_gone_at_the_peer_too_and_late_copies_lose(tmp_path: Path) -> None:
+    async with peer(tmp_path / "a", SHARING__PUBLISH="all", INDEX_FILE=str(index_file(tmp_path / "a"))) as a:
+        size = await a.published(4 + 2)
+        root = (await a.identity())["root"]
+        async with peer(tmp_path / "b", PEERS__URLS=a.url, PEERS__TRUSTED=root) as b:
+            await b.sync()
+            said = await b.client.ask("How is a compost heap built?")
+            assert said["answer"] == COMPOST
+            status, _, _ = await a.client.send("DELETE", f"/v1/cache/entries/{said['cid']}")
+            assert status == 200
+            await a.published(size + 1)
+            [report] = await b.sync()
+            assert report["retracted"] == 1, report
+            assert (await b.client.ask("How is a compost heap built?"))["answer"] != COMPOST
+            assert (await b.client.send("GET", f"/ipfs/{said['cid']}?format=raw"))[0] == 404
+            await b.child.end(signal.SIGKILL)
+        async with peer(tmp_path / "b", PEERS__URLS=a.url, PEERS__TRUSTED=root) as b:
+            await b.sync()
+            assert (await b.client.ask("How is a compost heap built?"))["answer"] != COMPOST
+            assert (await b.client.ask("What does a solar inverter do?"))["answer"] == SOLAR
+
+
+async def test_a_node_is_rebuilt_from_its_index_and_one_honest_peer(tmp_path: Path) -> None:
+    questions = ("What does a solar inverter do?", "How is a compost heap built?")
+    async with peer(tmp_path / "a", SHARING__PUBLISH="all", INDEX_FILE=str(index_file(tmp_path / "a"))) as a:
+        await a.published(4 + 2)
+        root = (await a.identity())["root"]
+        async with peer(tmp_path / "b", PEERS__URLS=a.url, PEERS__TRUSTED=root) as b:
+            await b.client.store("Where does the tool library of Wrenfield open?", "In the old mill.")
+            await b.sync()
+            before = {query: (await b.client.ask(query))["answer"] for query in questions}
+            before["tools"] = (await b.client.ask("Where does the tool library of Wrenfield open?"))["answer"]
+            await b.child.end()
+        kept = tmp_path / "b" / "data" / "knowledge-index.json"
+        async with peer(
+            tmp_path / "rebuilt", PEERS__URLS=a.url, PEERS__TRUSTED=root, INDEX_FILE=str(kept)
+        ) as c:
+            await c.sync()
+            after = {query: (await c.client.ask(query))["answer"] for query in questions}
+            after["tools"] = (await c.client.ask("Where does the tool library of Wrenfield open?"))["answer"]
+            assert after == before
+
+
+async def test_cut_off_in_mid_sync_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    async with peer(tmp_path / "a", SHARING__PUBLISH="all") as a:
+        for number in range(250):
+            await a.client.store(
+                f"How many lanterns hang in hall {number}?", f"{number * 7} lanterns.", scope="public"
+            )
+        await a.published(4 + 250)
+        root = (await a.identity())["root"]
+        # the halls are all alike, which is a crowd of one issuer's unless the operator allows it
+        settings = {"PEERS__URLS": a.url, "PEERS__TRUSTED": root, "PEERS__NEAR_MAX": "256"}
+        for delay_s in (0.2, 0.6, 1.2):
+            async with peer(tmp_path / "b", **settings) as b:
+                cut = asyncio.create_task(b.sync())
+                await asyncio.sleep(delay_s)
+                await b.child.end(signal.SIGKILL)
+                await asyncio.wait({cut})
+                cut.exception()
+        async with peer(tmp_path / "b", **settings) as b:
+            await b.sync()
+            for number in (0, 1, 150, 248, 249):
+                said = await b.client.ask(f"How many lanterns hang in hall {number}?")
+                assert said["answer"] == f"{number * 7} lanterns.", said["trace"]
+            _, listed = await b.get("/peers")
+            [shown] = listed["peers"]
+            assert shown["usage"]["records"] == 250, shown
