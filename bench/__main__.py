@@ -44,6 +44,8 @@ MEASUREMENTS = (
     Measurement("gateway", "The gateway beside nginx", markdown=True),
     Measurement("privacy", "The privacy gate", markdown=True),
     Measurement("log", "The decision log", markdown=True),
+    Measurement("injection", "The injection screen", markdown=True),
+    Measurement("reconcile", "Sets compared by ranges", markdown=True),
     Measurement("engines", "Engines side by side", markdown=True),
     Measurement("model_ratio", "A hit against a model", markdown=True),
 )

@@ -43,7 +43,7 @@ def register(commands: Subparsers, parents: Any, read_settings: ReadSettings) ->
         "--level",
         choices=[level.value for level in Level],
         help="trusted: served; known: counts for a quorum, in a group; unknown: kept aside; blocked: let go "
-        "(default: trusted, or with --group alone what it is)",
+        "(default: trusted; with --group alone what you have called it before, if anything)",
     )
     trust.add_argument("--group", help="its trust group: who belongs together has one vote; '' for none")
     trust.set_defaults(run=lambda args: _trust(args, read_settings(args)))
@@ -182,7 +182,7 @@ def _trust(args: argparse.Namespace, settings: Settings) -> int:
         f"{reply['root']}",
         f"  standing  {_standing(reply)} (before: {_standing(reply['before'])})",
         "  meaning   " + _MEANING[reply["level"]],
-        f"  held      {reply['usage']['records']} records, {_size(reply['usage']['bytes'])}",
+        f"  records   {reply['usage']['records']} held, {_size(reply['usage']['bytes'])}",
     ]
     if reply["dropped"]:
         lines.append(

@@ -229,7 +229,7 @@ class Admitter:
         )
         if tier in SERVED and not is_verified:
             statements = await self._store.statements(held.cid)
-            if statements and standings.outvoted(statements, known):
+            if statements and standings.outvoted(statements, known, held.issuer):
                 return Tier.UNTRUSTED, "outvoted"
         return tier, ""
 
@@ -243,7 +243,8 @@ class Admitter:
         ]
         revoked: set[str] = set()
         for root in {one.issuer for one in voices}:
-            revoked |= (await self._ring(root)).revoked
+            gone = (await self._ring(root)).revoked  # a root speaks of its own keys, and of nobody else's
+            revoked |= {one.key for one in voices if one.issuer == root and one.key in gone}
         return tiers.groups_agreeing(voices, held.agreed, known, revoked)
 
     async def _served(

@@ -218,7 +218,8 @@ class PeerDesk:
 
     async def trust(self, who: str, level: str | None = None, group: str | None = None) -> dict[str, Any]:
         """Say what a root is to this node. ``who``: a root, or an address where one has answered. Without
-        ``level`` it becomes trusted, or with a group alone stays what it is; ``group`` empty: of none.
+        ``level`` it becomes trusted; but with a group alone it stays what the operator has called it before.
+        ``group`` empty: of none.
         Everything held of it is judged anew before this returns. Raises ``BadInput``, ``Unavailable``."""
         root = await self._named(who)
         if root == self._identity.root:
@@ -404,7 +405,8 @@ def _no_such(address: str) -> BadInput:
 
 def _level(level: str | None, group: str | None, before: Standing) -> Level:
     if level is None:
-        return Level.TRUSTED if group is None else before.level
+        is_unsaid = group is None or before.level is Level.UNKNOWN
+        return Level.TRUSTED if is_unsaid else before.level
     try:
         return Level(level)
     except ValueError as exc:

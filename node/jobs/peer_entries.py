@@ -198,6 +198,8 @@ class Entries:
         await self._count(now, root, Counter({now.full if is_cut else MISSING: len(wanted)}))
         if is_cut:
             return
+        if wanted:
+            self._missing_at.setdefault(root, self._clock.monotonic() + MISSING_EVERY_S)
         for cid, (index, one) in wanted.items():
             if one is not None:
                 self._missing.add(root, cid, index, one)

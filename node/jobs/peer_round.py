@@ -71,7 +71,7 @@ class Round:
             retracted=self.retracted,
             bytes=self.all_bytes,
             reason=reason,
-            refused=dict(self.refused),
+            refused={code: times for code, times in self.refused.items() if times},
         )
 
 

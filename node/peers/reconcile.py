@@ -98,11 +98,10 @@ class _Open:
 
 
 class Client:
-    """One reconciliation of ``own`` with what another side has. Whether changes of ``own`` meanwhile are seen
-    is open."""
+    """One reconciliation of ``own``, as it is now, with what another side has."""
 
     def __init__(self, own: SortedSet, *, ids_max: int = IDS_MAX) -> None:
-        self._own = own
+        self._own = own.snapshot()
         self._ids_max = ids_max
         self._open: list[_Open] = []
         self._asked = 0

@@ -7,7 +7,8 @@ Rules:
 3. Changes wait in a small table and are merged in when something is asked, or when they are many.
 
 In memory an item takes 40 bytes in one array, each ``_BLOCK`` of them 64 bytes of sums up to there, and a
-merge as much again while it lasts. One owner at a time. Pure: no clock, no I/O.
+merge as much again while it lasts. One owner at a time; once made, arrays are replaced, never written
+into. Pure: no clock, no I/O.
 """
 
 from __future__ import annotations
@@ -77,6 +78,14 @@ class SortedSet:
     def discard(self, item: Item) -> None:
         """Nothing where it is not there. Raises ``Rejected``."""
         self._change(key_of(item), is_here=False)
+
+    def snapshot(self) -> SortedSet:
+        """A set with the same items, which changes of this one do not reach, at no cost: arrays are shared
+        until one of the two changes. Safe to ask in another thread while this one changes."""
+        self._merge()
+        out = SortedSet()
+        out._keys, out._sums = self._keys, self._sums
+        return out
 
     def __len__(self) -> int:
         self._merge()
@@ -180,18 +189,10 @@ class SortedSet:
         self._waiting.clear()
         if not len(changed):
             return
-        new: _Keys = np.empty(len(old) + 2 * int(wanted.sum()) - len(wanted), old.dtype)
-        read = written = 0
-        for key, is_added, place in zip(changed, wanted.tolist(), places.tolist(), strict=True):
-            new[written : written + place - read] = old[read:place]
-            written, read = written + place - read, place
-            if is_added:
-                new[written] = key
-                written += 1
-            else:
-                read += 1
-        new[written:] = old[read:]
-        self._keys = new
+        self._keys = _removed(old, places[~wanted])
+        added = places[wanted]
+        before = places[~wanted].searchsorted(added)  # what went below each that comes
+        self._keys = _inserted(self._keys, added - before, changed[wanted])
         self._sum_from(int(places[0]) // _BLOCK)
 
     def _sum_from(self, block: int) -> None:
@@ -203,3 +204,23 @@ class SortedSet:
         added = whole.sum(axis=1, dtype=np.uint64)
         sums[block + 1 :] = sums[block] + added.cumsum(axis=0, dtype=np.uint64)
         self._sums = sums
+
+
+def _removed(keys: _Keys, places: Positions) -> _Keys:
+    if not len(places):
+        return keys
+    is_kept = np.ones(len(keys), np.bool_)
+    is_kept[places] = False
+    return keys[is_kept]
+
+
+def _inserted(keys: _Keys, places: Positions, more: _Keys) -> _Keys:
+    """``more``, in order, each before the one that stands at its place."""
+    if not len(more):
+        return keys
+    out: _Keys = np.empty(len(keys) + len(more), keys.dtype)
+    is_new = np.zeros(len(out), np.bool_)
+    is_new[places + np.arange(len(more))] = True
+    out[is_new] = more
+    out[~is_new] = keys
+    return out

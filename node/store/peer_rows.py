@@ -35,7 +35,7 @@ class Limits:
 
     contacts: int = 256
     roots: int = 16_384
-    keys_of_root: int = 64
+    keys_of_root: int = 512
     codes_of_root: int = 64
     statements_of_root: int = 50_000
     statements: int = 500_000
@@ -130,7 +130,7 @@ CREATE TRIGGER statement_deleted AFTER DELETE ON statement BEGIN
 END
 """,
     synchronous="FULL",
-    page_bytes=16_384,
+    page_bytes=4_096,  # hashes come in no order: each record touches a page of its own in four indexes
 )
 
 

@@ -114,7 +114,7 @@ async def test_contacts_are_limited_but_those_that_are_there_can_be_replaced(sto
 
 
 def test_the_limits_are_those_that_the_port_promises() -> None:
-    assert (Limits().contacts, Limits().keys_of_root) == (256, 64)
+    assert (Limits().contacts, Limits().keys_of_root) == (256, 512)
 
 
 # --- standing -----------------------------------------------------------------------------------------------

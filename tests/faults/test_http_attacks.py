@@ -458,6 +458,10 @@ def bodies(draw: st.DrawFn, schema: dict[str, Any]) -> tuple[dict[str, Any], boo
     return body, spoil == "no"
 
 
+# the node's scheduler draws its jitter meanwhile, in the loop's thread
+@pytest.mark.filterwarnings(
+    "ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning"
+)
 async def test_every_reply_is_one_that_the_description_names(node: Client) -> None:
     _, document, _ = await node.send("GET", "/openapi.json")
     loop = asyncio.get_running_loop()

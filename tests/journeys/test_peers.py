@@ -72,11 +72,16 @@ class Peer:
         return reply
 
     async def sync(self) -> list[dict[str, Any]]:
-        status, reply = await self.client.post("/peers/sync", {})
-        assert status == 200, reply
-        found = reply["reports"]
-        assert isinstance(found, list)
-        return found
+        """One round with everybody, however long that takes."""
+        async with asyncio.timeout(120):
+            while True:
+                async with self.client.http.post(self.url + "/peers/sync", json={}) as response:
+                    reply = await response.json()
+                    assert response.status == 200, reply
+                    if reply["complete"]:
+                        found = reply["reports"]
+                        assert isinstance(found, list)
+                        return found
 
     async def published(self, least: int) -> int:
         """The size of its publications log, once that has ``least`` entries under a checkpoint."""

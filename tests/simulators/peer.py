@@ -1,4 +1,4 @@
-"""A peer that publishes, for tests: its keys, its log in memory, its blocks; behind a ``PeerLink`` without any
+"""A peer that publishes, for tests: its keys, its log in memory, its blocks; behind a ``PeerLink`` without a
 network (``MemoryLink``), or on loopback (``PeerStandIn``), where it can lie.
 
     peer = Publishing(1)
@@ -6,11 +6,11 @@ network (``MemoryLink``), or on loopback (``PeerStandIn``), where it can lie.
     async with PeerStandIn(peer) as server:
         server.url, server.asked
 
-``PeerStandIn.mood``: ``right``; ``forged`` (a signature that does not hold), ``huge`` (a checkpoint without an
-end), ``redirect``, ``gzip`` (a bomb), ``drip`` (one byte of each body, then nothing), ``cut`` (half a body),
-``endless`` (bundles without an end), ``hang``, ``busy`` (429), ``failing`` (500), ``wrong_blocks`` (other bytes
-for every CID), ``nonsense`` (JSON that says nothing). What a log shows is bent by ``Publishing`` itself:
-``fork``, ``shown``, ``bend``.
+``PeerStandIn.mood``: ``right``; ``forged`` (a signature that does not hold), ``huge`` (a checkpoint without
+an end), ``redirect``, ``gzip`` (a bomb), ``drip`` (one byte of each body, then nothing), ``cut`` (half a
+body), ``endless`` (bundles without an end), ``hang``, ``busy`` (429), ``failing`` (500), ``wrong_blocks``
+(other bytes for every CID), ``nonsense`` (JSON that says nothing). What a log shows is bent by ``Publishing``
+itself: ``fork``, ``shown``, ``bend``.
 """
 
 from __future__ import annotations
@@ -63,11 +63,16 @@ class Publishing:
         self.live: dict[Cid, int] = {}
         self.named: list[str] = []
         self.certify(self.node.did, "node")
-        self.certify(did_key(self.log_key.public_key().public_bytes_raw()), "publications")
+        self.certify(self.log_did, "publications")
 
     @property
     def root(self) -> str:
         return self.author.did
+
+    @property
+    def log_did(self) -> str:
+        """The log's key."""
+        return did_key(self.log_key.public_key().public_bytes_raw())
 
     def signer(self, key: Ed25519PrivateKey | None = None) -> Ed25519Signer:
         return Ed25519Signer(self.origin, key or self.log_key)

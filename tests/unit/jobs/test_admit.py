@@ -232,6 +232,24 @@ async def test_two_groups_that_agree_make_a_quorum_for_both() -> None:
     assert await door.served(ours) is None
 
 
+async def test_what_has_ended_speaks_for_nobody() -> None:
+    door = Door()
+    await door.stand(A, Level.KNOWN, "north")
+    await door.stand(B, Level.KNOWN, "south")
+    soon = START + timedelta(seconds=60)
+    await door.take(A, A.answer("Who wrote it?", answer="Mary Shelley", expires=soon))
+    door.clock.advance(61)
+    theirs = B.answer("Who wrote it?", answer="Mary Shelley")
+    assert await door.take(B, theirs) == "held"
+    # and a quorum ends with the record that made it
+    again = A.answer("Who wrote it?", answer="Mary Shelley", expires=soon + timedelta(seconds=60))
+    assert await door.take(A, again) == "quorum"
+    assert await door.served(theirs) is not None
+    door.clock.advance(61)
+    await door.admitter.sweep()
+    assert await door.served(theirs) is None
+
+
 async def test_fifty_keys_of_one_group_are_one_voice() -> None:
     door = Door()
     lying = [Issuer(seed) for seed in range(10, 60)]
@@ -400,6 +418,7 @@ async def test_a_revoked_key_takes_its_records_out_at_once() -> None:
     await door.admitter.retier(A.did)
     for one in (*records, imported):
         assert await door.served(one) is None
+    assert {one.tier for one in await door.store.held_of(A.did)} == {Tier.UNTRUSTED}
     assert await door.take(A, A.answer("And another?")) == "key_revoked"
 
 

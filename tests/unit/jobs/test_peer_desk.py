@@ -111,14 +111,17 @@ async def test_a_standing_is_on_record_before_what_is_held_is_judged(k: Kit, oth
     k.far[A] = Far.of(A, other)
     await k.desk.add(A)
     done = await k.desk.trust(A, group="friends")
-    assert (done["level"], done["group"]) == ("unknown", "friends")  # a group alone raises nobody
-    done = await k.desk.trust(A)
     assert (done["level"], done["group"]) == ("trusted", "friends")
     assert done["before"]["level"] == "unknown"
     done = await k.desk.trust(other.root, "known", "")
     assert (done["level"], done["group"]) == ("known", None)
+    done = await k.desk.trust(A, group="family")
+    assert (done["level"], done["group"]) == ("known", "family")  # a group alone raises nobody further
+    done = await k.desk.trust(A)
+    assert (done["level"], done["group"]) == ("trusted", "family")
     done = await k.desk.trust(other.root, "blocked")
-    assert [one.level for one in k.judged.seen] == [Level.UNKNOWN, Level.TRUSTED, Level.KNOWN, Level.BLOCKED]
+    levels = [Level.TRUSTED, Level.KNOWN, Level.KNOWN, Level.TRUSTED, Level.BLOCKED]
+    assert [one.level for one in k.judged.seen] == levels
     assert await k.store.unfinished() == []
 
 

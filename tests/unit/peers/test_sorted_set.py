@@ -83,6 +83,20 @@ def test_sums_carry_over_the_words() -> None:
     assert prints(SortedSet(items), 0, 3) == expected(items)
 
 
+def test_changes_do_not_reach_a_snapshot_nor_its_changes_the_set() -> None:
+    items = numbered(100)
+    ours = SortedSet(items[:90])
+    then = ours.snapshot()
+    ours.discard(items[0])
+    ours.add(items[95])
+    then.add(items[99])
+    assert (len(ours), len(then)) == (90, 91)
+    assert items[0] in then
+    assert items[95] not in then
+    assert items[99] not in ours
+    assert prints(then, 0, 91) == expected([*items[:90], items[99]])
+
+
 def test_changes_that_change_nothing_leave_it_as_it_was() -> None:
     items = numbered(50)
     ours = SortedSet(items)
@@ -100,7 +114,7 @@ def test_what_is_no_item_is_refused(item: Item) -> None:
 
 
 def test_an_item_takes_little_memory() -> None:
-    count = 50_000
+    count = 30_000
     items = (Item(n, hashlib.sha256(b"%d" % n).digest()) for n in range(count))
     tracemalloc.start()
     try:

@@ -1,0 +1,101 @@
+"""The other process of ``test_sync_kill.py``: follows a peer over HTTP until it is killed or has everything.
+
+Each line on standard output, ``<what> <cid>``, was printed when it was durable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import aiohttp
+
+from node.clock import SystemClock
+from node.engines.peer_client import HttpPeer
+from node.ipfs.cid import Cid
+from node.jobs.sync import Limits, PeerSync
+from node.peers.entry import Publish, Retract
+from node.peers.keys import KeyRing
+from node.peers.values import Contact, Held, Tier
+from node.record import AnswerRecord, decode
+from node.store.peers import SqlitePeerStore
+from tests.record_builders import START, Author
+
+
+class Keeper:
+    """An admitter that keeps everything and says so."""
+
+    def __init__(self, store: SqlitePeerStore) -> None:
+        self._store = store
+
+    async def admit(
+        self, root: str, ring: KeyRing, index: int, entry: Publish | None, cid: Cid, data: bytes
+    ) -> str:
+        record = decode(data)
+        assert isinstance(record, AnswerRecord)
+        held = Held(
+            cid=cid,
+            data=data,
+            issuer=root,
+            key=record.key,
+            tier=Tier.UNTRUSTED,
+            query_hash=record.query_hash,
+            slot_key=None,
+            agreed="aa",
+            received=START,
+            until=None,
+            trust_ppm=0,
+            log_index=index,
+        )
+        await self._store.hold([held])
+        print("admit", cid, flush=True)
+        return "held"
+
+    async def retract(self, root: str, entry: Retract, tombstone_block: bytes | None) -> str:
+        await self._store.release(entry.cid)
+        if tombstone_block is not None and entry.tombstone is not None:
+            await self._store.entomb(entry.cid, root, entry.tombstone, tombstone_block, None)
+        print("retract", entry.cid, flush=True)
+        return "withdrawn"
+
+    async def validation(self, root: str, ring: KeyRing, cid: Cid, data: bytes) -> str:
+        return "counted"
+
+    async def retier(self, root: str) -> None:
+        await self._store.finish(root)
+
+    async def drop(self, root: str, reason: str) -> None:
+        raise AssertionError("an honest peer is not dropped")
+
+
+async def follow(folder: Path, url: str) -> None:
+    clock = SystemClock()
+    store = await SqlitePeerStore.open(folder / "peers.sqlite", clock)
+    await store.put_contact(Contact(url, "settings"))
+
+    async def keep(root: str, notes: Mapping[str, bytes]) -> None:
+        raise AssertionError("an honest peer does not contradict itself")
+
+    async with aiohttp.ClientSession(auto_decompress=False) as http:
+        link = HttpPeer(url, http, clock, timeout_s=10)
+        sync = PeerSync(
+            store,
+            Keeper(store),
+            None,
+            clock,
+            link=lambda address: link,
+            others=lambda: [],
+            evidence=keep,
+            own_root=Author(99).did,
+            limits=Limits(entries=512),
+        )
+        while (await sync.sync(url)).outcome == "partial":
+            pass
+    await store.close()
+    print("done", url, flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(follow(Path(sys.argv[1]), sys.argv[2]))
