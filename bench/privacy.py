@@ -1,15 +1,13 @@
 """What the privacy gate finds, what it lets pass, and what it takes: ``python -m bench.privacy [--show]``.
 
-The sets, the fairest first. *Third blind*: ``privacylab/blind3/*.jsonl``, written by another hand who had not
-read the rules, measured once the rules were done. *Second blind*: ``privacylab/blind2/*.jsonl``, as blind
-when it was first measured (see ``FIRST_BLIND2``), then read and mended, so a development set now. *Blind*:
-``privacylab/blind/*.jsonl``, as blind at first, then divided by the SHA-256 of each text: an even first hex
-digit is *develop*, whose errors were read and mended, an odd one is *judge*, of which only counts were read
-until its errors were shown, late, beside those of the second set. Sentences recur in it with other values.
-*Made*: texts of ``privacylab.make`` under a seed that was not used in development, every kind of identifier
-and digit-heavy knowledge questions. *Hand*: ``privacylab/hand*.jsonl``, written with the rules; its errors
-were read, so it says only that nothing was lost since. ``--show`` lists the errors of *hand* and *develop*,
-never those of the others.
+The sets, the fairest first. *Fourth blind*: ``privacylab/blind4/*.jsonl``, written by another hand; it is
+read with ``--fourth`` alone, to be measured once. *Third*, *second* and *first blind* (``blind3``,
+``blind2``, ``blind``): as blind when they were first measured (see ``FIRST``), then read and mended, and
+``likely`` was fitted to them, so development sets now. *Frames* and *made*: texts of ``privacylab.frames``
+and ``privacylab.make`` under seeds that were not used in development. *Hand*: ``privacylab/hand*.jsonl``,
+written with the rules. All these only say that nothing was lost since; what generalises is measured by
+``python -m bench.privacylab.fit``, which holds out one set after the other. ``--show`` lists the errors of
+all but the fourth.
 
 A line of a set holds ``text``, or ``pieces`` to be joined: so that scanners of repositories do not take an
 invented key for a real one.
@@ -35,6 +33,7 @@ from detect_secrets.core.scan import scan_line
 from detect_secrets.settings import transient_settings
 
 from bench.__main__ import machine
+from bench.privacylab import frames
 from bench.privacylab.make import STATEMENTS, digit_heavy, positives
 from node.store.privacy import load, private_reason
 
@@ -59,12 +58,12 @@ HOSTILE = (
     "my bank account ",
     "Regards,\n",
 )
-FIRST_BLIND2 = (
-    "The second blind set as first measured, unseen (2026-11-22 18:09 UTC): account .825, address .850,"
-    " birth_date "
-    ".833, health .833, ip .880, name .675, national_id .940, password .880, phone .950, the other kinds"
-    " 1.000, "
-    "all .911, false alarms .018."
+FIRST = (
+    "As first measured, unseen. Second blind set (2026-11-22 18:09 UTC): account .825, address .850, "
+    "birth_date .833, health .833, ip .880, name .675, national_id .940, password .880, phone .950, the "
+    "other kinds 1.000, all .911, false alarms .018. Third (19:19 UTC): account .867, address .860, "
+    "birth_date .600, health .760, ip .950, name .683, national_id .975, password .725, phone .920, the "
+    "other kinds 1.000, all .856, false alarms .023."
 )
 _PLUGINS = (
     "ArtifactoryDetector",
@@ -215,27 +214,36 @@ def _times(rows: Sequence[Row]) -> list[str]:
     return out
 
 
-def report() -> list[str]:
-    """The whole page."""
-    out = ["# The privacy gate", "", *(f"- {line}" for line in machine()), ""]
-    develop, judge = halves(read((LAB / "blind").glob("*.jsonl")))
-    sets = [
-        ("Third blind set: measured once, nothing of it read", read((LAB / "blind3").glob("*.jsonl"))),
-        (
-            "Second blind set: a development set now, errors read and mended",
-            read((LAB / "blind2").glob("*.jsonl")),
+def development() -> list[tuple[str, list[Row]]]:
+    """The sets whose errors may be read, with their titles."""
+    framed = [Row(text, kind) for text, kind in frames.made(SEED, 2)[0]]
+    return [
+        *(
+            (f"{title} blind set: a development set now", read((LAB / folder).glob("*.jsonl")))
+            for title, folder in (("Third", "blind3"), ("Second", "blind2"), ("First", "blind"))
         ),
-        ("First blind set, judge half: counts only at first, errors seen late", judge),
-        ("First blind set, develop half: errors read and mended", develop),
+        ("Made from frames", framed),
         ("Made by the generator", made()),
         ("Written with the rules", read(LAB.glob("hand*.jsonl"))),
     ]
+
+
+def report(*, fourth: bool) -> list[str]:
+    """The whole page; with the fourth blind set only where asked for."""
+    out = ["# The privacy gate", "", *(f"- {line}" for line in machine()), ""]
+    sets = development()
+    if fourth:
+        blind = (
+            "Fourth blind set: measured once, nothing of it read",
+            read((LAB / "blind4").glob("*.jsonl")),
+        )
+        sets.insert(0, blind)
     with transient_settings({"plugins_used": [{"name": name} for name in _PLUGINS]}):
         for title, rows in sets:
             if rows:
                 out += [f"## {title}", "", *table(rows, gate, secrets_alone), ""]
         out += ["## Time", "", *_times([row for _, rows in sets for row in rows]), ""]
-    out += [FIRST_BLIND2, ""]
+    out += [FIRST, ""]
     out.append(
         f"Kinds {', '.join(sorted(STATEMENTS))} of the generator are self-statements; the aim for "
         f"those is 0.8, for identifiers 0.98, for false alarms 0.03."
@@ -245,16 +253,16 @@ def report() -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--show", action="store_true", help="list the errors of the sets hand and develop")
+    parser.add_argument("--show", action="store_true", help="list the errors of the development sets")
+    parser.add_argument("--fourth", action="store_true", help="measure the fourth blind set as well")
     options = parser.parse_args(arguments)
     load()
     if options.show:
-        develop, _ = halves(read((LAB / "blind").glob("*.jsonl")))
-        for row in [*read(LAB.glob("hand*.jsonl")), *develop]:
+        for row in [row for _, rows in development() for row in rows]:
             reason = private_reason(row.text)
             if (reason is None) == (row.kind != NONE):
                 print(f"{row.kind}: {reason}: {row.text!r}")
-    page = "\n".join(report()) + "\n"
+    page = "\n".join(report(fourth=options.fourth)) + "\n"
     RESULT.parent.mkdir(exist_ok=True)
     RESULT.write_text(page, encoding="utf-8")
     print(page)

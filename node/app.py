@@ -55,6 +55,7 @@ from node.identity import Identity
 from node.jobs.audit import Auditor, Watching
 from node.jobs.cache_file import CacheFile
 from node.jobs.car_file import CarFile
+from node.jobs.class_limit import class_limit
 from node.jobs.erasure import Erasure
 from node.jobs.evict import evict
 from node.jobs.expire import sweep
@@ -320,6 +321,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         keyword_key=keyword_key,
         blocks=links.blocks if mirror is not None or settings.peers.urls else None,
         publish=settings.sharing.publish,
+        class_limit=class_limit(router, clock, ZoneInfo(settings.time_zone)),
     )
     await portable.import_changed(Path(settings.index_file))
     export_to = data_dir / EXPORT
@@ -355,7 +357,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     async def export_again() -> None:
         await portable.export(export_to)
 
-    peer_store = await open_store(settings, data_dir, clock, stack)
+    peer_store = await open_store(settings, data_dir, state, clock, stack)
     eraser = Eraser(
         store.records,
         WithForeign(store.blocks, ipfs.foreign.blocks),
@@ -522,7 +524,9 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
 
         labels = await Labels.open(ground.data_dir / "labels.sqlite", clock, store.mark)
         stack.push_async_callback(labels.close)
-        peer_store = await open_store(settings, ground.data_dir, clock, stack)
+        state = await StateStore.open(ground.data_dir / "state.sqlite")
+        stack.push_async_callback(state.close)
+        peer_store = await open_store(settings, ground.data_dir, state, clock, stack)
         eraser = Eraser(
             store.records,
             WithForeign(store.blocks, ipfs.foreign.blocks),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -46,19 +47,25 @@ from node.store.peers import SqlitePeerStore
 from node.store.privacy import private_reason
 from node.store.remember import shown
 from node.store.sqlite import SqliteStore
+from node.store.state import StateStore
 from node.tlog.evidence import Evidence
 from node.tlog.files import Files
 from node.tlog.reader import FolderSource, LogReader
 from node.tlog.witness import Witness
 from node.tlog.writer import TileLog
 
+_log = logging.getLogger("neuroswarm.peers")
+
 FROM_SETTINGS = "settings"
 OTHERS_MAX = 8
 """Peers that are asked for a block that its issuer does not have."""
 COUNT_EVERY_S = 30
+MEND_EVERY_S = 6 * 3_600
+"""How often what is held of a peer is compared with what it publishes."""
 LAST_PUBLISH_TIMEOUT_S = 2.0
 """How long the stop waits for the last publications; what is missing follows after the next start."""
 EQUIVOCATION = "equivocation"
+_QUORUM = "peers_quorum"
 
 
 class Links:
@@ -134,7 +141,7 @@ def quota_of(settings: Settings) -> Quota:
 
 
 async def open_store(
-    settings: Settings, data_dir: Path, clock: Clock, stack: AsyncExitStack
+    settings: Settings, data_dir: Path, state: StateStore, clock: Clock, stack: AsyncExitStack
 ) -> SqlitePeerStore:
     """What is known of peers, with the contacts and roots that the settings name. Raises ``CorruptState``,
     ``Unavailable``."""
@@ -152,6 +159,11 @@ async def open_store(
         if standing.level in (Level.UNKNOWN, Level.KNOWN):
             await store.set_standing(replace(standing, level=Level.TRUSTED))
             await store.begin(root)
+    quorum = str(settings.peers.quorum)
+    if await state.get_meta(_QUORUM) != quorum:  # what was agreed by so many has to be weighed again
+        for root in await store.standings():
+            await store.begin(root)
+        await state.set_meta(_QUORUM, quorum)
     return store
 
 
@@ -300,14 +312,24 @@ async def open_peers(
         metrics,
     )
     publisher.start()
-
-    async def resume() -> None:
+    try:
         await admitter.resume()
+    except NodeError as exc:
+        _log.warning("what the operator said of peers is not in force everywhere yet: %s", exc)
 
     async def poll() -> None:
+        before = dict(sync.reports)
         for report in await sync.sync_all():
-            metrics.synced(report.outcome)
+            if report is not before.get(report.address):  # else it was left alone this time
+                metrics.synced(report.outcome)
         links.forget_others([contact.address for contact in await store.contacts()])
+
+    async def mend() -> None:
+        for contact in await store.contacts():
+            try:
+                await sync.mend(contact.address)
+            except NotFound:
+                continue  # removed meanwhile
 
     async def count() -> None:
         numbers = await desk.numbers()
@@ -317,11 +339,12 @@ async def open_peers(
             peer_bytes=numbers.bytes,
             publications_size=numbers.publications,
         )
-        metrics.peer_records(await store.tiers())
+        metrics.peer_records(numbers.tiers)
 
     scheduler.every(settings.peers.every_s, "sync_peers", poll)
+    scheduler.every(MEND_EVERY_S, "mend_peers", mend)
     scheduler.every(settings.cache.sweep_every_s, "sweep_peers", admitter.sweep)
-    scheduler.every(settings.cache.sweep_every_s, "finish_weighing", resume)
+    scheduler.every(settings.cache.sweep_every_s, "finish_weighing", admitter.resume)
     scheduler.every(COUNT_EVERY_S, "count_peers", count)
     return Peers(
         desk,

@@ -19,7 +19,7 @@ UNLOGGED_KINDS = ("answer", "other")
 OTHER = "other"
 """Stands for every reason that is not in a list: what a peer says is never a label."""
 ADMISSION_RESULTS = frozenset({"admitted", "held", "refused", "withdrawn", "counted"})
-ADMISSION_REASONS = frozenset({*map(str, Tier), *CODES, "retracted", "withdrawn", "valid", "invalid"})
+ADMISSION_REASONS = frozenset({*map(str, Tier), *CODES, "held", "retracted", "withdrawn", "valid", "invalid"})
 SYNC_OUTCOMES = frozenset({"unchanged", "synced", "partial", "failed", "dropped", "blocked"})
 
 

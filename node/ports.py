@@ -209,11 +209,13 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class BlockRef:
-    """A record's block and who may see it. ``number``: the record's sequence, or a change number."""
+    """A record's block and who may see it. ``number``: the record's sequence, or a change number.
+    ``gave_way``: of a withdrawn one, that it merely expired or was deleted while live, for room."""
 
     number: int
     cid: Cid
     scope: str
+    gave_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)

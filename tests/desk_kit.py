@@ -76,7 +76,7 @@ class Rounds:
         self.reports[address] = replace(self.results[address])  # each round has a report of its own
         return self.reports[address]
 
-    async def sync_all(self) -> list[SyncReport]:
+    async def sync_all(self, *, is_hurried: bool = False) -> list[SyncReport]:
         return [await self.sync(address) for address in self.results]
 
 

@@ -50,9 +50,6 @@ BYTES_TYPE = "application/octet-stream"
 CAR_TYPE = "application/vnd.ipld.car; version=1; order=unk; dups=n"
 _BATCH_CIDS = 128
 _BATCH_BYTES = 2**20
-_OTHERS_SHARE = 3.0
-"""Messages take at most a quarter of the event loop's time: each is followed by a pause three times as long
-as it took (0.8 s for the worst message over a million publications)."""
 _PROXIES = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 """What a proxy says when it asks for somebody else."""
 
@@ -78,7 +75,7 @@ class Peering:
     be waited for."""
 
     desk: Desk
-    reconcile: Callable[[bytes], bytes]
+    reconcile: Callable[[bytes], Awaitable[bytes]]
     wait_s: float
     busy: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PLACES))
     alone: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -230,15 +227,11 @@ async def _reconcile(request: web.Request) -> web.Response:
     peering = _peering(request)
     message = await _body(request, RECONCILE_BYTES_MAX, is_json=False)
     _refuse_crowd(peering)
-    loop = asyncio.get_running_loop()
     async with peering.busy, peering.alone:
-        began = loop.time()
         try:
-            reply = peering.reconcile(message)
+            reply = await peering.reconcile(message)
         except Rejected as exc:
             raise BadInput(str(exc), field="body") from exc
-        finally:
-            await asyncio.sleep(_OTHERS_SHARE * (loop.time() - began))
     return web.Response(body=reply, headers={"Content-Type": BYTES_TYPE, "Cache-Control": "no-store"})
 
 

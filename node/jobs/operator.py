@@ -89,14 +89,14 @@ class OperatorDesk:
         rotation: KeyRotation,
         cars: CarFile,
         erasure: Erasure,
-        peers: PeerDesk | None = None,
+        peers: PeerDesk,
     ) -> None:
         self._file = file
         self._invalidator = invalidator
         self._rotation = rotation
         self._cars = cars
         self._erasure = erasure
-        self.peers = peers
+        self._peers = peers
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate`` or one of
@@ -110,7 +110,7 @@ class OperatorDesk:
             "export_car": partial(_blocks, self._cars),
             "name": partial(_name, self._cars),
             "erase": partial(_erase, self._erasure),
-            **({} if self.peers is None else self.peers.commands()),
+            **self._peers.commands(),
         }
         if what not in commands:
             raise BadInput(f"there is no command {what[:64]!r}", field="command")

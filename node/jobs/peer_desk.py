@@ -54,7 +54,7 @@ class Rounds(Protocol):
 
     async def sync(self, address: str) -> SyncReport: ...
 
-    async def sync_all(self) -> list[SyncReport]: ...
+    async def sync_all(self, *, is_hurried: bool = False) -> list[SyncReport]: ...
 
 
 class Admission(Protocol):
@@ -256,7 +256,7 @@ class PeerDesk:
         try:
             async with asyncio.timeout(wait_s):
                 if address is None:
-                    reports, is_complete = await self._sync.sync_all(), True
+                    reports, is_complete = await self._sync.sync_all(is_hurried=True), True
                 else:
                     address = _address(address)
                     if await self._contact(address) is None:

@@ -129,7 +129,3 @@ class Missing:
     def forget(self, root: str) -> None:
         """Nothing of this root is wanted any more."""
         self._of.pop(root, None)
-
-    def count(self, root: str) -> int:
-        """How many blocks of this root's log are missing."""
-        return len(self._of.get(root, ()))

@@ -19,7 +19,7 @@ from node.peers.keys import KeyRing
 from node.peers.ports import PeerStore
 from node.record import KeyRecord, decode
 
-KEY_BYTES_MAX = 16 * 2**10
+KEY_BYTES_MAX = 2_048
 ROOTS_MAX = 1_024
 _SEEN_MAX = 1_024
 
@@ -90,6 +90,12 @@ class PeerKeys:
         except NodeError:
             self._known.pop(root, None)
             raise
+
+    def forget_unkept(self, root: str) -> None:
+        """Whoever showed these keys has proven nothing."""
+        known = self._known.get(root)
+        if known is not None and known.unkept:
+            del self._known[root]
 
     async def _add(self, root: str, cid: Cid, data: bytes) -> None:
         try:

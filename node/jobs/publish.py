@@ -2,16 +2,16 @@
 
 Rules:
 1. What is entered: our own public answers while they are live, our statements on public records, our
-   tombstones, our root's key records. Nothing of a peer's, nothing that is not public.
+   tombstones of what was entered, our root's key records. Nothing of a peer's, nothing that is not public.
 2. An answer that goes out of service before its time is taken back, with its tombstone where there is one.
-One
-   that has merely ended, or gave way for room, is not: whoever has it knows when it ends.
-3. Withdrawals go before publications of the same pass; key records stand before what they signed, because
-   they were stored before it.
-4. Nothing is entered twice nor left out, over any crash: the state is written once its entries are durable,
-   and what the log has beyond the state's size is read back before anything is appended.
-5. Nobody waits for it; what waits is what the store has and the log has not. Memory does not grow with the
-   store but for what ``published`` holds of each live publication.
+   One that has merely ended, or gave way for room, is not: whoever has it knows when it ends.
+3. In each page of changes key records come first, for they stand before what they signed; then withdrawals,
+   then publications.
+4. Nothing is entered twice nor left out, over any crash, failing append or cut-off pass: the log itself says
+   what it has. Before anything is appended, every entry that was not seen here is read back. The state
+   (``state_path``) only says from where the store is followed; without it that is the beginning.
+5. Nobody waits for it; what waits is what the store has and the log has not. A page of records is in memory,
+   beside 40 bytes for whatever was ever entered and some 400 for each answer that is shared now.
 
 It must not know who reads the log.
 """
@@ -23,7 +23,7 @@ import heapq
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -31,16 +31,16 @@ from typing import Protocol
 import orjson
 
 from node.clock import Clock
-from node.errors import CorruptState, NotFound, Unavailable
-from node.ipfs.cid import Cid
+from node.errors import CorruptState, NotFound, Rejected, Unavailable
+from node.ipfs.cid import DAG_CBOR, Cid
 from node.jobs.follower import Follower, Rest
 from node.model import SCOPE_PUBLIC, Check
 from node.peers import reconcile
-from node.peers.entry import Key, PublicationEntry, Publish, Retract, Validate, encode, read
+from node.peers.entry import Key, PublicationEntry, Publish, Retract, Validate, encode, read, word
 from node.peers.sorted_set import Item, SortedSet
 from node.ports import BlockRef, RecordStore, StoredRecord
-from node.record import AnswerRecord, KeyRecord, TombstoneRecord, ValidationRecord
-from node.store.rules import LOCAL
+from node.record import AnswerRecord, KeyRecord, TombstoneRecord, ValidationRecord, time_us
+from node.store.rules import LIVE, LOCAL
 from node.tlog import leaf
 from node.tlog.committer import Compose
 from node.tlog.files import Files
@@ -54,7 +54,9 @@ AT_ONCE = 256
 """Entries appended together: they share a sync."""
 _PAGE = 1_000
 _READ_AT_ONCE = 1_024
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LOOKED_AT_ONCE = 16
+"""Records whose class is found before others have a turn on the event loop."""
+_CLASS = "general"
 _WITHDRAWN = "withdrawn"
 
 Entries = Callable[[int, int], Awaitable[Sequence[bytes]]]
@@ -73,7 +75,7 @@ class PublicationLog(Protocol):
 
 @dataclass(slots=True)
 class _State:
-    """How far the store was followed, and how large the log was then."""
+    """How far the store was followed, and how large the log was then: a log that is smaller was put back."""
 
     sequence: int = 0
     change: int = 0
@@ -82,10 +84,22 @@ class _State:
 
 @dataclass(slots=True)
 class _Shared:
-    """What is published and not taken back: digest of the CID → when it was dated, seconds since 1970."""
+    """``times``: what is entered, not taken back and not over, by the digest of its CID: when it was dated,
+    seconds since 1970, or None where that is not known. ``ends``: a heap of when it is over. ``ever``:
+    everything that was entered, whatever became of it."""
 
-    times: dict[bytes, int] = field(default_factory=dict)
+    times: dict[bytes, int | None] = field(default_factory=dict)
     ends: list[tuple[int, bytes]] = field(default_factory=list)
+    ever: SortedSet = field(default_factory=SortedSet)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """An entry, its bytes, and when an answer that it publishes is dated (seconds since 1970)."""
+
+    entry: PublicationEntry
+    data: bytes
+    time_s: int | None = None
 
 
 class Publisher:
@@ -111,9 +125,10 @@ class Publisher:
         self._class_of = class_of
         self._entries = entries
         self._state = _State()
+        self._saved = _State()
         self._is_loaded = False
-        self._keys: set[bytes] = set()
-        self._statements: set[bytes] = set()
+        self._seen = 0
+        self._appending: asyncio.Future[list[int | BaseException]] | None = None
         self._shared = _Shared()
         self.published = SortedSet()
         self._passing = asyncio.Lock()
@@ -142,22 +157,25 @@ class Publisher:
         """Enter everything that the log lacks; how many entries. Raises ``NodeError``; then the next pass
         goes on where this one ended."""
         async with self._passing:
+            await self._read_back()
             if not self._is_loaded:
-                await self._load()
+                self._state = self._saved = await self._read_state()
+                self._is_loaded = True
+            await self._check_state()
             entered = 0
             while (found := await self._pass()) is not None:
                 entered += found
-            self._drop_ended()
             return entered
 
     async def _turn(self) -> Rest:
         await self.catch_up()
         return Rest(LOOK_EVERY_S)
 
-    def answer(self, message: bytes) -> bytes:
-        """The reply to one message of range reconciliation about what is published. Raises ``Rejected``."""
+    async def answer(self, message: bytes) -> bytes:
+        """The reply to one message of range reconciliation about what is published, worked out beside the
+        event loop. Raises ``Rejected``."""
         self._drop_ended()
-        return reconcile.answer(self.published, message)
+        return await asyncio.to_thread(reconcile.answer, self.published.snapshot(), message)
 
     # --- one pass ---------------------------------------------------------------------------------
 
@@ -167,103 +185,118 @@ class Publisher:
         news = await self._records.block_changes(state.sequence, state.change, limit=_PAGE)
         if not news.withdrawn and not news.written:
             return None
-        written = [one for one in [await self._own_record(ref) for ref in news.written] if one is not None]
-        stones = [entry for one in written if (entry := self._tombstone(one)) is not None]
-        buried = {entry.cid for entry in stones}
+        self._drop_ended()
+        keys, stones, others = await self._to_enter(news.written)
+        buried = {one.entry.cid for one in stones}
         takes_back = [
-            Retract(ref.cid, _WITHDRAWN, None)
+            _Ready(entry, encode(entry))
             for ref in news.withdrawn
-            if ref.cid not in buried and await self._is_taken_back(ref)
+            if not ref.gave_way and ref.cid.digest in self._shared.times and ref.cid not in buried
+            for entry in [Retract(ref.cid, _WITHDRAWN, None)]
         ]
-        others = [said for one in written if (said := self._entry(one)) is not None]
-        times = {one.cid: one.record.timestamp for one in written}
-        await self._enter([*takes_back, *stones], times)
-        await self._enter(others, times)
-        await self._save(
-            _State(
-                max((ref.number for ref in news.written), default=state.sequence),
-                max((ref.number for ref in news.withdrawn), default=state.change),
-                self._log.size(),
-            )
+        for some in (keys, [*takes_back, *stones], others):
+            await self._enter(some)
+        entered = len(keys) + len(takes_back) + len(stones) + len(others)
+        self._state = _State(
+            max((ref.number for ref in news.written), default=state.sequence),
+            max((ref.number for ref in news.withdrawn), default=state.change),
+            self._log.size(),
         )
-        return len(takes_back) + len(stones) + len(others)
+        passed = self._state.sequence + self._state.change - self._saved.sequence - self._saved.change
+        if entered or passed >= _PAGE:  # what was only passed over may be passed over again
+            await self._save()
+        return entered
 
-    async def _own_record(self, ref: BlockRef) -> StoredRecord | None:
-        if ref.scope != SCOPE_PUBLIC:
-            return None
-        try:
-            stored = await self._records.get(ref.cid)
-        except (NotFound, CorruptState):
-            return None  # gone or damaged since
-        is_own = stored.origin == LOCAL and stored.record.issuer == self._own
-        return stored if is_own and stored.record.scope == SCOPE_PUBLIC else None
+    async def _to_enter(self, refs: Sequence[BlockRef]) -> tuple[list[_Ready], list[_Ready], list[_Ready]]:
+        """What of these live records is to be entered: key records, tombstones, and the rest."""
+        keys, stones, others = list[_Ready](), list[_Ready](), list[_Ready]()
+        for number, stored in enumerate(await self._own_records(refs)):
+            entry = self._entry(stored)
+            if entry is None:
+                continue
+            try:
+                ready = _Ready(entry, encode(entry), _seconds(stored.record.timestamp))
+            except Rejected as exc:
+                _log.warning("event=publish_passed_over cid=%s reason=%s", stored.cid, exc)
+                continue
+            kind = keys if isinstance(entry, Key) else stones if isinstance(entry, Retract) else others
+            kind.append(ready)
+            if number % _LOOKED_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return keys, stones, others
+
+    async def _own_records(self, refs: Sequence[BlockRef]) -> list[StoredRecord]:
+        """Our own public records among these, in order, but what is gone or damaged since."""
+        cids = [ref.cid for ref in refs if ref.scope == SCOPE_PUBLIC]
+        answers = await self._records.live(cids)
+        found: list[StoredRecord] = []
+        for cid in cids:
+            try:
+                stored = answers.get(cid) or await self._records.get(cid)
+            except (NotFound, CorruptState):
+                continue
+            if stored.origin == LOCAL and stored.record.issuer == self._own and stored.state == LIVE:
+                found.append(stored)
+        return found
 
     def _entry(self, stored: StoredRecord) -> PublicationEntry | None:
         """What is to be entered of a live record, unless it was."""
         record, cid = stored.record, stored.cid
-        if isinstance(record, AnswerRecord):
-            is_over = record.expires is not None and record.expires <= self._clock.now()
-            if record.context is not None or is_over or stored.state != "live" or self._is_shared(cid):
-                return None
-            return Publish(cid, self._class_of(record), record.query_hash, record.expires)
-        if isinstance(record, ValidationRecord):
-            if cid.digest in self._statements:
-                return None
-            return Validate(cid, Cid.parse(record.target), record.verdict)
-        if isinstance(record, KeyRecord):
-            return None if cid.digest in self._keys else Key(cid, record.subject, record.use)
+        if self._was_entered(cid):
+            return None
+        match record:
+            case AnswerRecord():
+                is_over = record.expires is not None and record.expires <= self._clock.now()
+                if record.context is not None or is_over:
+                    return None
+                class_ = word(self._class_of(record), _CLASS)
+                return Publish(cid, class_, record.query_hash, record.expires)
+            case ValidationRecord():
+                return Validate(cid, Cid.parse(record.target), record.verdict)
+            case TombstoneRecord():
+                target = Cid.parse(record.target)
+                reason = word(record.reason, _WITHDRAWN)
+                return Retract(target, reason, cid) if self._was_entered(target) else None
+            case KeyRecord():
+                return Key(cid, record.subject, record.use)
         return None
 
-    def _tombstone(self, stored: StoredRecord) -> Retract | None:
-        record = stored.record
-        if not isinstance(record, TombstoneRecord) or stored.cid.digest in self._statements:
-            return None
-        return Retract(Cid.parse(record.target), record.reason, stored.cid)
+    def _was_entered(self, cid: Cid) -> bool:
+        return Item(0, cid.digest) in self._shared.ever
 
-    async def _is_taken_back(self, ref: BlockRef) -> bool:
-        """Whether a record that went out of service was shared, and did not merely end or give way."""
-        if not self._is_shared(ref.cid):
-            return False
-        try:
-            stored = await self._records.get(ref.cid)
-        except (NotFound, CorruptState):
-            return False  # its block was reclaimed, or a tombstone tells of its erasure
-        expires = stored.record.expires
-        return stored.state != "live" and (expires is None or expires > self._clock.now())
-
-    def _is_shared(self, cid: Cid) -> bool:
-        return cid.digest in self._shared.times
-
-    async def _enter(self, entries: Sequence[PublicationEntry], times: dict[Cid, datetime]) -> None:
-        for at in range(0, len(entries), AT_ONCE):
-            some = entries[at : at + AT_ONCE]
-            await asyncio.gather(
-                *(self._log.append(partial(leaf.compose, encode(entry)), None) for entry in some)
-            )
-            for entry in some:
-                self._note(entry, times.get(entry.cid))
+    async def _enter(self, ready: Sequence[_Ready]) -> None:
+        """Raises ``NodeError`` when one of the entries is not, or may not be, in the log."""
+        for at in range(0, len(ready), AT_ONCE):
+            some = ready[at : at + AT_ONCE]
+            appends = (self._log.append(partial(leaf.compose, one.data), None) for one in some)
+            self._appending = asyncio.gather(*appends, return_exceptions=True)
+            # Cut off, they go on, and the next pass waits for them before it reads the log back.
+            places = await asyncio.shield(self._appending)
+            for place in places:
+                if isinstance(place, BaseException):
+                    raise place
+            if places != list(range(self._seen, self._seen + len(some))):
+                raise Unavailable("somebody else writes this node's publications log; it is read back first")
+            self._seen += len(some)
+            for one in some:
+                self._note(one.entry, one.time_s)
 
     # --- what is shared now -----------------------------------------------------------------------
 
-    def _note(self, entry: PublicationEntry, dated: datetime | None) -> None:
+    def _note(self, entry: PublicationEntry, time_s: int | None) -> None:
         """An entry is in the log."""
         digest = entry.cid.digest
         match entry:
             case Publish():
-                time_s = 0 if dated is None else (dated - _EPOCH) // timedelta(seconds=1)
                 self._shared.times[digest] = time_s
-                self.published.add(Item(time_s, digest))
+                if time_s is not None:
+                    self.published.add(Item(time_s, digest))
                 if entry.expires is not None:
-                    ends_s = (entry.expires - _EPOCH) // timedelta(seconds=1)
-                    heapq.heappush(self._shared.ends, (ends_s, digest))
+                    heapq.heappush(self._shared.ends, (_seconds(entry.expires), digest))
             case Retract():
                 self._unshare(digest)
-                if entry.tombstone is not None:
-                    self._statements.add(entry.tombstone.digest)
-            case Validate():
-                self._statements.add(digest)
-            case Key():
-                self._keys.add(digest)
+                digest = digest if entry.tombstone is None else entry.tombstone.digest
+        self._shared.ever.add(Item(0, digest))
 
     def _unshare(self, digest: bytes) -> None:
         time_s = self._shared.times.pop(digest, None)
@@ -271,36 +304,51 @@ class Publisher:
             self.published.discard(Item(time_s, digest))
 
     def _drop_ended(self) -> None:
-        now_s = (self._clock.now() - _EPOCH) // timedelta(seconds=1)
+        now_s = _seconds(self._clock.now())
         while self._shared.ends and self._shared.ends[0][0] <= now_s:
             self._unshare(heapq.heappop(self._shared.ends)[1])
 
-    # --- state ------------------------------------------------------------------------------------
+    # --- what the log and the state say -----------------------------------------------------------
 
-    async def _load(self) -> None:
-        """The state, and from the log itself what is shared; rule 4."""
-        state = await self._read_state()
-        if self._log.size():
-            await self._log.publish()  # what was durable before a crash is read back like the rest
+    async def _read_back(self) -> None:
+        """Entries of the log that were not noted here, if there are any: rule 4."""
+        if self._appending is not None:
+            await asyncio.shield(self._appending)
+        if self._log.size() == self._seen:
+            return
+        await self._log.publish()  # only what is under a checkpoint can be read
         size = self._log.size()
-        if state.size > size:  # the log is older than the state: it was put back
-            state = _State()
-        for first in range(0, size, _READ_AT_ONCE):
-            end = min(first + _READ_AT_ONCE, size)
-            for index, data in enumerate(await self._entries(first, end), first):
-                entry = read(index, data)
-                dated = await self._dated(entry) if isinstance(entry, Publish) else None
-                self._note(entry, dated)
-        self._drop_ended()
-        self._state = state
-        self._is_loaded = True
+        while self._seen < size:
+            end = min(self._seen + _READ_AT_ONCE, size)
+            leaves = await self._entries(self._seen, end)
+            if len(leaves) != end - self._seen:
+                raise Unavailable(f"the publications log cannot be read back from entry {self._seen} on")
+            for index, data in enumerate(leaves, self._seen):
+                try:
+                    entry = read(index, data)
+                except Rejected as exc:
+                    _log.warning("event=publication_unreadable index=%d reason=%s", index, exc)
+                    continue
+                self._note(entry, None)
+            self._seen = end
+            self._drop_ended()
+        shared = [Cid(DAG_CBOR, digest) for digest, time_s in self._shared.times.items() if time_s is None]
+        for at in range(0, len(shared), _PAGE):
+            await self._date(shared[at : at + _PAGE])
 
-    async def _dated(self, entry: Publish) -> datetime | None:
-        """When a published record is dated; None where it is not here any more."""
-        try:
-            return (await self._records.get(entry.cid)).record.timestamp
-        except (NotFound, CorruptState):
-            return None
+    async def _date(self, cids: Sequence[Cid]) -> None:
+        """When these are dated. What is not live is not compared with peers: nobody gets it here."""
+        for cid, stored in (await self._records.live(cids)).items():
+            if cid.digest in self._shared.times:
+                time_s = self._shared.times[cid.digest] = _seconds(stored.record.timestamp)
+                self.published.add(Item(time_s, cid.digest))
+
+    async def _check_state(self) -> None:
+        """Follow from the beginning where an older store or log was put back."""
+        last = int((await self._records.counts())["last_sequence"])
+        if last < self._state.sequence or self._log.size() < self._state.size:
+            _log.warning("event=publications_anew reason=an older record store or log was put back")
+            self._state = _State(size=self._log.size())
 
     async def _read_state(self) -> _State:
         if self._state_path is None:
@@ -317,11 +365,17 @@ class Publisher:
             _log.warning("%s is damaged; the store is followed from its beginning", self._state_path)
             return _State()
 
-    async def _save(self, state: _State) -> None:
+    async def _save(self) -> None:
+        state = self._state
         if self._state_path is not None:
             data = orjson.dumps({"sequence": state.sequence, "change": state.change, "size": state.size})
             try:
                 await asyncio.to_thread(Files().replace, self._state_path, data, 0o600)
             except OSError as exc:
                 raise Unavailable(f"{self._state_path} cannot be written: {exc.strerror}") from exc
-        self._state = state
+        self._saved = state
+
+
+def _seconds(when: datetime) -> int:
+    """Since 1970, whole."""
+    return time_us(when) // 1_000_000

@@ -30,6 +30,7 @@ from typing import Protocol
 from node.clock import Clock
 from node.engines.deadline import within
 from node.errors import NodeError, NotFound, RateLimited, Rejected
+from node.governance.origin import epoch_of
 from node.ipfs.cid import Cid
 from node.jobs import held_set
 from node.jobs.feed import Chunk, Feed
@@ -202,6 +203,8 @@ class PeerSync:
             if now.entries and self._clock.monotonic() - now.began >= limit_s:
                 return now.report("partial", str(exc))
             self._slow_down(address, exc)
+            if now.root is not None:
+                self._keys.forget_unkept(now.root)
             return now.report("failed", str(exc))
         self._paces.pop(address, None)
         return now.report("synced" if now.entries or now.fetcher.blocks else "unchanged")
@@ -404,13 +407,14 @@ class PeerSync:
                 missing = await held_set.missing(self._store, now, root)
             except NotFound as exc:
                 raise Ended("unchanged", f"it compares no sets: {exc}") from exc
-            await self._entries.mend(now, root, missing)
+            for at in range(0, len(missing), SLICE):
+                await self._entries.mend(now, root, missing[at : at + SLICE])
+                self._check_limits(now)
 
 
 def is_publications(root: str, origin: str) -> bool:
     """Whether ``origin`` is the publications log of this root, or a later epoch of it."""
-    base = f"{root.removeprefix('did:key:')}.neuroswarm/publications"
-    return origin == base or origin.startswith(f"{base}/")
+    return epoch_of(origin)[0] == f"{root.removeprefix('did:key:')}.neuroswarm/publications"
 
 
 def _unheard(standing: Standing) -> str:

@@ -76,6 +76,11 @@ CODES: dict[str, str] = {
     "outvoted": "more trust groups call it invalid than valid",
     "unusable": "no record store can hold it",
     "withdrawn": "it was withdrawn here for good",
+    "malformed": "its log's entry cannot be read",
+    "retracted": "a later entry of its log takes it back",
+    "missing": "nobody who was asked has its block",
+    "key": "it is no key record of its root",
+    "keys": "its root has more key records than are kept",
     "blocked": "the operator has blocked its issuer",
     "dropped": "its issuer has contradicted itself",
 }

@@ -77,8 +77,16 @@ PublicationEntry: TypeAlias = Publish | Retract | Validate | Key
 
 
 def encode(entry: PublicationEntry) -> bytes:
-    """The canonical bytes of the entry, to be composed into a leaf. Raises ``Rejected``."""
-    return canonical(_body(entry))
+    """The canonical bytes of the entry, to be composed into a leaf. Raises ``Rejected`` for one that ``read``
+    would refuse: it could never be taken out of the log again."""
+    body = _body(entry)
+    _read(body)
+    return canonical(body)
+
+
+def word(text: str, other: str) -> str:
+    """``text`` where it can stand as a class or a reason, else ``other``."""
+    return text if _WORD.fullmatch(text) else other
 
 
 def read(index: int, data: bytes) -> PublicationEntry:

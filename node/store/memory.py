@@ -99,6 +99,7 @@ class MemoryRecords:
         self._sequence = 0
         self._change = 0
         self._withdrawals: dict[Cid, int] = {}
+        self._gave_way: set[Cid] = set()
         self._words: dict[bytes, list[Cid]] = {}
         self._aliases: dict[Cid, _Alias] = {}
         self._shredded: set[Cid] = set()
@@ -136,6 +137,7 @@ class MemoryRecords:
         self._store.put_block(cid, checked.data)
         if is_new:
             self._withdrawals.pop(cid, None)
+            self._gave_way.discard(cid)
             self._insert(checked)
             if into is not None and into != cid and self._is_live(cid) and self._is_live(into):
                 self._merge(cid, into, timed=True)
@@ -209,7 +211,7 @@ class MemoryRecords:
         self._check_open()
         most = rules.clamp_limit(limit)
         withdrawn = [
-            BlockRef(number, cid, self._rows[cid].stored.record.scope)
+            BlockRef(number, cid, self._rows[cid].stored.record.scope, cid in self._gave_way)
             for cid, number in self._withdrawals.items()
             if number > change
         ]
@@ -256,6 +258,7 @@ class MemoryRecords:
         expired = [cid for _, _, cid in sorted(due)[: rules.clamp_limit(limit)]]
         for cid in expired:
             self._end(cid)
+        self._gave_way.update(expired)
         return expired
 
     async def reclaim(self, *, now: datetime | None = None, limit: int = 1_000) -> list[Cid]:
@@ -384,6 +387,7 @@ class MemoryRecords:
         if row.stored.state == rules.LIVE:
             self._change += 1
             self._withdrawals[cid] = self._change
+            self._gave_way.add(cid)
 
     def is_shredded(self, multihash: bytes) -> bool:
         """Whether the key of the record with this multihash was destroyed."""

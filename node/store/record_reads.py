@@ -308,7 +308,7 @@ def public_answers(
 
 def block_changes(connection: sqlite3.Connection, sequence: int, change: int, limit: int) -> BlockChanges:
     withdrawn = connection.execute(
-        "SELECT w.change, w.multihash, r.scope FROM withdrawal AS w"
+        "SELECT w.change, w.multihash, r.scope, w.reason IN ('expired', 'removed') FROM withdrawal AS w"
         " JOIN record AS r ON r.multihash = w.multihash"
         " WHERE w.change > ? ORDER BY w.change LIMIT ?",
         (change, limit),
@@ -319,7 +319,10 @@ def block_changes(connection: sqlite3.Connection, sequence: int, change: int, li
         (sequence, limit),
     ).fetchall()
     return BlockChanges(
-        tuple(BlockRef(number, record_cid(multihash), scope) for number, multihash, scope in withdrawn),
+        tuple(
+            BlockRef(number, record_cid(multihash), scope, bool(gave_way))
+            for number, multihash, scope, gave_way in withdrawn
+        ),
         tuple(BlockRef(number, record_cid(multihash), scope) for number, multihash, scope in written),
     )
 

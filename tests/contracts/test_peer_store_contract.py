@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import sqlite3
 import subprocess
 import sys
@@ -592,3 +593,63 @@ async def test_what_is_asked_often_goes_by_an_index(disk: Place) -> None:
     rows.close()
     slow = {asked: plan for asked, plan in plans.items() if "SCAN held" in plan or "SCAN stat" in plan}
     assert not slow
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_on_disk_it_says_what_the_one_in_memory_says(disk: Place, seed: int) -> None:
+    """Any order of changes, compared after each by all that can be asked."""
+    chance, limits = random.Random(seed), replace(SMALL, roots=20)
+    memory = MemoryPeerStore(limits)
+    on_disk = await SqlitePeerStore.open(disk.path, disk.clock, limits=limits)
+    for _ in range(100):
+        number, root, step = chance.randrange(12), chance.choice((ALICE, BOB, CAROL)), chance.randrange(8)
+        now = disk.clock.now()
+        record = held(
+            number,
+            root,
+            query_hash=f"q{number % 3}",
+            slot_key=f"s{number % 2}",
+            received=now,
+            until=chance.choice((None, now + timedelta(seconds=number))),
+            log_index=chance.randrange(3),
+        )
+        assert await _change(memory, step, number, record) == await _change(on_disk, step, number, record)
+        disk.clock.advance(chance.choice((0, 1, 900)))
+        now = disk.clock.now()
+        assert await _all_that_is_told(memory, now) == await _all_that_is_told(on_disk, now)
+    await on_disk.close()
+
+
+async def _change(store: Store, step: int, number: int, record: Held) -> object:
+    cid, root = record.cid, record.issuer
+    if step == 0:
+        await store.hold([record])
+    elif step == 1:
+        return await store.release(cid)
+    elif step == 2:
+        await store.set_tier(cid, Tier.QUORUM, number)
+    elif step == 3:
+        await store.entomb(cid, root, *block(f"stone {number}"), record.until)
+    elif step == 4:
+        said = block(f"by {root} {number}")
+        return await store.add_statement(*said, root, cid, str(number), record.received)
+    elif step == 5:
+        await store.count(root, f"code {number}", number)
+    elif step == 6:
+        await store.note(root, "valid")
+    elif number == 0:
+        return await store.forget(root)
+    else:
+        await store.begin(root)
+    return None
+
+
+async def _all_that_is_told(store: Store, now: datetime) -> list[object]:
+    cids = [block(number)[0] for number in range(12)]
+    told: list[object] = [await store.standings(), await store.unfinished(), await store.ended(now)]
+    told += [await store.statements(cid) for cid in cids]
+    told += [await store.rivals(f"q{n}", f"s{n}", limit=5) for n in range(3)]
+    for root in (ALICE, BOB, CAROL):
+        told += [await store.held_of(root), await store.usage(root, now), await store.counts(root)]
+        told += [await store.tombstones(cids, root)]
+    return told

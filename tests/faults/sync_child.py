@@ -86,7 +86,7 @@ async def follow(folder: Path, url: str) -> None:
             None,
             clock,
             link=lambda address: link,
-            others=lambda: [],
+            others=list,
             evidence=keep,
             own_root=Author(99).did,
             limits=Limits(entries=512),

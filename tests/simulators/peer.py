@@ -74,6 +74,10 @@ class Publishing:
         """The log's key."""
         return did_key(self.log_key.public_key().public_bytes_raw())
 
+    @property
+    def publications_key(self) -> str:
+        return did_key(self.log_key.public_key().public_bytes_raw())
+
     def signer(self, key: Ed25519PrivateKey | None = None) -> Ed25519Signer:
         return Ed25519Signer(self.origin, key or self.log_key)
 

@@ -15,7 +15,8 @@ The rules, in the order in which they are tried:
 - what people say about themselves: names, homes, birth dates, employers, accounts, health and legal matters,
   in English, German, French and Spanish and the commonest forms of Italian, Portuguese and Dutch
   (``statements``); names on documents, in messages and signatures (``people``); illness and treatment of
-  theirs and of their relatives (``illness``).
+  theirs and of their relatives (``illness``): asked only of passages whose shape leaves room for it;
+- passages that look like these by their shape as a whole, whatever the wording (``likely``): ``personal``.
 
 A knowledge question stays free although it says "my" ("How do I sort my list?"), holds long numbers, or names
 addresses that belong to nobody: loopback and documentation ranges, private ones that name no machine,
@@ -27,23 +28,28 @@ two ways, and the rules that call a library are called a bounded number of times
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from node.store.privacy.text import Text
 
 _CHARS_MAX = 65_536
+_UNCLEAR_MAX = 8_192
+_BESIDE = 80
+Rule = Callable[[Text], str | None]
 
 
 @cache
-def _rules() -> tuple[Callable[[Text], str | None], ...]:
-    """The rules, imported at the first use: the libraries behind them take a few tenths of a second and
-    some twenty megabytes, which a node that publishes nothing has no use for."""
+def rules() -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """The rules of known forms, and those of wording, imported at the first use: the libraries behind them
+    take a few tenths of a second and some twenty megabytes, which a node that publishes nothing has no use
+    for."""
     from node.store.privacy import (
         codes,
         illness,
         keys,
         labels,
+        likely,
         network,
         numbers,
         people,
@@ -55,7 +61,8 @@ def _rules() -> tuple[Callable[[Text], str | None], ...]:
 
     numbers.load()
     phones.load()
-    return (
+    likely.packaged()
+    known: tuple[Rule, ...] = (
         network.find,
         keys.find,
         codes.find,
@@ -63,16 +70,13 @@ def _rules() -> tuple[Callable[[Text], str | None], ...]:
         numbers.find,
         phones.find,
         places.find,
-        labels.find,
-        statements.find,
-        people.find,
-        illness.find,
     )
+    return known, (places.find_address, labels.find, statements.find, people.find, illness.find)
 
 
 def load() -> None:
     """Load the rules and the tables of numbers behind them. Blocks: for the start, in a thread."""
-    _rules()
+    rules()
 
 
 def private_reason(*texts: str) -> str | None:
@@ -81,10 +85,45 @@ def private_reason(*texts: str) -> str | None:
     for text in texts:
         if len(text) > _CHARS_MAX:
             return "too_long_to_screen"
-        if not text:
-            continue
-        read = Text.of(text)
-        for rule in _rules():
-            if (reason := rule(read)) is not None:
-                return reason
+        if text and (reason := _reason(Text.of(text))) is not None:
+            return reason
     return None
+
+
+def _reason(read: Text) -> str | None:
+    known, worded = rules()
+    for rule in known:
+        if (reason := rule(read)) is not None:
+            return reason
+    is_likely = False
+    for part, score in _unclear(read):
+        for rule in worded:
+            if (reason := rule(part)) is not None:
+                return reason
+        is_likely = is_likely or score
+    return "personal" if is_likely else None
+
+
+def _unclear(read: Text) -> Iterator[tuple[Text, bool]]:
+    """The parts of a text that are not clear by their shape, those that touch joined, each with whether its
+    shape alone says private: so it does as well where there are more such parts than the rules will read."""
+    from node.store.privacy import likely
+
+    start = end = -1
+    chars = 0
+    is_private = False
+    for passage in likely.passages(read):
+        if passage.score <= likely.CLEAR:
+            continue
+        if end >= 0 and passage.start > end:
+            yield read.part(max(0, start - _BESIDE), end + _BESIDE), is_private
+            start, is_private = -1, False
+        start = passage.start if start < 0 else start
+        chars += passage.end - max(end, passage.start)
+        end = passage.end
+        is_private = is_private or passage.score > likely.PRIVATE
+        if chars > _UNCLEAR_MAX:
+            yield Text("", ""), True
+            return
+    if end >= 0:
+        yield read.part(max(0, start - _BESIDE), end + _BESIDE), is_private

@@ -9,8 +9,9 @@ in general ("How is asthma treated?") has none of these.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from node.store.privacy.text import Text
+from node.store.privacy.text import Text, by_first_letter
 
 _ILL = (  # stems of words, in all languages: many names of illnesses differ by their ends only
     r"diab[eé]t|canc(?:er|ro)|cáncer|câncer|kanker|krebs|leuk[aä]|leuc[eé]m|lymphom|linfoma"
@@ -207,6 +208,13 @@ _GENERAL_I = re.compile(
     r"\b(?:can|could|do|should|will|would|did|might|may|am|is it|must|shall) (?:i|we)\b[^.?!\n]{0,24}$"
 )
 _HITS_MAX = 256
+_ILL_WORD = re.compile(by_first_letter(f"{_ILL}|{_DRUG}"))
+
+
+@lru_cache(maxsize=4_096)
+def is_ill(word: str) -> bool:
+    """Whether a word in small letters names an illness, a treatment or a medicine."""
+    return _ILL_WORD.match(word) is not None
 
 
 def find(read: Text) -> str | None:

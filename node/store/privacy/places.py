@@ -176,18 +176,23 @@ _STREETS_MAX = 256
 
 
 def find(read: Text) -> str | None:
-    """``coordinates``, ``address``, ``plate`` or None."""
-    if not any(map(str.isdigit, read.text)):
-        return "coordinates" if "///" in read.text and _PLUS_CODE.search(read.text) else None
-    if _pair(read) and not _is_sight(read):
-        return "coordinates"
+    """``coordinates``, ``plate`` or None."""
     if ("+" in read.text or "///" in read.text) and _PLUS_CODE.search(read.text):
+        return "coordinates"
+    if not read.has_digit:
+        return None
+    if _pair(read) and not _is_sight(read):
         return "coordinates"
     if ("°" in read.text or "º" in read.text) and _SEXAGESIMAL.search(read.text):
         return "coordinates"
-    if _street(read) or _with_code(read) or _with_home(read):
-        return "address"
     return "plate" if _plate(read) else None
+
+
+def find_address(read: Text) -> str | None:
+    """``address`` or None."""
+    if read.has_digit and (_street(read) or _with_code(read) or _with_home(read)):
+        return "address"
+    return None
 
 
 _UPPER = r"[A-ZÀ-ÖØ-ÞŁŚŽŠČ][\w'-]{1,20}"

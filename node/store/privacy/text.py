@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 _INVISIBLE = dict.fromkeys(
     [
@@ -60,6 +60,9 @@ _LOOKS_LATIN = str.maketrans(
 _WORD = re.compile(r"[^\W\d_]+")
 _CLUSTER = re.compile(r"\d+(?:[ \t()./_-]{1,3}\d+)*")
 _GROUP = re.compile(r"\d+")
+_DIGIT = re.compile(r"\d")
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+_LETTER = re.compile(r"[A-Za-z]")
 _REGION = re.compile(r"\d[\d \t()./_:TZ-]*")
 _FIVE = re.compile(r"\d(?:[ \t()./_-]{0,3}\d){4}")
 _NO_IDENTIFIER = re.compile(
@@ -123,6 +126,11 @@ class Text:
         return frozenset(_WORD.findall(self.lower))
 
     @cached_property
+    def has_digit(self) -> bool:
+        """Whether any digit stands in it."""
+        return _DIGIT.search(self.text) is not None
+
+    @cached_property
     def longest(self) -> int:
         """The length of the longest run without blanks."""
         return max(map(len, self.text.split()), default=0)
@@ -159,6 +167,12 @@ class Text:
             end = min(len(self.text), place + after)
         if end >= 0:
             yield Text(self.text[start:end], self.lower[start:end])
+
+    def part(self, start: int, end: int) -> Text:
+        """The text between two places; itself where that is all of it."""
+        if start == 0 and end >= len(self.text):
+            return self
+        return Text(self.text[start:end], self.lower[start:end])
 
     def before(self, place: int, chars: int = 48) -> str:
         """What stands before a place, in small letters."""
@@ -217,22 +231,17 @@ def _places(text: str, part: str) -> Iterator[int]:
 def _folded(text: str) -> str:
     shown = unicodedata.normalize("NFKC", text.translate(_DRAWN_ALIKE))
     shown = shown.translate(_INVISIBLE).translate(_DRAWN_ALIKE)
-    out = []
-    latin = other = 0
-    for char in shown:
-        if char.isascii():
-            latin += char.isalpha()
-            out.append(char)
-            continue
-        kind = unicodedata.category(char)
-        if kind in ("Mn", "Me"):  # marks set over or round a letter or digit
-            continue
-        if kind == "Nd":
-            out.append(str(unicodedata.decimal(char)))
-        elif kind == "Zs":
-            out.append(" ")
-        else:
-            other += char.isalpha()
-            out.append(char)
-    shown = "".join(out)
-    return shown.translate(_LOOKS_LATIN) if latin >= other else shown
+    shown = _FOREIGN.sub(lambda found: _plain(found[0]), shown)
+    other = sum(map(str.isalpha, _FOREIGN.findall(shown)))
+    return shown.translate(_LOOKS_LATIN) if other <= len(_LETTER.findall(shown)) else shown
+
+
+@lru_cache(maxsize=4_096)
+def _plain(char: str) -> str:
+    """A character of any alphabet without its marks, a digit or a blank as ASCII has it."""
+    kind = unicodedata.category(char)
+    if kind in ("Mn", "Me"):  # marks set over or round a letter or digit
+        return ""
+    if kind == "Nd":
+        return str(unicodedata.decimal(char))
+    return " " if kind == "Zs" else char

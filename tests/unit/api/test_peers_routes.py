@@ -50,7 +50,7 @@ class Site(Door):
         return blocks
 
 
-def echo(message: bytes) -> bytes:
+async def echo(message: bytes) -> bytes:
     if not message:
         raise Rejected("reconciliation: an empty message")
     return message[::-1]

@@ -28,6 +28,7 @@ from node.jobs.cache_file import BATCH_LINES_MAX, LINE_BYTES_MAX, CacheFile, par
 from node.jobs.car_file import CarFile
 from node.jobs.erasure import Erasure
 from node.jobs.operator import LaterSemantics, OperatorDesk
+from node.jobs.peer_desk import PeerDesk
 from node.metrics import Metrics
 from node.model import SourceRef
 from node.normalise import query_hash
@@ -39,6 +40,7 @@ from node.store.foreign import ForeignStore
 from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer, owes_vector
 from node.store.write_back import WriteBack
+from tests.desk_kit import kit
 from tests.record_builders import SCOPES, START
 from tests.unit.jobs.semantic_bench import US, Signer, memory
 from tests.unit.jobs.test_car_file import Kept
@@ -64,6 +66,12 @@ async def foreign(tmp_path: Path) -> AsyncIterator[ForeignStore]:
     store = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20)
     yield store
     await store.close()
+
+
+def no_peers() -> PeerDesk:
+    """The part of the desk that these tests never ask."""
+    with tempfile.TemporaryDirectory() as folder:
+        return kit(Path(folder)).desk
 
 
 class Desk:
@@ -121,7 +129,7 @@ class Desk:
             Metrics().unlogged,
             refuse_unlogged=False,
         )
-        return OperatorDesk(self.file, invalidator, rotation, cars, erasure)
+        return OperatorDesk(self.file, invalidator, rotation, cars, erasure, no_peers())
 
     async def report(self, outcome: Remembered) -> None:
         self.reported.append(outcome)

@@ -1,0 +1,72 @@
+"""The other process of ``test_publish_kill.py``: stores, withdraws and publishes until it is killed.
+
+Each line on standard output is the CID of a record that was durable in the store before it was printed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from node.clock import SystemClock
+from node.jobs.publish import Publisher
+from node.record import AnswerRecord
+from node.store.sqlite import SqliteStore
+from node.tlog.reader import FolderSource, LogReader
+from node.tlog.writer import TileLog
+from tests.record_builders import Author
+from tests.tlog_memory import log_signer
+
+US = Author(1)
+
+
+async def opened(folder: Path) -> tuple[SqliteStore, TileLog, Publisher]:
+    """Store, log and publisher of the folder."""
+    clock = SystemClock()
+    store = await SqliteStore.open(folder / "blocks.sqlite", own_issuer=US.did)
+    log = await TileLog.open(
+        folder / "publications",
+        log_signer().verifier.name,
+        [log_signer()],
+        clock,
+        high_water=folder / "signed",
+        publish_every_s=0.05,
+    )
+    reader = LogReader(FolderSource(folder / "publications"))
+
+    async def entries(first: int, end: int) -> Sequence[bytes]:
+        published = log.published
+        return [] if published is None else await reader.entries(first, end - first, published.size)
+
+    def word(_: AnswerRecord) -> str:
+        return "general"
+
+    publisher = Publisher(
+        store.records,
+        log,
+        clock,
+        state_path=folder / "publications.json",
+        own=US.did,
+        class_of=word,
+        entries=entries,
+    )
+    return store, log, publisher
+
+
+async def work(folder: Path, run: str) -> None:
+    store, _, publisher = await opened(folder)
+    store.on_change = publisher.changed
+    publisher.start()
+    for number in range(100_000):
+        record = US.answer(f"What is {run} {number}?", scope="public")
+        stored = await store.records.add(record)
+        print(stored.cid, flush=True)
+        if number % 5 == 4:
+            await store.records.add(US.tombstone(stored.cid, scope="public"))
+        await asyncio.sleep(0)
+
+
+if __name__ == "__main__":
+    asyncio.run(work(Path(sys.argv[1]), sys.argv[2]))

@@ -1,0 +1,53 @@
+"""A node that is killed while it publishes: nothing is entered twice, nothing that was stored is left out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from node.ipfs.cid import Cid
+from node.peers.entry import Publish, Retract, read
+from node.tlog.reader import FolderSource, LogReader
+from tests.faults.publish_child import opened
+
+ROOT = Path(__file__).parents[2]
+
+
+def work_and_kill(folder: Path, run: str, lines_max: int) -> list[Cid]:
+    command = [sys.executable, "-m", "tests.faults.publish_child", str(folder), run]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(lines_max)]
+        process.kill()
+        lines += process.stdout.readlines()
+    whole = [line.strip() for line in lines if line.endswith("\n")]
+    assert len(whole) >= lines_max, "the child ended by itself"
+    return [Cid.parse(line) for line in whole]
+
+
+async def test_killed_at_any_moment_each_record_is_entered_once(tmp_path: Path) -> None:
+    stored: list[Cid] = []
+    for number, lines_max in enumerate((1, 40, 3, 150, 90)):
+        stored += work_and_kill(tmp_path, f"run {number}", lines_max)
+    store, log, publisher = await opened(tmp_path)
+    try:
+        await publisher.catch_up()
+        published = await log.publish()
+        reader = LogReader(FolderSource(tmp_path / "publications"))
+        leaves = await reader.entries(0, published.size, published.size)
+        entries = [read(index, leaf) for index, leaf in enumerate(leaves)]
+        live = {cid for cid in stored if (await store.records.get(cid)).state == "live"}
+        shown = Counter(one.cid for one in entries if isinstance(one, Publish))
+        gone = Counter(one.cid for one in entries if isinstance(one, Retract))
+        assert max(shown.values()) == 1
+        assert max(gone.values()) == 1
+        assert live <= shown.keys()
+        assert {cid for cid in stored if cid not in live} <= gone.keys()
+        assert len(publisher.published) == len(live)
+        assert await publisher.catch_up() == 0
+    finally:
+        await publisher.close(5)
+        await log.close()
+        await store.close()
