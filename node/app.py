@@ -474,6 +474,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     )
     auditor.start(pipeline.afresh, lambda: pipeline.under_way)
     stack.callback(service.release)
+    stack.callback(peers.peering.release)
     url = await _listen(service, settings, ground, logs, ipfs, peers.peering, stack)
     desk = _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers.desk)
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))

@@ -68,7 +68,7 @@ class Desk(Protocol):
     async def sync(self, address: str | None = None, wait_s: float = ...) -> dict[str, Any]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Peering:
     """What the routes answer from. ``reconcile``: one message about what this node has published to the next
     one; it computes on the event loop, so one message at a time. ``wait_s``: how long a round with peers may
@@ -79,6 +79,11 @@ class Peering:
     wait_s: float
     busy: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PLACES))
     alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def release(self) -> None:
+        """Let go of everything that was wired, after the doors are shut: aiohttp remembers applications that it
+        has served, and through this the whole node would stay in memory."""
+        vars(self).clear()
 
 
 PEERS = web.AppKey("peers", Peering)

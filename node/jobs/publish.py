@@ -55,7 +55,7 @@ AT_ONCE = 256
 _PAGE = 1_000
 _READ_AT_ONCE = 1_024
 _LOOKED_AT_ONCE = 16
-"""Records whose class is found before others have a turn on the event loop."""
+"""Records or entries that are looked at before others have a turn on the event loop."""
 _CLASS = "general"
 _WITHDRAWN = "withdrawn"
 
@@ -128,6 +128,7 @@ class Publisher:
         self._saved = _State()
         self._is_loaded = False
         self._seen = 0
+        self._is_undated = False
         self._appending: asyncio.Future[list[int | BaseException]] | None = None
         self._shared = _Shared()
         self.published = SortedSet()
@@ -211,6 +212,8 @@ class Publisher:
         """What of these live records is to be entered: key records, tombstones, and the rest."""
         keys, stones, others = list[_Ready](), list[_Ready](), list[_Ready]()
         for number, stored in enumerate(await self._own_records(refs)):
+            if number % _LOOKED_AT_ONCE == 0:
+                await asyncio.sleep(0)
             entry = self._entry(stored)
             if entry is None:
                 continue
@@ -221,8 +224,6 @@ class Publisher:
                 continue
             kind = keys if isinstance(entry, Key) else stones if isinstance(entry, Retract) else others
             kind.append(ready)
-            if number % _LOOKED_AT_ONCE == 0:
-                await asyncio.sleep(0)
         return keys, stones, others
 
     async def _own_records(self, refs: Sequence[BlockRef]) -> list[StoredRecord]:
@@ -314,27 +315,29 @@ class Publisher:
         """Entries of the log that were not noted here, if there are any: rule 4."""
         if self._appending is not None:
             await asyncio.shield(self._appending)
-        if self._log.size() == self._seen:
-            return
-        await self._log.publish()  # only what is under a checkpoint can be read
-        size = self._log.size()
+        if (size := self._log.size()) != self._seen:
+            await self._log.publish()  # only what is under a checkpoint can be read
+            self._is_undated = True
         while self._seen < size:
             end = min(self._seen + _READ_AT_ONCE, size)
             leaves = await self._entries(self._seen, end)
             if len(leaves) != end - self._seen:
                 raise Unavailable(f"the publications log cannot be read back from entry {self._seen} on")
-            for index, data in enumerate(leaves, self._seen):
+            for data in leaves:
                 try:
-                    entry = read(index, data)
+                    self._note(read(self._seen, data), None)
                 except Rejected as exc:
-                    _log.warning("event=publication_unreadable index=%d reason=%s", index, exc)
-                    continue
-                self._note(entry, None)
-            self._seen = end
+                    _log.warning("event=publication_unreadable index=%d reason=%s", self._seen, exc)
+                self._seen += 1
+                if self._seen % _LOOKED_AT_ONCE == 0:
+                    await asyncio.sleep(0)
             self._drop_ended()
-        shared = [Cid(DAG_CBOR, digest) for digest, time_s in self._shared.times.items() if time_s is None]
-        for at in range(0, len(shared), _PAGE):
-            await self._date(shared[at : at + _PAGE])
+        if self._is_undated:
+            times = self._shared.times
+            undated = [Cid(DAG_CBOR, digest) for digest, time_s in times.items() if time_s is None]
+            for at in range(0, len(undated), _PAGE):
+                await self._date(undated[at : at + _PAGE])
+            self._is_undated = False
 
     async def _date(self, cids: Sequence[Cid]) -> None:
         """When these are dated. What is not live is not compared with peers: nobody gets it here."""

@@ -62,6 +62,7 @@ async def test_what_ended_is_only_withdrawn_whatever_ended_it(store: Store) -> N
     changes = await store.records.block_changes(0, 0)
     assert [ref.cid for ref in changes.withdrawn] == [withdrawn, expired, deleted, superseded, judged]
     assert {ref.scope for ref in changes.withdrawn} == {"shared"}
+    assert [ref.cid for ref in changes.withdrawn if ref.gave_way] == [expired, deleted]
     assert [ref.cid for ref in changes.written] == [kept, newer, word]
     second = changes.withdrawn[1].number
     assert (await store.records.block_changes(0, second)).withdrawn == changes.withdrawn[2:]
@@ -74,6 +75,14 @@ async def test_what_came_back_is_written_and_not_withdrawn(store: Store) -> None
     changes = await store.records.block_changes(0, 0)
     assert changes.withdrawn == ()
     assert changes.written == (BlockRef(2, cid, "shared"),)
+
+
+async def test_what_was_withdrawn_before_its_block_went_did_not_give_way(store: Store) -> None:
+    gone, evicted = await add(store, "One?"), await add(store, "Two?")
+    await store.records.withdraw(gone, "test")
+    assert set(await store.records.reclaim(limit=2)) == {gone, evicted}
+    changes = await store.records.block_changes(0, 0)
+    assert {ref.cid: ref.gave_way for ref in changes.withdrawn} == {gone: False, evicted: True}
 
 
 async def test_limits_and_numbers_out_of_range(store: Store) -> None:

@@ -63,6 +63,9 @@ async def work(folder: Path, run: str) -> None:
         record = US.answer(f"What is {run} {number}?", scope="public")
         stored = await store.records.add(record)
         print(stored.cid, flush=True)
+        if number % 5 == 2:
+            newer = US.answer(f"What is {run} {number}?", answer="Newer.", scope="public")
+            print((await store.records.add(newer, supersede=[stored.cid])).cid, flush=True)
         if number % 5 == 4:
             await store.records.add(US.tombstone(stored.cid, scope="public"))
         await asyncio.sleep(0)

@@ -19,6 +19,7 @@ from node.peers.entry import Key, PublicationEntry, Publish, Retract, Validate, 
 from node.peers.sorted_set import SortedSet
 from node.ports import StoredRecord
 from node.record import AnswerRecord, Record
+from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from node.tlog.committer import Compose
 from tests.record_builders import START, Author
@@ -50,7 +51,7 @@ class Log:
 class World:
     """A store, its log, and the publisher between them."""
 
-    def __init__(self, store: SqliteStore, state_path: Path | None) -> None:
+    def __init__(self, store: SqliteStore | MemoryStore, state_path: Path | None) -> None:
         self.store = store
         self.clock = ManualClock(START)
         self.log = Log()
@@ -85,6 +86,12 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
     yield World(store, tmp_path / "publications.json")
     await store.close()
+
+
+@pytest.fixture
+def quick_world() -> World:
+    """For many records: nothing is synced to a disk."""
+    return World(MemoryStore(own_issuer=US.did), None)
 
 
 def public(query: str = "What is IPFS?", author: Author = US, **changes: Any) -> AnswerRecord:
@@ -177,7 +184,8 @@ async def test_a_restart_enters_nothing_twice(world: World, state: str) -> None:
     assert [one.cid for one in await world.entered()] == [more.cid]
 
 
-async def test_a_thousand_records_and_more_are_caught_up_with(world: World) -> None:
+async def test_a_thousand_records_and_more_are_caught_up_with(quick_world: World) -> None:
+    world = quick_world
     for number in range(1_100):
         await world.add(public(f"What is {number}?"))
     entered = await world.entered()
@@ -358,8 +366,9 @@ async def test_what_a_reader_would_refuse_is_never_entered(world: World) -> None
     assert shown.class_ == "general"
 
 
-async def test_the_order_of_pages_does_not_lose_a_withdrawal(world: World) -> None:
+async def test_the_order_of_pages_does_not_lose_a_withdrawal(quick_world: World) -> None:
     """More than a page of new records behind what is withdrawn, in one go after an absence."""
+    world = quick_world
     first = [(await world.add(public(f"What is {number}?"))).cid for number in range(3)]
     await world.entered()
     stone = await world.add(US.tombstone(first[0], scope="public"))

@@ -5,7 +5,7 @@ import pytest
 
 from node.errors import Rejected
 from node.ipfs.cid import DAG_CBOR, RAW, Cid
-from node.peers.entry import Key, PublicationEntry, Publish, Retract, Validate, encode, read
+from node.peers.entry import Key, PublicationEntry, Publish, Retract, Validate, encode, read, word
 from node.tlog.leaf import compose
 from tests.record_builders import START, Author
 
@@ -70,3 +70,29 @@ def test_each_kind_has_its_own_fields(entry: PublicationEntry, field: str, value
     body = orjson.loads(encode(entry)) | {field: value}
     with pytest.raises(Rejected):
         read(0, compose(orjson.dumps(body, option=orjson.OPT_SORT_KEYS), 0, 1))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Publish(Cid.of(b"no record", RAW), "general", "ab" * 32, None),
+        Publish(CID, "Not a word", "ab" * 32, None),
+        Publish(CID, "general", "ab", None),
+        Publish(CID, "general", "ab" * 32, START.replace(year=1969)),
+        Retract(CID, "They said so.", None),
+        Retract(CID, "Z\u00fcrich", None),
+        Validate(CID, Cid.of(b"no record", RAW), "valid"),
+        Validate(CID, OTHER, "maybe"),
+        Key(CID, "did:key:zNobody", "node"),
+        Key(CID, Author().did, "root"),
+    ],
+)
+def test_what_would_be_refused_is_not_written(entry: PublicationEntry) -> None:
+    with pytest.raises(Rejected):
+        encode(entry)
+
+
+def test_a_text_that_is_no_word_is_replaced_by_one() -> None:
+    assert word("client_delete", "withdrawn") == "client_delete"
+    for text in ("", "Two words", "x" * 65, "9lives", "z\u00fcrich"):
+        assert word(text, "withdrawn") == "withdrawn"
