@@ -25,7 +25,6 @@ from bench.swarmlab.liars import (
 from bench.swarmlab.loop import SeededLoop, Stuck, VirtualClock
 from bench.swarmlab.net import Net, Remote, Wire
 from bench.swarmlab.rules import Rules
-from node.errors import NodeError
 from node.ipfs.cid import Cid
 from node.jobs.sync import EQUIVOCATION
 from node.normalise import normalise
@@ -106,6 +105,9 @@ class World:
                 break
         for node in self.honest:
             await asyncio.gather(*node.running)
+        if self._parting is not None:
+            self._parting.cancel()
+            await asyncio.gather(self._parting, return_exceptions=True)
         if not self.broken:
             await self._settle()
 
@@ -150,6 +152,12 @@ class World:
             return
         task = asyncio.get_running_loop().create_task(self._move(node, self._action(node)))
         node.running.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """What no node may raise."""
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            self.broken.append(f"raised {problem!r}")
 
     async def _part(self) -> None:
         """Two halves that do not reach each other for a while."""
@@ -171,13 +179,14 @@ class World:
             await asyncio.gather(*(node.sync.sync(address) for address in addresses))
 
         async def mend() -> None:
-            await node.sync.mend(addresses[0])
+            mirrors = [one.address for _, one in self.liars if isinstance(one, Mirror)]
+            await node.sync.mend(rng.choice([addresses[0], *mirrors]))
 
         kinds: list[tuple[int, Callable[[], Awaitable[object]]]] = [
             (30, sync_some),
             (12, sync_together),
             (3, lambda: node.sync.sync_all()),
-            (5, mend),
+            (9, mend),
             (26, lambda: self._say(node)),
             (7, lambda: self._delete(node)),
             (6, lambda: self._vouch(node)),
@@ -192,8 +201,6 @@ class World:
         try:
             await action()
             await node.publisher.catch_up()
-        except NodeError as exc:
-            self.broken.append(f"node {node.number} raised {exc!r}")
         finally:
             task = asyncio.current_task()
             assert task is not None
@@ -235,8 +242,7 @@ class World:
 
     async def _settle(self) -> None:
         """Everybody reads everybody, until nothing changes."""
-        if self._parting is not None:
-            await self._parting
+        self.net.parted = frozenset()
         self.net.is_good = True
         before: list[frozenset[Cid]] = []
         for turn in range(ROUNDS_MAX):
@@ -246,9 +252,8 @@ class World:
             for node in self.honest:
                 await node.sync.sync_all(is_hurried=True)
                 if turn == 2:
-                    for one in self.honest:
-                        if one is not node:
-                            await node.sync.mend(one.address)
+                    for address in node.links:
+                        await node.sync.mend(address)
                 await node.admitter.sweep()
             now = [frozenset(one.cid for one in await node.answers()) for node in self.honest]
             if turn >= 4 and now == before:

@@ -37,12 +37,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from node.errors import Rejected
 from node.ipfs.cid import decode_varint, encode_varint
+from node.peers.later import LaterNumpy
 from node.peers.sorted_set import (
     FINGERPRINT_BYTES,
     ID_BYTES,
@@ -54,6 +53,11 @@ from node.peers.sorted_set import (
     Positions,
     SortedSet,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = LaterNumpy()
 
 __all__ = ["MESSAGE_BYTES_MAX", "Client", "Item", "SortedSet", "answer"]
 

@@ -16,12 +16,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 from node.errors import Rejected
+from node.peers.later import LaterNumpy
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = LaterNumpy()
 
 ID_BYTES = 32
 KEY_BYTES = 8 + ID_BYTES
@@ -40,9 +45,9 @@ _WAITING_SHARE = 16
 _GATHERED = 2_048
 """Positions whose partial blocks are summed at once: 2 MiB."""
 
-_Keys: TypeAlias = npt.NDArray[np.bytes_]
-_Sums: TypeAlias = npt.NDArray[np.uint64]
-Positions: TypeAlias = npt.NDArray[np.int64]
+_Keys: TypeAlias = "npt.NDArray[np.bytes_]"
+_Sums: TypeAlias = "npt.NDArray[np.uint64]"
+Positions: TypeAlias = "npt.NDArray[np.int64]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +69,18 @@ class SortedSet:
     """``add`` and ``discard`` cost little on average; what is asked costs O(log n) for each range."""
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
-        self._keys: _Keys = np.empty(0, f"S{KEY_BYTES}")
-        self._sums: _Sums = np.zeros((1, _WORDS), np.uint64)
-        """The ids' words, summed up to the start of each block; no carry: 2**32 items have room."""
         self._waiting: dict[bytes, bool] = {}
         for item in items:
             self.add(item)
+
+    @cached_property
+    def _keys(self) -> _Keys:
+        return np.empty(0, f"S{KEY_BYTES}")
+
+    @cached_property
+    def _sums(self) -> _Sums:
+        """The ids' words, summed up to the start of each block; no carry: 2**32 items have room."""
+        return np.zeros((1, _WORDS), np.uint64)
 
     def add(self, item: Item) -> None:
         """Nothing where it is there. Raises ``Rejected``."""
@@ -168,7 +179,8 @@ class SortedSet:
 
     def _change(self, key: bytes, *, is_here: bool) -> None:
         self._waiting[key] = is_here
-        if len(self._waiting) > max(_WAITING_MIN, len(self._keys) // _WAITING_SHARE):
+        waiting = len(self._waiting)
+        if waiting > _WAITING_MIN and waiting > len(self._keys) // _WAITING_SHARE:
             self._merge()
 
     def _merge(self) -> None:

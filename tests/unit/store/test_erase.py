@@ -119,9 +119,10 @@ async def test_a_canary_is_found_nowhere_and_the_log_verifies(tmp_path: Path, sc
     async with desk_in(tmp_path) as desk:
         for number in range(30):
             await desk.keep(f"What is number {number} of the list?", f"Town {number}.", scope=scope)
-        question = f"What does the {CANARY} letter of my aunt say about {CANARY}?"
+        question = f"What does the {CANARY} chronicle of the museum say about {CANARY}?"
+        repeats = 300 if scope == "public" else 3_000  # what is too long to be screened is not made public
         await desk.keep(question, f"First {CANARY}.", scope=scope)
-        stored = await desk.keep(question, f"{CANARY}! " * 3_000, scope=scope, tags=(f"{CANARY}-tag",))
+        stored = await desk.keep(question, f"{CANARY}! " * repeats, scope=scope, tags=(f"{CANARY}-tag",))
         assert isinstance(stored.record, AnswerRecord)
         assert stored.record.supersedes is not None
         await desk.keep(f"{question} Really?", f"{CANARY} stays apart.", scope=scope)
