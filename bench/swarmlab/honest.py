@@ -158,6 +158,7 @@ class Honest:
         self.evidence: dict[str, Mapping[str, bytes]] = {}
         self.running: set[asyncio.Task[None]] = set()
         self.key_blocks: list[bytes] = []
+        self.deleted: set[Cid] = set()
         self.ever: dict[Cid, int] = {}
         """Every answer that was ever said: when, in seconds since 1970."""
         self.ring = KeyRing(self.root)
@@ -266,6 +267,7 @@ class Honest:
         self.ever[stored.cid] = time_us(record.timestamp) // 1_000_000
 
     async def delete(self, cid: Cid) -> None:
+        self.deleted.add(cid)
         stone = self.key.tombstone(cid, issuer=self.root, scope=SCOPE_PUBLIC, timestamp=self.clock.now())
         await self.main.records.add(stone)
 

@@ -240,8 +240,11 @@ class Replayer(Liar):
 
 
 class Mirror(Replayer):
-    """The replayer as another address of an honest root: old checkpoints, and in comparisons everything that
-    was ever published, withdrawn or not."""
+    """The replayer as another address of an honest root: old checkpoints, and in comparisons what was
+    withdrawn for good. ``names_superseded``: also what was taken back without a tombstone, which nodes do not
+    remember: with it, runs show that such a record can be brought back by whoever mirrors its root."""
+
+    names_superseded = False
 
     def __init__(
         self, name: str, seed: int, clock: Clock, rng: random.Random, stash: Stash, victim: Honest
@@ -270,7 +273,8 @@ class Mirror(Replayer):
     def reconciled(self, message: bytes) -> bytes:
         ever = SortedSet()
         for cid, time_s in self.victim.ever.items():
-            ever.add(Item(time_s, cid.digest))
+            if self.names_superseded or cid in self.victim.deleted:
+                ever.add(Item(time_s, cid.digest))
         return answer(ever, message)
 
 

@@ -190,7 +190,7 @@ class World:
             (26, lambda: self._say(node)),
             (7, lambda: self._delete(node)),
             (6, lambda: self._vouch(node)),
-            (3, lambda: node.rotate(is_stolen=rng.random() < 0.5)),
+            (6, lambda: node.rotate(is_stolen=rng.random() < 0.5)),
             (4, lambda: self._judge(node)),
             (4, node.admitter.sweep),
         ]

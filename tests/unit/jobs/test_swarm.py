@@ -106,7 +106,7 @@ def test_not_hearing_of_a_dropped_root_is_caught() -> None:
 
 
 def test_not_hearing_of_a_revoked_key_is_caught() -> None:
-    assert is_caught("key_revoked", range(1, 20), Parts(admitter=Deaf))
+    assert is_caught("key_revoked", range(1, 9), Parts(admitter=Deaf))
 
 
 def test_what_is_not_taken_back_is_caught() -> None:
