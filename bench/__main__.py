@@ -48,6 +48,7 @@ MEASUREMENTS = (
     Measurement("peers_publish", "What is shared, into its log", markdown=True),
     Measurement("sharing", "Following a peer", markdown=True),
     Measurement("reconcile", "Sets compared by ranges", markdown=True),
+    Measurement("swarm", "Twenty nodes, four of them liars"),
     Measurement("engines", "Engines side by side", markdown=True),
     Measurement("model_ratio", "A hit against a model", markdown=True),
 )

@@ -25,7 +25,7 @@ from node.clock import SystemClock
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the seeds one after the other; 1 if one failed."""
     parser = argparse.ArgumentParser(prog="bench.swarm", description="many nodes, a bad network, four liars")
-    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--nodes", type=int, default=20, help="four of them lie")
     options = parser.parse_args(arguments)

@@ -247,7 +247,7 @@ class Honest:
             return
         for stored in await self.own():
             record = stored.record
-            if isinstance(record, AnswerRecord) and record.key == old.did and self.rng.random() < 0.7:
+            if isinstance(record, AnswerRecord) and record.key == old.did and self.rng.random() < 0.4:
                 await self.say(record.query, record.answer, record.expires)
 
     async def say(self, query: str, text: str, expires: Any = None) -> None:

@@ -134,6 +134,8 @@ class World:
             await node.stand(sybil.root, Level.KNOWN, "one")
         await node.certify(node.key, "node")
         await node.certify(node.log_key, "publications")
+        for _ in range(3):
+            await self._say(node)
         await node.publisher.catch_up()
 
     # --- steps ------------------------------------------------------------------------------------------

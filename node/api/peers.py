@@ -81,8 +81,8 @@ class Peering:
     alone: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def release(self) -> None:
-        """Let go of everything that was wired, after the doors are shut: aiohttp remembers applications that it
-        has served, and through this the whole node would stay in memory."""
+        """Let go of everything that was wired, after the doors are shut: aiohttp remembers applications that
+        it has served, and through this the whole node would stay in memory."""
         vars(self).clear()
 
 

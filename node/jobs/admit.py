@@ -334,7 +334,9 @@ class Admitter:
                 return await self._refuse(root, target, "issuer" if is_other else "own")
             was_served = await self._serving.take_out(target, root)
             outcome = "withdrawn"
-            if tombstone_block is not None:
+            if tombstone_block is None:
+                await self._remember_withdrawn(root, target, is_here=held is not None)
+            else:
                 code = await self._bury(root, entry, tombstone_block, is_here=held is not None)
                 if code:
                     await self._refuse(root, target, code)
@@ -357,12 +359,23 @@ class Admitter:
             return "kind"
         if Cid.parse(stone.target) != entry.cid:
             return "entry"
-        if not is_here and (await self._store.counts(root)).get("entombed", 0) >= self._quota.records:
+        if not is_here and not await self._has_room_to_entomb(root):
             return "quota_records"
         await self._store.entomb(entry.cid, root, entry.tombstone, data, None)
         await self._records.add(stone, origin=root)
         await self._store.count(root, "entombed")
         return ""
+
+    async def _remember_withdrawn(self, root: str, target: Cid, *, is_here: bool) -> None:
+        """The signed log took it back, and never enters a record twice: it does not come back by another way,
+        such as an address that lags behind."""
+        if is_here or await self._has_room_to_entomb(root):
+            await self._store.entomb(target, root, target, b"", None)
+            await self._store.count(root, "entombed")
+
+    async def _has_room_to_entomb(self, root: str) -> bool:
+        """Of what is not here a root buries no more than it may have here."""
+        return (await self._store.counts(root)).get("entombed", 0) < self._quota.records
 
     # --- everything of one root -------------------------------------------------------------------
 
@@ -377,6 +390,7 @@ class Admitter:
                 await self._clear(root, code)
             else:
                 await self._weigh_held_of(root)
+            await self._weigh_spoken_of(root)
             if self._weighing[root] == 1:
                 await self._store.finish(root)
         finally:
@@ -417,6 +431,15 @@ class Admitter:
         revoked = (await self._ring(root)).revoked
         if revoked:  # also what an import brought in, which is not held
             await self._serving.take_out_all(root, lambda record: record.key in revoked)
+
+    async def _weigh_spoken_of(self, root: str) -> None:
+        """What it has made statements on, which count for as much as it does."""
+        after = b""
+        while page := await self._store.spoken_of(root, after=after, limit=_PAGE):
+            after = page[-1].multihash
+            for target in page:
+                async with self._deciding:
+                    await self._weigh_again(target)
 
     async def _clear(self, root: str, code: str) -> None:
         gone = 0

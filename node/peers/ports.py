@@ -113,6 +113,11 @@ class PeerStore(Protocol):
         """Issuer → its newest verdict on ``target``."""
         ...
 
+    async def spoken_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Cid]:
+        """Targets of this issuer's statements, each once, in the order of their multihashes, those above
+        ``after``."""
+        ...
+
     async def usage(self, root: str, now: datetime) -> Usage: ...
 
     async def count(self, root: str, code: str, by: int = 1) -> None:

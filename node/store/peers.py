@@ -19,7 +19,7 @@ from typing import Self, TypeVar
 
 from node.clock import Clock
 from node.errors import CorruptState, Rejected, Unavailable
-from node.ipfs.cid import Cid
+from node.ipfs.cid import DAG_CBOR, Cid
 from node.peers.values import Contact, Held, Position, Standing, Tier, Usage
 from node.record import time_us
 from node.store import peer_rows as rows
@@ -401,6 +401,17 @@ class SqlitePeerStore:
                     (name, issuer),
                 )
             }
+
+        return await self._read(job)
+
+    async def spoken_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Cid]:
+        def job(connection: sqlite3.Connection) -> list[Cid]:
+            found = connection.execute(
+                "SELECT DISTINCT target FROM statement WHERE issuer = (SELECT id FROM root WHERE did = ?) "
+                "AND target > ? ORDER BY target LIMIT ?",
+                (issuer, after, max(0, limit)),
+            )
+            return [Cid(DAG_CBOR, row["target"][2:]) for row in found]  # a multihash of sha2-256
 
         return await self._read(job)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from node.errors import Rejected, Unavailable
-from node.ipfs.cid import Cid
+from node.ipfs.cid import DAG_CBOR, Cid
 from node.peers.values import Contact, Held, Position, Standing, Tier, Usage
 from node.record import time_us
 from node.store.peer_rows import (
@@ -270,6 +270,11 @@ class MemoryPeerStore:
         found = sorted((self._statements[name].at, name) for name in names)
         said = [self._statements[name] for _, name in found]
         return {one.issuer: one.verdict for one in said}
+
+    async def spoken_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Cid]:
+        targets = {self._statements[name].target for name in self._known_root(issuer).statements}
+        some = sorted(target for target in targets if target > after)[: max(0, limit)]
+        return [Cid(DAG_CBOR, target[2:]) for target in some]  # a multihash of sha2-256
 
     async def close(self) -> None:
         """Nothing to close."""

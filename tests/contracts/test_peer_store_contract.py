@@ -366,6 +366,17 @@ async def test_the_newest_statement_of_an_issuer_counts_in_whatever_order_they_c
     assert await store.statements(block("other")[0]) == {}
 
 
+async def test_what_an_issuer_spoke_of_comes_in_pages(store: Store) -> None:
+    targets = [block(f"target {number}")[0] for number in range(3)]
+    for number, target in enumerate(targets):
+        await store.add_statement(*block(f"said {number}"), ALICE, target, "invalid", START)
+    await store.add_statement(*block("of another"), BOB, block("elsewhere")[0], "invalid", START)
+    in_order = sorted(targets, key=lambda one: one.multihash)
+    assert await store.spoken_of(ALICE, limit=2) == in_order[:2]
+    assert await store.spoken_of(ALICE, after=in_order[1].multihash) == in_order[2:]
+    assert await store.spoken_of("did:key:nobody") == []
+
+
 async def test_statements_made_at_one_time_count_the_same_in_any_order(place: Place) -> None:
     target = block("target")[0]
     said = [(*block("a"), ALICE, target, "valid", START), (*block("b"), ALICE, target, "invalid", START)]

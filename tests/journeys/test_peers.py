@@ -71,9 +71,9 @@ class Peer:
         assert isinstance(reply, dict)
         return reply
 
-    async def sync(self) -> list[dict[str, Any]]:
-        """One round with everybody, however long that takes."""
-        async with asyncio.timeout(120):
+    async def sync(self, within_s: float = 120) -> list[dict[str, Any]]:
+        """One round with everybody, in as many requests as that takes."""
+        async with asyncio.timeout(within_s):
             while True:
                 async with self.client.http.post(self.url + "/peers/sync", json={}) as response:
                     reply = await response.json()

@@ -390,6 +390,22 @@ async def test_a_retraction_without_a_tombstone_withdraws_from_service() -> None
     assert await door.retract(A, block_of(record)[0]) == "withdrawn"
     assert await door.served(record) is None
     assert door.counted[("withdrawn", "retracted")] == 1
+    assert await door.take(A, record) == "tombstoned", "whoever answers as another address of it"
+
+
+async def test_who_is_no_longer_heard_takes_no_record_out_of_service() -> None:
+    door = Door()
+    await door.stand(A)
+    await door.stand(B)
+    record = A.answer("What is a block?")
+    cid, _ = block_of(record)
+    await door.take(A, record)
+    said = B.says(cid, "invalid")
+    assert await door.admitter.validation(B.did, B.ring, *block_of(said)) == "counted"
+    assert await door.served(record) is None
+    await door.stand(B, Level.UNKNOWN)
+    await door.admitter.retier(B.did)
+    assert await door.served(record) is not None
 
 
 async def test_tombstones_for_what_is_not_here_are_bounded() -> None:
