@@ -36,7 +36,7 @@ from node.jobs.sync import PeerSync
 from node.metrics import Metrics
 from node.model import Check
 from node.peers.address import address_of
-from node.peers.ports import PeerLink
+from node.peers.ports import PeerLink, PeerStore
 from node.peers.values import Contact, Level, Quota, SyncReport
 from node.ports import Adapter, AuditLog, Semantics
 from node.record import AnswerRecord
@@ -167,10 +167,14 @@ async def open_store(
     return store
 
 
-async def forget_held(store: SqlitePeerStore, cids: Sequence[str]) -> None:
-    """What is erased here is not kept as a peer's either."""
-    for cid in cids:
-        await store.release(Cid.parse(cid))
+async def forget_held(store: PeerStore, cids: Sequence[str]) -> None:
+    """What is erased here is not kept as a peer's either, and does not come back from its issuer."""
+    for text in cids:
+        cid = Cid.parse(text)
+        held = await store.held(cid)
+        if held is not None:
+            await store.entomb(cid, held.issuer, cid, b"", None)
+            await store.release(cid)
 
 
 def admitter_of(
