@@ -35,14 +35,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = clock.monotonic()
     failed: list[int] = []
     total: Counter[str] = Counter()
+    ran = 0
     for seed in range(options.first, options.first + options.seeds):
-        outcome = simulate(seed, nodes=options.nodes)
+        try:
+            outcome = simulate(seed, nodes=options.nodes)
+        except KeyboardInterrupt:
+            break  # the number below is the true one
+        ran += 1
         total.update(outcome.counts)
         if outcome.broken:
             failed.append(seed)
             print(f"seed {seed}: {_said(outcome)}", flush=True)
     took_s = clock.monotonic() - started
-    print(f"{options.seeds} seeds from {options.first} on, {options.nodes} nodes, {took_s:.0f} s")
+    print(f"{ran} seeds from {options.first} on, {options.nodes} nodes, {took_s:.0f} s")
     print(f"{len(failed)} failed{': ' if failed else ''}{', '.join(map(str, failed))}")
     print(", ".join(f"{name} {times:,}" for name, times in sorted(total.items())))
     return 1 if failed else 0

@@ -44,6 +44,8 @@ from node.tlog.writer import TileLog
 Decisions: TypeAlias = DecisionLog | MemoryLog
 
 MEMORY = "memory"
+PUBLICATIONS_BLOCKS_EVERY_S = 30.0
+"""How far its blocks may lag behind the log that peers read; as far as the head that leads to them."""
 LAST_BLOCKS_TIMEOUT_S = 2.0
 """How long the stop waits for the log's last blocks; what is missing then follows after the next start."""
 
@@ -140,7 +142,12 @@ async def open_logs(
     )
     stack.push_async_callback(store.close)
     publications_blocks = LogBlocks(
-        data_dir / "publications", store.blocks, data_dir / "publications_blocks.json", clock, daemon=daemon
+        data_dir / "publications",
+        store.blocks,
+        data_dir / "publications_blocks.json",
+        clock,
+        daemon=daemon,
+        every_s=PUBLICATIONS_BLOCKS_EVERY_S,
     )
     stack.push_async_callback(publications_blocks.close, LAST_BLOCKS_TIMEOUT_S / 2)
     publications.on_published(publications_blocks.published)

@@ -241,10 +241,9 @@ class Replayer(Liar):
 
 class Mirror(Replayer):
     """The replayer as another address of an honest root: old checkpoints, and in comparisons what was
-    withdrawn for good. ``names_superseded``: also what was taken back without a tombstone, which nodes do not
-    remember: with it, runs show that such a record can be brought back by whoever mirrors its root."""
+    withdrawn, for good or, with ``names_superseded``, by the log alone."""
 
-    names_superseded = False
+    names_superseded = True
 
     def __init__(
         self, name: str, seed: int, clock: Clock, rng: random.Random, stash: Stash, victim: Honest
