@@ -60,8 +60,8 @@ FROM_SETTINGS = "settings"
 OTHERS_MAX = 8
 """Peers that are asked for a block that its issuer does not have."""
 COUNT_EVERY_S = 30
-MEND_EVERY_S = 6 * 3_600
-"""How often what is held of a peer is compared with what it publishes."""
+MEND_EVERY_S = 86_400
+"""How often what is held of a peer is compared with its set; the log is read anew if they differ."""
 LAST_PUBLISH_TIMEOUT_S = 2.0
 """How long the stop waits for the last publications; what is missing follows after the next start."""
 EQUIVOCATION = "equivocation"

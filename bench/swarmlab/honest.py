@@ -29,7 +29,7 @@ from node.peers import entry as entries
 from node.peers.admission import ClassLimit
 from node.peers.entry import Publish
 from node.peers.keys import KeyRing
-from node.peers.ports import PeerLink, PeerStore
+from node.peers.ports import PeerLink
 from node.peers.reconcile import answer
 from node.peers.values import Level, Quota
 from node.ports import StoredRecord
@@ -134,7 +134,6 @@ class Parts:
     """What a node is built of: tests put something careless in the place of one."""
 
     admitter: Callable[..., Admitter] = Admitter
-    store: Callable[[MemoryPeerStore], PeerStore] = lambda store: store
 
 
 class Honest:
@@ -181,9 +180,8 @@ class Honest:
             class_of=lambda record: class_limit(record).name,
             entries=self.log.read,
         )
-        store = self._parts.store(self.store)
         self.admitter = self._parts.admitter(
-            store,
+            self.store,
             self.main.records,
             self.main.blocks,
             self._semantics,

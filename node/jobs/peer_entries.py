@@ -31,11 +31,9 @@ RETRACTED = "retracted"
 MISSING = "missing"
 MISSING_EVERY_S = 600.0
 MISSING_AT_ONCE = 256
-MENDED = -1
-"""The index of a record that came without its entry."""
 
-_Wanted: TypeAlias = dict[Cid, tuple[int, PublicationEntry | None]]
-"""Block → the entry that names it, and its index; None: an answer record that came up in reconciliation."""
+_Wanted: TypeAlias = dict[Cid, tuple[int, PublicationEntry]]
+"""Block → the entry that names it, and its index."""
 
 
 class Admits(Protocol):
@@ -115,11 +113,6 @@ class Entries:
         with contextlib.suppress(NodeError):
             await self._deliver(now, root, wanted)
 
-    async def mend(self, now: Round, root: str, cids: Sequence[Cid]) -> None:
-        """Fetch answer records that a peer says it publishes. Raises ``NodeError``."""
-        known = await self._store.known(cids) | await self._store.tombstones(cids, root)
-        await self._deliver(now, root, {cid: (MENDED, None) for cid in cids if cid not in known})
-
     def forget(self, root: str) -> None:
         """Nothing of this root is wanted any more."""
         self._missing.forget(root)
@@ -193,7 +186,7 @@ class Entries:
                 index, one = wanted.pop(cid)
                 await self._take(now, root, index, one, cid, data)
                 self._missing.found(root, cid)
-                if is_cut := bool(now.full) and isinstance(one, Publish | None):
+                if is_cut := bool(now.full) and isinstance(one, Publish):
                     break
         await self._count(now, root, Counter({now.full if is_cut else MISSING: len(wanted)}))
         if is_cut:
@@ -201,11 +194,10 @@ class Entries:
         if wanted:
             self._missing_at.setdefault(root, self._clock.monotonic() + MISSING_EVERY_S)
         for cid, (index, one) in wanted.items():
-            if one is not None:
-                self._missing.add(root, cid, index, one)
+            self._missing.add(root, cid, index, one)
 
     async def _take(
-        self, now: Round, root: str, index: int, one: PublicationEntry | None, cid: Cid, data: bytes
+        self, now: Round, root: str, index: int, one: PublicationEntry, cid: Cid, data: bytes
     ) -> None:
         match one:
             case Key():
@@ -215,7 +207,7 @@ class Entries:
                 await self._take_back_one(now, root, one, data)
             case Validate():
                 now.note(await self._admitter.validation(root, await self._keys.ring(root), cid, data))
-            case _:
+            case Publish():
                 ring = await self._keys.ring(root)
                 now.note(await self._admitter.admit(root, ring, index, one, cid, data))
 

@@ -139,8 +139,8 @@ class PeerSync:
         return await self._work(address, self._follow)
 
     async def mend(self, address: str) -> SyncReport:
-        """Compare what is held of a peer with what it publishes, and fetch what is missing here. Raises as
-        ``sync`` does."""
+        """Compare what is held of a peer with what it publishes; where something is missing here, read its
+        log from the beginning, which proves what it published and took back. Raises as ``sync`` does."""
         return await self._work(address, self._mend)
 
     async def sync_all(self, *, is_hurried: bool = False) -> list[SyncReport]:
@@ -407,9 +407,13 @@ class PeerSync:
                 missing = await held_set.missing(self._store, now, root)
             except NotFound as exc:
                 raise Ended("unchanged", f"it compares no sets: {exc}") from exc
-            for at in range(0, len(missing), SLICE):
-                await self._entries.mend(now, root, missing[at : at + SLICE])
-                self._check_limits(now)
+            lost = set(missing) - await self._store.tombstones(missing, root)
+            position = await self._store.position(root)
+            if not lost or position is None:
+                return
+            # Nobody has signed the set: it only says that it is worth while to read the log again.
+            await self._store.set_position(replace(position, size=0, edge=()))
+        await self._follow(now)
 
 
 def is_publications(root: str, origin: str) -> bool:

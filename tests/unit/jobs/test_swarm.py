@@ -9,12 +9,9 @@ import pytest
 
 from bench.swarmlab.honest import Parts
 from bench.swarmlab.world import simulate
-from node.ipfs.cid import Cid
 from node.jobs.admit import Admitter
 from node.peers.entry import Retract
-from node.peers.ports import PeerStore
 from node.peers.values import Held, Standing, Tier
-from node.store.peers_memory import MemoryPeerStore
 
 FEW = 9
 """Five of them are honest."""
@@ -77,29 +74,6 @@ class Hoarder(Admitter):
         return "withdrawn"
 
 
-class Unburying(Admitter):
-    """Keeps tombstones, and lets none near the record store."""
-
-    async def _bury(self, root: str, entry: Retract, data: bytes, *, is_here: bool) -> str:
-        if entry.tombstone is not None:
-            await self._store.entomb(entry.cid, root, entry.tombstone, data, None)
-        return ""
-
-
-class Forgetful(MemoryPeerStore):
-    """Knows tombstones, and tells nobody."""
-
-    @classmethod
-    def over(cls, store: MemoryPeerStore) -> PeerStore:
-        """The same store, seen so."""
-        view = cls()
-        view.__dict__ = store.__dict__
-        return view
-
-    async def tombstones(self, targets: Sequence[Cid], issuer: str) -> set[Cid]:
-        return set()
-
-
 def is_caught(what: str, seeds: Collection[int], parts: Parts) -> bool:
     """Whether one of the seeds shows that with these parts."""
     outcomes = (simulate(seed, nodes=FEW, parts=parts) for seed in seeds)
@@ -120,8 +94,3 @@ def test_not_hearing_of_a_revoked_key_is_caught() -> None:
 
 def test_what_is_not_taken_back_is_caught() -> None:
     assert is_caught("still serves", range(1, 4), Parts(admitter=Hoarder))
-
-
-def test_what_comes_back_over_its_tombstone_is_caught() -> None:
-    careless = Parts(admitter=Unburying, store=Forgetful.over)
-    assert is_caught("its issuer withdrew it for good", range(1, 20), careless)
