@@ -198,7 +198,7 @@ class Honest:
             policy="swarm",
         )
         self.sync = PeerSync(
-            store,
+            self.store,
             self.admitter,
             None,
             self.clock,
