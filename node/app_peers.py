@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from node.ipfs.ipns import IpnsName, IpnsRecord
 from node.jobs.admit import Admitter
 from node.jobs.block_link import BlockPeer
 from node.jobs.class_limit import class_limit
+from node.jobs.follower import Follower, Rest
 from node.jobs.peer_blocks import Gets, PeerBlocks
 from node.jobs.peer_desk import PeerDesk
 from node.jobs.publish import Publisher
@@ -53,8 +53,6 @@ from node.tlog.files import Files
 from node.tlog.reader import FolderSource, LogReader
 from node.tlog.witness import Witness
 from node.tlog.writer import TileLog
-
-_log = logging.getLogger("neuroswarm.peers")
 
 FROM_SETTINGS = "settings"
 OTHERS_MAX = 8
@@ -316,10 +314,15 @@ async def open_peers(
         metrics,
     )
     publisher.start()
-    try:
+
+    async def weigh() -> Rest:
         await admitter.resume()
-    except NodeError as exc:
-        _log.warning("what the operator said of peers is not in force everywhere yet: %s", exc)
+        return Rest(float(settings.cache.sweep_every_s))
+
+    # Beside the start: what a kill has cut off may be all that is held of a large peer.
+    weighing = Follower("peers: weighing", weigh, clock)
+    stack.push_async_callback(weighing.close, LAST_PUBLISH_TIMEOUT_S)
+    weighing.start()
 
     async def poll() -> None:
         before = dict(sync.reports)
@@ -348,7 +351,6 @@ async def open_peers(
     scheduler.every(settings.peers.every_s, "sync_peers", poll)
     scheduler.every(MEND_EVERY_S, "mend_peers", mend)
     scheduler.every(settings.cache.sweep_every_s, "sweep_peers", admitter.sweep)
-    scheduler.every(settings.cache.sweep_every_s, "finish_weighing", admitter.resume)
     scheduler.every(COUNT_EVERY_S, "count_peers", count)
     return Peers(
         desk,
