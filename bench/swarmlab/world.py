@@ -49,7 +49,10 @@ class Outcome:
 
 def simulate(seed: int, *, nodes: int = 20, parts: Parts | None = None) -> Outcome:
     """One run, from the seed alone."""
-    logging.getLogger("neuroswarm").setLevel(logging.CRITICAL)
+    # A thousand swarms have nothing to say to a terminal; whoever runs one finds the level as it was.
+    logger = logging.getLogger("neuroswarm")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
     loop = SeededLoop(seed)
     try:
         world = World(seed, nodes - LIARS, loop, parts or Parts())
@@ -60,6 +63,7 @@ def simulate(seed: int, *, nodes: int = 20, parts: Parts | None = None) -> Outco
         return Outcome(seed, tuple(world.broken), world.net.digest, world.net.counts)
     finally:
         loop.close()
+        logger.setLevel(level)
 
 
 class World:
