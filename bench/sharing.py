@@ -34,16 +34,16 @@ from tests.simulators.peer import PeerStandIn
 RESULT = Path(__file__).resolve().parent / "results" / "sharing.md"
 QUESTION = "Which tree grows in the yard of the Wrenfield mill?"
 LOOKUPS = 200
-_WORDS = """
+_THINGS = """
     anchor barley candle drum engine feather granite harbour ivory jacket kettle ladder mirror needle orchard
     pepper quarry ribbon saddle timber umbrella valley window yarn zinc bridge copper desert elbow furnace
-    glacier hammer island jungle lantern marble noodle oyster pigeon rocket spider tunnel""".split()  # noqa: SIM905 - a list of words reads better as text
-_VERBS = "carry melt paint weigh shelter trade repair scatter polish bury tame borrow grind follow".split()  # noqa: SIM905 - likewise
+    glacier hammer island jungle lantern marble noodle oyster pigeon rocket spider tunnel"""
+_DEEDS = "carry melt paint weigh shelter trade repair scatter polish bury tame borrow grind follow"
 
 
 def question(rng: random.Random) -> str:
-    one, two, three, four = rng.sample(_WORDS, 4)
-    first, second = rng.sample(_VERBS, 2)
+    one, two, three, four = rng.sample(_THINGS.split(), 4)
+    first, second = rng.sample(_DEEDS.split(), 2)
     return f"Why would a {one} {first} the {two} when {three}s {second} every {four}?"
 
 

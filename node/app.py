@@ -33,7 +33,7 @@ from node.api import local, server
 from node.api.peers import Peering
 from node.app_ipfs import Ipfs, open_ipfs, routing
 from node.app_log import MEMORY, Decisions, Logs, open_decisions, open_logs
-from node.app_peers import Links, admitter_of, desk_of, forget_held, open_peers, open_store
+from node.app_peers import Links, admitter_of, desk_of, forget_held, open_peers, open_store, published_size
 from node.cache import gate_model
 from node.cache.keys import keyword_key
 from node.cache.negative import NegativeCache
@@ -557,7 +557,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
             admitter,
             None,
             ground.identity,
-            lambda: 0,
+            partial(published_size, ground.data_dir),
             links,
             clock,
             metrics,

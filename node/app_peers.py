@@ -50,7 +50,8 @@ from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
 from node.tlog.evidence import Evidence
 from node.tlog.files import Files
-from node.tlog.reader import FolderSource, LogReader
+from node.tlog.notes import Checkpoint, Note
+from node.tlog.reader import CHECKPOINT, FolderSource, LogReader
 from node.tlog.witness import Witness
 from node.tlog.writer import TileLog
 
@@ -128,7 +129,6 @@ class Peers:
     desk: PeerDesk
     peering: Peering
     publisher: Publisher
-    store: SqlitePeerStore
     probes: tuple[Callable[[], Awaitable[Check]], ...]
 
 
@@ -163,6 +163,15 @@ async def open_store(
             await store.begin(root)
         await state.set_meta(_QUORUM, quorum)
     return store
+
+
+def published_size(data_dir: Path) -> int:
+    """How many entries the publications log has under a checkpoint, where no node has it open."""
+    try:
+        note = (data_dir / "publications" / CHECKPOINT).read_bytes()
+    except FileNotFoundError:
+        return 0
+    return Checkpoint.parse(Note.parse(note).text).size
 
 
 async def forget_held(store: PeerStore, cids: Sequence[str]) -> None:
@@ -356,7 +365,6 @@ async def open_peers(
         desk,
         Peering(desk, publisher.answer, settings.server.request_timeout_s),
         publisher,
-        store,
         (desk.probe, _all(sync.health), _all(lambda: [publisher.health()])),
     )
 

@@ -171,6 +171,19 @@ class Route:
     needs_history: bool = False
     """A follow-up that only the session's turns make a question: neither looked up nor stored."""
 
+    def claim(self, adapter: str, *, local: bool) -> Recognition:
+        """What the adapter of this route recognised, to ask it by."""
+        return Recognition(
+            adapter=adapter,
+            slots=self.slots,
+            key=self.key,
+            local=local,
+            reason=self.reason,
+            strength=self.strength,
+            unresolved=self.unresolved,
+            kind=self.kind,
+        )
+
 
 # --- recall, ask, compose -------------------------------------------------------------------------
 

@@ -489,16 +489,7 @@ class Pipeline:
                 walk.could_not_look_up = "this node has no source for that yet"
                 walk.trace.append(Step("adapter", "missing", "no_adapter"))
             return None
-        claim = Recognition(
-            adapter=adapter.name,
-            slots=route.slots,
-            key=route.key,
-            local=adapter.is_local,
-            reason=route.reason,
-            strength=route.strength,
-            unresolved=route.unresolved,
-            kind=route.kind,
-        )
+        claim = route.claim(adapter.name, local=adapter.is_local)
         results = await self._ask_all(walk, adapter, claim)
         found: list[tuple[str, float, Evidence]] = []
         unclear: Unclear | None = None

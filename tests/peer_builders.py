@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -72,21 +72,27 @@ def entry_of(record: AnswerRecord) -> Publish:
     return Publish(block_of(record)[0], "general", record.query_hash, record.expires)
 
 
-def held(
-    issuer: str, agreed: str = "yes", *, key: str = "key", cid: Cid | None = None, received: datetime = START
-) -> Held:
+def held(issuer: str, agreed: str = "yes", **changes: Any) -> Held:
     """A record that is held, as far as voting looks at it."""
-    return Held(
-        cid=cid or Cid.of(f"{issuer} {agreed}".encode()),
-        data=b"",
-        issuer=issuer,
-        key=key,
-        tier=Tier.UNTRUSTED,
-        query_hash="0" * 64,
-        slot_key=None,
-        agreed=agreed,
-        received=received,
-        until=None,
-        trust_ppm=0,
-        log_index=0,
+    fields: dict[str, Any] = {
+        "cid": Cid.of(f"{issuer} {agreed}".encode()),
+        "data": b"",
+        "issuer": issuer,
+        "key": "key",
+        "tier": Tier.UNTRUSTED,
+        "query_hash": "0" * 64,
+        "slot_key": None,
+        "agreed": agreed,
+        "received": START,
+        "until": None,
+        "trust_ppm": 0,
+        "log_index": 0,
+    }
+    return Held(**(fields | changes))
+
+
+def held_of(record: AnswerRecord, root: str, data: bytes, index: int) -> Held:
+    """An answer record as it is kept aside."""
+    return held(
+        root, "aa", cid=Cid.of(data), data=data, key=record.key, query_hash=record.query_hash, log_index=index
     )

@@ -71,7 +71,7 @@ class Desk(Protocol):
 @dataclass
 class Peering:
     """What the routes answer from. ``reconcile``: one message about what this node has published to the next
-    one; it computes on the event loop, so one message at a time. ``wait_s``: how long a round with peers may
+    one, a message at a time, for that is work for a processor. ``wait_s``: how long a round with peers may
     be waited for."""
 
     desk: Desk

@@ -335,7 +335,9 @@ class Admitter:
             was_served = await self._serving.take_out(target, root)
             outcome = "withdrawn"
             if tombstone_block is None:
-                await self._remember_withdrawn(root, target, is_here=held is not None)
+                # The signed log never enters a record twice, so it does not come back by another way either,
+                # such as an address that lags behind.
+                await self._entombed(root, target, target, b"", is_here=held is not None)
             else:
                 code = await self._bury(root, entry, tombstone_block, is_here=held is not None)
                 if code:
@@ -359,23 +361,25 @@ class Admitter:
             return "kind"
         if Cid.parse(stone.target) != entry.cid:
             return "entry"
-        if not is_here and not await self._has_room_to_entomb(root):
+        if not await self._entombed(root, entry.cid, entry.tombstone, data, is_here=is_here):
             return "quota_records"
-        await self._store.entomb(entry.cid, root, entry.tombstone, data, None)
         await self._records.add(stone, origin=root)
-        await self._store.count(root, "entombed")
         return ""
 
-    async def _remember_withdrawn(self, root: str, target: Cid, *, is_here: bool) -> None:
-        """The signed log took it back, and never enters a record twice: it does not come back by another way,
-        such as an address that lags behind."""
-        if is_here or await self._has_room_to_entomb(root):
-            await self._store.entomb(target, root, target, b"", None)
+    async def _entombed(self, root: str, target: Cid, stone: Cid, data: bytes, *, is_here: bool) -> bool:
+        """Whether the withdrawal is remembered. Of what is not here a root buries no more than it may have
+        here; what is read again counts once."""
+        is_new = not await self._store.tombstones([target], root)
+        if is_new and not is_here and await self._buried(root) >= self._quota.records:
+            return False
+        if is_new or data:  # a bare withdrawal takes no signed one's place
+            await self._store.entomb(target, root, stone, data, None)
+        if is_new:
             await self._store.count(root, "entombed")
+        return True
 
-    async def _has_room_to_entomb(self, root: str) -> bool:
-        """Of what is not here a root buries no more than it may have here."""
-        return (await self._store.counts(root)).get("entombed", 0) < self._quota.records
+    async def _buried(self, root: str) -> int:
+        return (await self._store.counts(root)).get("entombed", 0)
 
     # --- everything of one root -------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from decimal import Decimal, InvalidOperation
 
 from node.classify.route import Router
 from node.clock import Clock, new_id
-from node.model import CLAIM, Caller, Evidence, Found, Freshness, Query, Recognition, Route
+from node.model import CLAIM, Caller, Evidence, Found, Freshness, Query, Route
 from node.normalise import normalise
 from node.peers.admission import ClassLimit
 from node.ports import Adapter
@@ -105,16 +105,7 @@ class Recompute:
     async def _ask(
         self, record: AnswerRecord, route: Route, adapter: Adapter, when: datetime
     ) -> Evidence | None:
-        claim = Recognition(
-            adapter=adapter.name,
-            slots=route.slots,
-            key=route.key,
-            local=adapter.is_local,
-            reason=route.reason,
-            strength=route.strength,
-            unresolved=route.unresolved,
-            kind=route.kind,
-        )
+        claim = route.claim(adapter.name, local=adapter.is_local)
         query = Query(
             id=new_id(),
             asked=record.query,

@@ -18,10 +18,11 @@ from node.ipfs.cid import Cid
 from node.jobs.sync import Limits, PeerSync
 from node.peers.entry import Publish, Retract
 from node.peers.keys import KeyRing
-from node.peers.values import Contact, Held, Tier
+from node.peers.values import Contact
 from node.record import AnswerRecord, decode
 from node.store.peers import SqlitePeerStore
-from tests.record_builders import START, Author
+from tests.peer_builders import held_of
+from tests.record_builders import Author
 
 
 class Keeper:
@@ -35,21 +36,7 @@ class Keeper:
     ) -> str:
         record = decode(data)
         assert isinstance(record, AnswerRecord)
-        held = Held(
-            cid=cid,
-            data=data,
-            issuer=root,
-            key=record.key,
-            tier=Tier.UNTRUSTED,
-            query_hash=record.query_hash,
-            slot_key=None,
-            agreed="aa",
-            received=START,
-            until=None,
-            trust_ppm=0,
-            log_index=index,
-        )
-        await self._store.hold([held])
+        await self._store.hold([held_of(record, root, data, index)])
         print("admit", cid, flush=True)
         return "held"
 

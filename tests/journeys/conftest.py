@@ -90,6 +90,8 @@ def start(tmp_path: Path) -> Start:
                 **sections.pop("adapters", {}),
             },
             "models": {"ollama_url": ollama, **sections.pop("models", {})},
+            # one hit in fifty would ask the model once more behind the reply, which tests count
+            "cache": {"audit_share": 0.0, **sections.pop("cache", {})},
             **sections,
         }
         settings = load(environ or {}, flags=flags)

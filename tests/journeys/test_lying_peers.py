@@ -11,13 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from node.clock import SystemClock
 from node.ipfs.cid import Cid
 from node.peers.entry import Publish
-from node.record import AnswerRecord, Embedding, block_of, sign
+from node.record import AnswerRecord, block_of, decode, sign
 from tests.journeys.test_peers import Peer, peer
 from tests.simulators.peer import PeerStandIn, Publishing
 
@@ -118,29 +117,27 @@ async def test_what_is_forged_or_of_others_is_refused_by_name(tmp_path: Path) ->
 
 
 async def test_a_foreign_vector_brings_an_answer_nowhere_near_another_question(tmp_path: Path) -> None:
-    async with peer(tmp_path / "x") as x:  # only to learn the vector of the question
-        stolen = (await x.client.post("/v1/cache/entries", {"query": QUESTION, "answer": TRUE}))[1]["cid"]
-        _, shown = await x.get(f"/v1/cache/entries/{stolen}")
-        model = shown["record"]["embedding"] if "record" in shown else shown["embedding"]
-    assert model is not None
-    vector = np.zeros(384, dtype="<f4")
-    vector[0] = 1
+    async with peer(tmp_path / "x", SHARING__PUBLISH="all") as x:  # gives the question its own vector
+        cid = await x.client.store(QUESTION, TRUE, scope="public")
+        _, block, _ = await x.client.send("GET", f"/ipfs/{cid}?format=raw")
+    stolen = decode(block)
+    assert isinstance(stolen, AnswerRecord)
+    assert stolen.embedding is not None
     one = liar(1)
-    one.publish(
-        "How heavy is the anchor of the Gull?",
-        answer=FALSE,
-        embedding=Embedding(model["model"], model["digest"], 384, vector.tobytes()),
-    )
+    other = "How heavy is the anchor of the Gull?"
+    one.publish(other, answer=FALSE, embedding=stolen.embedding)
     async with (
         PeerStandIn(one) as far,
         peer(tmp_path / "b", PEERS__URLS=far.url, PEERS__TRUSTED=one.root) as b,
     ):
         [report] = await b.sync()
         assert report["admitted"] == 1, report
-        assert (await ask(b))["answer"] != FALSE
-        assert (await b.client.ask("What does the Gull's anchor weigh?"))["answer"] is not None
-        said = await b.client.ask("How heavy is the anchor of the Gull?")
-        assert said["answer"] == FALSE
+        for query in (QUESTION, "What tree is growing in the Wrenfield mill's yard?"):
+            found = await b.client.search(query)
+            assert found["cid"] is None, found
+            near = {one["cid"]: one["similarity"] for one in found["candidates"]}
+            assert all(similarity is None or similarity < 0.9 for similarity in near.values()), near
+        assert (await b.client.ask(other))["answer"] == FALSE, "by its own question it is found"
 
 
 async def test_two_heads_are_kept_as_evidence_and_drop_the_peer(tmp_path: Path) -> None:

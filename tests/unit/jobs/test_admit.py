@@ -14,8 +14,8 @@ from node.peers.admission import CODES, ClassLimit
 from node.peers.values import Level, Quota, Tier
 from node.record import block_of
 from node.store.peers_memory import MemoryPeerStore
+from tests.admit_kit import US, Door, Issuer
 from tests.record_builders import START, Author
-from tests.unit.jobs.admit_bench import US, Door, Issuer
 
 A, B, C = Issuer(1), Issuer(2), Issuer(3)
 
@@ -391,6 +391,16 @@ async def test_a_retraction_without_a_tombstone_withdraws_from_service() -> None
     assert await door.served(record) is None
     assert door.counted[("withdrawn", "retracted")] == 1
     assert await door.take(A, record) == "tombstoned", "whoever answers as another address of it"
+
+
+async def test_withdrawals_that_are_read_again_take_no_more_room() -> None:
+    door = Door(quota=Quota(records=2))
+    first, second = Cid.of(b"first"), Cid.of(b"second")
+    for _ in range(3):
+        await door.retract(A, first)
+    await door.retract(A, second)
+    assert await door.store.tombstones([first, second], A.did) == {first, second}
+    assert (await door.store.counts(A.did))["entombed"] == 2
 
 
 async def test_who_is_no_longer_heard_takes_no_record_out_of_service() -> None:

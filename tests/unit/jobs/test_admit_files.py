@@ -14,8 +14,8 @@ from node.peers.values import Held, Level, Tier
 from node.record import block_of
 from node.store.peers import SqlitePeerStore
 from node.store.sqlite import SqliteStore
+from tests.admit_kit import US, Door, Issuer
 from tests.record_builders import START
-from tests.unit.jobs.admit_bench import US, Door, Issuer
 
 
 class Cut(SqlitePeerStore):

@@ -24,7 +24,7 @@ from node.record import AnswerRecord, RecordSource
 from node.store.remember import Remembered, Rememberer
 from node.store.write_back import WriteBack
 from node.synthesise.compose import Composer
-from tests.unit.jobs.admit_bench import US, Door, Issuer
+from tests.admit_kit import US, Door, Issuer
 from tests.unit.synthesise.evidence import ScriptedGenerator
 
 POISON = "Zanzibar"

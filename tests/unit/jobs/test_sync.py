@@ -22,11 +22,12 @@ from node.jobs.sync import IDENTITY_EVERY_S, Limits, PeerSync
 from node.peers.entry import Publish, Retract
 from node.peers.keys import KeyRing
 from node.peers.ports import PeerLink
-from node.peers.values import Contact, Held, Level, Position, Standing, SyncReport, Tier
+from node.peers.values import Contact, Level, Position, Standing, SyncReport
 from node.record import AnswerRecord, decode
 from node.store.peers_memory import MemoryPeerStore
 from node.tlog.notes import CosignatureSigner, Note, cosigned, open_checkpoint
 from node.tlog.witness import Witness, origin_hash
+from tests.peer_builders import held_of
 from tests.record_builders import START, Author
 from tests.simulators.peer import MemoryLink, PeerStandIn, Publishing, later
 from tests.tlog_memory import private_key
@@ -61,24 +62,7 @@ class RecordingAdmitter:
             return code
         if code := ring.good(record.key, "node", record.timestamp):
             return code
-        await self.store.hold(
-            [
-                Held(
-                    cid=cid,
-                    data=data,
-                    issuer=root,
-                    key=record.key,
-                    tier=Tier.UNTRUSTED,
-                    query_hash=record.query_hash,
-                    slot_key=None,
-                    agreed="aa",
-                    received=START,
-                    until=None,
-                    trust_ppm=0,
-                    log_index=index,
-                )
-            ]
-        )
+        await self.store.hold([held_of(record, root, data, index)])
         return "held"
 
     async def retract(self, root: str, entry: Retract, tombstone_block: bytes | None) -> str:
