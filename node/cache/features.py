@@ -117,7 +117,7 @@ def extract(text: str) -> Features:
         return Features(too_long=True)
     whole = tuple(token.text for token in tokens if token.kind != END and token.text not in _PAUSES)
     language = _language(text, whole)
-    reader = _Reader()
+    reader = _Reader(has_capitals=any(map(str.islower, text)))
     sentences = [
         bare for sentence in _sentences(tokens) if (bare := _strip_tails(_strip_polite(sentence)))
     ] or _sentences(tokens)
@@ -233,9 +233,11 @@ def _rewrite(tokens: Sequence[Token]) -> list[Token]:
 
 
 class _Reader:
-    """Collects the features of one text, sentence by sentence."""
+    """Collects the features of one text, sentence by sentence. ``has_capitals``: they mark names in it, which
+    they do not where everything is written in them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_capitals: bool) -> None:
+        self.has_capitals = has_capitals
         self.items: list[Item] = []
         self.asks: list[str] = []
         self.details: set[str] = set()
@@ -513,6 +515,8 @@ class _Reader:
         if token.text == "like" and before in _LIKING:
             soft = False
         kind = _kind(key, token, tokens, index)
+        if kind == NAME and not self.has_capitals:
+            kind = WORD
         asked = key in words.CLASSES and before in ("@what", "@which") and after in _ASKED_BEFORE
         return Item(key, kind, token.raw, role, place, soft, self.sentence, asked=asked)
 

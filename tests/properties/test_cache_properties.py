@@ -119,6 +119,15 @@ FEWER = settings(CALM, max_examples=30)
 # --- what does not matter -------------------------------------------------------------------------
 
 
+def test_a_text_in_capitals_is_read_like_the_same_in_small_letters() -> None:
+    asked, stored = "How do I remove rust from a bicycle chain?", "How can I get rust off a bicycle chain?"
+    for one in (asked, asked.lower(), asked.upper()):
+        assert judge(one, stored, similarity=1.0, deterministic=False).serve
+        assert judge(stored, one, similarity=1.0, deterministic=False).serve
+    for one, other in (("Who is Ada Wren?", "Who is Ada Crane?"), ("price of BTC", "price of ETH")):
+        assert not judge(one.upper(), other.upper(), similarity=0.99, deterministic=False).serve
+
+
 @FEWER
 @given(st.one_of(st.tuples(QUESTIONS, QUESTIONS), PARAPHRASES), st.data(), COSINES, st.booleans())
 def test_case_spacing_and_politeness_of_either_text_change_nothing(
