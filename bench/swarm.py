@@ -12,22 +12,27 @@ Prints each failing seed with what was broken; exit status 1 if there was one.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from bench.swarmlab.world import Outcome, simulate
 from node.clock import SystemClock
 
+SAID_EACH = 50
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the seeds one after the other; 1 if one failed."""
+    """Run the seeds, ``--jobs`` at a time; 1 if one failed."""
     parser = argparse.ArgumentParser(prog="bench.swarm", description="many nodes, a bad network, four liars")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--nodes", type=int, default=20, help="four of them lie")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args(arguments)
     if options.nodes < 7:
         parser.error("a swarm has 7 nodes at least")
@@ -36,21 +41,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed: list[int] = []
     total: Counter[str] = Counter()
     ran = 0
-    for seed in range(options.first, options.first + options.seeds):
-        try:
-            outcome = simulate(seed, nodes=options.nodes)
-        except KeyboardInterrupt:
-            break  # the number below is the true one
-        ran += 1
-        total.update(outcome.counts)
-        if outcome.broken:
-            failed.append(seed)
-            print(f"seed {seed}: {_said(outcome)}", flush=True)
+    try:
+        for outcome in _outcomes(options.first, options.seeds, options.nodes, options.jobs):
+            ran += 1
+            total.update(outcome.counts)
+            if outcome.broken:
+                failed.append(outcome.seed)
+                print(f"seed {outcome.seed}: {_said(outcome)}", flush=True)
+            if ran % SAID_EACH == 0:
+                said = f"{ran} seeds, {len(failed)} failed, {clock.monotonic() - started:.0f} s"
+                print(said, file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        pass  # the number below is the true one
     took_s = clock.monotonic() - started
     print(f"{ran} seeds from {options.first} on, {options.nodes} nodes, {took_s:.0f} s")
     print(f"{len(failed)} failed{': ' if failed else ''}{', '.join(map(str, failed))}")
     print(", ".join(f"{name} {times:,}" for name, times in sorted(total.items())))
     return 1 if failed else 0
+
+
+def _outcomes(first: int, seeds: int, nodes: int, jobs: int) -> Iterator[Outcome]:
+    """One for each seed, as they end."""
+    run = partial(simulate, nodes=nodes)
+    if jobs <= 1:
+        yield from map(run, range(first, first + seeds))
+        return
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        yield from pool.imap_unordered(run, range(first, first + seeds))
 
 
 def _said(outcome: Outcome) -> str:

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from bench.swarmlab.loop import START, VirtualClock
@@ -33,7 +34,7 @@ from node.peers.ports import PeerLink
 from node.peers.reconcile import answer
 from node.peers.values import Level, Quota
 from node.ports import StoredRecord
-from node.record import AnswerRecord, KeyRecord, block_of, decode, did_key, time_us
+from node.record import AnswerRecord, KeyRecord, Record, block_of, decode, did_key, time_us
 from node.store.memory import MemoryStore
 from node.store.peers_memory import MemoryPeerStore
 from node.store.rules import LOCAL
@@ -302,7 +303,7 @@ class Honest:
         """The root's keys as this node was told."""
         ring = KeyRing(root)
         for data in await self.store.keys(root):
-            record = decode(data, check_signature=False)
+            record = _decoded(data)
             if isinstance(record, KeyRecord):
                 ring.add(record)
         return ring
@@ -324,6 +325,11 @@ class Honest:
 
     def reconciled(self, message: bytes) -> bytes:
         return answer(self.publisher.published, message)
+
+
+@lru_cache(maxsize=4_096)
+def _decoded(data: bytes) -> Record:
+    return decode(data, check_signature=False)
 
 
 async def _is_private(record: AnswerRecord) -> str | None:

@@ -23,6 +23,7 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 
 from node.clock import Clock
 from node.errors import Rejected
@@ -47,6 +48,8 @@ Recompute = Callable[[AnswerRecord], Awaitable[bool | None]]
 STATEMENT_BYTES_MAX = 8_192
 """Of a validation or a tombstone, which hold a few ids and a short note."""
 RINGS_MAX = 1_024
+ANSWERS_MAX = 256
+"""Held answers that stay decoded: a question's rivals are read again with each new one."""
 _PAGE = 256
 _REFUTED = ""
 """In the place of ``Held.agreed``."""
@@ -481,7 +484,7 @@ class Admitter:
         if ring is None:
             ring = KeyRing(root)
             for data in await self._store.keys(root):
-                record = decode(data)
+                record = decode(data, check_signature=False)  # it held when it was stored
                 if isinstance(record, KeyRecord):
                     ring.add(record)
             self._remember_ring(root, ring)
@@ -505,7 +508,12 @@ def _agreed(record: AnswerRecord) -> str:
 
 def _answer(held: Held) -> AnswerRecord:
     """What is held, which passed when it came. Raises ``Rejected``."""
-    record = decode(held.data, check_signature=False)
+    return _decoded(held.data)
+
+
+@lru_cache(maxsize=ANSWERS_MAX)
+def _decoded(data: bytes) -> AnswerRecord:
+    record = decode(data, check_signature=False)
     if not isinstance(record, AnswerRecord):
         raise Rejected("what is held is no answer")
     return record
