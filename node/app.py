@@ -15,97 +15,92 @@ import logging
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-import aiohttp
 from aiohttp import web
 
 from adapters import registry
-from node import __version__
 from node.api import local, server
 from node.api.peers import Peering
+from node.app_desk import operator_desk
+from node.app_engines import (
+    daemon_probe,
+    embedder_choice,
+    embedder_of,
+    embedders_of,
+    generators_of,
+    mirror_of,
+    not_configured,
+    semantic_head,
+    stop_mirror,
+    warm,
+    weights_of,
+)
+from node.app_ground import (
+    EXPORT,
+    VERSION,
+    Ground,
+    http_session,
+    into_log,
+    is_personal,
+    open_ground,
+    router_of,
+)
 from node.app_ipfs import Ipfs, open_ipfs, routing
-from node.app_log import MEMORY, Decisions, Logs, open_decisions, open_logs
-from node.app_peers import Links, admitter_of, desk_of, forget_held, open_peers, open_store, published_size
+from node.app_log import MEMORY, Logs, open_logs
+from node.app_peers import Links, admitter_of, forget_held, open_peers, open_store
 from node.cache import gate_model
 from node.cache.keys import keyword_key
 from node.cache.negative import NegativeCache
 from node.cache.recall import Recaller
 from node.cache.same import same_question
-from node.classify.route import Floors, Router
 from node.classify.sessions import Sessions
 from node.classify.understand import Understanding
 from node.clock import Clock, SystemClock
-from node.embed import factory
 from node.embed.none import NoEmbedder
 from node.embed.reference import ReferenceEmbedder
-from node.engines.gguf import installed_model
-from node.engines.llama_process import threads_to_spare
-from node.errors import Misconfigured, NodeError, Unavailable
-from node.governance.entry import policy_entry, store_entry
-from node.governance.rotation import KeyRotation
-from node.identity import Identity
+from node.errors import Misconfigured, NodeError
+from node.governance.entry import policy_entry
 from node.jobs.audit import Auditor, Watching
-from node.jobs.cache_file import CacheFile
-from node.jobs.car_file import CarFile
 from node.jobs.class_limit import class_limit
-from node.jobs.erasure import Erasure
 from node.jobs.evict import evict
 from node.jobs.expire import sweep
 from node.jobs.labelling import Labels
-from node.jobs.operator import LaterSemantics, OperatorDesk
-from node.jobs.peer_desk import PeerDesk
-from node.jobs.portable import PortableIndex, drop
+from node.jobs.portable import PortableIndex
 from node.jobs.refresh import Refresher
 from node.jobs.scheduler import Scheduler
-from node.jobs.semantics import Choice, Load, SwitchingSemantics
-from node.metrics import Metrics, Unlogged
+from node.jobs.semantics import SwitchingSemantics
+from node.metrics import Metrics
 from node.model import Check
 from node.pipeline import Pipeline, Policy
-from node.ports import Adapter, AuditLog, Embedder, Generator, StoredRecord
-from node.score.volatility import volatility
-from node.service import Invalidator, Ports, Service, adapter_check, model_checks
-from node.settings import Log, Models, Settings, is_loopback
-from node.store import kubo, kubo_doctor
+from node.ports import Adapter, AuditLog, Embedder, StoredRecord
+from node.service import Ports, Service, adapter_check, model_checks
+from node.settings import Log, Models, Settings
+from node.store import kubo_doctor
 from node.store.erase import Eraser
 from node.store.foreign import WithForeign
-from node.store.kubo import KuboBlockStore
 from node.store.local_first import LocalFirstBlockStore
-from node.store.lock import DataLock
-from node.store.mirror import Mirror
-from node.store.remember import Remembered, Rememberer, Report
-from node.store.sqlite import SqliteStore
+from node.store.remember import Rememberer
 from node.store.state import StateStore
 from node.store.uses import UseTally
 from node.store.write_back import WriteBack
-from node.synthesise.chain import NoGenerator, answers
 from node.synthesise.compose import Composer
-
-if TYPE_CHECKING:
-    from node.classify.semantic import SemanticHead
 
 log = logging.getLogger("neuroswarm")
 
-VERSION = f"neuroswarm-{__version__}"
 _RULES = "settings_digest"
 LINGER_S = 1.0
 """How long the rest of a body that was refused is still read, so that its sender sees the reply."""
 INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
-EXPORT = "knowledge-index.json"
-"""In the data directory."""
 FLUSH_USES_EVERY_S = 5
 EXAMINE_WAIT_S = 15.0
 """How long a person waits at most to hear that an embedder does not answer; a large model loads meanwhile."""
-MIRROR_DRAIN_S = 5.0
-"""How long the stop waits for the IPFS daemon; what it has not got by then stays queued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,41 +144,8 @@ async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ground:
-    """What a node and a command without a node both stand on."""
-
-    data_dir: Path
-    identity: Identity
-    store: SqliteStore
-    decisions: Decisions
-    adapters: list[Adapter]
-    http: aiohttp.ClientSession
-
-
-async def _ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -> _Ground:
-    """Lock the data directory and open identity, records, log and adapters."""
-    data_dir = _directory(settings.data_dir)
-    stack.enter_context(DataLock.acquire(data_dir))
-    identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
-    store = await SqliteStore.open(
-        data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
-    )
-    stack.push_async_callback(store.close)
-    decisions = await open_decisions(
-        settings, data_dir, _directory(settings.governance_dir), identity, clock, VERSION
-    )
-    stack.push_async_callback(decisions.close)
-    http = await stack.enter_async_context(_http(settings))
-    adapters = list(registry.build(settings.adapters, clock, http))
-    for adapter in adapters:
-        stack.push_async_callback(adapter.close)
-        await asyncio.to_thread(adapter.warm)
-    return _Ground(data_dir, identity, store, decisions, adapters, http)
-
-
 async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Running:
-    ground = await _ground(settings, clock, stack)
+    ground = await open_ground(settings, clock, stack)
     data_dir, identity, store = ground.data_dir, ground.identity, ground.store
     decisions, adapters, http = ground.decisions, ground.adapters, ground.http
     for certificate in identity.certificates():
@@ -197,8 +159,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
 
     semantics = await SwitchingSemantics.open(
         data_dir / "index",
-        _embedder_choice(settings),
-        _embedders(settings, clock),
+        embedder_choice(settings),
+        embedders_of(settings, clock),
         store.records,
         state,
         clock,
@@ -206,14 +168,14 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     )
     stack.push_async_callback(semantics.close)
 
-    weights = await asyncio.to_thread(_weights, settings)
-    generators = _generators(settings, weights, clock)
+    weights = await asyncio.to_thread(weights_of, settings)
+    generators = generators_of(settings, weights, clock)
     for generator in generators:
         stack.push_async_callback(generator.close)
 
     metrics = Metrics()
 
-    mirror = _mirror(settings, http, store, state, clock, metrics)
+    mirror = mirror_of(settings, http, store, state, clock, metrics)
     blocks = store.blocks if mirror is None else LocalFirstBlockStore(store.blocks, mirror.daemon_blocks)
     queue = WriteBack(settings.cache.write_queue_max)
     rememberer = Rememberer(
@@ -223,9 +185,9 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         clock,
         queue,
         keyword_key=keyword_key,
-        report=_into_log(decisions, metrics),
+        report=into_log(decisions, metrics),
         same_question=same_question,
-        is_personal=_is_personal,
+        is_personal=is_personal,
     )
     cache = settings.cache
     reference = ReferenceEmbedder(settings, clock, wanted=gate_model.packaged().embedder)
@@ -242,8 +204,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         u_floor=labels.tightening.u_floor,
         reference=reference.vectors,
     )
-    router = _router(settings, adapters)
-    understanding = Understanding(router, semantics, _head(settings), clock)
+    router = router_of(settings, adapters)
+    understanding = Understanding(router, semantics, semantic_head(settings), clock)
     policy = Policy(
         confidence_min=cache.confidence_min,
         publish=settings.sharing.publish,
@@ -309,7 +271,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         clock,
         stack,
     )
-    links = Links(settings, http, ipfs.names, None if mirror is None else mirror.daemon_blocks, clock)
+    links = Links(settings, http, ipfs.names, None if mirror is None else mirror.daemon, clock)
     portable = PortableIndex(
         store.records,
         rememberer,
@@ -335,7 +297,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
 
     stack.push_async_callback(export_last)
     if mirror is not None:
-        stack.push_async_callback(_stop_mirror, mirror)
+        stack.push_async_callback(stop_mirror, mirror)
         mirror.start()
 
     listeners = [ipfs.head.changed, *([] if mirror is None else [mirror.nudge])]
@@ -453,13 +415,13 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             adapters=adapters,
             generators=composer.engines,
             probes=(
-                _daemon_probe(mirror),
+                daemon_probe(mirror),
                 reference.probe,
                 ipfs.probe,
                 ipfs.probe_foreign,
                 *peers.probes,
                 *logs.probes,
-                *_not_configured(generators),
+                *not_configured(generators),
             ),
             metrics=metrics,
             watch=auditor,
@@ -476,10 +438,12 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     stack.callback(service.release)
     stack.callback(peers.peering.release)
     url = await _listen(service, settings, ground, logs, ipfs, peers.peering, stack)
-    desk = _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers.desk)
+    desk = operator_desk(
+        settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers.desk
+    )
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
-    _warm(generators, checks)
+    warm(generators, checks)
     return Running(url, service, settings, checks)
 
 
@@ -494,216 +458,10 @@ async def _log_rules(settings: Settings, decisions: AuditLog, state: StateStore)
     await state.set_meta(_RULES, digest)
 
 
-@asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
-    """The operator's desk of a data directory that no node uses now. Vectors are made at the next start.
-    Raises ``Misconfigured`` where a node does use it, ``CorruptState``, ``Unavailable``."""
-    clock = SystemClock()
-    async with AsyncExitStack() as stack:
-        ground = await _ground(settings, clock, stack)
-        store, decisions = ground.store, ground.decisions
-        metrics = Metrics()
-        rememberer = Rememberer(
-            store.records,
-            LaterSemantics(),
-            ground.identity,
-            clock,
-            WriteBack(settings.cache.write_queue_max),
-            keyword_key=keyword_key,
-            report=_into_log(decisions, metrics),
-            same_question=same_question,
-            is_personal=_is_personal,
-        )
-        router = _router(settings, ground.adapters)
-        ipfs = await open_ipfs(settings, ground.data_dir, ground.identity, ground.store, None, clock, stack)
-
-        async def drop_copies() -> None:
-            """Of records and their vectors; the next node makes them anew."""
-            await drop(ground.data_dir / EXPORT)
-            for file in await asyncio.to_thread(list, (ground.data_dir / "index").glob("*")):
-                await drop(file)
-
-        labels = await Labels.open(ground.data_dir / "labels.sqlite", clock, store.mark)
-        stack.push_async_callback(labels.close)
-        state = await StateStore.open(ground.data_dir / "state.sqlite")
-        stack.push_async_callback(state.close)
-        peer_store = await open_store(settings, ground.data_dir, state, clock, stack)
-        eraser = Eraser(
-            store.records,
-            WithForeign(store.blocks, ipfs.foreign.blocks),
-            rememberer,
-            decisions,
-            (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub, drop_copies),
-            (labels.forget, partial(forget_held, peer_store)),
-        )
-        admitter = admitter_of(
-            settings,
-            peer_store,
-            store,
-            LaterSemantics(),
-            ground.identity,
-            router,
-            ground.adapters,
-            decisions,
-            clock,
-            metrics,
-            VERSION,
-        )
-        links = Links(settings, ground.http, ipfs.names, None, clock)
-        peers, _ = desk_of(
-            settings,
-            ground.data_dir,
-            peer_store,
-            admitter,
-            None,
-            ground.identity,
-            partial(published_size, ground.data_dir),
-            links,
-            clock,
-            metrics,
-        )
-        yield _desk(settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers)
-
-
-def _desk(
-    settings: Settings,
-    ground: _Ground,
-    ipfs: Ipfs,
-    rememberer: Rememberer,
-    eraser: Eraser,
-    router: Router,
-    clock: Clock,
-    unlogged: Unlogged,
-    peers: PeerDesk,
-) -> OperatorDesk:
-    records, decisions = ground.store.records, ground.decisions
-    file = CacheFile(
-        records,
-        rememberer,
-        router,
-        clock,
-        publish=settings.sharing.publish,
-        keyword_key=keyword_key,
-    )
-    return OperatorDesk(
-        file,
-        Invalidator(
-            records,
-            rememberer,
-            eraser,
-            decisions,
-            clock,
-            VERSION,
-            unlogged,
-            refuse_unlogged=settings.log.on_failure == "refuse",
-        ),
-        KeyRotation(ground.identity, decisions, records, clock, VERSION, ipfs.leave_name),
-        CarFile(ipfs.foreign, ipfs.names, records, clock),
-        Erasure(
-            records,
-            eraser,
-            ipfs.foreign,
-            decisions,
-            VERSION,
-            unlogged,
-            refuse_unlogged=settings.log.on_failure == "refuse",
-        ),
-        peers,
-    )
-
-
-def _router(settings: Settings, adapters: Sequence[Adapter]) -> Router:
-    cache = settings.cache
-    floors = Floors(
-        deterministic=cache.threshold_deterministic,
-        historical=cache.threshold,
-        generative=cache.threshold_generative,
-        default=cache.threshold,
-    )
-    return Router(adapters, floors)
-
-
-def _is_personal(query: str) -> bool:
-    return volatility(query).personal
-
-
-def _into_log(decisions: AuditLog, metrics: Metrics) -> Report:
-    """Each write-back leaves its own entry in the decision log."""
-
-    async def report(outcome: Remembered) -> None:
-        memory, stored = outcome.memory, outcome.stored
-        metrics.merged(outcome.merged)
-        entry, private = store_entry(
-            request=memory.request_id,
-            outcome="stored" if outcome.is_durable else "failed",
-            reason=outcome.code,
-            scope=memory.scope,
-            policy=VERSION,
-            cid=outcome.cid,
-            expires=None if stored is None else stored.record.expires,
-            confidence=memory.confidence.value,
-        )
-        try:
-            await decisions.append(entry, private_texts=private)
-        except NodeError as exc:
-            metrics.unlogged.failed("other", exc, stands=True)
-        else:
-            metrics.unlogged.logged()
-
-    return report
-
-
-def _mirror(
-    settings: Settings,
-    http: aiohttp.ClientSession,
-    store: SqliteStore,
-    state: StateStore,
-    clock: Clock,
-    metrics: Metrics,
-) -> Mirror | None:
-    """What keeps a copy of the blocks in the configured daemon."""
-    url = settings.ipfs.kubo_url
-    if not url:
-        return None
-    if not is_loopback(urlsplit(url).hostname or ""):
-        log.warning("ipfs.kubo_url is not on this machine: its RPC API has no login and must not be exposed")
-    daemon = KuboBlockStore(url, http, clock, timeout_s=settings.ipfs.timeout_s)
-    return Mirror(
-        daemon,
-        store.records,
-        store.blocks,
-        state,
-        clock,
-        metrics,
-        is_private=settings.ipfs.daemon_is_private,
-    )
-
-
-async def _stop_mirror(mirror: Mirror) -> None:
-    """What the daemon has not got yet stays queued; that must not spoil the rest of the stop."""
-    try:
-        waiting = await mirror.close(MIRROR_DRAIN_S)
-    except NodeError as exc:
-        log.warning("the mirror's state was not saved: %s", exc)
-    else:
-        if waiting:
-            log.info("%d changes wait for the IPFS daemon until the next start", waiting)
-
-
-def _daemon_probe(mirror: Mirror | None) -> Callable[[], Awaitable[Check]]:
-    if mirror is not None:
-        return mirror.probe
-
-    async def none() -> Check:
-        return kubo.NONE
-
-    return none
-
-
 async def _listen(
     service: Service,
     settings: Settings,
-    ground: _Ground,
+    ground: Ground,
     logs: Logs,
     ipfs: Ipfs,
     peering: Peering,
@@ -762,169 +520,9 @@ def _bound(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-def _directory(text: str) -> Path:
-    path = Path(text)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as exc:
-        raise Misconfigured(f"cannot create the directory {path}: {exc.strerror}") from exc
-    return path
-
-
-def _http(settings: Settings) -> aiohttp.ClientSession:
-    """The one session for outside sources: no cookies, no proxies from the environment, no decompression
-    that nobody bounds, few connections to one host."""
-    contact = f" (+{settings.adapters.contact})" if settings.adapters.contact else ""
-    return aiohttp.ClientSession(
-        auto_decompress=False,
-        trust_env=False,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        connector=aiohttp.TCPConnector(limit=64, limit_per_host=8),
-        headers={"User-Agent": f"neuroswarm/{__version__}{contact}"},
-    )
-
-
-def _head(settings: Settings) -> SemanticHead | None:
-    """The semantic classifier; it judges vectors of the embedder that it was trained on and no others."""
-    if settings.embed.engine == "none":
-        return None
-    try:
-        from node.classify.semantic import SemanticHead
-    except ImportError as exc:
-        log.warning("the semantic classifier stays off, a package is missing: %s", exc)
-        return None
-    return SemanticHead.load()
-
-
 def settings_digest(settings: Settings) -> str:
     """SHA-256 of the settings without secrets: names the rules that were in force."""
     return hashlib.sha256(repr(settings).encode()).hexdigest()
-
-
-def _embedder_choice(settings: Settings) -> Choice:
-    return Choice(settings.embed.engine, settings.embed.model, settings.embed.gguf_path)
-
-
-def _embedders(settings: Settings, clock: Clock) -> Load:
-    """Loads any engine, the one of the settings or the one that served before it."""
-
-    async def load(choice: Choice) -> Embedder:
-        embed = replace(settings.embed, engine=choice.engine, model=choice.model, gguf_path=choice.gguf_path)
-        return await factory.load(replace(settings, embed=embed), clock)
-
-    return load
-
-
-async def _embedder(settings: Settings, clock: Clock, wait_s: float) -> Embedder:
-    """The embedder that the settings name, tested, or what says why there is none."""
-    try:
-        async with asyncio.timeout(wait_s):
-            return await factory.load(settings, clock)
-    except TimeoutError:
-        return NoEmbedder(f"the {settings.embed.engine} embedder gave no answer within {wait_s:g} s")
-    except Unavailable as exc:
-        return NoEmbedder(str(exc))
-
-
-def _generators(settings: Settings, weights: Path | None, clock: Clock) -> tuple[Generator, ...]:
-    """The engines that the settings name, in order of preference; ``weights`` are for llama-cpp-python. One
-    that cannot be had stays in the chain as its reason (``NoGenerator``)."""
-    models = settings.models
-    asked: list[tuple[str, Callable[[], Generator]]] = []
-    if models.ollama_url:
-        asked.append(("ollama", lambda: _ollama(models, clock)))
-    if weights is not None:
-        asked.append(("llama_cpp", lambda: _llama(weights, models, clock)))
-    if models.openai_base_url:
-        asked.append(("openai", lambda: _openai(models, clock)))
-    return tuple(_built(name, build) for name, build in asked)
-
-
-def _built(name: str, build: Callable[[], Generator]) -> Generator:
-    try:
-        return build()
-    except ImportError as exc:
-        reason = f"a package is missing ({exc.name or exc}); {_INSTALL[name]}"
-    except (Misconfigured, Unavailable) as exc:
-        reason = str(exc)
-    log.warning("the language model engine %s is missing: %s", name, reason)
-    return NoGenerator(name, reason)
-
-
-_INSTALL: Mapping[str, str] = {
-    "ollama": "type: pip install ollama",
-    "llama_cpp": "type: make model",
-    "openai": "type: pip install openai",
-}
-
-
-def _ollama(models: Models, clock: Clock) -> Generator:
-    from node.synthesise.ollama import OllamaGenerator
-
-    host = urlsplit(models.ollama_url).hostname or ""
-    threads = threads_to_spare() if is_loopback(host) else None
-    return OllamaGenerator(
-        models.ollama_url, models.ollama_model, clock, queue_max=models.queue_max, threads=threads
-    )
-
-
-def _llama(weights: Path, models: Models, clock: Clock) -> Generator:
-    from node.synthesise.llama import LlamaGenerator
-
-    return LlamaGenerator(weights, clock, queue_max=models.queue_max)
-
-
-def _openai(models: Models, clock: Clock) -> Generator:
-    from node.synthesise.openai_compatible import OpenAiGenerator
-
-    return OpenAiGenerator(
-        models.openai_base_url,
-        models.openai_api_key,
-        models.openai_model,
-        clock,
-        queue_max=models.queue_max,
-    )
-
-
-def _warm(generators: Sequence[Generator], checks: Sequence[Check]) -> None:
-    """Load the model file in the background where nothing else answers: a gigabyte takes seconds, and the
-    first question need not pay for them. Beside a living Ollama it would only take memory."""
-    if any(check.name == "model:ollama" and answers(check) for check in checks):
-        return
-    for generator in generators:
-        if generator.name == "llama_cpp" and not isinstance(generator, NoGenerator):
-            from node.synthesise.llama import LlamaGenerator
-
-            assert isinstance(generator, LlamaGenerator)
-            generator.warm()
-
-
-def _weights(settings: Settings) -> Path | None:
-    """The model file of llama-cpp-python: the one that is named, else the one that ``make model`` put into
-    the data directory."""
-    if settings.models.gguf_path:
-        return Path(settings.models.gguf_path)
-    return installed_model(Path(settings.data_dir))
-
-
-def _not_configured(generators: Sequence[Generator]) -> tuple[Callable[[], Awaitable[Check]], ...]:
-    """A health fact for each engine that the settings do not name."""
-    named = {generator.name for generator in generators}
-
-    def fact(name: str, remedy: str) -> Callable[[], Awaitable[Check]]:
-        async def probe() -> Check:
-            return Check(f"model:{name}", "pass", f"not configured; {remedy}")
-
-        return probe
-
-    return tuple(fact(name, remedy) for name, remedy in _REMEDIES.items() if name not in named)
-
-
-_REMEDIES: Mapping[str, str] = {
-    "ollama": "set models.ollama_url to use one",
-    "llama_cpp": "type: make model, or set models.gguf_path to a GGUF file",
-    "openai": "set models.openai_base_url to use one",
-}
 
 
 async def examine(settings: Settings, *, wait_s: float = EXAMINE_WAIT_S) -> list[Check]:
@@ -933,18 +531,18 @@ async def examine(settings: Settings, *, wait_s: float = EXAMINE_WAIT_S) -> list
     clock = SystemClock()
     embedder: Embedder = NoEmbedder("")
     try:
-        embedder = await _embedder(settings, clock, wait_s)
+        embedder = await embedder_of(settings, clock, wait_s)
         check = embedder.health()
     except Misconfigured as exc:
         check = Check("embedder", "fail", f"the node does not start: {exc}")
-    generators = _generators(settings, await asyncio.to_thread(_weights, settings), clock)
-    http = _http(settings)
+    generators = generators_of(settings, await asyncio.to_thread(weights_of, settings), clock)
+    http = http_session(settings)
     adapters: tuple[Adapter, ...] = ()
     try:
         adapters = registry.build(settings.adapters, clock, http)
         checks = [check, *map(adapter_check, adapters)]
         checks += await model_checks(generators)
-        checks += [await probe() for probe in _not_configured(generators)]
+        checks += [await probe() for probe in not_configured(generators)]
         checks += await kubo_doctor.examine(settings.ipfs.kubo_url, http, clock)
     finally:
         await embedder.close()
@@ -958,7 +556,7 @@ async def examine(settings: Settings, *, wait_s: float = EXAMINE_WAIT_S) -> list
 
 async def examine_daemon(settings: Settings) -> list[Check]:
     """What works with the IPFS daemon of the settings; harmless for it."""
-    http = _http(settings)
+    http = http_session(settings)
     try:
         return await kubo_doctor.examine(settings.ipfs.kubo_url, http, SystemClock())
     finally:

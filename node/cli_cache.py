@@ -259,7 +259,7 @@ def desk(settings: Settings) -> Iterator[Do]:
     if is_running:
         yield over_socket
         return
-    from node.app import opened
+    from node.app_desk import opened
 
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()

@@ -18,7 +18,7 @@ from node.clock import Clock
 from node.errors import NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
 from node.guard import Guard, Window
 
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app.py
+Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app_ground.py
 
 PER_MINUTE = 30
 ATTEMPTS = 2

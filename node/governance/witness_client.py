@@ -24,7 +24,7 @@ from node.tlog.notes import Note, Opened, Signature, Verifier, open_checkpoint
 from node.tlog.policy import WitnessLine
 from node.tlog.witness import Submission, origin_hash
 
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app.py
+Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app_ground.py
 
 _T = TypeVar("_T")
 

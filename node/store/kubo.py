@@ -41,7 +41,7 @@ from node.store.kubo_client import (
 )
 from node.store.verifying import BLOCK_BYTES_MAX, VerifyingBlockStore
 
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app.py
+Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app_ground.py
 
 _log = logging.getLogger("neuroswarm.ipfs")
 

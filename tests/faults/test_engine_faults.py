@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 
-from node import app
+from node import app_engines
 from node.clock import Clock
 from node.ports import Generator
 from node.settings import Models
@@ -335,7 +335,7 @@ async def scripted(
         def build(weights: Path, models: Models, clock: Clock) -> Generator:
             return LlamaGenerator(weights, clock, queue_max=models.queue_max, program=llama.program)
 
-        monkeypatch.setattr(app, "_llama", build)
+        monkeypatch.setattr(app_engines, "_llama", build)
         models = {"gguf_path": str(llama.path), "timeout_s": 4, **more.pop("models", {})}
         async with start(tmp_path, models=models, **LIMITS, **more) as node:
             yield node, llama

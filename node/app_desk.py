@@ -1,0 +1,153 @@
+"""What an operator does with a data directory: by the socket of a running node, or alone while none runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+from node.app_ground import EXPORT, VERSION, Ground, into_log, is_personal, open_ground, router_of
+from node.app_ipfs import Ipfs, open_ipfs
+from node.app_peers import Links, admitter_of, desk_of, forget_held, open_store, published_size
+from node.cache.keys import keyword_key
+from node.cache.same import same_question
+from node.classify.route import Router
+from node.clock import Clock, SystemClock
+from node.governance.rotation import KeyRotation
+from node.jobs.cache_file import CacheFile
+from node.jobs.car_file import CarFile
+from node.jobs.erasure import Erasure
+from node.jobs.labelling import Labels
+from node.jobs.operator import LaterSemantics, OperatorDesk
+from node.jobs.peer_desk import PeerDesk
+from node.jobs.portable import drop
+from node.metrics import Metrics, Unlogged
+from node.service import Invalidator
+from node.settings import Settings
+from node.store.erase import Eraser
+from node.store.foreign import WithForeign
+from node.store.remember import Rememberer
+from node.store.state import StateStore
+from node.store.write_back import WriteBack
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
+    """The operator's desk of a data directory that no node uses now. Vectors are made at the next start.
+    Raises ``Misconfigured`` where a node does use it, ``CorruptState``, ``Unavailable``."""
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        ground = await open_ground(settings, clock, stack)
+        store, decisions = ground.store, ground.decisions
+        metrics = Metrics()
+        rememberer = Rememberer(
+            store.records,
+            LaterSemantics(),
+            ground.identity,
+            clock,
+            WriteBack(settings.cache.write_queue_max),
+            keyword_key=keyword_key,
+            report=into_log(decisions, metrics),
+            same_question=same_question,
+            is_personal=is_personal,
+        )
+        router = router_of(settings, ground.adapters)
+        ipfs = await open_ipfs(settings, ground.data_dir, ground.identity, ground.store, None, clock, stack)
+
+        async def drop_copies() -> None:
+            """Of records and their vectors; the next node makes them anew."""
+            await drop(ground.data_dir / EXPORT)
+            for file in await asyncio.to_thread(list, (ground.data_dir / "index").glob("*")):
+                await drop(file)
+
+        labels = await Labels.open(ground.data_dir / "labels.sqlite", clock, store.mark)
+        stack.push_async_callback(labels.close)
+        state = await StateStore.open(ground.data_dir / "state.sqlite")
+        stack.push_async_callback(state.close)
+        peer_store = await open_store(settings, ground.data_dir, state, clock, stack)
+        eraser = Eraser(
+            store.records,
+            WithForeign(store.blocks, ipfs.foreign.blocks),
+            rememberer,
+            decisions,
+            (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub, drop_copies),
+            (labels.forget, partial(forget_held, peer_store)),
+        )
+        admitter = admitter_of(
+            settings,
+            peer_store,
+            store,
+            LaterSemantics(),
+            ground.identity,
+            router,
+            ground.adapters,
+            decisions,
+            clock,
+            metrics,
+            VERSION,
+        )
+        links = Links(settings, ground.http, ipfs.names, None, clock)
+        peers, _ = desk_of(
+            settings,
+            ground.data_dir,
+            peer_store,
+            admitter,
+            None,
+            ground.identity,
+            partial(published_size, ground.data_dir),
+            links,
+            clock,
+            metrics,
+        )
+        yield operator_desk(
+            settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers
+        )
+
+
+def operator_desk(
+    settings: Settings,
+    ground: Ground,
+    ipfs: Ipfs,
+    rememberer: Rememberer,
+    eraser: Eraser,
+    router: Router,
+    clock: Clock,
+    unlogged: Unlogged,
+    peers: PeerDesk,
+) -> OperatorDesk:
+    """All that the operator's commands do, over what is open."""
+    records, decisions = ground.store.records, ground.decisions
+    file = CacheFile(
+        records,
+        rememberer,
+        router,
+        clock,
+        publish=settings.sharing.publish,
+        keyword_key=keyword_key,
+    )
+    return OperatorDesk(
+        file,
+        Invalidator(
+            records,
+            rememberer,
+            eraser,
+            decisions,
+            clock,
+            VERSION,
+            unlogged,
+            refuse_unlogged=settings.log.on_failure == "refuse",
+        ),
+        KeyRotation(ground.identity, decisions, records, clock, VERSION, ipfs.leave_name),
+        CarFile(ipfs.foreign, ipfs.names, records, clock),
+        Erasure(
+            records,
+            eraser,
+            ipfs.foreign,
+            decisions,
+            VERSION,
+            unlogged,
+            refuse_unlogged=settings.log.on_failure == "refuse",
+        ),
+        peers,
+    )
