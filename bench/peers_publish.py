@@ -7,10 +7,11 @@ Method: N answer records of ours, all public and signed, are put into a record s
 every entry is composed, written to the journal and synced before it counts; checkpoints are signed as in a
 node. Timed by wall clock is the whole of ``catch_up``: reading and decoding the records, finding their class
 (a constant here: the node's own reading of a question is measured by ``bench.routing``) and the appends. A
-second publisher on the same files then stands for a restart: it reads the whole log back, dates what is
-shared, and finds nothing to enter, which is checked, as is that each record was entered exactly once. Memory
-is what Python allocated for the publisher that was built last, by ``tracemalloc`` in a turn of its own,
-which is not timed.
+second publisher on the same files then stands for a restart after a stop (after a kill an eighth of the log
+is read back at most): it holds its index to the log, reads back what came after, and finds nothing to enter,
+which is checked, as is that each record was entered exactly once. A third one, whose index was taken away,
+reads the whole log back and dates what is shared; both have to say the same. Memory is what Python allocated
+for the publisher that was built last, by ``tracemalloc`` in a turn of its own, which is not timed.
 
 The report goes to the terminal; ``--write`` also writes ``results/peers_publish.md``.
 """
@@ -28,10 +29,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bench.__main__ import machine
 from node.clock import SystemClock
+from node.errors import NotFound
 from node.jobs.publish import Publisher
+from node.jobs.publish_index import root_at
 from node.model import SCOPE_PUBLIC
 from node.normalise import normalise
 from node.peers.entry import Publish, read
+from node.peers.sorted_set import SortedSet
 from node.record import AnswerRecord, RecordSource, did_key, sign
 from node.store.sqlite import SqliteStore
 from node.tlog.notes import Ed25519Signer
@@ -43,6 +47,7 @@ ORIGIN = "bench.neuroswarm/publications"
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 DID = did_key(KEY.public_key().public_bytes_raw())
 _AT_ONCE = 256
+_STOP_S = 60.0
 
 
 class Node:
@@ -50,7 +55,10 @@ class Node:
 
     def __init__(self, folder: Path, store: SqliteStore, log: TileLog, clock: SystemClock) -> None:
         self.folder, self.store, self.log, self.clock = folder, store, log, clock
-        self.reader = LogReader(FolderSource(folder / "log"))
+        self.source = FolderSource(folder / "log")
+        self.reader = LogReader(self.source)
+        self.index = folder / "publications.index"
+        self.entries_read = 0
 
     @classmethod
     async def open(cls, folder: Path, clock: SystemClock) -> Node:
@@ -62,7 +70,13 @@ class Node:
 
     async def entries(self, first: int, end: int) -> Sequence[bytes]:
         published = self.log.published
+        self.entries_read += end - first
         return [] if published is None else await self.reader.entries(first, end - first, published.size)
+
+    async def root_at(self, size: int) -> bytes:
+        if self.log.published is None:
+            raise NotFound("no checkpoint yet")
+        return await root_at(self.source, self.log.published.note, size)
 
     def publisher(self) -> Publisher:
         return Publisher(
@@ -73,6 +87,8 @@ class Node:
             own=DID,
             class_of=lambda _: "general",
             entries=self.entries,
+            index_path=self.index,
+            root_at=self.root_at,
         )
 
     async def close(self) -> None:
@@ -120,6 +136,7 @@ async def check(node: Node, count: int) -> None:
 
 async def again(node: Node, count: int) -> tuple[Publisher, float]:
     """A restart: seconds until it knows that there is nothing to enter."""
+    node.entries_read = 0
     publisher, began = node.publisher(), node.clock.monotonic()
     entered = await publisher.catch_up()
     took_s = node.clock.monotonic() - began
@@ -128,19 +145,30 @@ async def again(node: Node, count: int) -> tuple[Publisher, float]:
     return publisher, took_s
 
 
+def _same(one: SortedSet, other: SortedSet) -> bool:
+    return one.ids(0, len(one)) == other.ids(0, len(other))
+
+
 async def measured(count: int) -> list[tuple[str, str]]:
     clock = SystemClock()
     with tempfile.TemporaryDirectory() as name:
         node = await Node.open(Path(name), clock)
         try:
             await filled(node, count)
-            began = clock.monotonic()
-            entered = await node.publisher().catch_up()
+            publisher, began = node.publisher(), clock.monotonic()
+            entered = await publisher.catch_up()
             took_s = clock.monotonic() - began
+            publisher.start()
+            await publisher.close(_STOP_S)
             if entered != count:
                 raise AssertionError(f"{entered} of {count} were entered")
             await check(node, count)
-            _, restart_s = await again(node, count)
+            first, restart_s = await again(node, count)
+            read_back, index_bytes = node.entries_read, node.index.stat().st_size
+            node.index.unlink()
+            second, whole_s = await again(node, count)
+            if node.entries_read != count or not _same(first.published, second.published):
+                raise AssertionError("the index says something else than the log")
             tracemalloc.start()
             kept, _ = await again(node, count)
             size, most = tracemalloc.get_traced_memory()
@@ -152,6 +180,9 @@ async def measured(count: int) -> list[tuple[str, str]]:
         ("records", f"{count:,}"),
         ("published, a second", f"{count / took_s:,.0f}"),
         ("seconds to start again", f"{restart_s:,.1f}"),
+        ("entries of the log that this read", f"{read_back:,}"),
+        ("MiB of its index", f"{index_bytes / 2**20:,.1f}"),
+        ("seconds without the index", f"{whole_s:,.1f}"),
         ("bytes of memory for each record, kept", f"{size / count:,.0f}"),
         ("MiB at most while it starts", f"{most / 2**20:,.1f}"),
     ]

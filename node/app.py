@@ -53,7 +53,7 @@ from node.app_ground import (
 )
 from node.app_ipfs import Ipfs, open_ipfs, routing
 from node.app_log import MEMORY, Logs, open_logs
-from node.app_peers import Links, admitter_of, forget_held, open_peers, open_store
+from node.app_peers import Links, admitter_of, forget_held, ledger_of, open_peers, open_store
 from node.cache import gate_model
 from node.cache.keys import keyword_key
 from node.cache.negative import NegativeCache
@@ -319,7 +319,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     async def export_again() -> None:
         await portable.export(export_to)
 
-    peer_store = await open_store(settings, data_dir, state, clock, stack)
+    ledger = ledger_of(settings, decisions, metrics, VERSION)
+    peer_store = await open_store(settings, data_dir, state, clock, stack, ledger)
     eraser = Eraser(
         store.records,
         WithForeign(store.blocks, ipfs.foreign.blocks),
@@ -395,6 +396,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         clock,
         metrics,
         stack,
+        ledger,
     )
     listeners.append(peers.publisher.changed)
     scheduler.start()

@@ -9,7 +9,7 @@ from functools import partial
 
 from node.app_ground import EXPORT, VERSION, Ground, into_log, is_personal, open_ground, router_of
 from node.app_ipfs import Ipfs, open_ipfs
-from node.app_peers import Links, admitter_of, desk_of, forget_held, open_store, published_size
+from node.app_peers import Links, admitter_of, desk_of, forget_held, ledger_of, open_store, published_size
 from node.cache.keys import keyword_key
 from node.cache.same import same_question
 from node.classify.route import Router
@@ -65,7 +65,8 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
         stack.push_async_callback(labels.close)
         state = await StateStore.open(ground.data_dir / "state.sqlite")
         stack.push_async_callback(state.close)
-        peer_store = await open_store(settings, ground.data_dir, state, clock, stack)
+        ledger = ledger_of(settings, decisions, metrics, VERSION)
+        peer_store = await open_store(settings, ground.data_dir, state, clock, stack, ledger)
         eraser = Eraser(
             store.records,
             WithForeign(store.blocks, ipfs.foreign.blocks),
@@ -99,6 +100,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
             links,
             clock,
             metrics,
+            ledger,
         )
         yield operator_desk(
             settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers

@@ -9,15 +9,16 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
+from typing import Protocol, TypeAlias
 from zoneinfo import ZoneInfo
 
 from node.api.peers import Peering
 from node.cache.keys import keyword_key
 from node.classify.route import Router
 from node.clock import Clock
-from node.engines.peer_client import Http, HttpPeer
+from node.engines.deadline import within
+from node.engines.peer_client import Http, HttpPeer, resolved
 from node.errors import NodeError, NotFound
 from node.identity import Identity
 from node.ipfs import ipns
@@ -29,7 +30,10 @@ from node.jobs.class_limit import class_limit
 from node.jobs.follower import Follower, Rest
 from node.jobs.peer_blocks import Gets, PeerBlocks
 from node.jobs.peer_desk import PeerDesk
+from node.jobs.peer_ledger import SETTINGS, PeerLedger
+from node.jobs.peer_names import is_told
 from node.jobs.publish import Publisher
+from node.jobs.publish_index import root_at
 from node.jobs.recompute import Recompute
 from node.jobs.scheduler import Scheduler
 from node.jobs.sync import PeerSync
@@ -58,6 +62,8 @@ from node.tlog.writer import TileLog
 FROM_SETTINGS = "settings"
 OTHERS_MAX = 8
 """Peers that are asked for a block that its issuer does not have."""
+RECORD_SHARE = 0.8
+"""Of the time that a look for a name's record has, for each who is asked."""
 COUNT_EVERY_S = 30
 MEND_EVERY_S = 86_400
 """How often what is held of a peer is compared with its set; the log is read anew if they differ."""
@@ -66,28 +72,49 @@ LAST_PUBLISH_TIMEOUT_S = 2.0
 EQUIVOCATION = "equivocation"
 _QUORUM = "peers_quorum"
 
+_Record: TypeAlias = Callable[[IpnsName], Awaitable[bytes | None]]
+"""What somebody has for a name, if anything. Raises ``NodeError``."""
+
+
+class Daemon(Protocol):
+    """An IPFS daemon: ``KuboBlockStore``."""
+
+    @property
+    def blocks(self) -> Gets: ...
+
+    async def get_name(self, name: IpnsName) -> bytes | None: ...
+
 
 class Links:
     """The way to each address: one for each, so that what is learned of a peer is kept. ``blocks``: any block
     by its CID, from whoever has it."""
 
     def __init__(
-        self, settings: Settings, http: Http, names: Names, daemon: Gets | None, clock: Clock
+        self, settings: Settings, http: Http, names: Names, daemon: Daemon | None, clock: Clock
     ) -> None:
         self._timeout_s = settings.peers.timeout_s
         self._http = http
         self._names = names
+        self._daemon = daemon
         self._clock = clock
         self._links: dict[str, PeerLink] = {}
-        self.blocks = PeerBlocks(daemon, self.over_http)
+        self.blocks = PeerBlocks(None if daemon is None else daemon.blocks, self.over_http)
         for url in settings.peers.urls:
             self.to(address_of(url))
 
     def to(self, address: str) -> PeerLink:
-        """The link to ``address``."""
-        if address not in self._links:
-            self._links[address] = self._made(address)
-        return self._links[address]
+        """The link to ``address``, which the operator has named: it may lead anywhere."""
+        return self._kept(address, is_told=False)
+
+    def told(self, address: str) -> PeerLink:
+        """The link to an address that a peer has named: it may lead to the public internet only."""
+        return self._kept(address, is_told=True)
+
+    def _kept(self, address: str, *, is_told: bool) -> PeerLink:
+        link = self._links.get(address)
+        if link is None or (isinstance(link, HttpPeer) and link.is_told != is_told):
+            link = self._links[address] = self._made(address, is_told=is_told)
+        return link
 
     def over_http(self) -> Sequence[HttpPeer]:
         """Those that can be asked for any block."""
@@ -97,29 +124,36 @@ class Links:
         """Keep the links to these only."""
         self._links = {one: link for one, link in self._links.items() if one in addresses}
 
-    def _made(self, address: str) -> PeerLink:
+    def _made(self, address: str, *, is_told: bool) -> PeerLink:
         if "://" in address:
-            return HttpPeer(address, self._http, self._clock, timeout_s=self._timeout_s)
+            resolve = resolved if is_told else None
+            return HttpPeer(address, self._http, self._clock, timeout_s=self._timeout_s, resolve=resolve)
         return BlockPeer(
             IpnsName.parse(address), self._record, self.blocks, self._clock, timeout_s=self._timeout_s
         )
 
     async def _record(self, name: IpnsName) -> bytes:
-        """The newest record of a name that this node or a peer has."""
+        """The newest record of a name that this node, its daemon or a peer has. All are asked together, and
+        none may use up the time of the others."""
+        asks: list[_Record] = [self._names.get, *(link.ipns_record for link in self.over_http())]
+        if self._daemon is not None:
+            asks.append(self._daemon.get_name)
+        found = await asyncio.gather(*(self._checked(name, ask) for ask in asks))
         best: tuple[IpnsRecord, bytes] | None = None
-        at_peers = (partial(link.ipns_record, name) for link in self.over_http())
-        asks = [partial(self._names.get, name), *at_peers]
-        for ask in asks:
-            try:
-                data = await ask()
-                record = ipns.decode(data, name)
-            except NodeError:
-                continue
-            if best is None or ipns.better(record, best[0]):
-                best = (record, data)
+        for one in found:
+            if one is not None and (best is None or ipns.better(one[0], best[0])):
+                best = one
         if best is None:
             raise NotFound(f"nobody who was asked knows a record of the name {name.text}")
         return best[1]
+
+    async def _checked(self, name: IpnsName, ask: _Record) -> tuple[IpnsRecord, bytes] | None:
+        limit_s = self._timeout_s * RECORD_SHARE
+        try:
+            data = await within(self._clock, limit_s, ask(name), "the record did not come in time")
+            return None if data is None else (ipns.decode(data, name), data)
+        except NodeError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,24 +172,44 @@ def quota_of(settings: Settings) -> Quota:
     return Quota(own.records_max, own.bytes_max, own.validations_per_hour, own.near_max)
 
 
+def ledger_of(settings: Settings, decisions: AuditLog, metrics: Metrics, version: str) -> PeerLedger:
+    """Where what is decided about peers is entered."""
+    return PeerLedger(
+        decisions, version, metrics.unlogged, refuse_unlogged=settings.log.on_failure == "refuse"
+    )
+
+
 async def open_store(
-    settings: Settings, data_dir: Path, state: StateStore, clock: Clock, stack: AsyncExitStack
+    settings: Settings,
+    data_dir: Path,
+    state: StateStore,
+    clock: Clock,
+    stack: AsyncExitStack,
+    ledger: PeerLedger,
 ) -> SqlitePeerStore:
-    """What is known of peers, with the contacts and roots that the settings name. Raises ``CorruptState``,
-    ``Unavailable``."""
+    """What is known of peers, with the contacts and roots that the settings name; what that changes is
+    entered in ``ledger``. Raises ``CorruptState``, ``Unavailable``."""
     store = await SqlitePeerStore.open(data_dir / "peers.sqlite", clock)
     stack.push_async_callback(store.close)
     known = {contact.address: contact for contact in await store.contacts()}
     wanted = {address_of(url) for url in settings.peers.urls}
-    for address in sorted(wanted - known.keys()):
-        await store.put_contact(Contact(address, FROM_SETTINGS, None, clock.now()))
+    for address in sorted(wanted):
+        contact = known.get(address, Contact(address, FROM_SETTINGS, None, clock.now()))
+        if address in known and not is_told(contact):
+            continue
+        contact = replace(contact, source=FROM_SETTINGS)  # from now on it is the operator's word
+        await ledger.followed(contact, SETTINGS)
+        await store.put_contact(contact)
     for address, contact in known.items():
         if contact.source == FROM_SETTINGS and address not in wanted:
+            await ledger.unfollowed(contact, SETTINGS)
             await store.remove_contact(address)
     for root in settings.peers.trusted:
         standing = await store.standing(root)
         if standing.level in (Level.UNKNOWN, Level.KNOWN):
-            await store.set_standing(replace(standing, level=Level.TRUSTED))
+            trusted = replace(standing, level=Level.TRUSTED)
+            await ledger.stands(standing, trusted, SETTINGS)
+            await store.set_standing(trusted)
             await store.begin(root)
     quorum = str(settings.peers.quorum)
     if await state.get_meta(_QUORUM) != quorum:  # what was agreed by so many has to be weighed again
@@ -240,8 +294,9 @@ def desk_of(
     links: Links,
     clock: Clock,
     metrics: Metrics,
+    ledger: PeerLedger,
 ) -> tuple[PeerDesk, PeerSync]:
-    """What the operator asks, and the rounds behind it."""
+    """What the operator asks, and the rounds behind it. ``ledger``: where the operator's word is entered."""
     evidence = Evidence(data_dir / "peers" / "evidence", Files())
 
     async def keep(root: str, notes: Mapping[str, bytes]) -> None:
@@ -258,6 +313,7 @@ def desk_of(
         others=links.over_http,
         evidence=keep,
         own_root=identity.root,
+        told=links.told,
         of_peers=settings.peers.of_peers,
     )
     desk = PeerDesk(
@@ -267,11 +323,11 @@ def desk_of(
         clock,
         identity=identity,
         publications=publications,
-        tiers=store.tiers,
         link=links.to,
         quota=quota_of(settings),
         quorum=settings.peers.quorum,
         evidence=evidence,
+        ledger=ledger,
     )
     return desk, sync
 
@@ -291,14 +347,21 @@ async def open_peers(
     clock: Clock,
     metrics: Metrics,
     stack: AsyncExitStack,
+    ledger: PeerLedger,
 ) -> Peers:
-    """What publishes and polls. Raises ``CorruptState``, ``Unavailable``."""
+    """What publishes and polls. ``ledger`` as for ``desk_of``. Raises ``CorruptState``, ``Unavailable``."""
     limit = class_limit(router, clock, ZoneInfo(settings.time_zone))
-    reader = LogReader(FolderSource(data_dir / "publications"))
+    source = FolderSource(data_dir / "publications")
+    reader = LogReader(source)
 
     async def entries(first: int, end: int) -> Sequence[bytes]:
         published = publications.published
         return [] if published is None else await reader.entries(first, end - first, published.size)
+
+    async def root(size: int) -> bytes:
+        if publications.published is None:
+            raise NotFound("the publications log has no checkpoint yet")
+        return await root_at(source, publications.published.note, size)
 
     publisher = Publisher(
         records.records,
@@ -308,6 +371,8 @@ async def open_peers(
         own=identity.root,
         class_of=lambda record: limit(record).name,
         entries=entries,
+        index_path=data_dir / "publications.index",
+        root_at=root,
     )
     stack.push_async_callback(publisher.close, LAST_PUBLISH_TIMEOUT_S)
     desk, sync = desk_of(
@@ -321,6 +386,7 @@ async def open_peers(
         links,
         clock,
         metrics,
+        ledger,
     )
     publisher.start()
 

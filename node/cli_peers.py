@@ -147,6 +147,7 @@ def _add(args: argparse.Namespace, settings: Settings) -> int:
             "First compare the root with what its operator told you by another way. Then type:",
             f"  neuroswarm peers trust {root} [--group NAME]",
         ]
+    lines += _decision(reply)
     _show(args, reply, lines)
     return 0
 
@@ -183,6 +184,7 @@ def _trust(args: argparse.Namespace, settings: Settings) -> int:
         f"  standing  {_standing(reply)} (before: {_standing(reply['before'])})",
         "  meaning   " + _MEANING[reply["level"]],
         f"  records   {reply['usage']['records']} held, {_size(reply['usage']['bytes'])}",
+        *_decision(reply),
     ]
     if reply["dropped"]:
         lines.append(
@@ -193,6 +195,12 @@ def _trust(args: argparse.Namespace, settings: Settings) -> int:
         lines.append("In no group it counts for nothing: name one with --group")
     _show(args, reply, lines)
     return 0
+
+
+def _decision(reply: Mapping[str, Any]) -> list[str]:
+    """Where it stands in the decision log."""
+    place = reply["decision"]
+    return [] if place is None else [f"  decision  #{place['index']}"]
 
 
 # --- sync, remove, evidence -----------------------------------------------------------------------
@@ -228,7 +236,7 @@ def _report(report: Mapping[str, Any]) -> str:
 
 def _remove(args: argparse.Namespace, settings: Settings) -> int:
     reply = _ask(settings, "peers_remove", {"address": args.address})
-    lines = [f"{reply['address']} is polled no more"]
+    lines = [f"{reply['address']} is polled no more", *_decision(reply)]
     if reply["root"] is not None:
         lines.append(
             "what is held of its root stays until it ends; to let go of it: neuroswarm peers trust "

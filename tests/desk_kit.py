@@ -9,11 +9,13 @@ from pathlib import Path
 
 from node.clock import ManualClock
 from node.errors import Unavailable
+from node.governance.memory import MemoryLog
 from node.identity import Identity
 from node.ipfs.cid import Cid
 from node.jobs.peer_desk import PeerDesk
+from node.jobs.peer_ledger import PeerLedger
 from node.peers.ports import PeerLink, PeerStore
-from node.peers.values import Quota, Standing, SyncReport, Tier
+from node.peers.values import Quota, Standing, SyncReport
 from node.record import block_of
 from node.store.peers import MemoryPeerStore
 from node.tlog.evidence import Evidence
@@ -102,20 +104,19 @@ class Kit:
     own: Identity
     evidence: Evidence
     far: dict[str, Far]
+    decisions: MemoryLog
 
 
-def kit(folder: Path, store: MemoryPeerStore | None = None) -> Kit:
-    """A desk whose node is new."""
+def kit(folder: Path, store: MemoryPeerStore | None = None, ledger: PeerLedger | None = None) -> Kit:
+    """A desk whose node is new. ``ledger``: over another log than ``decisions``."""
     clock, far = ManualClock(), dict[str, Far]()
     store = MemoryPeerStore() if store is None else store
     rounds, judged = Rounds(), Judged(store)
     own, evidence = identity(folder, clock), Evidence(folder / "evidence", Files())
+    decisions = MemoryLog(own.decisions_origin, clock)
 
     def link(address: str) -> PeerLink:
         return far.get(address, Far(address))
-
-    async def tiers() -> dict[Tier, int]:
-        return {Tier.TRUSTED: 2, Tier.UNTRUSTED: 1}
 
     desk = PeerDesk(
         store,
@@ -124,10 +125,10 @@ def kit(folder: Path, store: MemoryPeerStore | None = None) -> Kit:
         clock,
         identity=own,
         publications=lambda: 7,
-        tiers=tiers,
         link=link,
         quota=QUOTA,
         quorum=2,
         evidence=evidence,
+        ledger=PeerLedger(decisions, "test", refuse_unlogged=True) if ledger is None else ledger,
     )
-    return Kit(desk, store, rounds, judged, clock, own, evidence, far)
+    return Kit(desk, store, rounds, judged, clock, own, evidence, far, decisions)

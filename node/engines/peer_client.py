@@ -1,19 +1,32 @@
 """One peer behind an http address: its log, its blocks, who it says it is. Implements ``PeerLink``.
 
-Promises: only that address is asked and no redirect is followed; no compressed body is read; every body ends
-at a number of bytes, every call at a time on the node's clock, also where it drips; blocks leave only if they
-match the CID that was asked for; whatever goes wrong leaves as ``node.errors``. Sends CIDs, paths of the log
-and fingerprints of sets: never a question.
+Promises: only that address is asked and no redirect is followed; one that somebody else has named leads to
+public addresses only, judged on what is connected to (``resolve``); no compressed body is read; every body
+ends at a number of bytes, every call at a time on the node's clock, also where it drips; blocks leave only if
+they match the CID that was asked for; whatever goes wrong leaves as ``node.errors``. Sends CIDs, paths of the
+log and fingerprints of sets: never a question.
 Must not know: whose signature counts, what is done with what comes. The session is handed in.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
+import socket
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
@@ -26,9 +39,10 @@ from node.ipfs.car import CarReader
 from node.ipfs.cid import Cid
 from node.ipfs.dagcbor import BLOCK_BYTES_MAX
 from node.ipfs.ipns import IpnsName
+from node.peers.address import host_of, is_loopback, is_name, is_public
 from node.tlog.notes import NOTE_BYTES_MAX
 
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app.py
+Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app_ground.py
 
 _T = TypeVar("_T")
 
@@ -48,6 +62,10 @@ RATE_MIN = 8 * 2**10
 WAIT_UNSTATED_S = 60.0
 """Wait after a 429 that does not say how long."""
 WAIT_MAX_S = 3_600.0
+RESOLVED_S = 60.0
+"""How long what a name was found to lead to is used."""
+PLACES_MAX = 4
+"""Addresses behind one name that are tried, one after the other."""
 _ETAG_CHARS_MAX = 256
 _CHUNK_BYTES = 64 * 2**10
 _CAR = "application/vnd.ipld.car"
@@ -57,12 +75,65 @@ _JSON = "application/json"
 _RECORD = "application/vnd.ipfs.ipns-record"
 
 
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The addresses, in numbers, that a host's name and port lead to. Raises ``OSError``, ``ValueError``."""
+
+
+async def resolved(host: str, port: int) -> Sequence[str]:
+    """As this machine resolves names: a ``Resolve``."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(where[0]) for *_, where in found))
+
+
+class _Way:
+    """Where an address that somebody else has named may be connected to. The name is not resolved again
+    behind this: what was judged is what is connected to, so that it cannot lead elsewhere meanwhile."""
+
+    def __init__(self, address: str, resolve: Resolve, clock: Clock) -> None:
+        parts = urlsplit(address)
+        self._address = address
+        self._host = host_of(address)
+        self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._scheme = parts.scheme
+        self._resolve = resolve
+        self._clock = clock
+        self._places: Sequence[str] = ()
+        self._until = 0.0
+        self.headers = {"Host": parts.netloc}
+        self.server_name = self._host.rstrip(".") if parts.scheme == "https" else None
+
+    async def places(self) -> Sequence[str]:
+        """Origins in numbers, at least one. Raises ``Rejected``; ``OSError``, ``ValueError`` where the name
+        cannot be resolved."""
+        if is_loopback(self._host):  # no name: it was judged by who named it (``told_address``)
+            return (self._address,)
+        if self._clock.monotonic() >= self._until:
+            by_name = is_name(self._host)
+            found = await self._resolve(self._host, self._port) if by_name else [self._host]
+            if not found or not all(map(is_public, found)):
+                raise Rejected(
+                    f"{self._address} does not lead to the public internet alone, and only the operator may "
+                    f"send this node elsewhere: neuroswarm peers add {self._address}"
+                )
+            self._places = [self._origin(one) for one in found[:PLACES_MAX]]
+            self._until = self._clock.monotonic() + RESOLVED_S
+        return self._places
+
+    def _origin(self, place: str) -> str:
+        return f"{self._scheme}://{f'[{place}]' if ':' in place else place}:{self._port}"
+
+
 class HttpPeer:
     """Safe for concurrent callers on one event loop. ``timeout_s`` bounds a call until its body comes, and a
-    short body with it."""
+    short body with it. ``resolve``: given for an address that somebody else has named, which then may lead
+    to the public internet only."""
 
-    def __init__(self, url: str, http: Http, clock: Clock, *, timeout_s: float) -> None:
+    def __init__(
+        self, url: str, http: Http, clock: Clock, *, timeout_s: float, resolve: Resolve | None = None
+    ) -> None:
         self.address = url.rstrip("/")
+        self.is_told = resolve is not None
+        self._way = None if resolve is None else _Way(self.address, resolve, clock)
         self._http = http
         self._clock = clock
         self._timeout_s = timeout_s
@@ -192,21 +263,39 @@ class HttpPeer:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The head of an answer within the call's time; its body may be read inside."""
         sent = {"Accept-Encoding": "identity", **(headers or {})}
-        asked = self._http.request(
-            method,
-            self.address + path,
-            data=body,
-            headers=sent,
-            allow_redirects=False,
-            auto_decompress=False,
-            timeout=aiohttp.ClientTimeout(total=None),
-        )
+        asked = self._asked(method, path, sent, body)
         with self._translated():
             response = await within(self._clock, self._timeout_s, asked, self._late)
         try:
             yield response
         finally:
             response.close()
+
+    async def _asked(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
+    ) -> aiohttp.ClientResponse:
+        if self._way is None:
+            return await self._request(method, self.address + path, headers, body)
+        places = await self._way.places()
+        headers, name = {**headers, **self._way.headers}, self._way.server_name
+        for place in places[:-1]:
+            with contextlib.suppress(aiohttp.ClientConnectorError):
+                return await self._request(method, place + path, headers, body, name)
+        return await self._request(method, places[-1] + path, headers, body, name)
+
+    async def _request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, name: str | None = None
+    ) -> aiohttp.ClientResponse:
+        return await self._http.request(
+            method,
+            url,
+            data=body,
+            headers=headers,
+            allow_redirects=False,
+            auto_decompress=False,
+            timeout=aiohttp.ClientTimeout(total=None),
+            server_hostname=name,
+        )
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:

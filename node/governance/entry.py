@@ -466,6 +466,18 @@ class Closed:
     """Hex."""
 
 
+@dataclass(frozen=True, slots=True)
+class PeerChange:
+    """``by``: operator, settings or node. ``root``: the peer's did:key, None where nobody has answered at
+    ``address`` yet. ``level`` and ``group``: from what, to what; None where it is not about them."""
+
+    by: str
+    root: str | None
+    level: tuple[str, str] | None = None
+    group: tuple[str | None, str | None] | None = None
+    address: str | None = None
+
+
 def policy_entry(
     *,
     event: str,
@@ -478,6 +490,7 @@ def policy_entry(
     next_origin: str = "",
     file_digest: str = "",
     file_bytes: int | None = None,
+    peer: PeerChange | None = None,
 ) -> Entry:
     """The rules in force from here on, and where the log itself begins and ends. ``event``:
 
@@ -485,8 +498,12 @@ def policy_entry(
     - epoch: the first leaf of a log that follows ``previous``; ``reason`` is size or recover, ``kept_size``
       how many leaves of it a checkpoint in the folder covers;
     - shard_closed: the last leaf of a log that is full; ``next_origin`` goes on;
-    - chain_closed: an older log lies beside this one, the file with this SHA-256 and length.
+    - chain_closed: an older log lies beside this one, the file with this SHA-256 and length;
+    - peer_standing: ``peer`` has another level or trust group from here on, which decides whose answers are
+      served; peer_followed, peer_unfollowed: its address is polled, or is no more; peer_dropped: it is not
+      listened to any more, for ``reason``. The address is a commitment.
     """
+    private = {} if peer is None or peer.address is None else {"address": peer.address}
     entry: dict[str, Json] = {
         "v": VERSION,
         "kind": "policy",
@@ -501,8 +518,19 @@ def policy_entry(
         "kept_size": kept_size,
         "next_origin": _token(next_origin),
         "file": None if file_bytes is None else {"sha256": _digest(file_digest), "bytes": file_bytes},
+        "peer": None if peer is None else _peer(peer),
     }
-    return entry, {}
+    return entry, private
+
+
+def _peer(peer: PeerChange) -> dict[str, Json]:
+    level, group = peer.level, peer.group
+    return {
+        "by": safe_code(peer.by),
+        "root": _token(peer.root),
+        "level": None if level is None else {"from": safe_code(level[0]), "to": safe_code(level[1])},
+        "group": None if group is None else {"from": _token(group[0]), "to": _token(group[1])},
+    }
 
 
 def key_entry(
@@ -586,7 +614,9 @@ def repair_entry(*, bytes_cut: int, entries_replayed: int, keys_without_entry: i
 _ABOUT = re.compile(r"(?:cid|target)(?:_\d+)?\Z")
 
 CRITICAL_KINDS = frozenset({"key", "tombstone", "quarantine", "validation"})
-_CRITICAL_EVENTS = frozenset({"change", "epoch", "shard_closed", "chain_closed"})
+_CRITICAL_EVENTS = frozenset(
+    {"change", "epoch", "shard_closed", "chain_closed", "peer_standing", "peer_dropped"}
+)
 
 
 def is_critical(entry: Mapping[str, Json]) -> bool:

@@ -118,6 +118,7 @@ _CODES = {
     "look_up_only": "the caller only looked it up",
     "too_long": "it is longer than the embedder reads",
     "sources_agree": "two sources agree",
+    "equivocation": "it signed two histories of its log, one of which is a lie",
     "no_common_figure": "the sources name no figure in common",
 }
 _EVENTS = {
@@ -126,6 +127,15 @@ _EVENTS = {
     "change": "The rules changed.",
     "shard_closed": "This log is full; it goes on in the next one.",
     "chain_closed": "An older log of another format lies beside this one.",
+    "peer_standing": "What a peer is to this node changed: it decides whether its answers are served.",
+    "peer_followed": "The address of a peer is polled from here on; that alone trusts nobody.",
+    "peer_unfollowed": "The address of a peer is polled no more.",
+    "peer_dropped": "A peer is not listened to any more, and nothing of it is served.",
+}
+_DECIDERS = {
+    "operator": "the operator of this node",
+    "settings": "the settings of this node",
+    "node": "this node, by its rules",
 }
 _COMMITTED = "named only as a commitment"
 _VERDICTS = {"valid": "right", "invalid": "wrong", "right": "right", "wrong": "wrong"}
@@ -366,6 +376,7 @@ def _policy(entry: Mapping[str, object]) -> Iterator[str]:
         yield from _epoch(entry)
     else:
         yield _worded(event, _EVENTS)
+    yield from _peer(entry)
     if entry.get("next_origin") is not None:
         yield f"  Next log: {_text(entry.get('next_origin'))}."
     file = _map(entry.get("file"))
@@ -375,6 +386,21 @@ def _policy(entry: Mapping[str, object]) -> Iterator[str]:
         if entry.get(member) is not None:
             yield f"  {name}: {_text(entry.get(member))}."
     yield f"  Rules: {_text(entry.get('policy'))}."
+
+
+def _peer(entry: Mapping[str, object]) -> Iterator[str]:
+    peer = _map(entry.get("peer"))
+    if not peer:
+        return
+    yield f"  Root: {_text(peer.get('root'), 'nobody had answered there yet')}."
+    for name, absent in (("level", "not said"), ("group", "none")):
+        change = _map(peer.get(name))
+        if change:
+            before, after = (_text(change.get(end), absent) for end in ("from", "to"))
+            yield f"  Its {name}: {after}; before: {before}."
+    if entry.get("reason") is not None:
+        yield f"  Why: {_words(entry.get('reason'))}."
+    yield f"  Decided by: {_worded(peer.get('by'), _DECIDERS)}."
 
 
 def _epoch(entry: Mapping[str, object]) -> Iterator[str]:

@@ -28,6 +28,7 @@ from functools import lru_cache
 from node.clock import Clock
 from node.errors import Rejected
 from node.ipfs.cid import Cid
+from node.jobs.peer_ledger import PeerLedger
 from node.jobs.quarantine import Quarantine
 from node.jobs.serving import Place, Serving
 from node.model import SCOPE_PUBLIC
@@ -95,6 +96,7 @@ class Admitter:
         self._quorum = quorum
         self._count = count
         self._quarantine = Quarantine(log, clock, policy)
+        self._ledger = PeerLedger(log, policy)
         self._serving = Serving(
             records, blocks, semantics, keyword_key=keyword_key, slot_key=slot_key, near=quota.near
         )
@@ -316,7 +318,7 @@ class Admitter:
             async with self._deciding:
                 self._changes += 1
                 is_new = await self._store.add_statement(
-                    cid, data, root, target, statement.verdict, statement.timestamp
+                    cid, data, root, statement.key, target, statement.verdict, statement.timestamp
                 )
                 if not is_new:
                     return "known"
@@ -393,6 +395,8 @@ class Admitter:
         try:
             self._rings.pop(root, None)
             await self._store.begin(root)
+            async with self._deciding:  # no statement comes in between the keys and what they mean for it
+                await self._store.recount(root, (await self._ring(root)).spans("node"))
             if code := _unheard(await self._store.standing(root)):
                 await self._clear(root, code)
             else:
@@ -407,6 +411,7 @@ class Admitter:
 
     async def drop(self, root: str, reason: str) -> None:
         """Listen to a root no more, and serve nothing of it. Raises ``Unavailable``; ``resume`` goes on."""
+        await self._ledger.dropped(await self._store.standing(root), reason)
         async with self._deciding:
             await self._store.set_standing(replace(await self._store.standing(root), dropped=reason))
         await self.retier(root)

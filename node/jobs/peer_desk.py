@@ -1,8 +1,9 @@
 """What the operator says and asks of peers: whom to poll, whom to trust, what came of it, what speaks against
 whom. The same desk serves the local socket, HTTP and a command that has opened the data directory itself.
 
-Promises: methods take and return what JSON can hold; a change of standing is durable before it takes effect,
-so that a kill in between is finished at the next start; no address is asked but the one that is named, and it
+Promises: methods take and return what JSON can hold; each change of a standing or of who is polled is in the
+decision log before it is made; a change of standing is durable before it takes effect, so that a kill in
+between is finished at the next start; no address is asked but the one that is named, and it
 is sent nothing of this node's. A root that signed two histories is never listened to again, whatever is said.
 Must not know: how a peer is reached, what admission decides.
 """
@@ -21,12 +22,15 @@ from typing import Any, Protocol, TypeAlias
 from node.clock import Clock
 from node.errors import BadInput, NodeError, Rejected, Unavailable
 from node.identity import Identity
+from node.jobs.peer_ledger import OPERATOR, PeerLedger
+from node.jobs.peer_names import is_told
 from node.model import Check
 from node.peers.address import address_of
 from node.peers.keys import KeyRing
 from node.peers.ports import PeerLink, PeerStore
 from node.peers.standing import trust_ppm
-from node.peers.values import Contact, Level, Quota, Standing, SyncReport, Tier
+from node.peers.values import Contact, Level, Quota, Standing, Summary, SyncReport, Tier
+from node.ports import Appended
 from node.record import KeyRecord, block_of, decode, format_time, public_key_of
 from node.tlog.evidence import Evidence
 from node.tlog.notes import NOTE_BYTES_MAX
@@ -76,8 +80,9 @@ class Numbers:
 
 
 class PeerDesk:
-    """Build one per data directory. ``publications``: the size of our own log; ``tiers`` counts what is held;
-    ``link``: the way to an address; ``evidence``: what contradicts itself, each case a few signed notes."""
+    """Build one per data directory. ``publications``: the size of our own log; ``link``: the way to an
+    address; ``evidence``: what contradicts itself, each case a few signed notes; ``ledger``: where decisions
+    are entered, None where there is no decision log."""
 
     def __init__(
         self,
@@ -88,11 +93,11 @@ class PeerDesk:
         *,
         identity: Identity,
         publications: Callable[[], int],
-        tiers: Callable[[], Awaitable[Mapping[Tier, int]]],
         link: Callable[[str], PeerLink],
         quota: Quota,
         quorum: int,
         evidence: Evidence,
+        ledger: PeerLedger,
     ) -> None:
         self._store = store
         self._sync = sync
@@ -100,11 +105,11 @@ class PeerDesk:
         self._clock = clock
         self._identity = identity
         self._publications = publications
-        self._tiers = tiers
         self._link = link
         self._quota = quota
         self._quorum = quorum
         self._evidence = evidence
+        self._ledger = ledger
 
     # --- what there is --------------------------------------------------------------------------------
 
@@ -178,8 +183,10 @@ class PeerDesk:
 
     async def add(self, address: str) -> dict[str, Any]:
         """Poll an address from now on, and ask who is there. What answers is kept as who must answer from
-        then on; whoever does not answer now is polled all the same. Raises ``BadInput``, ``Rejected`` (this
-        node itself, another root than before, too many contacts), ``Unavailable`` (our own store)."""
+        then on; whoever does not answer now is polled all the same. ``decision``: its entry in the decision
+        log, null where nothing was changed or it could not be entered. Raises ``BadInput``, ``Rejected``
+        (this node itself, another root than before, too many contacts), ``Unavailable`` (our own store, or
+        a log that has to have it)."""
         address = _address(address)
         known = await self._contact(address)
         root, keys, trouble = await self._who(address)
@@ -190,9 +197,18 @@ class PeerDesk:
                 f"{root} answers at {address}, where {known.root} did before; if that is right, remove the "
                 f"address and add it again: neuroswarm peers remove {address}"
             )
-        contact = known or Contact(address, "operator", None, self._clock.now())
-        contact = replace(contact, root=root or contact.root)
-        await self._store.put_contact(contact)
+        contact = known or Contact(address, OPERATOR, None, self._clock.now())
+        source = OPERATOR if is_told(contact) else contact.source  # from now on it is the operator's word
+        contact = replace(contact, root=root or contact.root, source=source)
+        place = None
+        if known is None or source != known.source:
+            place = await self._ledger.followed(contact, OPERATOR)
+        try:
+            await self._store.put_contact(contact)
+        except Rejected:
+            # Too many are polled: the log says that it came to nothing.
+            await self._ledger.unfollowed(contact, OPERATOR)
+            raise
         standing = Standing("") if contact.root is None else await self._store.standing(contact.root)
         return {
             "address": address,
@@ -201,6 +217,7 @@ class PeerDesk:
             "trouble": trouble,
             **_said(standing),
             "trust_ppm_if_trusted": trust_ppm(replace(standing, level=Level.TRUSTED), Tier.TRUSTED),
+            "decision": _place(place),
         }
 
     async def _who(self, address: str) -> tuple[str | None, int, str]:
@@ -220,14 +237,17 @@ class PeerDesk:
         """Say what a root is to this node. ``who``: a root, or an address where one has answered. Without
         ``level`` it becomes trusted; but with a group alone it stays what the operator has called it before.
         ``group`` empty: of none.
-        Everything held of it is judged anew before this returns. Raises ``BadInput``, ``Unavailable``."""
+        Everything held of it is judged anew before this returns. ``decision`` as for ``add``. Raises
+        ``BadInput``, ``Unavailable``."""
         root = await self._named(who)
         if root == self._identity.root:
             raise BadInput("that is this node itself, whose own answers need no trust", field="root")
         before = await self._store.standing(root)
         standing = replace(before, level=_level(level, group, before), group=_group(group, before))
+        place = await self._ledger.stands(before, standing, OPERATOR)
         await self._store.begin(root)
-        await self._store.set_standing(standing)
+        now = await self._store.standing(root)  # what else is known of it may have changed meanwhile
+        await self._store.set_standing(replace(now, level=standing.level, group=standing.group))
         await self._admitter.retier(root)
         usage = await self._store.usage(root, self._clock.now())
         return {
@@ -237,16 +257,20 @@ class PeerDesk:
             "trust_ppm": trust_ppm(standing, Tier.TRUSTED),
             "quorum": self._quorum,
             "usage": asdict(usage),
+            "decision": _place(place),
         }
 
     async def remove(self, address: str) -> dict[str, Any]:
         """Poll an address no more. What is held of its root stays until it ends; ``blocked`` lets go of it.
-        Raises ``BadInput``, ``Unavailable``."""
+        ``decision`` as for ``add``. Raises ``BadInput``, ``Unavailable``."""
         address = _address(address)
         known = await self._contact(address)
-        if known is None or not await self._store.remove_contact(address):
+        if known is None:
             raise _no_such(address)
-        return {"address": address, "root": known.root, "source": known.source}
+        place = await self._ledger.unfollowed(known, OPERATOR)
+        if not await self._store.remove_contact(address):
+            raise _no_such(address)
+        return {"address": address, "root": known.root, "source": known.source, "decision": _place(place)}
 
     async def sync(self, address: str | None = None, wait_s: float = WAIT_S_MAX) -> dict[str, Any]:
         """One round with the peer at ``address``, or with all, of at most ``wait_s`` -> ``{"reports",
@@ -302,47 +326,40 @@ class PeerDesk:
     async def probe(self) -> Check:
         """Standing and quotas, for ``/health``."""
         try:
-            contacts, standings = await self._store.contacts(), await self._store.standings()
-            roots = {contact.root for contact in contacts if contact.root is not None} | standings.keys()
-            fullest = max([await self._share(root) for root in roots], default=0.0)
+            summary = await self._store.summary(self._clock.now())
         except NodeError as exc:
             return Check("peers", "warn", f"what is known of peers cannot be read: {exc}")
-        if not roots and not contacts:
+        if not summary.levels and not summary.contacts:
             return Check("peers", "pass", "no peers; neuroswarm peers add ADDRESS", observed=0, unit="peers")
-        levels = [standing.level for standing in standings.values()]
-        dropped = sum(bool(standing.dropped) for standing in standings.values())
-        groups = {
-            one.group for one in standings.values() if one.group and one.level in (Level.KNOWN, Level.TRUSTED)
-        }
-        text = (
-            f"{levels.count(Level.TRUSTED)} trusted, {levels.count(Level.KNOWN)} known, "
-            f"{levels.count(Level.BLOCKED)} blocked; {len(groups)} trust groups, a quorum is "
-            f"{self._quorum}; the fullest quota is at {fullest:.0%}"
+        fullest = self._fullest(summary)
+        trusted, known, blocked = (
+            summary.levels.get(level, 0) for level in (Level.TRUSTED, Level.KNOWN, Level.BLOCKED)
         )
-        if dropped:
-            text += f"; {dropped} dropped for contradicting themselves: neuroswarm peers evidence"
-        status = "warn" if dropped or fullest >= FULL_SHARE else "pass"
-        return Check("peers", status, text, observed=len(contacts), unit="peers")
+        text = (
+            f"{trusted} trusted, {known} known, {blocked} blocked; {summary.groups} trust groups, a quorum "
+            f"is {self._quorum}; the fullest quota is at {fullest:.0%}"
+        )
+        if summary.dropped:
+            text += f"; {summary.dropped} dropped for contradicting themselves: neuroswarm peers evidence"
+        status = "warn" if summary.dropped or fullest >= FULL_SHARE else "pass"
+        return Check("peers", status, text, observed=summary.contacts, unit="peers")
 
     async def numbers(self) -> Numbers:
         """For ``/metrics``. Raises ``Unavailable``."""
-        contacts, standings = await self._store.contacts(), await self._store.standings()
-        roots = {contact.root for contact in contacts if contact.root is not None} | standings.keys()
-        now = self._clock.now()
-        usages = [await self._store.usage(root, now) for root in roots]
+        summary = await self._store.summary(self._clock.now())
         return Numbers(
-            peers=len(contacts),
-            dropped=sum(bool(standing.dropped) for standing in standings.values()),
-            bytes=sum(usage.bytes for usage in usages),
-            tiers=await self._tiers(),
+            peers=summary.contacts,
+            dropped=summary.dropped,
+            bytes=summary.bytes,
+            tiers=summary.tiers,
             publications=self._publications(),
         )
 
     # --- pieces ---------------------------------------------------------------------------------------
 
-    async def _share(self, root: str) -> float:
-        """How full this root's fullest quota is."""
-        usage, quota = await self._store.usage(root, self._clock.now()), self._quota
+    def _fullest(self, summary: Summary) -> float:
+        """How full the fullest quota of any root is."""
+        usage, quota = summary.fullest, self._quota
         pairs = (
             (usage.records, quota.records),
             (usage.bytes, quota.bytes),
@@ -379,6 +396,10 @@ def _said(standing: Standing) -> dict[str, Any]:
     said = asdict(standing)
     del said["root"]
     return said
+
+
+def _place(place: Appended | None) -> dict[str, Any] | None:
+    return None if place is None else {"log": place.log, "index": place.index}
 
 
 def _address(text: str) -> str:

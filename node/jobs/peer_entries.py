@@ -2,7 +2,8 @@
 
 Promises: what is withdrawn later in what was proven at once is not fetched; what was refused before its block
 came is counted by reason; a withdrawal has its effect also where its tombstone cannot be had; entries whose
-blocks nobody has are remembered as missing. Whatever is done again changes nothing.
+blocks nobody has are remembered as missing. Whatever is done again changes nothing, and what of it is kept
+here (records, tombstones, statements, keys) is not fetched again.
 Must not know how a log is read or proven, nor what admission decides.
 """
 
@@ -97,8 +98,7 @@ class Entries:
         finally:
             await self._take_back(now, root, some)
         await self._take_answers(now, root, some, withdrawn)
-        wanted: _Wanted = {one.cid: (index, one) for index, one in some.entries if isinstance(one, Validate)}
-        await self._deliver(now, root, wanted)
+        await self._take_statements(now, root, some)
 
     async def retry(self, now: Round, root: str, *, is_hurried: bool = False) -> None:
         """Ask again for some of what was missing, not too often. What cannot be had stays missing."""
@@ -137,6 +137,10 @@ class Entries:
                 wanted[one.tombstone] = (index, one)
         buried = {index for index, _ in wanted.values()}
         try:
+            named = [(one.cid, stone) for stone, (_, one) in wanted.items()]
+            for stone, data in (await self._store.tombstone_blocks(named, root)).items():
+                # Acted on all the same: a kill may have come between the two stores that know of it.
+                await self._take(now, root, *wanted.pop(stone), stone, data)
             await self._deliver(now, root, wanted)
         finally:
             buried -= {index for index, _ in wanted.values()}
@@ -172,6 +176,12 @@ class Entries:
             counted[now.full] += len(wanted)
             wanted = {}
         await self._count(now, root, counted)
+        await self._deliver(now, root, wanted)
+
+    async def _take_statements(self, now: Round, root: str, some: Slice) -> None:
+        wanted: _Wanted = {one.cid: (index, one) for index, one in some.entries if isinstance(one, Validate)}
+        for cid in await self._store.known_statements(list(wanted), root):
+            del wanted[cid]
         await self._deliver(now, root, wanted)
 
     # --- blocks ---------------------------------------------------------------------------------------

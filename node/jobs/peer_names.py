@@ -1,40 +1,44 @@
 """Peers of peers, for operators who want them: addresses that a peer names become contacts of ours.
 
-Promises: few of each peer, none that leads into this machine or its network by its own numbers, none twice;
-who answers there begins as a stranger. A name that resolves to an address inside is for the session's
-connector to refuse.
+Promises: few of each peer, none twice, none that leads into this machine or its network by its own numbers
+(``told_address``), but that a peer which the operator has found on this machine may name others on it; who
+answers there begins as a stranger. What a name resolves to is judged at each connection
+(``node.engines.peer_client``).
 """
 
 from __future__ import annotations
 
 import contextlib
-import ipaddress
-from urllib.parse import urlsplit
+from collections.abc import Collection
 
 from node.clock import Clock
 from node.errors import NodeError, Rejected
 from node.jobs.peer_round import Round
-from node.peers.address import address_of
+from node.peers.address import told_address
 from node.peers.ports import PeerStore
 from node.peers.values import Contact
 
 NAMED_MAX = 16
 """Contacts that are taken of one peer, in all."""
-_LOCAL_NAMES = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
+_ROOT = "did:key:"
 
 
-async def take_names(now: Round, root: str, store: PeerStore, clock: Clock) -> None:
-    """Add whom the peer names. A peer that names nobody, or is not able to, is no failure of the round."""
+async def take_names(
+    now: Round, root: str, store: PeerStore, clock: Clock, but: Collection[str] = ()
+) -> None:
+    """Add whom the peer names, ``but`` for these addresses. A peer that names nobody, or is not able to, is
+    no failure of the round."""
     known = await store.contacts()
     room = NAMED_MAX - sum(contact.source == root for contact in known)
     if room <= 0:
         return
-    addresses = {contact.address for contact in known}
+    addresses = {contact.address for contact in known} | set(but)
     named: list[str] = []
     with contextlib.suppress(NodeError):
         named = await now.link.peers()
+    by = "" if is_told(now.contact) else now.contact.address
     for text in named:
-        address = _usable(text)
+        address = told_address(text, by)
         if address is None or address in addresses:
             continue
         try:
@@ -47,17 +51,6 @@ async def take_names(now: Round, root: str, store: PeerStore, clock: Clock) -> N
             return
 
 
-def _usable(text: str) -> str | None:
-    """An address that a stranger may send us to."""
-    try:
-        address = address_of(text)
-    except Rejected:
-        return None
-    host = urlsplit(address).hostname if "://" in address else None
-    if host is None:
-        return address
-    try:
-        return address if ipaddress.ip_address(host).is_global else None
-    except ValueError:
-        is_inside = "." not in host or host.endswith(_LOCAL_NAMES) or host.rsplit(".", 1)[1].isdecimal()
-        return None if is_inside else address
+def is_told(contact: Contact) -> bool:
+    """Whether a peer has named this address, and the operator has not."""
+    return contact.source.startswith(_ROOT)

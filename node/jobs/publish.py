@@ -9,9 +9,12 @@ Rules:
    then publications.
 4. Nothing is entered twice nor left out, over any crash, failing append or cut-off pass: the log itself says
    what it has. Before anything is appended, every entry that was not seen here is read back. The state
-   (``state_path``) only says from where the store is followed; without it that is the beginning.
+   (``state_path``) only says from where the store is followed; without it that is the beginning. What was
+   read back is kept in an index (``index_path``), which is held to the log at the next start; where the log
+   is not the one that it is of, everything is read back.
 5. Nobody waits for it; what waits is what the store has and the log has not. A page of records is in memory,
    beside 40 bytes for whatever was ever entered and some 400 for each answer that is shared now.
+6. What has given way here for room is not compared with peers until it is back: nobody gets it here.
 
 It must not know who reads the log.
 """
@@ -22,7 +25,7 @@ import asyncio
 import heapq
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -31,9 +34,11 @@ from typing import Protocol
 import orjson
 
 from node.clock import Clock
-from node.errors import CorruptState, NotFound, Rejected, Unavailable
+from node.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.ipfs.cid import DAG_CBOR, Cid
+from node.jobs import publish_index
 from node.jobs.follower import Follower, Rest
+from node.jobs.publish_index import Place, Shared
 from node.model import SCOPE_PUBLIC, Check
 from node.peers import reconcile
 from node.peers.entry import Key, PublicationEntry, Publish, Retract, Validate, encode, read, word
@@ -54,6 +59,10 @@ AT_ONCE = 256
 """Entries appended together: they share a sync."""
 _PAGE = 1_000
 _READ_AT_ONCE = 1_024
+INDEX_AFTER = 1_024
+INDEX_SHARE = 8
+"""The index is written anew when there are ``INDEX_AFTER`` entries more, and this part of what it has: a kill
+costs that much reading. The last pass writes it for any."""
 _LOOKED_AT_ONCE = 16
 """Records or entries that are looked at before others have a turn on the event loop."""
 _CLASS = "general"
@@ -61,6 +70,9 @@ _WITHDRAWN = "withdrawn"
 
 Entries = Callable[[int, int], Awaitable[Sequence[bytes]]]
 """(first, end) -> those entries of our own log, all of which are under its newest checkpoint."""
+RootAt = Callable[[int], Awaitable[bytes]]
+"""(size) -> the root of the log's first entries, proven to be part of what its newest checkpoint signs.
+Raises ``NodeError``, also where the log has no such tree."""
 
 
 class PublicationLog(Protocol):
@@ -82,17 +94,6 @@ class _State:
     size: int = 0
 
 
-@dataclass(slots=True)
-class _Shared:
-    """``times``: what is entered, not taken back and not over, by the digest of its CID: when it was dated,
-    seconds since 1970, or None where that is not known. ``ends``: a heap of when it is over. ``ever``:
-    everything that was entered, whatever became of it."""
-
-    times: dict[bytes, int | None] = field(default_factory=dict)
-    ends: list[tuple[int, bytes]] = field(default_factory=list)
-    ever: SortedSet = field(default_factory=SortedSet)
-
-
 @dataclass(frozen=True, slots=True)
 class _Ready:
     """An entry, its bytes, and when an answer that it publishes is dated (seconds since 1970)."""
@@ -104,7 +105,8 @@ class _Ready:
 
 class Publisher:
     """``own``: this node's root; ``class_of``: a short word for what kind of answer a record is; ``entries``
-    reads the log back. ``state_path`` None: nothing outlives this object."""
+    reads the log back. ``state_path`` None: nothing outlives this object; ``index_path`` or ``root_at`` None:
+    the whole log is read back at each start."""
 
     def __init__(
         self,
@@ -116,6 +118,9 @@ class Publisher:
         own: str,
         class_of: Callable[[AnswerRecord], str],
         entries: Entries,
+        index_path: Path | None = None,
+        root_at: RootAt | None = None,
+        index_after: int = INDEX_AFTER,
     ) -> None:
         self._records = records
         self._log = log
@@ -130,8 +135,13 @@ class Publisher:
         self._seen = 0
         self._is_undated = False
         self._appending: asyncio.Future[list[int | BaseException]] | None = None
-        self._shared = _Shared()
+        self._shared = Shared()
         self.published = SortedSet()
+        self._index_path = index_path
+        self._root_at = root_at
+        self._index_after = index_after
+        self._indexed = Place(0, b"", 0, 0)
+        """What the index on disk is of."""
         self._passing = asyncio.Lock()
         self._follower = Follower("publications", self._turn, clock)
 
@@ -158,14 +168,17 @@ class Publisher:
         """Enter everything that the log lacks; how many entries. Raises ``NodeError``; then the next pass
         goes on where this one ended."""
         async with self._passing:
-            await self._read_back()
             if not self._is_loaded:
                 self._state = self._saved = await self._read_state()
+                await self._load_index()
                 self._is_loaded = True
+            await self._read_back()
             await self._check_state()
             entered = 0
             while (found := await self._pass()) is not None:
                 entered += found
+                await self._keep_index(is_last=False)
+            await self._keep_index(is_last=self._follower.is_stopping)
             return entered
 
     async def _turn(self) -> Rest:
@@ -187,6 +200,9 @@ class Publisher:
         if not news.withdrawn and not news.written:
             return None
         self._drop_ended()
+        for ref in news.withdrawn:
+            if ref.gave_way:
+                self._undate(ref.cid.digest)
         keys, stones, others = await self._to_enter(news.written)
         buried = {one.entry.cid for one in stones}
         takes_back = [
@@ -216,6 +232,7 @@ class Publisher:
                 await asyncio.sleep(0)
             entry = self._entry(stored)
             if entry is None:
+                self._set_date(stored)  # it may have given way before
                 continue
             try:
                 ready = _Ready(entry, encode(entry), _seconds(stored.record.timestamp))
@@ -304,6 +321,18 @@ class Publisher:
         if time_s is not None:
             self.published.discard(Item(time_s, digest))
 
+    def _undate(self, digest: bytes) -> None:
+        time_s = self._shared.times.get(digest)
+        if time_s is not None:
+            self._shared.times[digest] = None
+            self.published.discard(Item(time_s, digest))
+
+    def _set_date(self, stored: StoredRecord) -> None:
+        digest = stored.cid.digest
+        if self._shared.times.get(digest, 0) is None:
+            time_s = self._shared.times[digest] = _seconds(stored.record.timestamp)
+            self.published.add(Item(time_s, digest))
+
     def _drop_ended(self) -> None:
         now_s = _seconds(self._clock.now())
         while self._shared.ends and self._shared.ends[0][0] <= now_s:
@@ -333,25 +362,69 @@ class Publisher:
                     await asyncio.sleep(0)
             self._drop_ended()
         if self._is_undated:
-            times = self._shared.times
-            undated = [Cid(DAG_CBOR, digest) for digest, time_s in times.items() if time_s is None]
-            for at in range(0, len(undated), _PAGE):
-                await self._date(undated[at : at + _PAGE])
+            await self._date()
             self._is_undated = False
 
-    async def _date(self, cids: Sequence[Cid]) -> None:
-        """When these are dated. What is not live is not compared with peers: nobody gets it here."""
-        for cid, stored in (await self._records.live(cids)).items():
-            if cid.digest in self._shared.times:
-                time_s = self._shared.times[cid.digest] = _seconds(stored.record.timestamp)
-                self.published.add(Item(time_s, cid.digest))
+    async def _date(self) -> None:
+        """When what is not dated yet is. What is not live is not compared with peers: nobody gets it here."""
+        times = self._shared.times
+        undated = [Cid(DAG_CBOR, digest) for digest, time_s in times.items() if time_s is None]
+        for at in range(0, len(undated), _PAGE):
+            for stored in (await self._records.live(undated[at : at + _PAGE])).values():
+                self._set_date(stored)
 
     async def _check_state(self) -> None:
         """Follow from the beginning where an older store or log was put back."""
         last = int((await self._records.counts())["last_sequence"])
-        if last < self._state.sequence or self._log.size() < self._state.size:
+        followed = max(self._state.sequence, self._saved.sequence)
+        if last < followed or self._log.size() < self._state.size:
             _log.warning("event=publications_anew reason=an older record store or log was put back")
-            self._state = _State(size=self._log.size())
+            self._state = self._saved = _State(size=self._log.size())
+            for digest in list(self._shared.times):  # of what the index says some may not be there any more
+                self._undate(digest)
+            await self._date()
+
+    async def _load_index(self) -> None:
+        """What was read back before, if the log begins with just that. Otherwise all of it is read back."""
+        if self._index_path is None or self._root_at is None:
+            return
+        try:
+            found = await asyncio.to_thread(publish_index.read, self._index_path)
+            if found is None:
+                return
+            place, shared = found
+            if place.size > self._log.size() or await self._root_at(place.size) != place.root:
+                raise Rejected("it is of another log")
+            published = await asyncio.to_thread(publish_index.dated, shared)
+        except NodeError as exc:
+            _log.warning("event=publications_read_anew reason=the index %s: %s", self._index_path, exc)
+            return
+        self._shared, self.published, self._seen = shared, published, place.size
+        self._indexed = place
+        # From where the store was followed when the index was made: what gave way since then is not in it.
+        self._state = replace(
+            self._state,
+            sequence=min(self._state.sequence, place.sequence),
+            change=min(self._state.change, place.change),
+        )
+        self._drop_ended()
+
+    async def _keep_index(self, *, is_last: bool) -> None:
+        """Write the index where it is worth while. It is a copy: where that fails, the next one may not."""
+        if self._index_path is None or self._root_at is None:
+            return
+        before, new = self._indexed, self._seen - self._indexed.size
+        place = Place(self._seen, before.root, self._state.sequence, self._state.change)
+        if not (place != before if is_last else new >= max(self._index_after, before.size // INDEX_SHARE)):
+            return
+        try:
+            await self._log.publish()  # only of what is under a checkpoint is there a root
+            place = replace(place, root=await self._root_at(place.size))
+            await asyncio.to_thread(publish_index.write, self._index_path, place, self._shared.copy())
+        except NodeError as exc:
+            _log.warning("event=publications_index_not_kept reason=%s", exc)
+            return
+        self._indexed = place
 
     async def _read_state(self) -> _State:
         if self._state_path is None:

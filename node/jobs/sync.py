@@ -38,7 +38,7 @@ from node.jobs.peer_entries import Admits, Entries, Slice
 from node.jobs.peer_fetch import Fetcher
 from node.jobs.peer_history import Contradiction, History
 from node.jobs.peer_keys import PeerKeys, Weighs
-from node.jobs.peer_names import take_names
+from node.jobs.peer_names import is_told, take_names
 from node.jobs.peer_round import Ended, Round
 from node.model import Check
 from node.peers.edge import Edge
@@ -59,6 +59,8 @@ SLICE = 256
 """Entries after which the position is saved."""
 IDENTITY_EVERY_S = 600.0
 """How often a peer is asked for its certificates while its checkpoints verify; its log brings keys too."""
+SELVES_MAX = 256
+"""Addresses at which this node itself has answered that are remembered."""
 BACKOFF_FIRST_S = 30.0
 BACKOFF_MAX_S = 3_600.0
 
@@ -87,9 +89,9 @@ class _Pace:
 
 
 class PeerSync:
-    """Use from one event loop. ``link``: the way to an address; ``others``: who may be asked for blocks that
-    an issuer has not; ``evidence`` keeps signed notes, by their role, durably. ``of_peers``: poll also whom
-    peers name."""
+    """Use from one event loop. ``link``: the way to an address, ``told``: to one that a peer has named, where
+    that differs; ``others``: who may be asked for blocks that an issuer has not; ``evidence`` keeps signed
+    notes, by their role, durably. ``of_peers``: poll also whom peers name."""
 
     def __init__(
         self,
@@ -102,6 +104,7 @@ class PeerSync:
         others: Callable[[], Sequence[PeerLink]],
         evidence: Callable[[str, Mapping[str, bytes]], Awaitable[None]],
         own_root: str,
+        told: Callable[[str], PeerLink] | None = None,
         of_peers: bool = False,
         limits: Limits | None = None,
     ) -> None:
@@ -109,6 +112,7 @@ class PeerSync:
         self._admitter = admitter
         self._clock = clock
         self._link = link
+        self._told = told or link
         self._others = others
         self._evidence = evidence
         self._own_root = own_root
@@ -123,6 +127,7 @@ class PeerSync:
         """By address: (ETag, root, the checkpoint that it is of)."""
         self._identified: dict[str, float] = {}
         """By address: when it is asked again who it is."""
+        self._selves: dict[str, None] = {}
         self._turns: dict[str, asyncio.Lock] = {}
         self._turns_taken: Counter[str] = Counter()
 
@@ -185,7 +190,7 @@ class PeerSync:
             contact = await self._contact(address)
             if contact is None:
                 raise NotFound(f"{address} is not polled; neuroswarm peers add {address} adds it")
-            link = self._link(address)
+            link = (self._told if is_told(contact) else self._link)(address)
             fetcher = Fetcher(link, await self._askable(address))
             now = Round(contact, link, fetcher, self._clock.monotonic(), contact.root)
             report = await self._come_to_an_end(now, work)
@@ -270,7 +275,7 @@ class PeerSync:
                 now.size = position.size
             await self._entries.retry(now, root)
         if self._of_peers:
-            await take_names(now, root, self._store, self._clock)
+            await take_names(now, root, self._store, self._clock, self._selves)
 
     async def _met(self, now: Round) -> str:
         """Whose log is read. Raises ``Ended`` where nothing of it is heard, ``Rejected``."""
@@ -293,6 +298,11 @@ class PeerSync:
         public_key_of(root)
         now.read_bytes += sum(map(len, blocks))
         if root == self._own_root:
+            if is_told(now.contact):  # whom we follow names us to us
+                self._selves[address] = None
+                if len(self._selves) > SELVES_MAX:
+                    del self._selves[next(iter(self._selves))]
+                await self._store.remove_contact(address)
             raise Rejected(f"self: {address} is this node itself")
         if pinned is not None and root != pinned:
             raise Rejected(f"other_root: {root} answers at {address}, where {pinned} did before")

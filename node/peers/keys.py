@@ -80,6 +80,15 @@ class KeyRing:
         """Subjects that are revoked for any use."""
         return frozenset(subject for subject, _ in self._revoked)
 
+    def spans(self, use: str) -> dict[str, tuple[datetime, datetime]]:
+        """Keys for ``use`` that are not revoked: from when on, and until before when, what they sign counts,
+        as ``good`` has it."""
+        return {
+            subject: (record.not_before, record.not_after)
+            for (subject, of_use), record in self._newest.items()
+            if of_use == use and (subject, of_use) not in self._revoked
+        }
+
     def subjects(self, use: str) -> list[str]:
         """Keys for ``use`` that are not revoked, those of the newest records first."""
         found = [

@@ -5,12 +5,12 @@ Each port has one contract that every implementation passes. Errors are ``node.e
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from node.ipfs.cid import Cid
-from node.peers.values import Contact, Held, Position, Standing, Tier, Usage
+from node.peers.values import Contact, Held, Position, Standing, Summary, Tier, Usage
 
 
 class PeerStore(Protocol):
@@ -103,22 +103,42 @@ class PeerStore(Protocol):
         """Those of ``targets`` that this issuer has withdrawn."""
         ...
 
+    async def tombstone_blocks(self, named: Sequence[tuple[Cid, Cid]], issuer: str) -> dict[Cid, bytes]:
+        """Of these (target, tombstone) those that are kept for this issuer: the tombstone's CID → its block.
+        A withdrawal without one has none."""
+        ...
+
     async def add_statement(
-        self, cid: Cid, data: bytes, issuer: str, target: Cid, verdict: str, at: datetime
+        self, cid: Cid, data: bytes, issuer: str, key: str, target: Cid, verdict: str, at: datetime
     ) -> bool:
-        """Keep a signed validation; the newest of an issuer on a target counts. False where it was there."""
+        """Keep a signed validation, made at ``at`` with ``key``; it counts until ``recount`` says otherwise,
+        and the newest of an issuer on a target does. False where it was there. Where there are too many,
+        those that do not count make room first, the oldest first."""
+        ...
+
+    async def known_statements(self, cids: Sequence[Cid], issuer: str) -> set[Cid]:
+        """Those of ``cids`` that are statements of this issuer and kept, whether they count or not."""
+        ...
+
+    async def recount(self, issuer: str, signers: Mapping[str, tuple[datetime, datetime]]) -> int:
+        """From now on this issuer's statements count that were made with one of ``signers`` in its time, from
+        the first moment to before the second, and no others; how many that changed."""
         ...
 
     async def statements(self, target: Cid) -> dict[str, str]:
-        """Issuer → its newest verdict on ``target``."""
+        """Issuer → its newest verdict on ``target`` that counts."""
         ...
 
     async def spoken_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Cid]:
-        """Targets of this issuer's statements, each once, in the order of their multihashes, those above
-        ``after``."""
+        """Targets of this issuer's statements, whether they count or not, each once, in the order of their
+        multihashes, those above ``after``."""
         ...
 
     async def usage(self, root: str, now: datetime) -> Usage: ...
+
+    async def summary(self, now: datetime) -> Summary:
+        """Counts over all roots; takes as long however much is held."""
+        ...
 
     async def count(self, root: str, code: str, by: int = 1) -> None:
         """A record of this root was refused for ``code``, or taken as ``admitted`` or ``held``."""

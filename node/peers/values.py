@@ -6,6 +6,7 @@ it was found. Times are UTC.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -119,6 +120,21 @@ class Quota:
     bytes: int = 512 * 2**20
     validations_per_hour: int = 1_000
     near: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Counts over all roots. ``levels``: of roots of which something was said, ``tiers``: of held records,
+    both without what there is none of; ``groups``: trust groups with a root that is known or trusted;
+    ``bytes``: of what is held; ``fullest``: the most that any root takes of each."""
+
+    contacts: int
+    levels: Mapping[Level, int]
+    dropped: int
+    groups: int
+    bytes: int
+    tiers: Mapping[Tier, int]
+    fullest: Usage
 
 
 @dataclass(frozen=True, slots=True)

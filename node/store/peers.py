@@ -1,16 +1,16 @@
 """Everything about peers that outlives a restart, in a SQLite file of its own (``peers.sqlite``).
 
 Promises: what a call that returned has changed is synced; a killed process leaves whole calls behind, but for
-``forget``, which goes on where it was cut off when it is called again; whatever peers send, the limits of
-``peer_rows.Limits`` hold; nothing here scans all that is held. A held record whose bytes the disk has damaged
-is let go when it is read, so that it can be fetched again. Deleted rows are overwritten; ``scrub`` empties
-the WAL too. It knows nothing of what a record says, of trust, or of who asks.
+``forget`` and ``recount``, which go on where they were cut off when called again; whatever peers send, the
+limits of ``peer_rows.Limits`` hold; nothing here scans all that is held. A held record whose bytes the disk
+has damaged is let go when it is read, so that it can be fetched again. Deleted rows are overwritten;
+``scrub`` empties the WAL too. It knows nothing of what a record says, of trust, or of who asks.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -20,10 +20,11 @@ from typing import Self, TypeVar
 from node.clock import Clock
 from node.errors import CorruptState, Rejected, Unavailable
 from node.ipfs.cid import DAG_CBOR, Cid
-from node.peers.values import Contact, Held, Position, Standing, Tier, Usage
+from node.peers.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
 from node.record import time_us
 from node.store import peer_rows as rows
-from node.store.peer_rows import OTHER_CODE, RIVALS_OF_ONE, SCHEMA, Limits
+from node.store.peer_rows import OTHER_CODE, RIVALS_OF_ONE, Limits
+from node.store.peer_schema import SCHEMA
 from node.store.peers_memory import MemoryPeerStore
 from node.store.writer import SqliteFile
 
@@ -31,6 +32,8 @@ __all__ = ["Limits", "MemoryPeerStore", "SqlitePeerStore"]
 
 FORGOTTEN_AT_ONCE = 1_000
 """Records that one commit of ``forget`` deletes, so that nothing else waits long for the writer."""
+RECOUNTED_AT_ONCE = 1_000
+"""Statements that one commit of ``recount`` changes, likewise."""
 PRUNED_AT_ONCE = 64
 """Tombstones past their end that go when one comes."""
 _TIMES_MAX = 2**62
@@ -220,14 +223,8 @@ class SqlitePeerStore:
 
         return await self._read(job)
 
-    async def tiers(self) -> dict[Tier, int]:
-        """How many records are held in each tier."""
-
-        def job(connection: sqlite3.Connection) -> dict[Tier, int]:
-            found = connection.execute("SELECT tier, count(*) AS records FROM held GROUP BY tier")
-            return {Tier(row["tier"]): row["records"] for row in found}
-
-        return await self._read(job)
+    async def summary(self, now: datetime) -> Summary:
+        return await self._read(partial(_summary, hour=rows.hour_of(now)))
 
     async def usage(self, root: str, now: datetime) -> Usage:
         def job(connection: sqlite3.Connection) -> Usage:
@@ -365,16 +362,33 @@ class SqlitePeerStore:
 
         return await self._file.read(job)
 
+    async def tombstone_blocks(self, named: Sequence[tuple[Cid, Cid]], issuer: str) -> dict[Cid, bytes]:
+        asked = tuple(named)
+
+        def job(connection: sqlite3.Connection) -> dict[Cid, bytes]:
+            row = connection.execute("SELECT id FROM root WHERE did = ?", (issuer,)).fetchone()
+            if row is None:
+                return {}
+            look = "SELECT data FROM tombstone WHERE issuer = ? AND target = ? AND cid = ?"
+            found: dict[Cid, bytes] = {}
+            for target, stone in asked:
+                kept = connection.execute(look, (row[0], target.multihash, bytes(stone))).fetchone()
+                if kept is not None and stone.matches(bytes(kept[0])):
+                    found[stone] = bytes(kept[0])
+            return found
+
+        return await self._file.read(job)
+
     async def add_statement(
-        self, cid: Cid, data: bytes, issuer: str, target: Cid, verdict: str, at: datetime
+        self, cid: Cid, data: bytes, issuer: str, key: str, target: Cid, verdict: str, at: datetime
     ) -> bool:
         hour = rows.hour_of(self._clock.now())
 
         def job(connection: sqlite3.Connection, number: int) -> bool:
             added = connection.execute(
-                "INSERT INTO statement (multihash, issuer, target, verdict, at, data) "
-                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (multihash) DO NOTHING",
-                (cid.multihash, number, target.multihash, verdict, time_us(at), data),
+                "INSERT INTO statement (multihash, issuer, key, target, verdict, at, data) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (multihash) DO NOTHING",
+                (cid.multihash, number, key, target.multihash, verdict, time_us(at), data),
             ).rowcount
             if not added:
                 return False
@@ -393,16 +407,38 @@ class SqlitePeerStore:
             return {
                 row["did"]: row["verdict"]
                 for issuer in _issuers(
-                    connection, "SELECT min(issuer) FROM statement WHERE target = ? AND issuer > ?", name
+                    connection,
+                    "SELECT min(issuer) FROM statement WHERE target = ? AND issuer > ? AND counts = 1",
+                    name,
                 )
                 for row in connection.execute(
                     "SELECT did, verdict FROM statement JOIN root ON root.id = issuer "
-                    "WHERE target = ? AND issuer = ? ORDER BY at DESC, multihash DESC LIMIT 1",
+                    "WHERE target = ? AND issuer = ? AND counts = 1 "
+                    "ORDER BY at DESC, multihash DESC LIMIT 1",
                     (name, issuer),
                 )
             }
 
         return await self._read(job)
+
+    async def known_statements(self, cids: Sequence[Cid], issuer: str) -> set[Cid]:
+        asked = tuple(cids)
+
+        def job(connection: sqlite3.Connection) -> set[Cid]:
+            look = (
+                "SELECT 1 FROM statement JOIN root ON root.id = issuer WHERE statement.multihash = ? "
+                "AND did = ?"
+            )
+            return {cid for cid in asked if connection.execute(look, (cid.multihash, issuer)).fetchone()}
+
+        return await self._file.read(job)
+
+    async def recount(self, issuer: str, signers: Mapping[str, tuple[datetime, datetime]]) -> int:
+        spans = {key: (time_us(since), time_us(until)) for key, (since, until) in signers.items()}
+        changed = 0
+        while some := await self._file.write(partial(_recount_some, issuer=issuer, spans=spans)):
+            changed += some
+        return changed
 
     async def spoken_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Cid]:
         def job(connection: sqlite3.Connection) -> list[Cid]:
@@ -462,7 +498,9 @@ class SqlitePeerStore:
             most = connection.execute("SELECT id FROM root ORDER BY statements DESC, id LIMIT 1")
             number = most.fetchone()[0]
         connection.execute(
-            "DELETE FROM statement WHERE id = (SELECT min(id) FROM statement WHERE issuer = ?)", (number,)
+            "DELETE FROM statement WHERE id = "
+            "(SELECT id FROM statement WHERE issuer = ? ORDER BY counts, id LIMIT 1)",
+            (number,),
         )
 
 
@@ -491,9 +529,11 @@ def _standing(connection: sqlite3.Connection, root: str) -> Standing:
 
 
 def _set_standing(connection: sqlite3.Connection, number: int, standing: Standing) -> None:
-    connection.execute(
-        "INSERT OR REPLACE INTO standing (root, level, trust_group, dropped, refuted, valid, invalid) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+    connection.execute(  # no REPLACE: the triggers of what it deletes do not run
+        "INSERT INTO standing (root, level, trust_group, dropped, refuted, valid, invalid) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (root) DO UPDATE SET level = excluded.level, "
+        "trust_group = excluded.trust_group, dropped = excluded.dropped, refuted = excluded.refuted, "
+        "valid = excluded.valid, invalid = excluded.invalid",
         (
             number,
             standing.level.value,
@@ -518,6 +558,54 @@ def _forget_some(connection: sqlite3.Connection, root: str) -> list[bytes]:
     ).fetchall()
     _let_go(connection, [(number,) for number, _ in found])
     return [bytes(name) for _, name in found]
+
+
+def _summary(connection: sqlite3.Connection, hour: int) -> Summary:
+    """From sums and the ends of indexes: what is held is not looked at."""
+    sums: dict[str, dict[str, int]] = {}
+    for row in connection.execute("SELECT kind, name, count FROM tally WHERE kind != 'group'"):
+        sums.setdefault(row["kind"], {})[row["name"]] = row["count"]
+
+    def one(asked: str, *values: int) -> int:
+        return int(connection.execute(asked, values).fetchone()[0] or 0)
+
+    return Summary(
+        contacts=one("SELECT count(*) FROM contact"),
+        levels={level: count for level in Level if (count := sums.get("level", {}).get(level.value))},
+        dropped=sums.get("dropped", {}).get("", 0),
+        groups=one("SELECT count(*) FROM tally WHERE kind = 'group'"),
+        bytes=sums.get("bytes", {}).get("", 0),
+        tiers={tier: count for tier in Tier if (count := sums.get("tier", {}).get(tier.value))},
+        fullest=Usage(
+            one("SELECT max(records) FROM root"),
+            one("SELECT max(bytes) FROM root"),
+            one("SELECT max(taken) FROM root WHERE hour = ?", hour),
+        ),
+    )
+
+
+def _recount_some(connection: sqlite3.Connection, issuer: str, spans: Mapping[str, tuple[int, int]]) -> int:
+    """How many statements count or do not count now that did otherwise: some of them, 0 for none."""
+    row = connection.execute("SELECT id FROM root WHERE did = ?", (issuer,)).fetchone()
+    left, key = RECOUNTED_AT_ONCE, ""
+    if row is None:
+        return 0
+    number, change = (
+        row[0],
+        "UPDATE statement SET counts = {} WHERE id IN (SELECT id FROM statement {} LIMIT ?)",
+    )
+    of_key = "WHERE issuer = ? AND key = ? AND counts = {} AND at {}"
+    next_key = "SELECT min(key) FROM statement WHERE issuer = ? AND key > ?"
+    while left and (key := connection.execute(next_key, (number, key)).fetchone()[0]) is not None:
+        since, until = spans.get(key, (0, 0))
+        for counts, when, moments in (
+            (0, "< ?", (since,)),
+            (0, ">= ?", (until,)),
+            (1, ">= ? AND at < ?", (since, until)),
+        ):
+            asked = change.format(counts, of_key.format(1 - counts, when))
+            left -= connection.execute(asked, (number, key, *moments, left)).rowcount
+    return RECOUNTED_AT_ONCE - left
 
 
 def _issuers(connection: sqlite3.Connection, next_issuer: str, asked: str | bytes) -> Iterator[int]:

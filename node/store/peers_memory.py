@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_right, insort
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from node.errors import Rejected, Unavailable
 from node.ipfs.cid import DAG_CBOR, Cid
-from node.peers.values import Contact, Held, Position, Standing, Tier, Usage
+from node.peers.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
 from node.record import time_us
 from node.store.peer_rows import (
     FOREVER,
@@ -34,9 +35,11 @@ from node.store.peer_rows import (
 @dataclass(frozen=True, slots=True)
 class _Statement:
     issuer: str
+    key: str
     target: bytes
     verdict: str
     at: datetime
+    counts: bool = True
 
 
 @dataclass(slots=True)
@@ -48,7 +51,8 @@ class _Root:
     keys: dict[bytes, bytes] = field(default_factory=dict)
     held: list[bytes] = field(default_factory=list)
     size: int = 0
-    tombstones: dict[bytes, int] = field(default_factory=dict)
+    tombstones: dict[bytes, tuple[int, Cid, bytes]] = field(default_factory=dict)
+    """By target: its end, the tombstone's CID and block."""
     statements: dict[bytes, None] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     hour: int = 0
@@ -152,8 +156,26 @@ class MemoryPeerStore:
 
     async def usage(self, root: str, now: datetime) -> Usage:
         self._now = max(self._now, now)
-        one = self._known_root(root)
-        return Usage(len(one.held), one.size, one.taken if one.hour == hour_of(now) else 0)
+        return _usage(self._known_root(root), hour_of(now))
+
+    async def summary(self, now: datetime) -> Summary:
+        self._now = max(self._now, now)
+        standings = list((await self.standings()).values())
+        usages = [_usage(one, hour_of(now)) for one in self._roots.values()]
+        voting = (Level.KNOWN, Level.TRUSTED)
+        return Summary(
+            contacts=len(self._contacts),
+            levels=Counter(one.level for one in standings),
+            dropped=sum(bool(one.dropped) for one in standings),
+            groups=len({one.group for one in standings if one.group is not None and one.level in voting}),
+            bytes=sum(one.bytes for one in usages),
+            tiers=Counter(held.tier for _, held in self._held.values()),
+            fullest=Usage(
+                max((one.records for one in usages), default=0),
+                max((one.bytes for one in usages), default=0),
+                max((one.validations for one in usages), default=0),
+            ),
+        )
 
     # --- held -----------------------------------------------------------------------------------------
 
@@ -236,11 +258,12 @@ class MemoryPeerStore:
         while self._stones and self._stones[0][0] <= time_us(self._now):
             end, root, name = heapq.heappop(self._stones)
             stones = self._known_root(root).tombstones
-            if stones.get(name) == end:
+            if name in stones and stones[name][0] == end:
                 del stones[name]
         stones = self._root(issuer).tombstones
-        end = max(end_of(until), stones.get(target.multihash, 0))
-        stones[target.multihash] = end
+        name = target.multihash
+        end = max(end_of(until), stones[name][0] if name in stones else 0)
+        stones[name] = (end, tombstone, data)
         if end != FOREVER:
             heapq.heappush(self._stones, (end, issuer, target.multihash))
 
@@ -248,13 +271,22 @@ class MemoryPeerStore:
         stones = self._known_root(issuer).tombstones
         return {target for target in targets if target.multihash in stones}
 
+    async def tombstone_blocks(self, named: Sequence[tuple[Cid, Cid]], issuer: str) -> dict[Cid, bytes]:
+        stones = self._known_root(issuer).tombstones
+        kept = [(stone, stones.get(target.multihash)) for target, stone in named]
+        return {
+            stone: one[2]
+            for stone, one in kept
+            if one is not None and one[1] == stone and stone.matches(one[2])
+        }
+
     async def add_statement(
-        self, cid: Cid, data: bytes, issuer: str, target: Cid, verdict: str, at: datetime
+        self, cid: Cid, data: bytes, issuer: str, key: str, target: Cid, verdict: str, at: datetime
     ) -> bool:
         if cid.multihash in self._statements:
             return False
         one = self._root(issuer)
-        self._statements[cid.multihash] = _Statement(issuer, target.multihash, verdict, at)
+        self._statements[cid.multihash] = _Statement(issuer, key, target.multihash, verdict, at)
         self._said.setdefault(target.multihash, {})[cid.multihash] = None
         one.statements[cid.multihash] = None
         one.taken = one.taken + 1 if one.hour == hour_of(self._now) else 1
@@ -269,7 +301,21 @@ class MemoryPeerStore:
         names = self._said.get(target.multihash, ())
         found = sorted((self._statements[name].at, name) for name in names)
         said = [self._statements[name] for _, name in found]
-        return {one.issuer: one.verdict for one in said}
+        return {one.issuer: one.verdict for one in said if one.counts}
+
+    async def known_statements(self, cids: Sequence[Cid], issuer: str) -> set[Cid]:
+        own = self._known_root(issuer).statements
+        return {cid for cid in cids if cid.multihash in own}
+
+    async def recount(self, issuer: str, signers: Mapping[str, tuple[datetime, datetime]]) -> int:
+        changed = 0
+        for name in self._known_root(issuer).statements:
+            one = self._statements[name]
+            since, until = signers.get(one.key, (one.at, one.at))
+            if one.counts != (counts := since <= one.at < until):
+                self._statements[name] = replace(one, counts=counts)
+                changed += 1
+        return changed
 
     async def spoken_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Cid]:
         targets = {self._statements[name].target for name in self._known_root(issuer).statements}
@@ -314,13 +360,18 @@ class MemoryPeerStore:
         return True
 
     def _unsay(self, one: _Root) -> None:
-        """Forget the oldest statement of a root."""
-        name = next(iter(one.statements))
+        """Forget the oldest statement of a root, one that does not count before others."""
+        first = next(iter(one.statements))
+        name = next((name for name in one.statements if not self._statements[name].counts), first)
         del one.statements[name]
         target = self._statements.pop(name).target
         del self._said[target][name]
         if not self._said[target]:
             del self._said[target]
+
+
+def _usage(one: _Root, hour: int) -> Usage:
+    return Usage(len(one.held), one.size, one.taken if one.hour == hour else 0)
 
 
 def _questions(query_hash: str, slot_key: str | None) -> list[tuple[str, str]]:

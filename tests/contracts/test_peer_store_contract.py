@@ -18,13 +18,14 @@ import pytest
 from node.clock import ManualClock
 from node.errors import CorruptState, Rejected, Unavailable
 from node.ipfs.cid import Cid
-from node.peers.values import Contact, Held, Level, Position, Standing, Tier, Usage
+from node.peers.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
 from node.store.peers import FORGOTTEN_AT_ONCE, Limits, MemoryPeerStore, SqlitePeerStore
 
 Store: TypeAlias = MemoryPeerStore | SqlitePeerStore
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ALICE, BOB, CAROL = "did:key:alice", "did:key:bob", "did:key:carol"
+KEY = "did:key:node"
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = Limits(contacts=3, roots=4, keys_of_root=2, codes_of_root=3, statements_of_root=3, statements=5)
 
@@ -305,7 +306,7 @@ async def test_forgetting_releases_all_of_one_root_and_leaves_what_it_said(store
     await store.set_position(Position(ALICE, "log", 7))
     await store.add_key(ALICE, *block("key"))
     await store.entomb(block(1)[0], ALICE, *block("stone"), None)
-    await store.add_statement(*block("said"), ALICE, block(5)[0], "invalid", START)
+    await store.add_statement(*block("said"), ALICE, KEY, block(5)[0], "invalid", START)
     gone = await store.forget(ALICE)
     assert sorted(gone) == sorted(block(number)[0] for number in range(7))
     assert await store.held_of(ALICE) == []
@@ -353,7 +354,7 @@ async def test_the_newest_statement_of_an_issuer_counts_in_whatever_order_they_c
 
     async def say(name: str, issuer: str, verdict: str, seconds: int) -> bool:
         return await store.add_statement(
-            *block(name), issuer, target, verdict, START + timedelta(seconds=seconds)
+            *block(name), issuer, KEY, target, verdict, START + timedelta(seconds=seconds)
         )
 
     assert await say("a", ALICE, "invalid", 2)
@@ -369,8 +370,8 @@ async def test_the_newest_statement_of_an_issuer_counts_in_whatever_order_they_c
 async def test_what_an_issuer_spoke_of_comes_in_pages(store: Store) -> None:
     targets = [block(f"target {number}")[0] for number in range(3)]
     for number, target in enumerate(targets):
-        await store.add_statement(*block(f"said {number}"), ALICE, target, "invalid", START)
-    await store.add_statement(*block("of another"), BOB, block("elsewhere")[0], "invalid", START)
+        await store.add_statement(*block(f"said {number}"), ALICE, KEY, target, "invalid", START)
+    await store.add_statement(*block("of another"), BOB, KEY, block("elsewhere")[0], "invalid", START)
     in_order = sorted(targets, key=lambda one: one.multihash)
     assert await store.spoken_of(ALICE, limit=2) == in_order[:2]
     assert await store.spoken_of(ALICE, after=in_order[1].multihash) == in_order[2:]
@@ -379,7 +380,10 @@ async def test_what_an_issuer_spoke_of_comes_in_pages(store: Store) -> None:
 
 async def test_statements_made_at_one_time_count_the_same_in_any_order(place: Place) -> None:
     target = block("target")[0]
-    said = [(*block("a"), ALICE, target, "valid", START), (*block("b"), ALICE, target, "invalid", START)]
+    said = [
+        (*block(name), ALICE, KEY, target, verdict, START)
+        for name, verdict in (("a", "valid"), ("b", "invalid"))
+    ]
     found: list[dict[str, str]] = []
     for order in (said, said[::-1]):
         store = await replace(place, path=place.path.with_suffix(f".{len(found)}")).open()
@@ -393,14 +397,14 @@ async def test_statements_made_at_one_time_count_the_same_in_any_order(place: Pl
 async def test_a_root_with_too_many_statements_loses_its_oldest(store: Store) -> None:
     targets = [block(f"target {number}")[0] for number in range(5)]
     for number, target in enumerate(targets):
-        await store.add_statement(*block(number), ALICE, target, "valid", START)
+        await store.add_statement(*block(number), ALICE, KEY, target, "valid", START)
     said = [bool(await store.statements(target)) for target in targets]
     assert said == [False, False, True, True, True]
 
 
 async def test_over_the_limit_of_all_statements_the_root_with_most_loses_its_oldest(store: Store) -> None:
     async def say(number: int, issuer: str) -> None:
-        await store.add_statement(*block(number), issuer, block(f"t{number}")[0], "valid", START)
+        await store.add_statement(*block(number), issuer, KEY, block(f"t{number}")[0], "valid", START)
 
     for number in range(3):
         await say(number, ALICE)
@@ -411,10 +415,103 @@ async def test_over_the_limit_of_all_statements_the_root_with_most_loses_its_old
     assert said == [1, 2, 3, 4, 5]
 
 
+async def test_a_tombstones_block_is_kept_with_it(store: Store) -> None:
+    stone, data = block("stone 1")
+    target, bare = block(1)[0], block(2)[0]
+    await store.entomb(target, ALICE, stone, data, None)
+    await store.entomb(bare, ALICE, bare, b"", None)
+    named = [(target, stone), (bare, bare), (bare, stone), (target, block("another")[0])]
+    assert await store.tombstone_blocks(named, ALICE) == {stone: data}
+    assert await store.tombstone_blocks(named, BOB) == {}
+    await store.entomb(bare, ALICE, *block("stone 2"), None)
+    assert await store.tombstone_blocks([(bare, block("stone 2")[0])], ALICE) == dict([block("stone 2")])
+
+
+async def test_statements_of_a_key_count_in_its_time_only(store: Store) -> None:
+    hour = timedelta(hours=1)
+    target = block("target")[0]
+
+    async def say(name: str, key: str, verdict: str, hours: int, issuer: str = ALICE) -> None:
+        await store.add_statement(*block(name), issuer, key, target, verdict, START + hours * hour)
+
+    await say("a", "old", "valid", 1)
+    await say("b", "old", "invalid", 3)
+    await say("c", "stolen", "invalid", 2)
+    await say("d", "old", "invalid", 9, BOB)
+    assert await store.statements(target) == {ALICE: "invalid", BOB: "invalid"}
+    assert await store.recount(ALICE, {"old": (START, START + 3 * hour)}) == 2
+    assert await store.statements(target) == {ALICE: "valid", BOB: "invalid"}
+    assert await store.recount(ALICE, {"old": (START, START + 3 * hour)}) == 0
+    assert await store.recount(ALICE, {"old": (START + hour, START + 4 * hour)}) == 1
+    assert await store.statements(target) == {ALICE: "invalid", BOB: "invalid"}
+    assert await store.recount(ALICE, {}) == 2
+    assert await store.statements(target) == {BOB: "invalid"}
+    assert await store.spoken_of(ALICE) == [target]
+    assert await store.recount(CAROL, {}) == 0
+
+
+async def test_a_statement_that_does_not_count_is_known_and_makes_room_first(store: Store) -> None:
+    targets = [block(f"target {number}")[0] for number in range(5)]
+    said = [block(number) for number in range(5)]
+    for number in range(3):
+        key = "stolen" if number == 1 else "own"
+        await store.add_statement(*said[number], ALICE, key, targets[number], "valid", START)
+    await store.recount(ALICE, {"own": (START, START + timedelta(days=1))})
+    names = [cid for cid, _ in said]
+    assert await store.known_statements(names, ALICE) == set(names[:3])
+    assert await store.known_statements(names, BOB) == set()
+    assert not await store.add_statement(*said[1], ALICE, "stolen", targets[1], "valid", START)
+    await store.add_statement(*said[3], ALICE, "own", targets[3], "valid", START)
+    assert await store.known_statements(names, ALICE) == {names[0], names[2], names[3]}
+    await store.add_statement(*said[4], ALICE, "own", targets[4], "valid", START)
+    assert await store.known_statements(names, ALICE) == set(names[2:])
+
+
+async def test_a_summary_counts_everything_once(place: Place, store: Store) -> None:
+    assert await store.summary(START) == Summary(0, {}, 0, 0, 0, {}, Usage())
+    await store.put_contact(contact(1, root=ALICE))
+    await store.hold([held(1), held(2), held(3, BOB, data=b"x" * 90, cid=Cid.of(b"x" * 90))])
+    await store.set_tier(block(2)[0], Tier.TRUSTED, 9)
+    await store.set_tier(block(2)[0], Tier.TRUSTED, 10)
+    await store.set_standing(Standing(ALICE, Level.KNOWN, "family"))
+    await store.set_standing(Standing(BOB, Level.TRUSTED, "family"))
+    await store.set_standing(Standing(CAROL, Level.BLOCKED, "others", dropped="equivocation"))
+    await store.note(ALICE, "valid")
+    await store.usage(ALICE, START)
+    await store.add_statement(*block("said"), ALICE, KEY, block(1)[0], "valid", START)
+    size = len(held(1).data)
+    found = await store.summary(START)
+    assert found == Summary(
+        contacts=1,
+        levels={Level.KNOWN: 1, Level.TRUSTED: 1, Level.BLOCKED: 1},
+        dropped=1,
+        groups=1,
+        bytes=2 * size + 90,
+        tiers={Tier.UNTRUSTED: 2, Tier.TRUSTED: 1},
+        fullest=Usage(2, 90, 1),
+    )
+    await store.release(block(2)[0])
+    await store.forget(BOB)
+    await store.set_standing(Standing(BOB, Level.UNKNOWN, "family"))
+    await store.set_standing(Standing(ALICE, Level.KNOWN, None))
+    place.clock.advance(3_600)
+    assert await store.summary(place.clock.now()) == Summary(
+        contacts=1,
+        levels={Level.KNOWN: 1, Level.UNKNOWN: 1, Level.BLOCKED: 1},
+        dropped=1,
+        groups=0,
+        bytes=size,
+        tiers={Tier.UNTRUSTED: 1},
+        fullest=Usage(1, size, 0),
+    )
+
+
 async def test_usage_counts_the_statements_of_the_current_hour(place: Place, store: Store) -> None:
     async def say(number: int) -> None:
         await store.usage(ALICE, place.clock.now())
-        await store.add_statement(*block(number), ALICE, block("t")[0], "valid", START - timedelta(days=9))
+        await store.add_statement(
+            *block(number), ALICE, KEY, block("t")[0], "valid", START - timedelta(days=9)
+        )
 
     await say(1)
     await say(2)
@@ -445,7 +542,7 @@ async def test_everything_outlives_a_restart(disk: Place) -> None:
     await store.add_key(ALICE, *block("key"))
     await store.hold([record])
     await store.entomb(block(7)[0], ALICE, *block("stone"), None)
-    await store.add_statement(*block("said"), BOB, record.cid, "valid", START)
+    await store.add_statement(*block("said"), BOB, KEY, record.cid, "valid", START)
     await store.count(ALICE, "cid", 3)
     await store.close()
     await store.close()
@@ -547,7 +644,7 @@ async def test_a_file_that_is_no_table_of_peers_says_so(disk: Place) -> None:
 async def test_a_file_of_another_program_and_a_newer_one_say_so(disk: Place) -> None:
     await (await disk.open()).close()
     for pragma, sentence in (
-        ("user_version = 2", "written by a newer program"),
+        ("user_version = 3", "written by a newer program"),
         ("application_id = 7", "is not a table of peers"),
     ):
         rows = sqlite3.connect(disk.path)
@@ -596,14 +693,23 @@ async def test_what_is_asked_often_goes_by_an_index(disk: Place) -> None:
             "SELECT cid FROM held WHERE until <= 9 ORDER BY until, multihash LIMIT 9",
             "SELECT id FROM tombstone WHERE until <= 9 LIMIT 9",
             "SELECT did, verdict FROM statement JOIN root ON root.id = issuer "
-            "WHERE target = X'00' AND issuer = 2 ORDER BY at DESC, multihash DESC LIMIT 1",
-            "SELECT min(id) FROM statement WHERE issuer = 7",
+            "WHERE target = X'00' AND issuer = 2 AND counts = 1 ORDER BY at DESC, multihash DESC LIMIT 1",
+            "SELECT min(issuer) FROM statement WHERE target = X'00' AND issuer > 2 AND counts = 1",
+            "SELECT id FROM statement WHERE issuer = 7 ORDER BY counts, id LIMIT 1",
+            "SELECT min(key) FROM statement WHERE issuer = 7 AND key > 'k'",
+            "SELECT id FROM statement WHERE issuer = 7 AND key = 'k' AND counts = 1 AND at >= 9 LIMIT 9",
+            "SELECT DISTINCT target FROM statement WHERE issuer = 7 AND target > X'00' "
+            "ORDER BY target LIMIT 9",
             "SELECT id FROM root ORDER BY statements DESC, id LIMIT 1",
+            *(f"SELECT max({what}) FROM root" for what in ("records", "bytes")),
+            "SELECT max(taken) FROM root WHERE hour = 3",
         )
     }
     rows.close()
     slow = {asked: plan for asked, plan in plans.items() if "SCAN held" in plan or "SCAN stat" in plan}
     assert not slow
+    assert all("INDEX root_" in plan for asked, plan in plans.items() if asked.startswith("SELECT max("))
+    assert not [asked for asked, plan in plans.items() if "FROM statement" in asked and "TEMP B-TREE" in plan]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -613,7 +719,7 @@ async def test_on_disk_it_says_what_the_one_in_memory_says(disk: Place, seed: in
     memory = MemoryPeerStore(limits)
     on_disk = await SqlitePeerStore.open(disk.path, disk.clock, limits=limits)
     for _ in range(100):
-        number, root, step = chance.randrange(12), chance.choice((ALICE, BOB, CAROL)), chance.randrange(8)
+        number, root, step = chance.randrange(12), chance.choice((ALICE, BOB, CAROL)), chance.randrange(10)
         now = disk.clock.now()
         record = held(
             number,
@@ -643,11 +749,19 @@ async def _change(store: Store, step: int, number: int, record: Held) -> object:
         await store.entomb(cid, root, *block(f"stone {number}"), record.until)
     elif step == 4:
         said = block(f"by {root} {number}")
-        return await store.add_statement(*said, root, cid, str(number), record.received)
+        return await store.add_statement(*said, root, f"key {number % 3}", cid, str(number), record.received)
     elif step == 5:
         await store.count(root, f"code {number}", number)
     elif step == 6:
         await store.note(root, "valid")
+    elif step == 7:
+        moment = record.received
+        times = (moment - timedelta(minutes=number * 5), moment - timedelta(minutes=number))
+        return await store.recount(root, {f"key {number % 2}": times, "key 2": (START, moment)})
+    elif step == 8:
+        level = (Level.TRUSTED, Level.KNOWN, Level.UNKNOWN, Level.BLOCKED)[number % 4]
+        group = (None, "g", "h")[number % 3]
+        await store.set_standing(Standing(root, level, group, "equivocation" if number == 11 else ""))
     elif number == 0:
         return await store.forget(root)
     else:
@@ -659,8 +773,12 @@ async def _all_that_is_told(store: Store, now: datetime) -> list[object]:
     cids = [block(number)[0] for number in range(12)]
     told: list[object] = [await store.standings(), await store.unfinished(), await store.ended(now)]
     told += [await store.statements(cid) for cid in cids]
+    told += [await store.summary(now)]
     told += [await store.rivals(f"q{n}", f"s{n}", limit=5) for n in range(3)]
     for root in (ALICE, BOB, CAROL):
         told += [await store.held_of(root), await store.usage(root, now), await store.counts(root)]
-        told += [await store.tombstones(cids, root)]
+        told += [await store.tombstones(cids, root), await store.spoken_of(root)]
+        told += [await store.known_statements([block(f"by {root} {n}")[0] for n in range(12)], root)]
+        pairs = [(cid, block(f"stone {number}")[0]) for number, cid in enumerate(cids)]
+        told += [await store.tombstone_blocks(pairs, root)]
     return told

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from node.clock import SystemClock
+from node.errors import NotFound
 from node.jobs.publish import Publisher
+from node.jobs.publish_index import root_at
 from node.record import AnswerRecord
 from node.store.sqlite import SqliteStore
 from node.tlog.reader import FolderSource, LogReader
@@ -34,11 +36,17 @@ async def opened(folder: Path) -> tuple[SqliteStore, TileLog, Publisher]:
         high_water=folder / "signed",
         publish_every_s=0.05,
     )
-    reader = LogReader(FolderSource(folder / "publications"))
+    source = FolderSource(folder / "publications")
+    reader = LogReader(source)
 
     async def entries(first: int, end: int) -> Sequence[bytes]:
         published = log.published
         return [] if published is None else await reader.entries(first, end - first, published.size)
+
+    async def root(size: int) -> bytes:
+        if log.published is None:
+            raise NotFound("no checkpoint yet")
+        return await root_at(source, log.published.note, size)
 
     def word(_: AnswerRecord) -> str:
         return "general"
@@ -51,6 +59,9 @@ async def opened(folder: Path) -> tuple[SqliteStore, TileLog, Publisher]:
         own=US.did,
         class_of=word,
         entries=entries,
+        index_path=folder / "publications.index",
+        root_at=root,
+        index_after=5,
     )
     return store, log, publisher
 

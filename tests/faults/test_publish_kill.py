@@ -33,6 +33,7 @@ async def test_killed_at_any_moment_each_record_is_entered_once(tmp_path: Path) 
         stored += work_and_kill(tmp_path, f"run {number}", lines_max)
         if number == 2:
             (tmp_path / "publications.json").unlink(missing_ok=True)
+    assert (tmp_path / "publications.index").exists()
     store, log, publisher = await opened(tmp_path)
     try:
         await publisher.catch_up()

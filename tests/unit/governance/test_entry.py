@@ -16,6 +16,7 @@ from node.governance.entry import (
     PARTS_MAX,
     Closed,
     Entry,
+    PeerChange,
     anchor_entry,
     decision_entry,
     is_critical,
@@ -309,6 +310,29 @@ def test_a_log_that_follows_names_what_it_follows() -> None:
     assert started.keys() == entry.keys(), "equal kinds have equal members"
     assert is_critical(entry)
     assert not is_critical(started)
+
+
+def test_a_peer_is_named_by_its_root_and_never_by_its_address() -> None:
+    root = f"did:key:{ROOT_ID}"
+    change = PeerChange("operator", root, ("unknown", "trusted"), (None, "family"))
+    entry, private = policy_entry(event="peer_standing", policy="p", peer=change)
+    assert (entry["event"], private) == ("peer_standing", {})
+    assert entry["peer"] == {
+        "by": "operator",
+        "root": root,
+        "level": {"from": "unknown", "to": "trusted"},
+        "group": {"from": None, "to": "family"},
+    }
+    polled = PeerChange("operator", None, address="http://peer.example")
+    followed, private = policy_entry(event="peer_followed", policy="p", peer=polled)
+    assert private == {"address": "http://peer.example"}
+    assert followed["peer"] == {"by": "operator", "root": None, "level": None, "group": None}
+    started, _ = policy_entry(event="start", policy="p")
+    assert started.keys() == entry.keys(), "equal kinds have equal members"
+    dropped, _ = policy_entry(event="peer_dropped", policy="p", reason="equivocation", peer=polled)
+    assert [is_critical(one) for one in (entry, dropped, followed)] == [True, True, False]
+    for one in (entry, followed, dropped):
+        leaf.canonical(one)
 
 
 def test_a_rotation_names_both_keys_and_their_certificates() -> None:

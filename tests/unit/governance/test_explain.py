@@ -198,6 +198,19 @@ def test_a_leaf_of_an_epoch_that_ended_says_which() -> None:
             },
             "2 are lost",
         ),
+        (
+            {
+                "kind": "policy",
+                "event": "peer_standing",
+                "peer": {"level": {"from": "known", "to": "blocked"}},
+            },
+            "Its level: blocked; before: known.",
+        ),
+        ({"kind": "policy", "event": "peer_dropped", "peer": {"by": "node"}}, "this node, by its rules"),
+        (
+            {"kind": "policy", "event": "peer_followed", "peer": {"root": None, "by": "x"}},
+            "nobody had answered",
+        ),
         ({"kind": "anchor", "log": "o", "size": 4, "calendar": "c", "state": "pending"}, "state: pending"),
         (
             {"kind": "repair", "bytes_cut": 3, "entries_replayed": 1, "keys_without_entry": 5},
@@ -244,7 +257,7 @@ _KINDS = ("answer", "refuse", "store", "validation", "audit", "key", "policy", "
 
 @given(
     entry=st.dictionaries(
-        st.sampled_from([*ANSWER, "old", "new", "previous", "target", "event"]), _JSON, max_size=6
+        st.sampled_from([*ANSWER, "old", "new", "previous", "target", "event", "peer"]), _JSON, max_size=6
     ),
     kind=st.sampled_from(_KINDS) | _JSON,
     rest=st.dictionaries(st.sampled_from(["seq", "time_us", "v"]), _JSON),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from node.errors import BadInput, Rejected, Unavailable
 from node.identity import Identity
 from node.ipfs.cid import Cid
 from node.jobs.peer_desk import FULL_SHARE
-from node.peers.values import Contact, Level, Position, Standing, SyncReport, Tier
+from node.peers.values import Contact, Level, Position, Standing, Summary, SyncReport, Tier
 from node.store.peers import MemoryPeerStore
 from tests.desk_kit import A, B, Far, Kit, identity, kit
+from tests.peer_builders import held
 
 
 @pytest.fixture
@@ -235,7 +237,9 @@ async def test_waiting_ends_and_tells_what_was_done_by_then(k: Kit) -> None:
 
 async def test_an_address_is_polled_no_more(k: Kit, other: Identity) -> None:
     await k.store.put_contact(Contact(A, "settings", other.root, k.clock.now()))
-    assert await k.desk.remove(A) == {"address": A, "root": other.root, "source": "settings"}
+    removed = await k.desk.remove(A)
+    assert removed.pop("decision") is not None
+    assert removed == {"address": A, "root": other.root, "source": "settings"}
     assert await k.store.contacts() == []
     with pytest.raises(BadInput, match="not polled"):
         await k.desk.remove(A)
@@ -313,15 +317,17 @@ async def test_health_says_standing_and_quotas(k: Kit, other: Identity, third: I
     check = await k.desk.probe()
     assert check.status == "warn"
     assert "peers evidence" in check.output
+    records = [held(other.root, "a", data=b"12", tier=Tier.TRUSTED), held(third.root, "b", data=b"345")]
+    await k.store.hold(records)
     numbers = await k.desk.numbers()
-    assert (numbers.peers, numbers.dropped, numbers.bytes, numbers.publications) == (1, 1, 0, 7)
-    assert numbers.tiers == {Tier.TRUSTED: 2, Tier.UNTRUSTED: 1}
+    assert (numbers.peers, numbers.dropped, numbers.bytes, numbers.publications) == (1, 1, 5, 7)
+    assert numbers.tiers == {Tier.TRUSTED: 1, Tier.UNTRUSTED: 1}
 
 
 class Broken(MemoryPeerStore):
     """Its disk is gone."""
 
-    async def contacts(self) -> list[Contact]:
+    async def summary(self, now: datetime) -> Summary:
         raise Unavailable("the disk is gone")
 
 
@@ -338,7 +344,7 @@ async def test_a_quota_that_fills_up_is_a_warning(k: Kit, other: Identity) -> No
         assert (await k.desk.probe()).status == ("warn" if number / 5 >= FULL_SHARE else "pass")
         said = b"statement %d" % number
         at = k.clock.now()
-        assert await k.store.add_statement(Cid.of(said), said, other.root, target, "valid", at)
+        assert await k.store.add_statement(Cid.of(said), said, other.root, "key", target, "valid", at)
     check = await k.desk.probe()
     assert check.status == "warn"
     assert "100%" in check.output
