@@ -34,7 +34,7 @@ from node.errors import BadInput, NodeError, RateLimited, Rejected, TimedOut
 from node.gateway.ahead import GetMany
 from node.gateway.byte_range import ByteRange
 from node.gateway.dag import Get, load, resolve
-from node.gateway.seen import Pool
+from node.gateway.seen import Pool, waiting_pool
 from node.gateway.walk import Scope, blocks, plan
 from node.ipfs import car
 from node.ipfs.cid import Cid
@@ -46,7 +46,8 @@ log = logging.getLogger("neuroswarm.api")
 @dataclass(frozen=True, slots=True)
 class Gate:
     """``busy``: a place for each response at once. The timeouts are for one piece written and one block read,
-    in seconds. ``pool``: for what CARs without duplicates remember. ``grace_s``: how much longer a client may
+    in seconds. ``pool``: for what CARs without duplicates remember; ``waiting``: for links that wait in any
+    CAR. ``grace_s``: how much longer a client may
     take than it would at ``RATE``. ``small``: places for raw blocks up to ``PIECE_BYTES`` when ``busy`` has
     none left; aiohttp sends them after the place was given back."""
 
@@ -54,6 +55,7 @@ class Gate:
     write_timeout_s: float = 30.0
     read_timeout_s: float = 30.0
     pool: Pool = field(default_factory=Pool)
+    waiting: Pool = field(default_factory=waiting_pool)
     grace_s: float = 60.0
     small: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SMALL_PLACES))
 
@@ -214,9 +216,11 @@ async def _car(
     if is_unchanged(request, etag):
         return web.Response(status=304, headers=headers)
     headers["Content-Type"] = wanted.content_type
-    pool = None if wanted.dups else request.app[GATE].pool
+    gate = request.app[GATE]
+    pool = None if wanted.dups else gate.pool
     stream = Stream(request, web.StreamResponse(headers=headers))
-    async with stream, aclosing(blocks(get, place, todo, pool, get_many, stream.check)) as found:
+    walk = blocks(get, place, todo, pool, get_many, stream.check, gate.waiting)
+    async with stream, aclosing(walk) as found:
         await stream.start()
         if request.method != "HEAD":
             await stream.write(car.header([place.cid]))

@@ -1,6 +1,8 @@
-"""Which blocks of a response were sent already, in memory that is bounded over all responses together.
+"""What responses hold in memory that is bounded over all of them together: which blocks were sent already,
+and links that wait to be followed.
 
-A block is remembered by 16 bytes of a hash of its codec and multihash, which takes about 90 bytes of memory.
+A block is remembered by 16 bytes of a hash of its codec and multihash, which takes about 90 bytes of memory;
+a link that waits takes about 220.
 """
 
 from __future__ import annotations
@@ -18,8 +20,15 @@ SHARED = 2**21
 _KEY_BYTES = 16
 
 
+WAITING_OWN = 2**13
+"""Links that each response may let wait at any time."""
+WAITING_SHARED = 2**19
+"""What all of them together may let wait beyond that: about 115 MB. One alone is not given all of it
+(``walk.PENDING_MAX``)."""
+
+
 class Pool:
-    """What is left for those who remember more than ``own`` blocks."""
+    """What is left for those who hold more than ``own``."""
 
     def __init__(self, own: int = OWN, shared: int = SHARED) -> None:
         self.own = own
@@ -54,6 +63,27 @@ class Seen:
     def forget(self) -> None:
         self._pool.left += max(0, len(self._keys) - self._pool.own)
         self._keys.clear()
+
+
+class Waiting:
+    """How many links of one walk wait. To be emptied by ``set(0)``."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._taken = 0
+
+    def set(self, count: int) -> None:
+        """So many wait now. Raises ``Unavailable`` when no more may."""
+        more = max(0, count - self._pool.own) - self._taken
+        if more > self._pool.left:
+            raise Unavailable("too many links wait to be followed in all CARs together; try again later")
+        self._pool.left -= more
+        self._taken += more
+
+
+def waiting_pool() -> Pool:
+    """For all walks of one gateway."""
+    return Pool(WAITING_OWN, WAITING_SHARED)
 
 
 def _key(cid: Cid, part: tuple[int, int] | None = None) -> bytes:

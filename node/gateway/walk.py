@@ -8,10 +8,11 @@ Promises:
 - The data of identity CIDs are read where they lead somewhere and never given.
 - A block whose form is broken, or whose codec is not known here, is given and has nothing below it: whoever
   asked holds the bytes and can see as much.
-- Memory: the links that wait (``PENDING_MAX``), the blocks that were given (``Seen``), those that were read
-  ahead (``Ahead``). No recursion. At most ``BLOCKS_MAX`` blocks are read, which bounds what ``dups=y`` makes
-  of a small graph with many ways through it, and at most ``AGAIN_PAGES_MAX`` of those that were given
-  already, which bounds what lying sizes make of a file. Over each bound the walk ends with ``Unavailable``.
+- Memory: the links that wait (``PENDING_MAX`` in one walk, ``Waiting`` in all together), the blocks that were
+  given (``Seen``), those that were read ahead (``Ahead``). No recursion. At most ``BLOCKS_MAX`` blocks are
+  read, which bounds what ``dups=y`` makes of a small graph with many ways through it, and at most
+  ``AGAIN_PAGES_MAX`` of those that were given already, which bounds what lying sizes make of a file. Over
+  each bound the walk ends with ``Unavailable``.
 - However little it gives, it lets others run and asks whether to go on after each ``CHECK_LINKS`` links.
 Must not know: HTTP, CARs, who stores the blocks.
 """
@@ -30,7 +31,7 @@ from node.errors import Rejected, Unavailable
 from node.gateway.ahead import BLOCKS, Ahead, GetMany
 from node.gateway.byte_range import ByteRange
 from node.gateway.dag import Get, Place, apart
-from node.gateway.seen import Pool, Seen
+from node.gateway.seen import Pool, Seen, Waiting, waiting_pool
 from node.ipfs import dagcbor, dagjson, dagpb, hamt, unixfs
 from node.ipfs.cid import DAG_CBOR, DAG_PB, RAW, Cid
 from node.ipfs.links import links
@@ -81,6 +82,8 @@ class _Bytes:
 
 
 _Plan = _Alone | _Below | _Shards | _Bytes
+_ALL, _WHOLE = _Below(), _Bytes()
+"""One for all links that wait."""
 
 
 async def plan(place: Place, scope: Scope, byte_range: ByteRange | None) -> _Plan:
@@ -125,14 +128,15 @@ async def blocks(
     pool: Pool | None,
     get_many: GetMany | None = None,
     check: Callable[[], None] = lambda: None,
+    waiting: Pool | None = None,
 ) -> AsyncGenerator[Block, None]:
     """The blocks of the path and then those that ``wanted`` says. None of them twice, remembered with the
     help of ``pool``; None: each as often as it is linked to. ``get_many``: to read ahead with.
-    ``check``: raises to end the walk.
+    ``check``: raises to end the walk. ``waiting``: for the links that wait in all walks; None: in this one.
 
     Raises ``NotFound`` and ``Unavailable`` as ``get`` does, ``Unavailable`` over a bound.
     """
-    ahead, sent = Ahead(get, get_many), _Sent(pool)
+    ahead, sent, held = Ahead(get, get_many), _Sent(pool), Waiting(waiting or waiting_pool())
     try:
         for cid in place.trail:
             if sent.is_wanted(cid):
@@ -156,9 +160,11 @@ async def blocks(
             below = [] if cid.codec == RAW else await apart(data, partial(_children, cid, data, todo))
             if len(pending) + len(below) > PENDING_MAX:
                 raise Unavailable(f"more than {PENDING_MAX} links wait to be followed; ask for parts of it")
+            held.set(len(pending) + len(below))
             pending += reversed(below)
     finally:
         sent.forget()
+        held.set(0)
 
 
 def _next(pending: Sequence[tuple[Cid, _Plan]], ahead: Ahead, sent: _Sent) -> Iterator[Cid]:
@@ -220,7 +226,7 @@ def _children(cid: Cid, data: bytes, todo: _Plan) -> list[tuple[Cid, _Plan]]:
                 return []
             case _Below(inner):
                 found = links(cid, data) if not inner else _links_at(cid, data, inner)
-                return [(link, _Below()) for link in found]
+                return [(link, _ALL) for link in found]
             case _Shards():
                 node = dagpb.decode(data)
                 return [(child.cid, todo) for child in hamt.children(node, unixfs.of(node)) if child.is_shard]
@@ -239,13 +245,13 @@ def _parts(cid: Cid, data: bytes, span: tuple[int, int] | None) -> Iterator[tupl
     if content.kind not in unixfs.IS_FILE:
         return
     if span is None:
-        yield from ((link.cid, _Bytes()) for link in node.links)
+        yield from ((link.cid, _WHOLE) for link in node.links)
         return
     start = len(content.data)
     for link, size in zip(node.links, content.blocksizes, strict=True):
         first, last = max(span[0] - start, 0), min(span[1] - start, size - 1)
         if first <= last:
-            yield link.cid, _Bytes(None if (first, last) == (0, size - 1) else (first, last))
+            yield link.cid, _WHOLE if (first, last) == (0, size - 1) else _Bytes((first, last))
         start += size
 
 

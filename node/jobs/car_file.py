@@ -15,6 +15,7 @@ ones. ``scope``, ``time`` and ``count`` (of the whole) are the same in all.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -22,7 +23,7 @@ from typing import Protocol
 from cbrrr import CID
 
 from node.clock import Clock
-from node.errors import BadInput, CorruptState, NotFound
+from node.errors import BadInput, CorruptState, NodeError, NotFound, Unavailable
 from node.ipfs import dagcbor
 from node.ipfs.cid import Cid
 from node.ipfs.ipns import IpnsName
@@ -68,7 +69,14 @@ class CarFile:
 
     async def take(self, chunks: AsyncIterator[bytes]) -> Imported:
         """Import a CAR. Raises ``Rejected``, ``Unavailable``."""
-        return await self._foreign.add(chunks)
+        try:
+            return await self._foreign.add(chunks)
+        except Unavailable:
+            # What was begun lies in the file's write-ahead log. On a full disk that is the room that records
+            # and the log of decisions need.
+            with suppress(NodeError):
+                await self._foreign.scrub()
+            raise
 
     async def take_name(self, name: str, record: bytes) -> tuple[str, bool]:
         """Keep an IPNS record: the name in its usual form, and whether it was kept (False: a better one is).

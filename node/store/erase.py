@@ -2,13 +2,14 @@
 
 Promises, in this order: the keys of a private record, of its earlier versions and of what was said of it are
 destroyed, so that nobody can read them any more whatever fails after that; the record is withdrawn for good
-by a signed tombstone; what was said of it (validations, whose notes are somebody's own words) is deleted, and
-counts on; the keys of the log's commitments about it are destroyed, so that the leaves stay and say nothing;
-its block is deleted, and with it the blocks of what was merged into it and of the versions that it replaced;
-what deleted text may have left on disk is scrubbed. What fails is raised before anything later is done. The
-same call again goes on from there; what is left of the erasure of a private record, which nobody can read by
-then, is also finished by the next erasure, or by ``resume``. A scrub that fails is merely logged, for it is
-done again by the files' own upkeep.
+by a signed tombstone; the keys of the log's commitments about it are destroyed, so that the leaves stay and
+say nothing; copies are made anew without it; what was said of it (validations, whose notes are somebody's own
+words) is deleted, and counts on; so are the blocks of what was merged into it and of the versions that it
+replaced; its own block goes last, so that an erasure that was cut short anywhere is known by it; what
+deleted text may have left on disk is scrubbed. What fails is raised before anything later is done. The same
+call again goes on from there; what is left of the erasure of a private record, which nobody can read by then,
+is also finished by the next erasure, or by ``resume``, and has one tombstone all the same. A scrub that fails
+is merely logged, for it is done again by the files' own upkeep.
 Out of reach: copies on other nodes (they get the tombstone), backups, and what a file system keeps of old
 blocks.
 """
@@ -23,14 +24,19 @@ from typing import Protocol
 from node.errors import CorruptState, NodeError, NotFound
 from node.ipfs.cid import Cid
 from node.ports import AuditLog, BlockRef, BlockStore, RecordStore, StoredRecord
-from node.record import AnswerRecord
+from node.record import AnswerRecord, TombstoneRecord
 from node.store.remember import Rememberer
-from node.store.rules import is_private
+from node.store.rules import LOCAL, is_private
 
 log = logging.getLogger("neuroswarm.erase")
 
 VERSIONS_MAX = 64
 """Earlier versions of one answer that are followed."""
+LOOKED_BACK = 1_000
+"""Records written last among which the tombstone of an erasure that was cut short is looked for. One that is
+not found there is made again, which harms nobody."""
+_NO_CHANGES = 2**62
+"""A change number that no store comes to: only records written are asked for."""
 Scrub = Callable[[], Awaitable[object]]
 Forget = Callable[[Sequence[str]], Awaitable[object]]
 
@@ -59,7 +65,8 @@ class ErasableRecords(RecordStore, Protocol):
 
 class Eraser:
     """``forgets`` are told the CIDs of what is erased, for they keep something else of it; ``scrubs`` make
-    what was deleted unreadable where it may still lie: write-ahead logs, exports, indexes."""
+    what was withdrawn or deleted unreadable where it may still lie: exports, indexes, write-ahead logs. They
+    are called before and after the blocks are deleted."""
 
     def __init__(
         self,
@@ -125,20 +132,54 @@ class Eraser:
         tried: set[Cid] = set()
         failure: NodeError | None = None
         while page := [ref for ref in await self._records.shredded() if ref.cid not in tried]:
-            for ref in page:
-                tried.add(ref.cid)
+            tried |= {ref.cid for ref in page}
+            # What was said of a record needs no tombstone, and the record goes after it.
+            said = set(await self._records.verdicts([ref.cid for ref in page]))
+            has_tombstone = said | await self._buried(page)
+            forgotten: list[tuple[BlockRef, list[Cid]]] = []
+            for ref in sorted(page, key=lambda ref: ref.cid not in said):
                 try:
-                    await self._rememberer.bury_at(ref.cid, ref.scope, "erased")
-                    await self._clear([ref.cid], ref.scope)
+                    if ref.cid not in has_tombstone:
+                        await self._rememberer.bury_at(ref.cid, ref.scope, "erased")
+                    forgotten.append((ref, await self._forget([ref.cid], ref.scope)))
+                except NodeError as exc:
+                    failure = exc
+            await self.scrub()
+            for ref, verdicts in forgotten:
+                try:
+                    await self._delete([*verdicts, ref.cid])
                 except NodeError as exc:
                     failure = exc
         if failure is not None:
             raise failure
         return len(tried)
 
+    async def _buried(self, refs: Sequence[BlockRef]) -> set[Cid]:
+        """Those that have a tombstone of ours, which was made before the erasure was cut short."""
+        asked, found = {str(ref.cid): ref for ref in refs}, set[Cid]()
+        last = int((await self._records.counts())["last_sequence"])
+        after = max(last - LOOKED_BACK, min(ref.number for ref in refs))
+        for ref in (await self._records.block_changes(after, _NO_CHANGES, limit=LOOKED_BACK)).written:
+            if all(ref.scope != one.scope for one in refs):
+                continue
+            try:
+                stored = await self._records.get(ref.cid)
+            except (NotFound, CorruptState):
+                continue
+            if isinstance(stored.record, TombstoneRecord) and stored.origin == LOCAL:
+                target = asked.get(stored.record.target)
+                found |= set() if target is None else {target.cid}
+        return found
+
     async def _clear(self, cids: Sequence[Cid], scope: str) -> None:
-        """Keys, verdicts and blocks. The records go last: while they are there, an erasure that failed can be
-        asked for again."""
+        """Keys, copies, verdicts and blocks, the first of ``cids`` last: while that is there, an erasure that
+        failed can be asked for again."""
+        verdicts = await self._forget(cids, scope)
+        await self.scrub()
+        await self._delete([*verdicts, *reversed(cids)])
+
+    async def _forget(self, cids: Sequence[Cid], scope: str) -> list[Cid]:
+        """Keys, and what others keep of these records; the verdicts about them, whose keys are gone too."""
         verdicts = await self._records.verdicts(cids)
         if is_private(scope):
             await self._records.shred([*cids, *verdicts])
@@ -146,10 +187,14 @@ class Eraser:
             await forget(list(map(str, cids)))
         for cid in (*verdicts, *cids):
             await self._decisions.forget_record(str(cid))
+        return verdicts
+
+    async def _delete(self, cids: Sequence[Cid]) -> None:
+        for cid in cids:
             await self._blocks.delete(cid)
 
     async def scrub(self) -> None:
-        """After the last ``clear``."""
+        """After the last ``clear``, which does it before it deletes."""
         for scrub in self._scrubs:
             try:
                 await scrub()
