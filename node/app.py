@@ -326,8 +326,9 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         WithForeign(store.blocks, ipfs.foreign.blocks),
         rememberer,
         decisions,
-        (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub, semantics.save, export_again),
+        (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub),
         (labels.forget, partial(forget_held, peer_store)),
+        copies=(semantics.save, export_again),
     )
     try:
         await eraser.resume()

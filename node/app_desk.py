@@ -72,8 +72,9 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
             WithForeign(store.blocks, ipfs.foreign.blocks),
             rememberer,
             decisions,
-            (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub, drop_copies),
+            (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub),
             (labels.forget, partial(forget_held, peer_store)),
+            copies=(drop_copies,),
         )
         admitter = admitter_of(
             settings,

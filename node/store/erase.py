@@ -64,9 +64,9 @@ class ErasableRecords(RecordStore, Protocol):
 
 
 class Eraser:
-    """``forgets`` are told the CIDs of what is erased, for they keep something else of it; ``scrubs`` make
-    what was withdrawn or deleted unreadable where it may still lie: exports, indexes, write-ahead logs. They
-    are called before and after the blocks are deleted."""
+    """``forgets`` are told the CIDs of what is erased, for they keep something else of it; ``copies`` make
+    anew what holds text or vectors of live records (exports, indexes) before the blocks are deleted;
+    ``scrubs`` make deleted text unreadable where it may still lie (write-ahead logs), after that."""
 
     def __init__(
         self,
@@ -76,12 +76,15 @@ class Eraser:
         decisions: AuditLog,
         scrubs: Sequence[Scrub] = (),
         forgets: Sequence[Forget] = (),
+        *,
+        copies: Sequence[Scrub] = (),
     ) -> None:
         self._records = records
         self._blocks = blocks
         self._rememberer = rememberer
         self._decisions = decisions
         self._scrubs = tuple(scrubs)
+        self._copies = tuple(copies)
         self._forgets = tuple(forgets)
         self._one_at_a_time = asyncio.Lock()
 
@@ -109,7 +112,7 @@ class Eraser:
                 await self._finish()
             except NodeError as exc:
                 log.warning("an earlier erasure is unfinished and will be tried again: %s", exc)
-        await self.scrub()
+        await _each(self._scrubs)
         return tombstone
 
     async def clear(self, cids: Sequence[Cid], *, scope: str) -> None:
@@ -125,7 +128,7 @@ class Eraser:
         async with self._one_at_a_time:
             finished = await self._finish()
         if finished:
-            await self.scrub()
+            await _each(self._scrubs)
         return finished
 
     async def _finish(self) -> int:
@@ -144,7 +147,7 @@ class Eraser:
                     forgotten.append((ref, await self._forget([ref.cid], ref.scope)))
                 except NodeError as exc:
                     failure = exc
-            await self.scrub()
+            await _each(self._copies)
             for ref, verdicts in forgotten:
                 try:
                     await self._delete([*verdicts, ref.cid])
@@ -175,7 +178,7 @@ class Eraser:
         """Keys, copies, verdicts and blocks, the first of ``cids`` last: while that is there, an erasure that
         failed can be asked for again."""
         verdicts = await self._forget(cids, scope)
-        await self.scrub()
+        await _each(self._copies)
         await self._delete([*verdicts, *reversed(cids)])
 
     async def _forget(self, cids: Sequence[Cid], scope: str) -> list[Cid]:
@@ -194,12 +197,9 @@ class Eraser:
             await self._blocks.delete(cid)
 
     async def scrub(self) -> None:
-        """After the last ``clear``, which does it before it deletes."""
-        for scrub in self._scrubs:
-            try:
-                await scrub()
-            except NodeError as exc:
-                log.warning("deleted text may stay on disk until the next upkeep: %s", exc)
+        """Copies are made anew and deleted text is scrubbed: after withdrawals, and after ``clear``."""
+        await _each(self._copies)
+        await _each(self._scrubs)
 
     async def _merged(self, cid: Cid) -> list[Cid]:
         return [alias.cid for alias in await self._records.aliases(cid)]
@@ -219,3 +219,11 @@ class Eraser:
                 return [*found, cid]
             found.append(cid)
         return found
+
+
+async def _each(scrubs: Sequence[Scrub]) -> None:
+    for scrub in scrubs:
+        try:
+            await scrub()
+        except NodeError as exc:
+            log.warning("deleted text may stay on disk until the next upkeep: %s", exc)
