@@ -46,6 +46,7 @@ MEASUREMENTS = (
     Measurement("log", "The decision log", markdown=True),
     Measurement("injection", "The injection screen", markdown=True),
     Measurement("peers_publish", "What is shared, into its log", markdown=True),
+    Measurement("poison", "Poisoned context", markdown=True),
     Measurement("sharing", "Following a peer", markdown=True),
     Measurement("reconcile", "Sets compared by ranges", markdown=True),
     Measurement("swarm", "Twenty nodes, four of them liars"),

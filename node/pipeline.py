@@ -677,9 +677,8 @@ class Pipeline:
         near = [
             one
             for one in walk.seen
-            if (similarity := one.judged.candidate.similarity) is not None
+            if replies.nearness(one) >= NEAR_MIN
             and ((ends := one.judged.candidate.expires) is None or ends > now)
-            and similarity >= NEAR_MIN
             and gate.agree(text, one.record.query).veto is None
         ]
         near = replies.few_of_each_peer(near)
@@ -753,6 +752,8 @@ class Pipeline:
             reason = "model_on_a_deterministic_question"
         elif walk.route.kind is Kind.HISTORICAL and not composed.grounded:
             reason = "history_without_a_record"
+        elif composed.claimed:
+            reason = "peers_word"  # stored it would be ours, and outlive the record, its issuer's standing
         llm = None if draft is None else ModelRef(draft.model, draft.model_digest)
         return _Outcome(
             answer,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from node.cache.lookup import SEMANTIC
 from node.cache.negative import Failure
 from node.cache.recall import Recall, Recalled, Seen
 from node.model import (
@@ -36,6 +37,7 @@ from node.ports import StoredRecord
 from node.record import AnswerRecord
 from node.score.agreement import TOLERANCE, Weighed
 from node.score.freshness import CLASS_LIMIT_S, Lifetime
+from node.synthesise.claims import CLAIM
 
 _OF_ONE_PEER = 2
 """Texts of one peer beside one question."""
@@ -173,21 +175,29 @@ def from_expired(query: Query, route: Route, stored: StoredRecord, record: Answe
     )
 
 
+def nearness(seen: Seen) -> float:
+    """The cosine; 1 for a record that was found by a key, which has none."""
+    candidate = seen.judged.candidate
+    if candidate.tier != SEMANTIC:
+        return 1.0
+    return -1.0 if candidate.similarity is None else candidate.similarity
+
+
 def few_of_each_peer(seen: Sequence[Seen]) -> list[Seen]:
-    """What one peer says is not all that is read, however much it says."""
+    """What one peer says is not all that is read, however much it says, and what is ours comes before it."""
     taken: Counter[str] = Counter()
     few: list[Seen] = []
     for one in seen:
         taken[one.origin] += 1
         if one.origin == beside.OURS or taken[one.origin] <= _OF_ONE_PEER:
             few.append(one)
-    return few
+    return sorted(few, key=lambda one: one.origin != beside.OURS)
 
 
 def source_of(seen: Seen) -> SourceRef:
     """A stored record as evidence; whoever reads it, a model too, sees what is only a peer's claim."""
     said = seen.record.source.id
-    name = said if seen.origin == beside.OURS else f"claimed by a peer: {said}"
+    name = said if seen.origin == beside.OURS else f"{CLAIM}{said}"
     return SourceRef("cache", name, f"ipfs://{seen.judged.candidate.cid}")
 
 

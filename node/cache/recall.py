@@ -17,12 +17,14 @@ from node.cache.gate import agree
 from node.cache.gate_model import WRONG_RATE, packaged
 from node.cache.keys import keyword_key
 from node.cache.lookup import SEMANTIC, TOO_FAR, Candidate, Choice, Judged, Policy, choose
+from node.cache.own_first import own_first
 from node.cache.peer_crowd import BEHIND_A_CROWD, is_crowded, thinned
 from node.clock import Clock
 from node.ipfs.cid import Cid
 from node.model import CLAIM, HitInfo, Kind, Query, Route
 from node.normalise import normalise, query_hash
 from node.peers import kept as beside
+from node.peers.values import Tier
 from node.ports import Embedded, Neighbour, RecordStore, Semantics, StoredRecord, Vector
 from node.record import AnswerRecord
 
@@ -171,17 +173,22 @@ class Recaller:
         choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
         # Canonical slots say all there is to say: words and vectors can only blur them.
         searchable = route.floor is not None and (clients_too or route.key is None)
-        if choice.hit is None and searchable and (words := keyword_key(query.text)) is not None:
+
+        def is_settled() -> bool:
+            """A hit that no record of ours can contest: else what is near has to be heard as well."""
+            return choice.hit is not None and not _is_a_peer_s_word(by_cid[choice.hit.candidate.cid])
+
+        if not is_settled() and searchable and (words := keyword_key(query.text)) is not None:
             for stored in await self._records.find("keyword_key", words, scopes=scopes, context=context):
                 consider(stored, "slot", None, check=True)
             choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
-        if choice.hit is None and searchable and self._semantics.info.dim:
+        if not is_settled() and searchable and self._semantics.info.dim:
             embedded = await embed()
             if embedded is not None:
                 near, live = await self._living(embedded, scopes, context, max(self._neighbours, SIZE_MAX))
                 consider_near(near, live, await self._gate_cosines(query.text, embedded, near, live))
                 choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
-                if choice.hit is None and is_crowded(near, live):
+                if not is_settled() and is_crowded(near, live):
                     judged = {one.candidate.cid for one in choice.judged if one.code != TOO_FAR}
                     near, live = await self._living(embedded, scopes, context, BEHIND_A_CROWD)
                     near = thinned(near, live)
@@ -190,8 +197,14 @@ class Recaller:
                     few = [one for one in candidates if one.tier != SEMANTIC or one.cid in left]
                     again = choose(query.text, few, policy, now=now, max_age_s=query.max_age_s)
                     # What was judged among all that is near keeps that judgement.
-                    if again.hit is not None and again.hit.candidate.cid not in judged:
+                    if choice.hit is None and again.hit and again.hit.candidate.cid not in judged:
                         choice = again
+                    heard = {one.candidate.cid for one in choice.judged}
+                    behind = [one for one in again.judged if one.candidate.cid not in heard]
+                    ours = [one for one in behind if by_cid[one.candidate.cid].origin == beside.OURS]
+                    choice = replace(choice, judged=(*choice.judged, *ours))
+        words_of_peers = {cid for cid, stored in by_cid.items() if _is_a_peer_s_word(stored)}
+        choice = own_first(query.text, choice, words_of_peers, deterministic=deterministic)
         return await self._finish(choice, policy, by_cid, expired)
 
     async def knows(self, query: Query) -> bool:
@@ -280,6 +293,12 @@ class Recaller:
             code=judged.code,
         )
         return Recall(Recalled(stored, record, hit), judged.code, judged.reason, seen, expired)
+
+
+def _is_a_peer_s_word(stored: StoredRecord) -> bool:
+    """Whether it was neither made nor recomputed here, nor named by the operator's own index."""
+    tier = (stored.kept or {}).get(beside.TIER)
+    return not (stored.origin == beside.OURS or tier == Tier.VERIFIED or beside.is_imported(stored.kept))
 
 
 def _is_client(stored: StoredRecord) -> bool:

@@ -93,6 +93,8 @@ _CODES = {
     "model_on_a_deterministic_question": "a model's word on an exact question is not kept",
     "confidence_too_low": "the confidence was below the least that is stored",
     "from_cache": "it came from the store",
+    "peers_word": "it rests on what a peer claims, which does not become this node's own",
+    "contested": "a peer's answer differs from what is known here",
     "statement": "nothing was asked",
     "nothing_asked": "nothing was asked",
     "fallback": "there was no answer to keep",

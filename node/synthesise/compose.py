@@ -17,6 +17,7 @@ from node.model import Citation, Draft, Evidence, Kind, SourceRef, Step
 from node.ports import Generator, Prompt
 from node.synthesise import context, extractive, prompt
 from node.synthesise.chain import Chain, Engine
+from node.synthesise.claims import heard, is_claim
 from node.synthesise.clean import clean
 from node.synthesise.context import Block, source_name
 from node.synthesise.grounding import (
@@ -61,7 +62,8 @@ class Composed:
     the text rests on the evidence cited. ``abstained``: it does not answer (it says that it does not know,
     repeats the question, or contradicts itself). ``cited``: it names its sources itself. ``context_share``:
     the part of its content words that the evidence holds, None without evidence. ``uncited_figures``: numbers
-    in it that no evidence gives. ``tried`` is the trace, failures included."""
+    in it that no evidence gives. ``claimed``: a peer's word was among what it was made from.
+    ``tried`` is the trace, failures included."""
 
     text: str
     source: SourceRef
@@ -72,6 +74,7 @@ class Composed:
     cited: bool = False
     context_share: float | None = None
     uncited_figures: tuple[str, ...] = ()
+    claimed: bool = False
     tried: tuple[Step, ...] = ()
 
     @property
@@ -130,6 +133,9 @@ class Composer:
             missing = NO_EXACT_SOURCE
         trail = _Trail(self._clock)
         kept = _extract(question, evidence, trail)
+        if left_out := len(kept) - len(read := heard(question, kept)):
+            trail.add("claims", "left_out", f"{left_out} texts of peers: what is known here comes first")
+            kept, evidence = read, [one for one in evidence if not is_claim(one.source)]
         packed = context.pack(kept, self._context_chars_max)
         if evidence:
             trail.add("pack", "ok" if packed.blocks else "empty", packed.summary)
@@ -261,6 +267,7 @@ def _from_draft(
         cited=grounded and grounding.explicit,
         context_share=grounding.share if blocks else None,
         uncited_figures=grounding.uncited_figures,
+        claimed=any(is_claim(block.source) for block in blocks) and not abstained,
     )
 
 
@@ -367,6 +374,7 @@ def _from_quotes(
         citations=tuple(citations[:CITATIONS_MAX]),
         grounded=True,
         cited=True,
+        claimed=any(is_claim(evidence[place].source) for place in used),
     )
 
 

@@ -87,26 +87,25 @@ def dying_in_keys(moment: str) -> None:
 
 
 def dying_between_scrubs(moment: str) -> None:
-    """What was deleted is scrubbed twice: before the blocks go and behind them."""
+    """Copies are made anew before the blocks go, and files are scrubbed behind them."""
     real = Eraser.__init__
-    left = 1 if moment in ("index about to be saved", "copies made anew") else 2
 
     def init(self: Eraser, *args: Any, **more: Any) -> None:
         real(self, *args, **more)
 
         async def end() -> None:
-            nonlocal left
-            left -= _begun
-            if left == 0:
+            if _begun:
                 die()
 
-        first, *others, index, export = self._scrubs
-        self._scrubs = {
-            "index about to be saved": (first, *others, end),
-            "copies made anew": (first, *others, index, export, end),
-            "file scrubbed": (first, end, *others, index, export),
-            "all scrubbed": (first, *others, index, export, end),
-        }[moment]
+        copies, (first, *others) = self._copies, self._scrubs
+        if moment == "index about to be saved":
+            self._copies = (end, *copies)
+        elif moment == "copies made anew":
+            self._copies = (*copies, end)
+        elif moment == "file scrubbed":
+            self._scrubs = (first, end, *others)
+        else:
+            self._scrubs = (first, *others, end)
 
     setattr(Eraser, "__init__", init)  # noqa: B010
 

@@ -84,10 +84,10 @@ class Node:
             unlogged=Metrics().unlogged,
         )
 
-    async def know(self, town: str) -> None:
-        """Our own record, not sure enough to be the answer itself."""
+    async def know(self, town: str, asked: str = "") -> None:
+        """Our own record, not sure enough to be the answer itself; ``asked``: the words it is stored for."""
         record = US.answer(
-            question(town),
+            asked or question(town),
             answer=f"The bridge of {town} was built by Ada Wren.",
             scope="public",
             confidence=760_000,
@@ -173,8 +173,9 @@ async def test_untrusted_texts_reach_no_model_and_change_no_answer(level: Level)
     assert {one.tier for one in held} == {Tier.UNTRUSTED}
 
 
-async def test_a_trusted_peer_s_texts_are_marked_few_and_never_ours_to_publish() -> None:
-    """With less confidence than it takes to be the answer they may still be read: as what they are."""
+async def test_a_trusted_peer_s_texts_are_marked_few_and_never_become_ours() -> None:
+    """With less confidence than it takes to be the answer they may still be read: as what they are. What is
+    made from them is not stored: it would outlive their withdrawal and their issuer's standing."""
     node = Node()
     issuer = Issuer(1)
     await node.door.stand(issuer, Level.TRUSTED)
@@ -185,9 +186,26 @@ async def test_a_trusted_peer_s_texts_are_marked_few_and_never_ours_to_publish()
     for town in TOWNS[:5]:
         answer = await node.ask(town)
         assert answer.source.kind != "cache"
+        assert answer.trace[-2].reason == "peers_word"
     for prompt in node.model.prompts:
         assert 1 <= prompt.user.count(f"built by {POISON}") <= 2
         assert prompt.user.count("claimed by a peer") == prompt.user.count(f"built by {POISON}")
-    kept = [one.memory.scope for one in node.remembered]
-    assert kept
-    assert "public" not in kept
+    assert not node.remembered
+
+
+@pytest.mark.parametrize("words", ["{}", "Please, {}", "I would like to know: {}", "We need to know {}"])
+@pytest.mark.parametrize("claims", [1_000_000, 700_000])
+async def test_trusted_peers_overwrite_nothing_that_we_know_in_these_or_other_words(
+    words: str, claims: int
+) -> None:
+    node = Node()
+    for issuer in (Issuer(1), Issuer(2), Issuer(3)):
+        await node.door.stand(issuer, Level.TRUSTED)
+        for town in TOWNS[:4]:
+            for record in poisoned(issuer, town):
+                said = issuer.answer(record.query, answer=record.answer, confidence=claims)
+                assert await node.door.take(issuer, said) == "trusted"
+    for town in TOWNS[:4]:
+        await node.know(town, words.format(question(town)))
+        assert "Ada Wren" in (await node.ask(town)).text
+    assert not any(POISON in prompt.user + prompt.continuation for prompt in node.model.prompts)
