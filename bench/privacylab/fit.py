@@ -2,12 +2,14 @@
 
 ``python -m bench.privacylab.fit [--more DIR] [--write]``
 
-Trained on: the sets ``hand*``, ``blind``, ``blind2`` and ``blind3`` (all development sets now), the texts of
-generator and frames, the routing questions, lines of Python's library and descriptions of installed packages;
-with ``--more`` also the questions of text2sql (``pairs_t2s``) and banking77 (``stream_bank``) from the data
-folder, both free to train on. Without ``--write`` it holds out one set after the other, and one fifth of the
-frames after the other, and prints what the gate would keep and would keep wrongly: that is how thresholds and
-features were chosen. A fourth set, ``blind4``, is never read here.
+Trained on: the sets ``hand*``, ``held``, ``blind`` to ``blind5`` (all development sets now), the questions
+of other benches (``project``), the texts of generator and frames, the routing questions, lines of Python's
+library and descriptions of installed packages; with ``--more`` also the questions of text2sql (``pairs_t2s``)
+and banking77 (``stream_bank``) from the data folder, both free to train on. Without ``--write`` it holds out
+one set after the other, and one fifth of the frames after the other, and prints what the gate would keep and
+would keep wrongly: that is how thresholds and features were chosen. A text whose kind is an identifier and
+that a rule of known forms finds counts a quarter: the line need not find it again, and what it would learn of
+bare codes raises false alarms. A sixth set, ``blind6``, is never read here.
 """
 
 from __future__ import annotations
@@ -33,13 +35,19 @@ from bench.privacylab import frames
 from bench.privacylab.make import digit_heavy, positives
 from node.store import privacy
 from node.store.privacy import likely
+from node.store.privacy.famous import bared
 from node.store.privacy.text import Text
 
 OUT = Path(likely.__file__).with_name("likely.json")
 ROUTING = LAB.parent / "routing_questions.jsonl"
-SETS = ("blind", "blind2", "blind3")
+GATE = LAB.parent / "gate_blind.jsonl"
+HONEST = LAB.parent / "injectionlab" / "honest.txt"
+SETS = ("blind", "blind2", "blind3", "blind4", "blind5", "held")
 SCALE = 50
-HIGHS = (2.0, 1.6, 1.2)
+HIGHS = (2.0, 1.6, 1.2, 0.8)
+FOUND_ANYWAY = 0.25
+TOLD = frozenset(["name", "address", "birth_date", "health"])
+"""The kinds that the line finds, not the rules."""
 _EACH = 8
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]{1,3}\b)?")
 
@@ -56,7 +64,7 @@ class Line:
         """The highest log-odds of any passage."""
         found = [
             self.bias + sum(self.weights.get(name, 0.0) for name in names)
-            for names in likely.spans(Text.of(text).text, self.words)
+            for names in likely.spans(bared(Text.of(text)).text, self.words)
         ]
         return max(found, default=-9.0)
 
@@ -104,6 +112,10 @@ def sets(more: Path | None) -> dict[str, list[Row]]:
     out["made"] += [Row(text, NONE) for text in digit_heavy(5, 400)]
     out["routing"] = [Row(json.loads(line)["text"], NONE) for line in ROUTING.read_text().splitlines()]
     out["library"] = [*library(4, 900), *descriptions(0)]
+    pairs = map(json.loads, GATE.read_text(encoding="utf-8").splitlines())
+    questions = {str(pair[side]) for pair in pairs for side in "ab"}
+    honest = (line.partition("\t")[2] for line in HONEST.read_text(encoding="utf-8").splitlines())
+    out["project"] = [Row(text, NONE) for text in sorted(questions | set(filter(None, honest)))]
     for name, fields, most in (("pairs_t2s", "ab", 1500), ("stream_bank", ("q",), 800)) if more else ():
         assert more is not None
         with gzip.open(more / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -137,17 +149,30 @@ def _noisy(text: str, rng: random.Random) -> str:
     return text if kind < 0.5 else re.sub(r"[.?!,]", "", text)
 
 
-def _examples(rows: Iterable[Row], words: frozenset[str]) -> list[tuple[frozenset[likely.Feature], int]]:
+def _weight(row: Row) -> float:
+    """What a text counts."""
+    if row.kind == NONE or row.kind in TOLD:
+        return 1.0
+    known, _ = privacy.rules()
+    text = bared(Text.of(row.text))
+    return FOUND_ANYWAY if any(rule(text) for rule in known) else 1.0
+
+
+Example = tuple[frozenset[likely.Feature], int, float]
+"""The features of a passage, whether it is private, what it counts."""
+
+
+def _examples(rows: Iterable[Row], words: frozenset[str]) -> list[Example]:
     rng = random.Random(2)
-    out: list[tuple[frozenset[likely.Feature], int]] = []
+    out: list[Example] = []
     for row in rows:
-        text = Text.of(row.text).text
+        text, weight = bared(Text.of(row.text)).text, _weight(row)
         for shown in (text, _noisy(text, rng)):
             found = list(likely.spans(shown, words))
             if row.kind == NONE:
-                out += [(names, 0) for names in found]
+                out += [(names, 0, weight) for names in found]
             elif found:  # which passage of several it is, is not labelled: the first three as one
-                out.append((frozenset().union(*found[:3]), 1))
+                out.append((frozenset().union(*found[:3]), 1, weight))
     return out
 
 
@@ -155,16 +180,19 @@ def fit(rows: Sequence[Row], *, ridge: float = 1.0, least: int = 4, smallest: fl
     """Logistic regression with a ridge, by adaptive gradient steps over all examples at once."""
     words = everyday(rows, 5)
     examples = _examples(rows, words)
-    seen = Counter(name for names, _ in examples for name in names)
+    seen = Counter(name for names, _, _ in examples for name in names)
     place = {name: index for index, name in enumerate(name for name, count in seen.items() if count >= least)}
-    pairs = [(row, place[name]) for row, (names, _) in enumerate(examples) for name in names if name in place]
+    pairs = [
+        (row, place[name]) for row, (names, _, _) in enumerate(examples) for name in names if name in place
+    ]
     row_of, name_of = (np.array(part) for part in zip(*pairs, strict=True))
-    wanted = np.array([label for _, label in examples], float)
+    wanted = np.array([label for _, label, _ in examples], float)
+    counts = np.array([weight for _, _, weight in examples], float)
     weights, total = np.zeros(len(place)), np.full(len(place), 1e-6)
     bias, bias_total = 0.0, 1e-6
     for _ in range(300):
         raised = np.bincount(row_of, weights[name_of], len(examples)) + bias
-        off = 1 / (1 + np.exp(-raised)) - wanted
+        off = (1 / (1 + np.exp(-raised)) - wanted) * counts
         slope = np.bincount(name_of, off[row_of], len(place)) + ridge * weights
         total += slope * slope
         weights -= 0.3 * slope / np.sqrt(total)
@@ -179,7 +207,7 @@ def judge(title: str, rows: Sequence[Row], line: Line, highs: Sequence[float], l
     known, worded = privacy.rules()
     facts = []
     for row in rows:
-        text = Text.of(row.text)
+        text = bared(Text.of(row.text))
         facts.append(
             (
                 row.kind,

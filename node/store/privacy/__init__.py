@@ -4,18 +4,21 @@ Pure: no clock, network, file or event loop. A hit keeps the record on this node
 The rules, in the order in which they are tried:
 
 - texts are read as people see them: full-width digits, invisible characters, odd spaces and dashes, letters
-  of other alphabets that look like Latin ones are folded first (``text``);
+  of other alphabets that look like Latin ones are folded first (``text``); samples of standards and handbooks
+  and lines of films are left out (``famous``);
 - e-mail addresses, also written out; IP and MAC addresses, log-ins in URLs (``network``);
 - keys, tokens, passwords and PINs, by known forms and by the words before them, never by entropy (``keys``,
-  ``codes``);
+  ``codes``, ``told``);
 - wallets by their checksums (``wallets``);
 - bank, card, tax, health and identity numbers by checksums, or by the words before them (``numbers``);
+- numbers of accounts, contracts and cases by the words beside them (``accounts``);
 - telephone numbers (``phones``), precise coordinates and street addresses (``places``);
 - names, birth dates and addresses in the fields of forms and in signatures (``labels``);
 - what people say about themselves: names, homes, birth dates, employers, accounts, health and legal matters,
   in English, German, French and Spanish and the commonest forms of Italian, Portuguese and Dutch
   (``statements``); names on documents, in messages and signatures (``people``); illness and treatment of
   theirs and of their relatives (``illness``): asked only of passages whose shape leaves room for it;
+- names, birth dates and streets told in some thirty other languages (``selves``);
 - passages that look like these by their shape as a whole, whatever the wording (``likely``): ``personal``.
 
 A knowledge question stays free although it says "my" ("How do I sort my list?"), holds long numbers, or names
@@ -31,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from node.store.privacy.famous import bared
 from node.store.privacy.text import Text
 
 _CHARS_MAX = 65_536
@@ -45,6 +49,7 @@ def rules() -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
     take a few tenths of a second and some twenty megabytes, which a node that publishes nothing has no use
     for."""
     from node.store.privacy import (
+        accounts,
         codes,
         illness,
         keys,
@@ -55,7 +60,9 @@ def rules() -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
         people,
         phones,
         places,
+        selves,
         statements,
+        told,
         wallets,
     )
 
@@ -66,10 +73,13 @@ def rules() -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
         network.find,
         keys.find,
         codes.find,
+        told.find,
         wallets.find,
         numbers.find,
+        accounts.find,
         phones.find,
         places.find,
+        selves.find,
     )
     return known, (places.find_address, labels.find, statements.find, people.find, illness.find)
 
@@ -92,6 +102,7 @@ def private_reason(*texts: str) -> str | None:
 
 def _reason(read: Text) -> str | None:
     known, worded = rules()
+    read = bared(read)
     for rule in known:
         if (reason := rule(read)) is not None:
             return reason

@@ -16,7 +16,8 @@ from node.store.privacy.text import Text, by_first_letter
 _ILL = (  # stems of words, in all languages: many names of illnesses differ by their ends only
     r"diab[eé]t|canc(?:er|ro)|cáncer|câncer|kanker|krebs|leuk[aä]|leuc[eé]m|lymphom|linfoma"
     r"|melanom|tum(?:o|eu)r"
-    r"|hiv\b|vih\b|aids\b|sida\b|hepatiti|herpes|chlamydi|clamidi|gonorr|syphili|s[ií]filis|hpv\b|std\b|sti\b"
+    r"|hiv\b|vih\b|aids\b|sida\b|hepatiti|herpes|chlamydi|clamidi|gonorr|syphili|s[ií]filis|hpv\b"
+    r"|std\b|sti\b"
     r"|depress|depresi|dépressi|bipol|manic|schi[zs]o|esquizo|psycho(?:sis|se)|psicos|anore[xs]"
     r"|bulimi|ptsd\b|ocd\b"
     r"|adhd\b|adhs\b|tdah\b|autis|asperger|epile|épilep|seizure|convuls|lupus|multiple? ?skl?eros"
@@ -97,7 +98,7 @@ _AWAY = (
 )
 _GAP = rf"(?: (?!{_AWAY})[\w'.%-]+,?){{0,5}}? (?:[\w]+-)?"
 _OTHER = (  # what the word for an illness is part of
-    r"(?!\w*[- ](?:free|related|glass|transistor|data|dataset|survival|oil|model|px|\d|of \d"
+    r"(?!\w*[- ](?:free|related|era|glass|transistor|data|dataset|survival|oil|model|px|\d|of \d"
     r"|scheduling|recipe|icon|junction"
     r"|charity|awareness|fund|simulation|game|app\b|calculator|batter|atmosph|im sternzeichen"
     r"|sternzeichen|tropical|curve"
@@ -163,6 +164,14 @@ _TOLD = re.compile(
     rf"|\b(?:tenho|tive|sofro|sou|estou|tomo|fui|vivo com|uso|descobri que){_GAP}{_WHAT}"
     rf"|\bik (?:heb|had|ben|slik|gebruik|lijd|kreeg|neem|was|leef){_GAP}{_WHAT}"
     rf"|\b(?:heb|ben|slik|gebruik) ik{_GAP}{_WHAT}"
+    rf"|\b(?:jag har|jeg har|eg har|mam|mám|minulla on|mul on|jag är|jeg er|у меня|у мене|я"
+    rf" болею){_GAP}{_WHAT}"
+    rf"|\bheb (?:sinds|al|een|last|nu|ook|zelf){_GAP}{_WHAT}"
+    # an illness called theirs, of which they tell something
+    rf"|\bmy (?:[\w'-]+ ){{0,2}}(?:{_ILL}){_OTHER}\w*(?:,| and| meds| \w+ly)? ?(?:is|are|was|'s|has"
+    rf"|have|flares?|makes?|keeps?"
+    r"|came|come|comes|got|gets|back|went|acts?|acting|won't|doesn't|hurts?|started|returned|worsen\w*)\b"
+    rf"|\b(?:as|with|because of|given|since) your (?:[\w'%-]+ ){{0,8}}?(?:{_ILL}){_OTHER}"
     # a role, a treatment called theirs, values
     r"|\b(?:as|being) an? (?:[\w-]+ ){0,2}?(?:alcoholic|diabetic|epileptic|asthmatic"
     r"|h(?:a)?emophiliac|c(?:o)?eliac|addict|amputee"

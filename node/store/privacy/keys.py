@@ -36,6 +36,7 @@ from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 from detect_secrets.plugins.twilio import TwilioKeyDetector
 
 from node.store.privacy.text import Text
+from node.store.privacy.told import oddness
 
 _PIECE = 1_024
 _OVERLAP = 256
@@ -81,7 +82,7 @@ _KNOWN = re.compile(
     r"|hvs\.[A-Za-z0-9_-]{20,}|s\.[A-Za-z0-9]{24}|dapi[a-f0-9]{32}|dp\.[a-z]{2}\.[A-Za-z0-9]{30,}"
     r"|lin_api_[A-Za-z0-9]{30,}|ntn_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,}|PMAK-[a-f0-9]{20,}-[a-f0-9]{20,}"
     r"|NRAK-[A-Z0-9]{20,}|ATATT3[A-Za-z0-9_=-]{30,}|figd_[A-Za-z0-9_-]{30,}|gl(?:sa|c)_[A-Za-z0-9_=+/]{20,}"
-    r"|gsk_[A-Za-z0-9]{30,}|r8_[A-Za-z0-9]{30,}|pplx-[A-Za-z0-9]{30,}|xai-[A-Za-z0-9]{30,}"
+    r"|sq[apu]_[a-f0-9]{30,}|gsk_[A-Za-z0-9]{30,}|r8_[A-Za-z0-9]{30,}|pplx-[A-Za-z0-9]{30,}|xai-[A-Za-z0-9]{30,}"
     r"|sb[ps]_[A-Za-z0-9_]{30,}"
     r"|rubygems_[a-f0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,}|HRKU-[A-Za-z0-9-]{30,}"
     r"|sntry[su]_[A-Za-z0-9_=+/]{20,}"
@@ -118,15 +119,6 @@ _WEAK = (
     r"|clé(?: secrète| api| d'api| d'accès| privée)?|jeton|chiave|chave|sleutel|passkey|private[ "
     r"_-]?key|privater? schlüssel"
 )
-_CODES = (
-    r"pins?(?:[ -]?(?:code|number|nummer))?|geheimzahl|code pin|cvv2?|cvc2?|csc|security code"
-    r"|prüfnummer|cryptogramme"
-    r"|(?:verification|one[ -]time|otp|2fa|mfa|sms|login|unlock|door|gate|alarm|safe|confirmation"
-    r"|access|entry)[ -]?(?:pass)?code"
-    r"|otp|tan|bestätigungscode|zugangscode|türcode|code d'(?:accès|entrée)|código(?: de "
-    r"(?:verificación|acceso|seguridad))?"
-    r"|combination|entsperrcode"
-)
 _IS = (
     r"(?: (?:for|to|of|für|zum|zur|pour|de|del|on|at|in|para|da|do|von)(?: [\w'.@-]{1,40}){1,5}?)?"
     r"(?: ?[:=]{1,2}>? ?| (?:is|was|are|ist|war|lautet|est|es|era|é|è|set to|remains|will be)[ :]{1,2}"
@@ -134,36 +126,8 @@ _IS = (
     r"(?:still |now |currently |set to |jetzt |immer noch |always )?"
 )
 _ASSIGNED = re.compile(
-    rf"(?<![^\W_])(?:(?P<strong>{_STRONG})|(?P<weak>{_WEAK})|(?P<code>{_CODES})){_IS}"
+    rf"(?<![^\W_])(?:(?P<strong>{_STRONG})|(?P<weak>{_WEAK})){_IS}"
     r"(?P<quote>[\"'*]?)(?P<value>[^\s\"']{3,200})(?P<closed>[\"']?)",
-)
-_PLAIN_CODE = re.compile(
-    r"(?<![^\W_])(?:pin|pin ?code|geheimzahl|code pin|cvv2?|cvc2?|otp|(?:verification|one[ -]time"
-    r"|2fa|sms|unlock|door|alarm|"
-    r"security|bestätigungs|zugangs|tür) ?code) ?#?(?:\d{4,8}|(?<=v |c )\d{3})(?!\w)"
-)
-_VALUE_AFTER = re.compile(  # password Sommer2024, password for my account at work is Blue42
-    rf"(?<![^\W_])(?:{_STRONG}|pass|wifi key|wlan-?schlüssel|login|creds?|credentials|zugangsdaten"
-    rf"|clave|pin)\b[:=]?(?P<gap>(?: [\w'@./&-]{{1,24}}){{0,8}}?)"
-    r"(?P<is> ?[:=(,→–] ?| ?-> ?| - | (?:is|was|to|as|ist|war|lautet|heißt|est|c'est|es|era|é|auf|à"
-    r"|a|with|mit|using|set to) | )(?P<value>[^\s\"']{4,64}|[\"'][^\"'\n]{3,64}[\"'])",
-)
-_VALUE_BEFORE = re.compile(
-    (
-        rf"(?<=[^\s\"'])[\"']? (?:is|as|for|ist|als|est|comme|es|como|was) (?:(?P<own>my"
-        rf"|our|the|mein|unser|das|mon|le|notre|mi|la|nuestra|meu|a) )?(?:[\w-]{{1,16}} "
-        rf"){{0,3}}?(?:{_STRONG}|pin|passcode|clave)\b"
-    ),
-)
-_LAST_WORD = re.compile(r"[^\s\"']+$")
-_ALGORITHM = re.compile(
-    r"^(?:sha-?\d+|md\d|base\d+|2fa|mfa|oauth\d|utf-?\d+|aes-?\d+|rsa-?\d+|h\d+|s3|ipv\d|wpa\d"
-    r"|ntlmv?\d|bcrypt|argon2\w*|scrypt|pbkdf2|\d+(?:-|\w)*(?:characters?|chars?|bits?|digits?"
-    r"|letters?|letras|zeichen|caractères|times|days?|attempts?|minutes?|hours?|years?|mal|fois|th"
-    r"|st|nd|rd)?|"
-    r"[\w.]+\(.*|[a-z_-]+\d{0,2}\.[a-z]\w{0,4}|[a-z]+(?:[-'/][a-z]+)+|i'm|[a-z]+'[a-z]+|https?:.*"
-    r"|/.*|--?\w.*)$",
-    re.IGNORECASE,
 )
 _LABELLED = re.compile(  # DB_PASSWORD=…, "apiKey": "…", --password …
     r"(?:password|passwd|pwd|passphrase|\bpass|secret|token|api_?key|access_?key|auth_?key"
@@ -183,34 +147,6 @@ _COMMAND = re.compile(  # mysql -u root -pSecret1, curl -u user:pass, redis-cli 
     r"(?:-p ?(?P<p>[^\s\d:-][^\s:]{4,64}|\d[^\s:]{0,63}[^\s\d:][^\s:]{0,63})"
     r"|-[uU] ?[^\s:]{1,64}:(?P<u>[^\s\"']{3,64})"
     r"|-[aPw] ?(?P<a>[^\s-][^\s]{5,64})|--(?:user|basic|auth)[ =][^\s:]{1,64}:(?P<user>[^\s]{3,64}))"
-)
-_STRENGTH = re.compile(  # is kMk1f^d1Sa3 a strong password?
-    r"(?:^|[\s\"'(,.])(?:is|ist|est|es|would|wäre|è|é)(?: the password| das passwort"
-    r"| it)? [\"'`]?(?P<value>[^\s\"'`]{5,64})[\"'`]?"
-    r"(?: be)?(?: still| really)? (?:(?:a|an|ein|un|una|uma|een) )?(?:[\w-]+ ){0,2}?(?:strong"
-    r"|good|secure|safe|weak|decent|okay|ok"
-    r"|valid|sicheres?|gutes|starkes|bon|segura?|buena|sicura|boa|sterk"
-    r"|fort)? ?(?:enough )?(?:as an? |for an? |pass(?:word|phrase|code)"
-    r"|passwort|mot de passe|contraseña|senha|wachtwoord)",
-)
-_PAIR = re.compile(  # login jane / Blue42, "user;Blue42", creds: jane:Blue42
-    r"\b(?:log ?in|logon|creds?|credentials|zugang\w*|anmeldung|user(?:name)?(?:/| and "
-    r"| & )?pass(?:word)?|accès|acceso|identifiants)\b"
-    r"[^\n]{0,24}?[ :=\"'](?!https?:)[\w.@+-]{2,40}(?: [/|:;] |[/|:;])(?P<value>[^\s\"'/|;]{5,64})",
-)
-_FAMOUS = frozenset(
-    [
-        "password",
-        "password1",
-        "password123",
-        "123456",
-        "12345678",
-        "qwerty",
-        "letmein",
-        "hunter2",
-        "admin",
-        "p@ssw0rd",
-    ]
 )
 _FIRST = re.compile(
     r"\b(?:my|our|his|her|mein\w{0,2}|unser\w{0,2}|mon|ma|notre|mi|nuestr[oa]|meu|minha|mijn|mio"
@@ -272,16 +208,10 @@ _HASH_WORDS = frozenset(
     ]
 )
 _NEAR_KEY = re.compile(
-    r"\b(?:key|token|secret|password|credential|bearer|authorization|schlüssel|clave|clé)\w{0,2}\b"
+    r"\b(?:key|token|secret|password|credential|bearer|authorization|schlüssel|clave|clé|klucz|ключ)\w{0,2}\b"
 )
 _SHORT_KEY = re.compile(
     r"(?<![\w/+=.-])(?=[A-Za-z_+/=-]{0,40}\d)(?=[\d_+/=-]{0,40}[A-Za-z])[A-Za-z0-9_+/=-]{16,256}(?![\w/+=-])"
-)
-_PHRASE = re.compile(
-    r"\b(?:seed|recovery|backup|mnemonic|secret|wiederherstellungs)[ -]?(?:phrase|words?|wörter"
-    r"|mnemonic)?(?: phrase)?"
-    r"(?: (?:is|ist|are|was|for)[^:]{0,30}?)?[ :\"']{1,4}(?:\d{1,2}[.)] ?)?(?:[a-z]{3,8}[ "
-    r",]{1,2}){10,}[a-z]{3,8}"
 )
 
 
@@ -294,10 +224,6 @@ def find(read: Text) -> str | None:
     ):
         return "secret"
     if _assigned(read) or _by_context(read):
-        return "secret"
-    if ("phrase" in read.lower or "seed" in read.words or "mnemonic" in read.words) and _PHRASE.search(
-        read.lower
-    ):
         return "secret"
     if _in_command(read):
         return "secret"
@@ -342,6 +268,8 @@ _KEY_WORDS = (
         "credential",
         "schlüssel",
         "geheim",
+        "klucz",
+        "ключ",
         "clave",
         "clé",
         "jeton",
@@ -374,19 +302,13 @@ def _shown(read: Text, found: re.Match[str], name: str) -> str:
 
 
 def _assigned_in(read: Text) -> bool:
-    if _PLAIN_CODE.search(read.lower):
-        return True
     for found in _ASSIGNED.finditer(read.lower):
         value = _shown(read, found, "value").rstrip(".,;:!?)*")
         if _HOLDER.search(value) or len(value) < 3:
             continue
         plain = value.lower()
         is_word = value.isalpha()
-        if found["code"]:
-            if sum(char.isdigit() for char in value) >= 3 and not _is_numbers_question(read, found.start()):
-                return True
-            continue
-        if _CODE_WORDS.match(plain):
+        if _CODE_WORDS.match(plain) or (found["strong"] and not oddness(value, False)):
             continue
         quoted = bool(found["quote"]) and bool(found["closed"])
         labelled = (
@@ -407,12 +329,10 @@ def _assigned_in(read: Text) -> bool:
                 return True
         elif found["weak"] and len(value) >= 6 and _mixed(value) and (own or labelled or len(value) >= 12):
             return True
-    if _told(read) or _in_use(read):
-        return True
     for found in _LABELLED.finditer(read.lower):
         names = ("value", "option", "bearer", "curl", "ssh", "sql")
         value = next(filter(None, (_shown(read, found, name) for name in names)), "")
-        if _HOLDER.search(value) or _CODE_WORDS.match(value.lower()):
+        if _HOLDER.search(value) or _CODE_WORDS.match(value.lower()) or not oddness(value, True):
             continue
         if (
             _mixed(value)
@@ -422,179 +342,6 @@ def _assigned_in(read: Text) -> bool:
         ):
             return True
     return False
-
-
-_STRONG_WORD = re.compile(rf"(?<![^\W_])(?:{_STRONG})(?![^\W_])")
-_TOKEN = re.compile(r"[^\s\"'`,;()<>]{6,64}")
-_PRODUCT = re.compile(
-    r"(?:windows|win|office|python|ubuntu|debian|iphone|ipad|galaxy|java|ios|android|macos|pixel"
-    r"|node|php|mysql|postgres\w*"
-    r"|sql|chrome|firefox|sha|aes|rsa|md|bcrypt|argon|pbkdf|base|oauth|utf|wpa|http|https|ipv"
-    r"|microsoft|o)-?\d",
-    re.IGNORECASE,
-)
-
-
-def _beside(read: Text) -> bool:
-    """A word of letters with digits or signs near the word for a password, on the same line."""
-    for word in _STRONG_WORD.finditer(read.lower):
-        start = max(read.text.rfind("\n", 0, word.start()) + 1, word.start() - 64)
-        line = read.text[start : word.end() + 64].split("\n")
-        near = line[0]
-        own = _OWN_NEAR.search(near.lower()) is not None
-        for token in _TOKEN.finditer(near):
-            value = token[0].rstrip(".,;:!?")
-            if _HOLDER.search(value) or _ALGORITHM.match(value) or _PRODUCT.match(value) or "/" in value:
-                continue
-            if (
-                "=" in value
-                or "_" in value
-                or ":" in value
-                or "@" in value[1:-1]
-                or not (_cases(value) or _turns(value) >= 5)
-            ):
-                continue
-            digits = sum(map(str.isdigit, value))
-            signs = any(char in "!#$%^&*+?~" for char in value)
-            if digits and len(value) >= 8 and ((signs and _turns(value) >= 3) or _turns(value) >= 6):
-                return True
-            if own and digits >= 2 and len(value) >= 7:
-                return True
-    return False
-
-
-_OWN_NEAR = re.compile(
-    r"\b(?:my|our|his|her|mein\w{0,2}|unser\w{0,2}|mon|ma|notre|mi|nuestr[oa]|meu|minha|mijn|mio|mia)\b"
-)
-
-
-def _in_use(read: Text) -> bool:
-    """A password beside a user's name, or asked about whether it is strong."""
-    if _beside(read):
-        return True
-    for found in _STRENGTH.finditer(read.lower):
-        value = _shown(read, found, "value").rstrip(".,;:!?)")
-        if (
-            _mixed(value)
-            and value.lower() not in _FAMOUS
-            and not _HOLDER.search(value)
-            and not _ALGORITHM.match(value)
-        ):
-            return True
-    for found in _PAIR.finditer(read.lower):
-        value = _shown(read, found, "value").rstrip(".,;:!?)")
-        if (
-            (_mixed(value) or any(map(str.isupper, value[1:])) or value.count("-") > 1)
-            and not _HOLDER.search(value)
-            and "//" not in found[0]
-        ):
-            return True
-    return False
-
-
-def _told(read: Text) -> bool:
-    """A password in running words, before or after the word for it."""
-    for found in _VALUE_AFTER.finditer(read.lower):
-        shown = _shown(read, found, "value")
-        value = shown.strip("\"'").rstrip(".,;:!?)")
-        if len(value) < 4 or _HOLDER.search(value) or _ALGORITHM.match(value):
-            continue
-        own = _FIRST.search(read.before(found.start(), 60)) is not None
-        if _mixed(value) and any(map(str.isdigit, value)):
-            return True
-        if (
-            found["is"].strip()
-            and not value.lower().endswith(("ed", "ing", "en"))
-            and (own or shown[0] in "\"'")
-            and not found["gap"]
-            and not _CODE_WORDS.match(value.lower())
-        ):
-            return True
-    for found in _VALUE_BEFORE.finditer(read.lower):
-        word = _LAST_WORD.search(read.text[max(0, found.start() - 64) : found.start()])
-        value = word[0].rstrip(".,;:!?)") if word is not None else ""
-        if (
-            len(value) >= 4
-            and not _HOLDER.search(value)
-            and not _ALGORITHM.match(value)
-            and _mixed(value)
-            and any(map(str.isdigit, value))
-        ):
-            return True
-        if (found["own"] or "").lower() in ("my", "our", "mein", "mon", "mi") and value.isdigit():
-            return True
-    if _DOOR.search(read.lower) is not None or _login(read):
-        return True
-    if _USER_AND.search(read.lower) is not None:
-        return True
-    return (
-        _PASSPHRASE.search(read.lower) is not None
-        or _THE_PHRASE.search(read.lower) is not None
-        or _IS_PLAIN.search(read.lower) is not None
-    )
-
-
-_DOOR = re.compile(
-    r"\b(?:codes?|pins?|combination|passcode) (?:to|for|of|on|für|zum|zur|pour|de|del|para) "
-    r"(?:[\w'-]{1,16} ){1,5}(?:is|are|ist|lautet|est|es|:) ?#?\d{4,8}\b|\bpins? (?:of|is still|=|#) "
-    r"?\d{4,8}\b"
-)
-_LOGIN = re.compile(
-    r"\b(?:log ?in|log on|sign in|unlock|decrypt|wifi|wi-fi|wlan|ssid|router|root|admin"
-    r"|user(?:name)?|creds?|account|anmeld\w+|einlogg\w+|connexion|connecter|iniciar sesión|acceder"
-    r"|pass|vault|vpn)\b"
-)
-_FOUR_KINDS = re.compile(
-    r"(?<!\S)(?=\S{0,31}[a-z])(?=\S{0,31}[A-Z])(?=\S{0,31}\d)(?=\S{0,31}[!@#$%^&*?+=~])[^\s/\\<>{}()"
-    r"\"']{7,32}(?=[\s.,;]|$)"
-)
-
-
-def _login(read: Text) -> bool:
-    """A word of small and capital letters, digits and signs beside the words for logging in."""
-    for found in _FOUR_KINDS.finditer(read.text):
-        if "=" in found[0][1:-1] or "http" in found[0] or ("@" in found[0][1:-1] and "." in found[0]):
-            continue
-        if _LOGIN.search(read.before(found.start(), 64)) or _LOGIN.search(read.after(found.end(), 40)):
-            return True
-    return False
-
-
-_USER_AND = re.compile(
-    r"\b(?:user(?:name)?|login|benutzer(?:name)?|utilisateur|usuario|e-?mail|id)(?: is|:|=)? "
-    r"?(?!and\b|or\b|und\b|oder\b|et\b|y\b|versus\b|vs\b)[^\s,;/]{2,40}(?:,| and| und| et| y| /|;"
-    r"| \||)? ?(?:the )?(?:pw|pass|password|pwd|passwort"
-    r"|mdp|mot de passe|contraseña|clave)(?: is|:|=)? ?"
-    r"(?!is\b|reset|field|manager|hash|for\b|on\b|in\b|to\b|authentication|combination|change|and\b"
-    r"|or\b|are\b|prompt|does|do\b|not\b|wrong|policy)[^\s,;<>{}$]{4,40}(?=[.,;!?\s]|$)"
-    r"|\b(?:creds?|credentials|zugangsdaten|identifiants|credenciales)(?: (?:is|are|sind|sont"
-    r"|son))?:? [^\s:/]{2,32} ?[:/] ?[^\s:/]{4,32}"
-)
-
-
-_PASSPHRASE = re.compile(
-    r"\b(?:my|our|mein\w{0,2}|mon|ma|mi) (?:[\w-]{1,16} ){0,2}(?:pass ?phrase|password|passwort|mot "
-    r"de passe|contraseña) (?:is|ist|est|es|:|lautet) "
-    r"(?!(?:not|too|so|very|being|no|never|always|going|wrong|incorrect|invalid|expired|hashed"
-    r"|stored|nicht|falsch|zu|pas|trop|muy)\b)[a-z]{2,12}(?:[ -][a-z]{2,12}){2,}(?:[.!\n]|$)"
-)
-_THE_PHRASE = re.compile(
-    r"\b(?:the|our|its) (?:[\w-]{1,16} )?(?:pass ?phrase|recovery phrase|password) (?:is|="
-    r"|:) (?!\w+(?:ed|ing|en)\b)"
-    r"(?:(?!(?:to|the|of|is|a|an|for|in|with|and|or|by|not|as|it|that|you|your|when|if|on|too"
-    r"|very|so|long|stored|sent|kept"
-    r"|only|always|never|what|how|why|wrong|correct|weak|strong|case|at|from|still|just|longer"
-    r"|shorter|safe)\b)[a-z]{2,12}[ -]){2,8}"
-    r"[a-z]{2,12}(?:[.!\n]|$)"
-)
-_IS_PLAIN = re.compile(
-    r"\b(?:the|our|das|le|la) (?:[\w-]{1,16} ){0,2}(?:password|passcode|passwort|kennwort|mot de "
-    r"passe|contraseña) (?:is|ist|est|es|lautet) "
-    r"(?!\w+(?:ed|en|ing|able|ible|ly|é|ée|ado|ada|t)\b|(?:wrong|incorrect|weak|safe|secure|invalid"
-    r"|visible|required|known|a|an|the|in|on|at|for|to|too|so|very|not|only|just|also|always|never"
-    r"|your|my|what|how|case|plain|"
-    r"falsch|sicher|richtig|zu|nicht|faible|incorrecte|incorrecta|segura|débil)\b)[a-z]{4,24}(?:[.!,\n]|$)"
-)
 
 
 def _mixed(value: str) -> bool:
@@ -614,19 +361,6 @@ def _is_value(value: str) -> bool:
 def _is_prose(read: Text, end: int) -> bool:
     """Whether what follows a colon goes on as a sentence does."""
     return re.match(r"[ ,]*[a-z]+ [a-z]+", read.text[end : end + 40]) is not None
-
-
-def _is_numbers_question(read: Text, start: int) -> bool:
-    return (
-        re.search(
-            (
-                r"\b(?:http|status|error|exit|zip|postal|country|area|gpio|ascii|unicode|hex|source"
-                r"|color|colour)[ -]?$"
-            ),
-            read.before(start, 16),
-        )
-        is not None
-    )
 
 
 def _by_context(read: Text) -> bool:

@@ -299,7 +299,7 @@ def find(read: Text) -> str | None:
     """``self_statement``, ``address`` or None."""
     lower = read.lower
     hinted = any(hint in lower for hint in _BIRTH_HINTS) and any(map(str.isdigit, lower))
-    if hinted and (_BIRTH_FIELD.search(lower) or (_MY_BIRTH.search(lower) and not _SPOKEN.search(lower))):
+    if hinted and (_has_birth_field(read) or (_MY_BIRTH.search(lower) and not _SPOKEN.search(lower))):
         return "self_statement"
     if '"' in lower or "'" in lower:
         if _JSON_NAME.search(read.text) or _JSON_PART.search(read.text):
@@ -307,6 +307,22 @@ def find(read: Text) -> str | None:
         if _ADDRESS_FIELD.search(lower):
             return "address"
     return "self_statement" if _is_signed(read) or _is_told(read) else None
+
+
+def _has_birth_field(read: Text) -> bool:
+    """Whether a field holds a birth date, of nobody whom a name before it makes a known person's."""
+    for count, found in enumerate(_BIRTH_FIELD.finditer(read.lower)):
+        if (
+            count >= _HITS_MAX
+            or _SOMEBODYS.search(read.text[max(0, found.start() - 48) : found.start()]) is None
+        ):
+            return True
+    return False
+
+
+_SOMEBODYS = re.compile(
+    rf"(?:{_CAP} ){{1,3}}{_CAP}(?:'s?|,|:)? ?$|{_CAP}'s? ?$|(?:de|von|van|of|di) (?:{_CAP} ?){{1,3}}$"
+)
 
 
 def _is_signed(read: Text) -> bool:

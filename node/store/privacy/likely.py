@@ -26,7 +26,7 @@ from itertools import repeat
 from node.store.privacy.illness import is_ill
 from node.store.privacy.text import Text
 
-PRIVATE = 1.6
+PRIVATE = 1.8
 CLEAR = -3.0
 _MARKS_MAX = 40
 _SEEN_BEFORE, _SEEN_AFTER = 6, 4
@@ -59,6 +59,11 @@ def _alike() -> dict[str, str]:
 
 
 _ALIKE = _alike()
+
+
+def alike(group: str) -> list[str]:
+    """The words of a group of ``alike.txt``, the longest first."""
+    return sorted((word for word, of in _ALIKE.items() if of == group), key=len, reverse=True)
 
 
 Feature = str | tuple[str, str] | tuple[str, str, str]

@@ -213,6 +213,9 @@ _OWN = re.compile(
     r"\b(?:my|mine|our|i|i'm|me|we|mein\w{0,2}|unser\w{0,2}|ich|mon|ma|mes|notre|je|mi|mis"
     r"|nuestr[oa]|yo|his|her|their)\b"
 )
+_FOR_SHOW = re.compile(
+    r"\b(?:examples?|placeholder|replace|real one|your own|sample|documentation|rfc ?\d+|test-net)\b"
+)
 _SOMEBODY = re.compile(
     r"\b(?:logged|log-?in|ssh|ban(?:ned)?|block(?:ed)?|user|visitor|customer|client|connected"
     r"|attack\w*|came from|request from|angemeldet|connecté\w*)\b"
@@ -253,11 +256,40 @@ _ADDRESSES_MAX = 512
 _MAC = re.compile(
     r"(?<![\w:.-])[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?![\w]|[:-][0-9a-fA-F])"
 )
+_MAC_SHOWN = ("00:00:5e:00:53", "00:11:22:33:44:55", "aa:bb:cc:dd:ee:ff", "12:34:56:78:9a:bc", "de:ad:be:ef")
+"""What documentation and manuals write where some address has to stand."""
 _MAC_HINT = re.compile(r"[:-][0-9a-fA-F]{2}[:-][0-9a-fA-F]{2}[:-]")
 _MAC_DOTTED = re.compile(r"(?<![\w.])[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}(?![\w]|\.\w)")
 _MAC_BARE = re.compile(r"(?<!\w)[0-9a-fA-F]{12}(?!\w)")
+_DEVICE = re.compile(
+    r"\b(?:devices?|gerät\w*|printer|drucker|imprimante|impresora|router|laptop|phone|tablet|tv|camera"
+    r"|kamera|console"
+    r"|access point|ap|nic|adapter|interface|eth\d|wlan\d?|en\d|dhcp|arp|lease|subnet|netzwerk\w*|wi-?fi"
+    r"|station"
+    r"|client|hardware|bssid|thermostat\w*|bulbs?|plugs?|speakers?|chromecast|doorbell|gateways?"
+    r"|hubs?|bridges?"
+    r"|switch(?:es)?|xbox|playstation|ps[345]|nintendo|wii|kindle|ipad|iphone|macbook|nas|server"
+    r"|repeater|extender"
+    r"|modem|box|fritz\S{0,8}|watch|scale|vacuum|fridge|freezer|oven|washer|washing machine|dishwasher"
+    r"|sonos|alexa|echo"
+    r"|ethernet|lan|wlan|bluetooth|ble|zigbee|knx|matter|filter\w*|allow ?list|white ?list|vlan"
+    r"|raspberry|pi|arduino|esp\d{0,4}|dongle|drone|car|pc|computer|notebook|rechner|handy|télé\w*|téléphone"
+    r"|ordinateur|ordenador|móvil|celular|computador|telefone?|telefono|stampante|lampa|lampe)\b"
+)
+_OTHER_HEX = re.compile(
+    r"\b(?:commit|hash|git|docker|container|image|sha\d*|build|digest|layer|uuid|guid|object ?id"
+    r"|revision|branch|serial"
+    r"|checksum|firmware|version|tag|key|token)\b"
+)
 _MAC_WORD = re.compile(r"\b(?:mac|hardware|ethernet|bluetooth|wi-?fi|wlan|physical|physikalische)\b")
 _URL_LOGIN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://([^\s/:@\"'<>]{0,64}):([^\s/@\"'<>]{1,128})@")
+_SPACED_MAIL = re.compile(
+    r"(?<![\w.])[\w+-]{1,32}(?: ?\. ?[\w+-]{1,32}){0,3} ?[(\[{](?:at|ät|a|arroba)[)\]}] ?[\w-]{2,40}(?: "
+    r"?(?:\.|[(\[{](?:dot|punkt)[)\]}]) ?"
+    r"[a-z]{2,12}){1,3}(?!\w)",
+    re.IGNORECASE,
+)
+_ORACLE = re.compile(r"\bjdbc:oracle:\w{1,8}:[^/\s:]{1,40}/(?![<{$*])[^@\s]{3,64}@", re.IGNORECASE)
 _URL_TOKEN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[A-Za-z0-9_.~%-]{16,128}@")
 _PLACEHOLDER = re.compile(r"^[<{$\[*]|^(?:x+|\*+)$", re.IGNORECASE)
 _SAMPLE_USER = re.compile(r"(?:your_?)?(?:user(?:name)?|login|admin|name)", re.IGNORECASE)
@@ -269,7 +301,9 @@ def find(read: Text) -> str | None:
     text = read.text
     if "://" in text and "@" in text and _url_login(read):
         return "url_login"
-    if _mail(read) or _written_out_mail(read):
+    if "jdbc:oracle" in read.lower and _ORACLE.search(text) is not None:
+        return "url_login"
+    if _mail(read) or _written_out_mail(read) or _SPACED_MAIL.search(text) is not None:
         return "email"
     if _v4(read) or (_V6_HINT.search(text) is not None and _v6(read)):
         return "ip"
@@ -404,7 +438,9 @@ def _is_somebodys(
         return False
     if any(address.version == block.version and address in block for block in _DOCUMENTATION):
         before = read.before(start, 64)
-        return _OWN.search(before) is not None or _SOMEBODY.search(before) is not None
+        if _OWN.search(before) is not None:
+            return True
+        return _SOMEBODY.search(before) is not None and _FOR_SHOW.search(read.lower) is None
     return (address.is_global and not address.is_multicast) or _is_machine(read, address, start, end)
 
 
@@ -486,15 +522,22 @@ def _is_network(address: ipaddress.IPv4Address | ipaddress.IPv6Address, mask: re
 def _mac(read: Text) -> bool:
     text = read.text
     for found in _MAC.finditer(text) if _MAC_HINT.search(text) is not None else ():
-        if len(set(found[0].lower()) - {":", "-"}) > 1 and not found[0].lower().startswith(
-            ("01:00:5e", "33:33:")
-        ):
+        shown = found[0].lower().replace("-", ":")
+        if len(set(shown) - {":"}) < 2 or shown.startswith(("01:00:5e", "33:33:")):
+            continue
+        if not shown.startswith(_MAC_SHOWN) or _OWN.search(read.before(found.start(), 64)) is not None:
             return True
     for found in _MAC_DOTTED.finditer(text) if text.count(".") > 1 else ():
         if any(char.isalpha() for char in found[0]) or _MAC_WORD.search(read.before(found.start())):
             return True
-    if "mac" in read.words:
-        for found in _MAC_BARE.finditer(read.text):
-            if not found[0].isalpha() and _MAC_WORD.search(read.before(found.start())):
-                return True
+    for found in _MAC_BARE.finditer(text) if read.longest >= 12 else ():
+        if found[0].isalpha():
+            continue
+        before = read.before(found.start())
+        if "mac" in read.words and _MAC_WORD.search(before):
+            return True
+        if found[0].isdigit() or _OTHER_HEX.search(before):
+            continue
+        if _DEVICE.search(before) or _DEVICE.search(read.after(found.end())):
+            return True
     return False

@@ -203,8 +203,11 @@ _ID_WORDS = re.compile(
         r"|licen[cs]e|passport|service|repair|support|refund|return|parcel|shipment)"
         r"[ _-]?(?:account[ _-]?)?(?:number|num|no|nr|nbr|id|code|ref|reference|card)"
         r"|(?:savings|checking|current|brokerage|bank|under|on|for) account|account(?= ?[:#=]"
-        r"| [a-z]{0,4}-?\d[\da-f]{4}| \d{4} \d{4})"
-        r"|docket|(?:my|our) (?:order|booking|claim|case|ticket|reservation|policy|invoice"
+        r"| [a-z]{0,4}-?\d[\da-f]{4}| \d{4} \d{4}| \d{1,5}[ -]\d{2})"
+        r"|merchant id|uid|pension ref|vertragskonto|rachunku|numer (?:dowodu|klienta|konta|umowy)|αμκα"
+        r"|friend code"
+        r"|case(?= \d{7})|ref(?= \d[\d/-]{6})|order(?= \d{3}-\d{7})|docket|(?:my|our) (?:order|booking"
+        r"|claim|case|ticket|reservation|policy|invoice"
         r"|membership|passport"
         r"|licen[cs]e|loan)|(?:order|booking|policy|invoice|passport|dossier|licen[cs]e"
         r"|reservation|membership|patient) ?[#:]"
@@ -217,7 +220,8 @@ _ID_WORDS = re.compile(
         r"-?(?:nummer|nr|kennung|zeichen|id|code)|geschäftszeichen"
         r"|(?:numero|num\.?|n[.°º]|codice|cod\.?) (?:di |del |della |d')?(?:pratica|cliente"
         r"|ordine|conto|polizza"
-        r"|contratto|tessera|prenotazione|fattura|socio|matricola|patente|passaporto|paziente|utente|fiscale)"
+        r"|contratto|tessera|prenotazione|fattura|socio|matricola|patente|passaporto|paziente"
+        r"|utente|fiscale)"
         r"|pratica|polizza|matricola"
         r"|(?:número|numero|num\.?|n[.°º]|nro\.?|código|codigo|cód\.?) (?:de |do |da |del "
         r"|de la )?(?:cliente|conta"
@@ -240,7 +244,8 @@ _ID_WORDS = re.compile(
         r"|ppsn?(?: number| no)?|snils|kra pin|niss|rijksregister\w*|registre national|numéro national"
         r"|ehic|ohip|ramq|nhi(?: number)?|chi number|uscis|a-number|residence card|tax code|fiscal code"
         r"|id-?kort|nik(?= \d)|ktp|philsys|gstin?|abn|acn|crn|nrc|ghana card|huduma|cédula de identidad"
-        r"|bsb|clubcard|nectar|(?:library|loyalty|rewards|gift|store|travel|oyster|opal|railcard|bonus|points"
+        r"|bsb|clubcard|nectar|(?:library|loyalty|rewards|gift|store|travel|oyster|opal|railcard"
+        r"|bonus|points"
         r"|vaccination|club|gym|tesco|payback|bahn|kunden|treue|bibliotheks?)[ -]?(?:card|karte|ausweis)"
         r"|conta(?: é| bancária| corrente)?|rekening|bank ?:"
         r"|(?:deposit|pay|transfer|wire|send)\b[\w ]{0,16}(?:in)?to(?= \d{6})"
@@ -258,13 +263,40 @@ _CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _MAY_BE_ID = re.compile(r"\d(?:\d{4}|[ ./-]{1,3}\d|[A-Za-z]{1,2}\d|(?<=[A-Za-z]\d)\d\d)")
 _OWN_NUMBER = re.compile(
     r"\b(?:my|our|mein\w{0,2}|unser\w{0,2}|mon|ma|notre|mi|nuestr[oa]|meu|minha|mio|mia|mijn|his"
-    r"|her)\b (?:[\w'-]{1,20} ){0,4}"
+    r"|her)\b (?:(?!part |model |source )[\w'-]{1,20} ){0,4}"
     r"(?:number|nr|no|id|code|reference|ref|nummer|kennung|zeichen|numéro|numero|référence|número"
     r"|referencia|código|account|konto|compte|cuenta|policy|licen[cs]e)\b\.?"
-    r"(?: ?[:=#]| is| ist| lautet| est| es| é)? ?(?:[\w-]{1,10} "
-    r"){0,2}(?=[A-Za-z0-9]{0,8}\d)([A-Za-z0-9]{1,20}(?:[ ./-]\d{1,8}){0,5})"
+    r"(?: ?[:=#]| is| ist| lautet| est| es| é)? ?(?:"
+    r"(?!prints|returns|gives|shows|throws|exits?|runs|outputs|says|error)[\w-]{1,10}"
+    r" ){0,2}(?=[A-Za-z0-9]{0,8}\d)([A-Za-z0-9]{1,20}(?:[ ./-]\d{1,8}){0,5})"
 )
 
+_ID_WORDS_ELSEWHERE = """
+    身份證 身分證 身份证 居民身份 護照 护照 駕照 驾照 驾驶证 健保卡 社保卡 社保号 統一證號 居留證 通行證
+    マイナンバー 個人番号 免許証 旅券 パスポート 保険証 在留カード 年金番号
+    주민번호 주민등록 여권 운전면허 외국인등록 건강보험증
+    आधार पासपोर्ट บัตรประชาชน เลขประจำตัว พาสปอร์ต
+"""
+_ID_WORDS_ALONE = """
+    инн снилс паспорт паспорта паспорте загранпаспорт загранпаспорта полис полиса
+    егн лнч јмбг єдрпоу рнокпп іпн
+    лична_карта личната_карта личен_номер иин водительского водительских прав посвідчення
+    αφμ αμκα αδτ ταυτότητα ταυτότητας ταυτότητά διαβατήριο διαβατηρίου
+    תעודת_זהות תעודת_הזהות מספר_זהות ת.ז ת״ז דרכון הדרכון
+    رقم_الهوية رقم_هويتي الرقم_القومي رقمي_القومي رقم_قومي هويتي جواز_سفر جواز_سفري جواز_السفر
+    إقامتي رقم_الإقامة     کد_ملی شماره_ملی căn_cước cccd cmnd hộ_chiếu mã_số_thuế
+"""
+
+
+def _folded_words(words: str) -> str:
+    return "|".join(re.escape(Text.of(word.replace("_", " ")).lower) for word in words.split())
+
+
+_ID_ELSEWHERE = re.compile(
+    rf"(?:{_folded_words(_ID_WORDS_ELSEWHERE)}|(?<!\w)(?:{_folded_words(_ID_WORDS_ALONE)})(?!\w))"
+    r"[^.?!。？！\n]{0,24}?(?<![a-z0-9])([a-z]{0,3}[ -]?\d(?:[ ./-]?[a-z0-9]){5,18})(?![a-z0-9])"
+)
+"""Words for identifiers in other writing, of which some has no blanks, and the code behind."""
 
 _SORT_CODE = re.compile(r"(?<![\d-])\d\d-\d\d-\d\d[ ,/;]{1,3}(?:acc?\w{0,6}\.? ?(?:no\.? ?)?)?\d{8}(?!\d)")
 """A British sort code and the account after it."""
@@ -294,9 +326,16 @@ def find(read: Text) -> str | None:
         return "card"
     if clusters and _SORT_CODE.search(read.lower) is not None:
         return "account"
-    if _coded(read):
+    if _coded(read) or _elsewhere(read):
         return "national_id"
     return _named(read)
+
+
+def _elsewhere(read: Text) -> bool:
+    """A code behind a word of another writing for an identifier."""
+    if read.text.isascii():
+        return False
+    return any(sum(map(str.isdigit, found[1])) >= 6 for found in _ID_ELSEWHERE.finditer(read.lower))
 
 
 def _card_in_fours(read: Text) -> bool:
@@ -681,6 +720,8 @@ def _named(read: Text) -> str | None:
             found = near
         if found is None or is_figure(read, token.start(), token.end(), grouped=True):
             continue
+        if _PUBLISHED.search(read.before(token.start(), 32)) is not None or _DAY.fullmatch(code) is not None:
+            continue
         if found[0] in _ALSO_WORDS and found[0].upper() not in read.text:
             continue
         if digits < 7 and _QUERY.search(read.lower) is not None:
@@ -696,6 +737,11 @@ def _named(read: Text) -> str | None:
     return None
 
 
+_PUBLISHED = re.compile(
+    r"\b(?:such as|for example|pubmed|pmid|pmcid|arxiv|doi|isbn|issn|console|baud|part (?:number"
+    r"|no\.?)|modell?)\b"
+)
+_DAY = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d")
 _ALSO_WORDS = frozenset(
     ["ein", "sin", "tin", "nie", "fin", "ine", "dui", "rut", "cif", "rg", "nip", "run", "rib"]
 )

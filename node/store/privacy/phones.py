@@ -14,6 +14,7 @@ from itertools import pairwise
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberType
 
+from node.store.privacy.famous import is_public_line
 from node.store.privacy.numbers import ARITHMETIC, CANDIDATES_MAX, FIRST_PERSON, is_figure
 from node.store.privacy.text import Cluster, Text
 
@@ -24,7 +25,8 @@ _WORD = re.compile(
     r"|mobil\w*|festnetz|durchwahl|nummer (?:ist|lautet)|nummer:|erreich\w*|meld\w*|"
     r"appel\w*|téléphon\w*|télécopie|portable|joindre|joignable|numéro (?:est|:)|llam[ae]\w*|llám\w*"
     r"|teléfono|móvil|celular|número (?:es|:)|zap(?:zap)?|whats|wpp|me chama|me liga|bellen|"
-    r"chiama\w*|telefono|cellulare|liga\w*|telefone|telemóvel|bel me|telefoon\w*|telefonnummer|my "
+    r"chiama\w*|telefono|cellulare|liga\w*|telefone|telem[óo]vel|m[óo]j numer|numer telefonu|(?:il )?mio "
+    r"numero|bel me|telefoon\w*|telefonnummer|my "
     r"number|mon numéro|mi número|meine nummer|kontakt|contacto)\b"
 )
 _LABEL = re.compile(
@@ -52,12 +54,15 @@ def load() -> None:
 def find(read: Text) -> str | None:
     """``phone`` or None."""
     tries = 0
+    regions = _regions(read)
     for cluster in read.clusters[:CANDIDATES_MAX]:
         if sum(cluster.lengths) < 7 or cluster.is_dotted_quad:
             continue
         start = cluster.start
         before = read.text[max(0, start - 3) : start]
         if start and (read.text[start - 1].isalpha() or read.text[start - 1] == "_"):
+            continue
+        if is_public_line(read, cluster):
             continue
         if before.rstrip("( ").endswith("+"):
             tries += 1
@@ -67,7 +72,12 @@ def find(read: Text) -> str | None:
             tries += 1
             if _international(read, cluster, ""):
                 return "phone"
-        if _in_brackets(read, cluster) or _is_dialled(read, cluster) or _national(read, cluster):
+        if (
+            _in_brackets(read, cluster)
+            or _is_dialled(read, cluster)
+            or _national(read, cluster)
+            or (regions and _of_region(read, cluster, regions))
+        ):
             return "phone"
         if tries > _TRIES_MAX:
             return "too_many_numbers"
@@ -189,6 +199,91 @@ def _is_valid(digits: str, region: str) -> bool:
         return phonenumbers.is_valid_number(phonenumbers.parse(digits, region))
     except NumberParseException:
         return False
+
+
+_SCRIPTS = (
+    (re.compile("[\u3040-\u30ff]"), ("JP",)),
+    (re.compile("[\uac00-\ud7af]"), ("KR",)),
+    (re.compile("[\u3400-\u9fff]"), ("CN", "TW", "HK", "JP", "SG")),
+    (re.compile("[\u0900-\u0dff]"), ("IN", "BD", "LK", "NP")),
+    (re.compile("[\u0e00-\u0e7f]"), ("TH",)),
+    (re.compile("[\u0400-\u04ff]"), ("RU", "UA", "BG", "RS", "KZ", "BY")),
+    (re.compile("[\u0370-\u03ff]"), ("GR", "CY")),
+    (re.compile("[\u0590-\u05ff]"), ("IL",)),
+    (re.compile("[\u0600-\u06ff]"), ("SA", "EG", "AE", "IR", "PK", "MA", "JO", "IQ", "DZ", "LB", "KW")),
+)
+_TONGUES = (
+    (
+        r"mit|min|mig|meg|jeg|hvis|hvad|hva|eller|ikke|hvordan|nummer|mobil|og|av|af|er|på|det|til",
+        ("DK", "NO"),
+    ),
+    (r"jag|mitt|min|inte|och|hur|mobilen|numret|på|är", ("SE",)),
+    (r"minun|numeroni|puhelin\w*|puhelimeni|olen|onko|miten|mikä|soita", ("FI",)),
+    (r"numer|mój|moje|telefonu|komórk\w+|zadzwo\w+|dzwo\w+|na|po|ile|za|nie|do|się|jest|czy|jak", ("PL",)),
+    (r"moje|číslo|můj|jsem|jak|je|mobil|volejte|telefonu|prosím|číslem", ("CZ", "SK")),
+    (r"meu|minha|número|telemóvel|celular|liga\w*|você|não|telefone|ligar|contacto", ("PT", "BR")),
+    (r"mi|número|móvil|llam\w+|teléfono|celular|cómo|qué|fijo", ("ES", "MX", "AR", "CO", "CL", "PE")),
+    (r"mio|numero|cellulare|chiama\w*|telefono|sono|come|che", ("IT",)),
+    (r"mon|numéro|portable|appel\w*|téléphone|je|joindre|fixe", ("FR", "BE", "CH")),
+    (r"meine?|nummer|handy\w*|anruf\w*|telefon|ich|erreich\w*|festnetz", ("DE", "AT", "CH")),
+    (r"mijn|nummer|mobiel|bel|ik|telefoon\w*|bellen|gebeld", ("NL", "BE")),
+    (r"numaram|cep|telefonum|ara|beni|benim|telefon|için|nasıl", ("TR",)),
+    (r"számom|telefonszám\w*|hívj\w*|mobilom|hogy|az|és", ("HU",)),
+    (r"numărul|telefonul|meu|sunați\w*|sună\w*|este|și|cum", ("RO", "MD")),
+    (r"nomor\w*|saya|hp|telepon|hubungi|bisa|yang", ("ID", "MY")),
+    (r"số|tôi|điện|thoại|gọi|của|là", ("VN",)),
+    (r"broj|moj|telefona|mobitel|zovi\w*|je|kako", ("HR", "RS", "SI", "BA")),
+)
+_TONGUE = tuple((re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])"), regions) for words, regions in _TONGUES)
+_CALLING = re.compile(
+    r"電話|携帯|番号|連絡|电话|電話|手机|手機|号码|號碼|微信|致电|联系|전화|번호|휴대폰|핸드폰|연락|문자"
+    r"|телефон|номер|звон|моб|позвон|тел|phone|mobil|tel[eé]f|t[eé]l[eé]ph|number|nummer|num[eé]ro|número"
+    r"|numeru?|numărul|broj|číslo|szám|meg på|mig på|puhelin|puhelim|numeroni|komórk|nomor|điện|số"
+    r"|numara|cep\b|handy|celular"
+    r"|cellulare|telemóvel|portable|sms|whats ?app|viber|telegram|signal|call|text me|ring|anruf"
+    r"|ruf|appel|llam"
+    r"|chiama|liga|bel(?:len)?\b|dzwo|sun[aă]|hív|ara\b|hubungi|gọi|soita|volej|zovi|zvon|फोन|नंबर"
+    r"|मोबाइल|नबर"
+    r"|โทร|เบอร|τηλ|κινητ|αριθμ|טלפון|נייד|מספר|هاتف|جوال|رقم|موبايل|تلفن|شماره"
+    r"|imei|my|mine|mein|mon|mio|meu|minha|mitt|min\b|mijn|mój|můj|minun"
+)
+_SERVES = re.compile(r"0120|0800|1588|1577|400")
+
+
+def _regions(read: Text) -> tuple[str, ...]:
+    """The countries where a text's writing or commonest words are at home; none for English."""
+    if not read.clusters:
+        return ()
+    shown = read.lower[:2_000]
+    for script, regions in _SCRIPTS:
+        if not shown.isascii() and script.search(shown) is not None:
+            return regions
+    counts = [(len(set(words.findall(shown))), regions) for words, regions in _TONGUE]
+    most = max(count for count, _ in counts)
+    if most < 2:
+        return ()
+    return tuple(region for count, regions in counts if count >= most - 1 and count > 1 for region in regions)
+
+
+def _of_region(read: Text, cluster: Cluster, regions: tuple[str, ...]) -> bool:
+    """Whether it is a valid number of one of ``regions``, and words of calling or owning stand near, or it
+    begins as only telephone numbers do."""
+    start, end = cluster.start, cluster.end
+    digits = cluster.digits
+    if not 7 <= len(digits) <= 12 or not read.stands_alone(start, end) or is_figure(read, start, end):
+        return False
+    if _SERVES.match(digits) is not None or set(digits) <= {"0", "1"} or "." in cluster.separator:
+        return False
+    if len(cluster.groups) == 2 and min(cluster.lengths) < 3 and not digits.startswith("0"):
+        return False
+    thousands = cluster.lengths[0] <= 3 and len(cluster.groups) > 1 and set(cluster.lengths[1:]) == {3}
+    begins = digits.startswith("0") and len(cluster.groups) > 1
+    near = _CALLING.search(read.before(start, 60)) or _CALLING.search(read.after(end, 40))
+    if near is None and (not begins or len(digits) < 9):
+        return False
+    if thousands and not digits.startswith("0") and cluster.lengths != (3, 3, 3):
+        return False
+    return any(_is_valid(digits, region) for region in regions)
 
 
 def _is_told(read: Text, cluster: Cluster) -> bool:

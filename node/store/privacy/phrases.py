@@ -77,7 +77,12 @@ NAMES = _all(
     ("me", r" (?:conocen como|puedes llamar|pueden llamar|puede llamar|chamar de) | ?\(" + _C),
     ("we", r"(?: are|'re) (?:the )?(?=(?-i:[A-Z][a-z]+ and [A-Z]))"),
     ("says reads shows states", r" (?=(?-i:[A-Z][a-z]+ [A-Z][a-z]+))"),
-    ("registered listed known booked signed", r"(?: to [\w ]{2,24}?)? as (?=(?-i:[A-Z]))"),
+    (
+        "i im",
+        r"(?:'m| am|'ve been)? (?:also |better |mostly |generally )?known (?:to [\w ]{2,24}? )?as"
+        r" (?=(?-i:[A-Z]))",
+    ),
+    ("registered listed booked signed", r"(?: to [\w ]{2,24}?)? as (?=(?-i:[A-Z]))"),
     (
         "my",
         r" (?:last |first |family |full |maiden )names?,? " + _C + r"| name,? (?=(?-i:[A-Z][a-z]+ [A-Z]))",

@@ -125,6 +125,20 @@ _SIGHT = re.compile(
     r" (?:city|town|country|place)|what (?:city|town|country|place) (?:is|lies)|capital"
     r"|observatory|tower|mount|city)\b"
 )
+_PROPER = re.compile(
+    r"(?<![\w\"])(?!(?:What|Where|Which|How|The|This|Is|Are|Why|Please|Can|Could|Find|Show|Route"
+    r"|Location|Position|Koordinaten"
+    r"|Coordinates|Coords|Coordonnées|Coordenadas|Coordinate|Standort|North|South|East|West|Point"
+    r"|Feature|Latitude|Longitude"
+    r"|Lat|Lon|Long|GPS|Google|Maps|Answer|Treffpunkt|Meet|Exif|Wo|Was|Wie|Dove|Qué|Dónde|Où|Quel|User)\b)"
+    r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{3,}"
+)
+_OPEN_TO_ALL = re.compile(
+    r"\b(?:\w*museum|museo|musée|muster\w*|sample|headquarters|embassy|parliament|reichstag|palace"
+    r"|cathedral"
+    r"|stadium|open(?:s|ing)? (?:hours|daily|from|at|until|\d)|closed on|geöffnet|öffnungszeiten|horario"
+    r"|horaires|orari)\b"
+)
 _SOMEBODYS = re.compile(
     r"\b(?:i|i'm|my|our|we|me|us|his|her|their|home|house|meet|pick|parked|mein\w{0,2}|ich|wir"
     r"|mon|ma|je|mi|vivo|casa)\b"
@@ -183,18 +197,40 @@ def find(read: Text) -> str | None:
         return None
     if _pair(read) and not _is_sight(read):
         return "coordinates"
-    if ("°" in read.text or "º" in read.text) and _SEXAGESIMAL.search(read.text):
+    if ("°" in read.text or "º" in read.text) and _SEXAGESIMAL.search(read.text) and not _is_sight(read):
         return "coordinates"
     return "plate" if _plate(read) else None
 
 
 def find_address(read: Text) -> str | None:
     """``address`` or None."""
-    if read.has_digit and (_street(read) or _with_code(read) or _with_home(read)):
-        return "address"
-    return None
+    if _OPEN_TO_ALL.search(read.lower) is not None and _HOME.search(read.lower) is None:
+        return None
+    if not (read.has_digit and (_street(read) or _with_code(read) or _with_home(read))):
+        return None
+    is_public = _SPEAKER.search(read.lower) is None and _OF_NOTE.search(read.lower) is not None
+    return None if is_public else "address"
 
 
+_OF_NOTE = re.compile(
+    r"^(?:the|der|die|das|le|la|el|il) [^\n:\d]{3,40}: |\b(?:(?:he|she|they|who) (?:once )?lived"
+    r" (?:at|in|on)|[^\W\d_]{3,20} lived (?:at|in)|museums?|[^\W\d_]+-haus|museo|musée"
+    r"|museet|muzeum|born (?:on )?\d|born (?:at|in)|died|palace|castle|cathedral|headquarters|head office"
+    r"|address of (?:the )?[^\W\d_]+|central bank|embassy|consulate|ministry|parliament|town hall|city hall"
+    r"|better known as|known as|poet|painter|composer|president|prime minister|queen|king|emperor|novelist"
+    r"|philosopher|architect|built in|designed by|listed building|landmark|memorial|assassinat\w+|shot at"
+    r"|blue plaque|plaque at|founded|geburtshaus|wohnhaus|gedenktafel|wohnte (?:in|im|am)|lebte"
+    r" (?:in|im|am)"
+    r"|sitz (?:der|des|von)|hauptsitz|maison natale|siège (?:de|du|social)|vécut|casa natal|sede d\w+"
+    r"|vivió en|casa natale|visse|sample|handbook|muster\w*|template|specimen|fictional)\b"
+)
+_SPEAKER = re.compile(
+    r"\b(?:i|i'm|i've|i'd|i'll|my|mine|our|we|we're|we've|me|us|ich|mein\w{0,2}|unser\w{0,2}|wir"
+    r"|mir|mich|uns|je"
+    r"|j'\w+|mon|ma|mes|notre|nos|nous|moi|mi|mis|yo|nuestr[oa]|vivo|vivimos|abito|abitiamo|mio|mia"
+    r"|moro|meu"
+    r"|minha|ik|mijn|ons|onze|wij|customer|patient|tenant|client|deliver\w*|ship|shipping)\b"
+)
 _UPPER = r"[A-ZÀ-ÖØ-ÞŁŚŽŠČ][\w'-]{1,20}"
 _CODED = re.compile(
     rf"(?<![\w.,-])\d{{1,5}}[A-Za-z]?,? (?:{_UPPER},? ){{2,6}}(?:[A-Z]{{1,2}}\d[A-Z0-9]? \d[A-Z]{{2}}"
@@ -268,9 +304,14 @@ def _pair(read: Text) -> bool:
 
 
 def _is_sight(read: Text) -> bool:
-    """Whether somebody asks where a town or a sight lies, with no more than four decimals."""
+    """Whether a town or a sight is named or asked for, by nobody as theirs, with no more than four "
+    "decimals."""
     return (
-        (_SIGHT.search(read.lower) is not None or _LIES.search(read.lower) is not None)
+        (
+            _SIGHT.search(read.lower) is not None
+            or _LIES.search(read.lower) is not None
+            or _PROPER.search(read.text) is not None
+        )
         and _FIVE_DECIMALS.search(read.text) is None
         and _SOMEBODYS.search(read.lower) is None
     )

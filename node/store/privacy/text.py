@@ -63,6 +63,9 @@ _GROUP = re.compile(r"\d+")
 _DIGIT = re.compile(r"\d")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _LETTER = re.compile(r"[A-Za-z]")
+_UNSPACED = "[\u0e00-\u0eff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_BESIDE_DIGIT = re.compile(rf"(?<={_UNSPACED})(?=[0-9+])|(?<=[0-9])(?={_UNSPACED})")
+"""Where a number touches a word of a writing without blanks: the rules read it as if a blank stood there."""
 _REGION = re.compile(r"\d[\d \t()./_:TZ-]*")
 _FIVE = re.compile(r"\d(?:[ \t()./_-]{0,3}\d){4}")
 _NO_IDENTIFIER = re.compile(
@@ -232,6 +235,7 @@ def _folded(text: str) -> str:
     shown = unicodedata.normalize("NFKC", text.translate(_DRAWN_ALIKE))
     shown = shown.translate(_INVISIBLE).translate(_DRAWN_ALIKE)
     shown = _FOREIGN.sub(lambda found: _plain(found[0]), shown)
+    shown = _BESIDE_DIGIT.sub(" ", shown)
     other = sum(map(str.isalpha, _FOREIGN.findall(shown)))
     return shown.translate(_LOOKS_LATIN) if other <= len(_LETTER.findall(shown)) else shown
 
