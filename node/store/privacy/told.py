@@ -619,7 +619,8 @@ _LOGGED_ON = re.compile(
     r"\"(?P<quoted>[^\s\"]{7,64})\""
     r"|\b(?:make|improve|strengthen|replace|change) (?P<better>[^\s\"',]{7,40}) (?:better|stronger"
     r"|longer|safer|more secure)\b"
-    r"|\btried (?P<tried>[^\s\"',]{6,40})(?:,| and| or)(?=[^\n]{0,90}|$)"
+    r"|\b(?:tried|typed|entered|keep typing|probiert|eingegeben|essayé|probado) (?P<tried>[^\s\"',]{6,40})"
+    r"(?:,| and\b| or\b| which\b| that\b| but\b| und\b| et\b| y\b|[.;!?]|$)"
     r"|\"(?P<cracked>[^\s\"]{7,64})\" [^\n\"]{0,40}\b(?:crack\w*|guess\w*|hack\w*|strong|safe"
     r"|secure|hold up|survive)\b"
     r"|(?<![\w/])(?:root|admin|pi|administrator|sa|postgres) / (?P<slash>[^\s\"'/]{7,64})"
@@ -634,7 +635,7 @@ _GUESTS = re.compile(
 )
 
 
-_WORDED = re.compile(r"[^\W\d_]{4,24}[-_.]?\d{2,6}[!?*#$]?")
+_WORDED = re.compile(r"(?:[^\W\d_]{3,24}[-_.]?){1,3}\d{1,6}[!?*#$]?")
 _LOCKED = re.compile(
     r"\b(?:get into|unlock\w*|locked|log ?in|sign in|open\w*|password|passwd|pin|pdf|zip|laptop"
     r"|wi-?fi|account|router)\b"
@@ -769,6 +770,11 @@ _PIPED = re.compile(
 )
 
 
+_COMPARED = re.compile(
+    r"\b(?:stronger|safer|more secure|better|sicherer|besser|plus sûr|más segur[oa])\b[^.?!\n]{0,60}?"
+    r"\b(?:i have|i use|mine|now|currently|which is|than)[, ]{1,2}(?:now |today |is |which is ){0,2}"
+    r"(?P<value>[^\s\"']{7,64})"
+)
 _NUMBERED = re.compile(
     r"\b(?:words?|phrase|seed|wallet|recovery|mnemonic)\b[^.?!\n]{0,24}?[\s:](?:\d{1,2}[.):]? "
     r"?[a-z]{3,8}[\s,;]{1,2}){6}"
@@ -777,7 +783,7 @@ _NUMBERED = re.compile(
 
 def _weighed(read: Text) -> bool:
     """A password asked about: whether it is good, how fast it is cracked."""
-    for asked in _WEIGHED.finditer(read.lower):
+    for asked in (*_WEIGHED.finditer(read.lower), *_COMPARED.finditer(read.lower)):
         start, end = asked.span("value")
         shown = read.text[start:end].strip("\"'").rstrip(".,;:?!)")
         odd = oddness(shown, asked["value"][0] in "\"'")
