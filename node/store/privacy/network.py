@@ -254,13 +254,17 @@ _SMALL = 32
 _ADDRESSES_MAX = 512
 
 _MAC = re.compile(
-    r"(?<![\w:.-])[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?![\w]|[:-][0-9a-fA-F])"
+    r"(?<![a-zA-Z\d_:.-])[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}"
+    r"(?![a-zA-Z\d_]|[:-][0-9a-fA-F])"
 )
 _MAC_SHOWN = ("00:00:5e:00:53", "00:11:22:33:44:55", "aa:bb:cc:dd:ee:ff", "12:34:56:78:9a:bc", "de:ad:be:ef")
 """What documentation and manuals write where some address has to stand."""
 _MAC_HINT = re.compile(r"[:-][0-9a-fA-F]{2}[:-][0-9a-fA-F]{2}[:-]")
-_MAC_DOTTED = re.compile(r"(?<![\w.])[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}(?![\w]|\.\w)")
-_MAC_BARE = re.compile(r"(?<!\w)[0-9a-fA-F]{12}(?!\w)")
+_MAC_DOTTED = re.compile(
+    r"(?<![a-zA-Z\d_.])[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}(?![a-zA-Z\d_]|\.[a-zA-Z\d_])"
+)
+_MAC_BARE = re.compile(r"(?<![a-zA-Z\d_])(?:SEP|ATA|MAC_?)?(?P<mac>[0-9a-fA-F]{12})(?![a-zA-Z\d_])")
+"""SEP and ATA begin the names of files that telephones fetch."""
 _DEVICE = re.compile(
     r"\b(?:devices?|gerät\w*|printer|drucker|imprimante|impresora|router|laptop|phone|tablet|tv|camera"
     r"|kamera|console"
@@ -282,6 +286,7 @@ _OTHER_HEX = re.compile(
     r"|checksum|firmware|version|tag|key|token)\b"
 )
 _MAC_WORD = re.compile(r"\b(?:mac|hardware|ethernet|bluetooth|wi-?fi|wlan|physical|physikalische)\b")
+_MAC_BEHIND = re.compile(r"\b(?:mac|hardware|bssid|oui|physical address)\b")
 _URL_LOGIN = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://([^\s/:@\"'<>]{0,64}):([^\s/@\"'<>]{1,128})@")
 _SPACED_MAIL = re.compile(
     r"(?<![\w.])[\w+-]{1,32}(?: ?\. ?[\w+-]{1,32}){0,3} ?[(\[{](?:at|ät|a|arroba)[)\]}] ?[\w-]{2,40}(?: "
@@ -531,13 +536,18 @@ def _mac(read: Text) -> bool:
         if any(char.isalpha() for char in found[0]) or _MAC_WORD.search(read.before(found.start())):
             return True
     for found in _MAC_BARE.finditer(text) if read.longest >= 12 else ():
-        if found[0].isalpha():
+        bare = found["mac"]
+        if bare.isalpha():
             continue
-        before = read.before(found.start())
-        if "mac" in read.words and _MAC_WORD.search(before):
+        before, after = read.before(found.start()), read.after(found.end(), 40)
+        if _MAC_WORD.search(before):
             return True
-        if found[0].isdigit() or _OTHER_HEX.search(before):
+        if _OTHER_HEX.search(before):
             continue
-        if _DEVICE.search(before) or _DEVICE.search(read.after(found.end())):
+        if _MAC_BEHIND.search(after):
+            return True
+        if bare.isdigit():
+            continue
+        if found[0] != bare or _DEVICE.search(before) or _DEVICE.search(after):
             return True
     return False
