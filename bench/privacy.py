@@ -1,9 +1,9 @@
 """What the privacy gate finds, what it lets pass, and what it takes: ``python -m bench.privacy [--show]``.
 
 The sets, the fairest first. With ``--blind FOLDER`` a set of ``privacylab/FOLDER/*.jsonl`` that another hand
-wrote, to be measured once: of it nothing is ever shown. *Fourth* to *first blind* (``blind4`` to ``blind``):
+wrote, to be measured once: of it nothing is ever shown. *Eighth* to *first blind* (``blind8`` to ``blind``):
 as blind when they were first measured (see ``FIRST``), then read and mended, and ``likely`` was fitted to
-them, so development sets now. *Held*: ``privacylab/held/*.jsonl``, passwords in running words and knowledge
+the first five, so development sets now. *Held*: ``privacylab/held/*.jsonl``, passwords in running words and knowledge
 about passwords, numbers and names, written before the rules that they measure. *Frames* and *made*: texts of
 ``privacylab.frames`` and ``privacylab.make`` under seeds that were not used in development. *Hand*:
 ``privacylab/hand*.jsonl``, written with the rules. All these only say that nothing was lost since; what
@@ -65,8 +65,13 @@ FIRST = (
     "other kinds 1.000, all .911, false alarms .018. Third (19:19 UTC): account .867, address .860, "
     "birth_date .600, health .760, ip .950, name .683, national_id .975, password .725, phone .920, the "
     "other kinds 1.000, all .856, false alarms .023. Fourth (22:40 UTC): account .977, address .952, "
-    "birth_date .881, health .738, mac .976, name .809, password .833, the other kinds 1.000, "
-    "false alarms .034."
+    "birth_date .881, health .738, mac .976, name .809, password .833, the other kinds 1.000, false "
+    "alarms .034. Fifth (2026-11-23 04:35 UTC): account .881, address .889, birth_date .800, health .600,"
+    " name .812, password .875, phone .955, the other kinds 1.000, false alarms .086. Sixth (05:15 UTC): "
+    "account .983, address .950, birth_date .780, health .760, mac .978, name .900, national_id .960, "
+    "password .933, the other kinds 1.000, false alarms .022. Seventh (05:23 UTC), of three kinds: mac "
+    ".950, national_id 1.000, password .880. Eighth (05:26 UTC), of one: mac .990. Between any two of "
+    "them what the earlier one had shown was mended."
 )
 _PLUGINS = (
     "ArtifactoryDetector",
@@ -224,6 +229,10 @@ def development() -> list[tuple[str, list[Row]]]:
         *(
             (f"{title} blind set: a development set now", read((LAB / folder).glob("*.jsonl")))
             for title, folder in (
+                ("Eighth", "blind8"),
+                ("Seventh", "blind7"),
+                ("Sixth", "blind6"),
+                ("Fifth", "blind5"),
                 ("Fourth", "blind4"),
                 ("Third", "blind3"),
                 ("Second", "blind2"),
