@@ -1,11 +1,11 @@
 """What the privacy gate finds, what it lets pass, and what it takes: ``python -m bench.privacy [--show]``.
 
-The sets, the fairest first. With ``--blind FOLDER`` a set of ``privacylab/FOLDER/*.jsonl`` that another hand
-wrote, to be measured once: of it nothing is ever shown. *Eighth* to *first blind* (``blind8`` to
-``blind``): as blind when they were first measured (see ``FIRST``), then read and mended, and ``likely`` was fitted to
-the first five, so development sets now. *Held*: ``privacylab/held/*.jsonl``, passwords in running words and
-knowledge about passwords, numbers and names, written before the rules that they measure. *Frames* and
-*made*: texts of ``privacylab.frames`` and ``privacylab.make`` under seeds that were not used in
+The sets, the fairest first. With ``--blind FOLDER`` a set of ``privacylab/FOLDER/*.jsonl`` that another
+hand wrote, to be measured once: of it nothing is ever shown. *Eighth* to *first blind* (``blind8`` to
+``blind``): as blind when they were first measured (see ``FIRST``), then read and mended, and ``likely`` was
+fitted to the first five, so development sets now. *Held*: ``privacylab/held/*.jsonl``, passwords in running
+words and knowledge about passwords, numbers and names, written before the rules that they measure. *Frames*
+and *made*: texts of ``privacylab.frames`` and ``privacylab.make`` under seeds that were not used in
 development. *Hand*: ``privacylab/hand*.jsonl``, written with the rules. All these only say that nothing was
 lost since; what generalises is measured by ``python -m bench.privacylab.fit``, which holds out one set
 after the other.
