@@ -34,6 +34,8 @@ from tests.simulators.peer import PeerStandIn
 RESULT = Path(__file__).resolve().parent / "results" / "sharing.md"
 QUESTION = "Which tree grows in the yard of the Wrenfield mill?"
 LOOKUPS = 200
+REST_S = 30
+"""For what a round leaves to be done in the background."""
 _THINGS = """
     anchor barley candle drum engine feather granite harbour ivory jacket kettle ladder mirror needle orchard
     pepper quarry ribbon saddle timber umbrella valley window yarn zinc bridge copper desert elbow furnace
@@ -102,19 +104,28 @@ async def measure(records: int, crowd: int) -> list[str]:
                 )
                 asked = [*rng.sample(queries, LOOKUPS - 20), *[QUESTION] * 20]
                 await lookups(node, asked)  # warm
+                await asyncio.sleep(REST_S)
                 before = await lookups(node, asked)
                 await node.command("add", bad.url)
                 report, took = await round_of(node)
                 assert report["size"] == crowd, report
                 rows.append(_row("a crowd of near-duplicates", crowd, took, None))
+                at_once = await lookups(node, asked)
+                await asyncio.sleep(REST_S)
                 after = await lookups(node, asked)
                 found = await node.client.search(QUESTION)
                 p95 = round(0.95 * LOOKUPS)
                 notes += [
                     f"of the crowd of {crowd}, {await held(node, crowding.root)} are held or served",
                     f"the honest record is found: {'yes' if found['cid'] == str(truth) else 'no'}",
-                    f"look-ups beside the crowd: p95 {after[p95] / before[p95]:.2f} and median "
-                    f"{after[LOOKUPS // 2] / before[LOOKUPS // 2]:.2f} times those before it",
+                    *(
+                        f"look-ups beside the crowd, {when}: p95 {some[p95] / before[p95]:.2f} and median "
+                        f"{some[LOOKUPS // 2] / before[LOOKUPS // 2]:.2f} times those before it"
+                        for when, some in (
+                            ("right behind the round, whose refusals still enter the log", at_once),
+                            (f"after a rest of {REST_S} s", after),
+                        )
+                    ),
                 ]
     return [*rows, "", *(f"- {note}" for note in notes)]
 
