@@ -25,7 +25,7 @@ from node.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, T
 from node.guard import Guard, Guarded
 from node.model import Budget, Check
 
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app.py
+Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app_ground.py
 T = TypeVar("T")
 
 BODY_BYTES_MAX = 2 * 2**20

@@ -204,6 +204,7 @@ class Honest:
             None,
             self.clock,
             link=self.links.__getitem__,
+            told=self.links.__getitem__,
             others=lambda: self.others,
             evidence=self._keep,
             own_root=self.root,

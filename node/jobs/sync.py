@@ -89,8 +89,8 @@ class _Pace:
 
 
 class PeerSync:
-    """Use from one event loop. ``link``: the way to an address, ``told``: to one that a peer has named, where
-    that differs; ``others``: who may be asked for blocks that an issuer has not; ``evidence`` keeps signed
+    """Use from one event loop. ``link``: the way to an address, ``told``: to one that a peer has named,
+    which is guarded; ``others``: who may be asked for blocks that an issuer has not; ``evidence`` keeps signed
     notes, by their role, durably. ``of_peers``: poll also whom peers name."""
 
     def __init__(
@@ -101,10 +101,10 @@ class PeerSync:
         clock: Clock,
         *,
         link: Callable[[str], PeerLink],
+        told: Callable[[str], PeerLink],
         others: Callable[[], Sequence[PeerLink]],
         evidence: Callable[[str, Mapping[str, bytes]], Awaitable[None]],
         own_root: str,
-        told: Callable[[str], PeerLink] | None = None,
         of_peers: bool = False,
         limits: Limits | None = None,
     ) -> None:
@@ -112,7 +112,7 @@ class PeerSync:
         self._admitter = admitter
         self._clock = clock
         self._link = link
-        self._told = told or link
+        self._told = told
         self._others = others
         self._evidence = evidence
         self._own_root = own_root

@@ -73,6 +73,7 @@ async def follow(folder: Path, url: str) -> None:
             None,
             clock,
             link=lambda address: link,
+            told=lambda address: link,
             others=list,
             evidence=keep,
             own_root=Author(99).did,

@@ -152,6 +152,7 @@ async def test_a_node_follows_a_name(net: Net) -> None:
         None,
         net.clock,
         link=lambda address: link,
+        told=lambda address: link,
         others=list,
         evidence=keep,
         own_root=Author(99).did,

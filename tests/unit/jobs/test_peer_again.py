@@ -34,6 +34,7 @@ class Node:
             None,
             self.door.clock,
             link=lambda _: self.link,
+            told=lambda _: self.link,
             others=list,
             evidence=self._keep,
             own_root=US.did,

@@ -110,6 +110,7 @@ class World:
             self.witness,
             self.clock,
             link=self.links.__getitem__,
+            told=self.links.__getitem__,
             others=lambda: self.helpers,
             evidence=self._keep,
             own_root=OWN,
