@@ -89,9 +89,9 @@ class _Pace:
 
 
 class PeerSync:
-    """Use from one event loop. ``link``: the way to an address, ``told``: the guarded one to an address that a
-    peer has named; ``others``: who may be asked for blocks that an issuer has not; ``evidence`` keeps signed
-    notes, by their role, durably. ``of_peers``: poll also whom peers name."""
+    """Use from one event loop. ``link``: the way to an address, ``told``: the guarded one to an address that
+    a peer has named; ``others``: who may be asked for blocks that an issuer has not; ``evidence`` keeps
+    signed notes, by their role, durably. ``of_peers``: poll also whom peers name."""
 
     def __init__(
         self,
