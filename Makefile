@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export MALLOC_ARENA_MAX ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup run model test fast check format bench bench-cache bench-hijack bench-large gate clean
+.PHONY: setup run model test fast check format bench bench-cache bench-hijack bench-large gate calibrate clean
 
 setup: $(VENV)/.dev ## everything for development
 
@@ -33,7 +33,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 run: $(VENV)/.run ## start the node on its embedded defaults
 	@exec $(BIN)/neuroswarm serve
 
-model: $(VENV)/.run ## get a language model and llama-cpp-python; shown and confirmed first (ARGS="--name …")
+model: $(VENV)/.run ## get a language model and what runs it; shown and confirmed first (ARGS="--name …")
 	@exec $(BIN)/neuroswarm model $(ARGS)
 
 test: $(VENV)/.dev ## all tests; what has no engine here is skipped with its reason, and counted
@@ -68,6 +68,9 @@ bench-large: $(VENV)/.dev ## look-ups among 10 thousand to a million records, be
 gate: $(VENV)/.dev ## train the cache's gate anew (ARGS="--data FOLDER")
 	@$(PIP) -e '.[bench]'
 	@$(BIN)/python -m bench.gatelab.train $(ARGS)
+
+calibrate: $(VENV)/.dev ## fit what hangs on embedder and engines: confidence; with ARGS="--data FOLDER" router and gate too
+	@$(BIN)/python -m bench.calibrate $(ARGS)
 
 clean: ## remove what make made (never data/ or governance_logs/)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -36,7 +36,7 @@ class SwitchedOff:
 
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         """Nothing is asked of anyone."""
-        return Missed(f"the source {self.name} is switched off on this node")
+        return Missed("this node does not look such things up")
 
     def health(self) -> Check:
         return Check(f"adapter:{self.name}", "pass", "switched off")

@@ -64,7 +64,7 @@ from node.clock import SystemClock
 from node.ipfs.cid import Cid
 from node.model import PPM
 from node.peers.entry import Publish
-from node.record import block_of
+from node.record import RecordSource, block_of
 from tests.engines import GEMMA, cached, gemma_missing, llama_cpp_missing
 from tests.journeys.test_lying_peers import Liar, liar
 from tests.journeys.test_peers import Peer, peer
@@ -173,7 +173,9 @@ def poisoner(asked: Sequence[Case], claims: int) -> Liar:
     one = liar(1)
     for case in asked:
         for text in case.poison:
-            record = one.answer(text.query, answer=text.answer, confidence=claims)
+            # As people's words: what a peer says that a model alone said is refused whatever it says.
+            source = RecordSource("client", "chronicle")
+            record = one.answer(text.query, answer=text.answer, confidence=claims, source=source)
             cid, data = block_of(record)
             one.blocks[cid] = data
             one.enter(Publish(cid, "general", record.query_hash, record.expires))

@@ -9,22 +9,22 @@ directory, keys, store, log) fails the start before the port opens; engines may 
 from __future__ import annotations
 
 import asyncio
-import errno
 import hashlib
 import logging
 import shutil
-import socket
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from aiohttp import web
 
 from adapters import registry
+from node import app_door
 from node.api import local, server
 from node.api.peers import Peering
 from node.app_desk import operator_desk
@@ -38,6 +38,7 @@ from node.app_engines import (
     not_configured,
     semantic_head,
     stop_mirror,
+    token_count,
     warm,
     weights_of,
 )
@@ -55,6 +56,7 @@ from node.app_ipfs import Ipfs, open_ipfs, routing
 from node.app_log import MEMORY, Logs, open_logs
 from node.app_peers import Links, admitter_of, forget_held, ledger_of, open_peers, open_store
 from node.cache import gate_model
+from node.cache.drafts import Drafts
 from node.cache.keys import keyword_key
 from node.cache.negative import NegativeCache
 from node.cache.recall import Recaller
@@ -73,10 +75,15 @@ from node.jobs.expire import sweep
 from node.jobs.labelling import Labels
 from node.jobs.portable import PortableIndex
 from node.jobs.refresh import Refresher
+from node.jobs.refuted import RefutedAnswers
+from node.jobs.rescore import Rescorer, by_calibration
 from node.jobs.scheduler import Scheduler
+from node.jobs.second_sample import SecondSamples
 from node.jobs.semantics import SwitchingSemantics
+from node.knowledge.evidence import StoredEvidence
 from node.metrics import Metrics
 from node.model import Check
+from node.own_facts import OwnFacts
 from node.pipeline import Pipeline, Policy
 from node.ports import Adapter, AuditLog, Embedder, StoredRecord
 from node.service import Ports, Service, adapter_check, model_checks
@@ -86,6 +93,7 @@ from node.store.erase import Eraser
 from node.store.foreign import WithForeign
 from node.store.local_first import LocalFirstBlockStore
 from node.store.remember import Rememberer
+from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
 from node.store.uses import UseTally
 from node.store.write_back import WriteBack
@@ -190,8 +198,12 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         is_personal=is_personal,
     )
     cache = settings.cache
+    evidence = StoredEvidence(store.records, semantics, clock, data_dir / "index" / "answers")
+    stack.push_async_callback(evidence.close)
     reference = ReferenceEmbedder(settings, clock, wanted=gate_model.packaged().embedder)
     stack.push_async_callback(reference.close)
+    refuted = await RefutedAnswers.open(data_dir / "refuted.sqlite", store.records, semantics, clock)
+    stack.push_async_callback(refuted.close)
     recaller = Recaller(
         store.records,
         semantics,
@@ -203,7 +215,10 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         expired_grace_s=cache.expired_grace_s,
         u_floor=labels.tightening.u_floor,
         reference=reference.vectors,
+        refuted=refuted,
     )
+    own_facts = OwnFacts(store.records, semantics)
+    adapters = [own_facts, *adapters]
     router = router_of(settings, adapters)
     understanding = Understanding(router, semantics, semantic_head(settings), clock)
     policy = Policy(
@@ -234,6 +249,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         tokens_max=settings.models.tokens_max,
         generator_timeout_s=settings.models.timeout_s,
         queue_max=settings.models.queue_max,
+        context_tokens_max=settings.models.context_tokens_max,
+        count_tokens=await asyncio.to_thread(token_count),
     )
     refresher = Refresher(
         clock,
@@ -241,6 +258,11 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         busy=lambda: pipeline.under_way > 0,
         count=metrics.refreshed,
     )
+
+    second_samples = SecondSamples(
+        clock, deadline_s=settings.server.request_timeout_s, busy=lambda: pipeline.under_way > 0
+    )
+    drafts: Drafts[Any] = Drafts(clock.monotonic)
 
     async def is_live(stored: StoredRecord) -> bool:
         return stored.cid in await store.records.live([stored.cid])
@@ -250,6 +272,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         understanding=understanding,
         sessions=Sessions(),
         recaller=recaller,
+        retriever=evidence,
         semantics=semantics,
         adapters={adapter.name: adapter for adapter in adapters},
         composer=composer,
@@ -261,6 +284,10 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         is_live=is_live,
         unlogged=metrics.unlogged,
         watch=auditor,
+        hear=own_facts.hear,
+        drafts=drafts,
+        refuted=refuted,
+        sample_again=second_samples.submit,
     )
     ipfs = await open_ipfs(
         settings,
@@ -300,7 +327,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         stack.push_async_callback(stop_mirror, mirror)
         mirror.start()
 
-    listeners = [ipfs.head.changed, *([] if mirror is None else [mirror.nudge])]
+    await evidence.start()
+    listeners = [ipfs.head.changed, evidence.changed, *([] if mirror is None else [mirror.nudge])]
 
     def changed() -> None:
         for listener in listeners:
@@ -315,6 +343,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
 
     stack.push_async_callback(drain)
     stack.push_async_callback(refresher.close)
+    stack.push_async_callback(second_samples.close)
 
     async def export_again() -> None:
         await portable.export(export_to)
@@ -326,9 +355,9 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         WithForeign(store.blocks, ipfs.foreign.blocks),
         rememberer,
         decisions,
-        (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub),
-        (labels.forget, partial(forget_held, peer_store)),
-        copies=(semantics.save, export_again),
+        (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub, refuted.scrub),
+        (labels.forget, refuted.forget, partial(forget_held, peer_store)),
+        copies=(semantics.save, evidence.save, export_again),
     )
     try:
         await eraser.resume()
@@ -355,6 +384,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     scheduler.every(FLUSH_USES_EVERY_S, "flush_uses", uses.flush)
     scheduler.every(EXPORT_EVERY_S, "export", lambda: portable.export(export_to))
     scheduler.every(INDEX_SAVE_EVERY_S, "save_index", semantics.save)
+    scheduler.every(INDEX_SAVE_EVERY_S, "save_answers", evidence.save)
     logs = await open_logs(
         settings,
         ground.data_dir,
@@ -376,7 +406,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         semantics,
         identity,
         router,
-        adapters,
+        ground.adapters,
         decisions,
         clock,
         metrics,
@@ -429,6 +459,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             metrics=metrics,
             watch=auditor,
             eraser=eraser,
+            drafts=drafts,
+            refuted=refuted,
             uses=uses,
             mirror=mirror,
             policy=policy,
@@ -437,12 +469,28 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             zone=ZoneInfo(settings.time_zone),
         )
     )
+    await _catch_up(
+        refuted,
+        Rescorer(
+            store.records,
+            rememberer,
+            semantics,
+            state,
+            decisions,
+            clock,
+            by_calibration,
+            least=cache.confidence_min,
+            policy=VERSION,
+        ),
+        store,
+        stack,
+    )
     auditor.start(pipeline.afresh, lambda: pipeline.under_way)
     stack.callback(service.release)
     stack.callback(peers.peering.release)
     url = await _listen(service, settings, ground, logs, ipfs, peers.peering, stack)
     desk = operator_desk(
-        settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers.desk
+        settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers.desk, refuted
     )
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
@@ -470,7 +518,7 @@ async def _listen(
     peering: Peering,
     stack: AsyncExitStack,
 ) -> str:
-    sockets = await asyncio.to_thread(_bound, settings.server.host, settings.server.port)
+    sockets = await asyncio.to_thread(app_door.bound, settings.server.host, settings.server.port)
     for one in sockets:
         stack.callback(one.close)
     host = f"[{settings.server.host}]" if ":" in settings.server.host else settings.server.host
@@ -501,26 +549,27 @@ async def _listen(
     return url
 
 
-def _bound(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of ``host``, all on one port. Raises ``Misconfigured``."""
-    sockets: list[socket.socket] = []
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        for family, address in dict.fromkeys((family, address[0]) for family, _, _, _, address in found):
-            where = (address, sockets[0].getsockname()[1] if sockets else port)
-            try:
-                sockets.append(socket.create_server(where, family=family, backlog=128))
-            except OSError as exc:
-                # A name such as localhost may stand for a kind of address that this machine does not have.
-                if exc.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) or not sockets:
-                    raise
-    except OSError as exc:
-        for one in sockets:
-            one.close()
-        raise Misconfigured(
-            f"cannot listen on {host}:{port}: {exc.strerror}; is another node running? (setting server.port)"
-        ) from exc
-    return sockets
+async def _catch_up(
+    refuted: RefutedAnswers, rescorer: Rescorer, store: SqliteStore, stack: AsyncExitStack
+) -> None:
+    """Behind the start: judge again what an older rule let in, and embed the questions whose answers were
+    called invalid."""
+    is_due = await rescorer.is_due()
+    until = (await store.records.counts())["last_sequence"]
+
+    async def catch_up() -> None:
+        if is_due:
+            await rescorer.in_background(until)
+        while await refuted.prepare():
+            pass
+
+    task = asyncio.create_task(catch_up(), name="catch up")
+
+    async def stop() -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    stack.push_async_callback(stop)
 
 
 def settings_digest(settings: Settings) -> str:

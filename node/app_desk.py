@@ -22,6 +22,7 @@ from node.jobs.labelling import Labels
 from node.jobs.operator import LaterSemantics, OperatorDesk
 from node.jobs.peer_desk import PeerDesk
 from node.jobs.portable import drop
+from node.jobs.refuted import RefutedAnswers
 from node.metrics import Metrics, Unlogged
 from node.service import Invalidator
 from node.settings import Settings
@@ -63,6 +64,8 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
 
         labels = await Labels.open(ground.data_dir / "labels.sqlite", clock, store.mark)
         stack.push_async_callback(labels.close)
+        refuted = await RefutedAnswers.open(ground.data_dir / "refuted.sqlite", store.records, None, clock)
+        stack.push_async_callback(refuted.close)
         state = await StateStore.open(ground.data_dir / "state.sqlite")
         stack.push_async_callback(state.close)
         ledger = ledger_of(settings, decisions, metrics, VERSION)
@@ -72,8 +75,8 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
             WithForeign(store.blocks, ipfs.foreign.blocks),
             rememberer,
             decisions,
-            (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub),
-            (labels.forget, partial(forget_held, peer_store)),
+            (store.scrub, ipfs.foreign.scrub, labels.scrub, peer_store.scrub, refuted.scrub),
+            (labels.forget, refuted.forget, partial(forget_held, peer_store)),
             copies=(drop_copies,),
         )
         admitter = admitter_of(
@@ -104,7 +107,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
             ledger,
         )
         yield operator_desk(
-            settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers
+            settings, ground, ipfs, rememberer, eraser, router, clock, metrics.unlogged, peers, refuted
         )
 
 
@@ -118,6 +121,7 @@ def operator_desk(
     clock: Clock,
     unlogged: Unlogged,
     peers: PeerDesk,
+    refuted: RefutedAnswers,
 ) -> OperatorDesk:
     """All that the operator's commands do, over what is open."""
     records, decisions = ground.store.records, ground.decisions
@@ -151,6 +155,7 @@ def operator_desk(
             VERSION,
             unlogged,
             refuse_unlogged=settings.log.on_failure == "refuse",
+            forget_question=refuted.forget_question,
         ),
         peers,
     )

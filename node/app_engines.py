@@ -17,7 +17,7 @@ from node.clock import Clock
 from node.embed import factory
 from node.embed.none import NoEmbedder
 from node.engines.gguf import installed_model
-from node.engines.llama_process import threads_to_spare
+from node.engines.llama_process import LLAMA_CPP, XLLAMACPP, threads_to_spare
 from node.errors import Misconfigured, NodeError, Unavailable
 from node.jobs.semantics import Choice, Load
 from node.metrics import Metrics
@@ -30,6 +30,7 @@ from node.store.mirror import Mirror
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
 from node.synthesise.chain import NoGenerator, answers
+from node.synthesise.context import Count, estimate
 
 if TYPE_CHECKING:
     from node.classify.semantic import SemanticHead
@@ -66,6 +67,18 @@ async def embedder_of(settings: Settings, clock: Clock, wait_s: float) -> Embedd
         return NoEmbedder(str(exc))
 
 
+def token_count() -> Count:
+    """How many tokens a text has, by the tokenizer that is packaged with the local embedder, whichever
+    embedder serves: close to any model's count. An estimate where the packages are missing."""
+    try:
+        from node.embed.local import tokenizer_file, tokens_of
+
+        return tokens_of(tokenizer_file())
+    except (ImportError, Unavailable) as exc:
+        log.warning("tokens of contexts are estimated: %s", exc)
+        return estimate
+
+
 def semantic_head(settings: Settings) -> SemanticHead | None:
     """The semantic classifier; it judges vectors of the embedder that it was trained on and no others."""
     if settings.embed.engine == "none":
@@ -79,7 +92,7 @@ def semantic_head(settings: Settings) -> SemanticHead | None:
 
 
 def generators_of(settings: Settings, weights: Path | None, clock: Clock) -> tuple[Generator, ...]:
-    """The engines that the settings name, in order of preference; ``weights`` are for llama-cpp-python. One
+    """The engines that the settings name, in order of preference; ``weights`` is the model file. One
     that cannot be had stays in the chain as its reason (``NoGenerator``)."""
     models = settings.models
     asked: list[tuple[str, Callable[[], Generator]]] = []
@@ -116,14 +129,34 @@ def _ollama(models: Models, clock: Clock) -> Generator:
     host = urlsplit(models.ollama_url).hostname or ""
     threads = threads_to_spare() if is_loopback(host) else None
     return OllamaGenerator(
-        models.ollama_url, models.ollama_model, clock, queue_max=models.queue_max, threads=threads
+        models.ollama_url,
+        models.ollama_model,
+        clock,
+        queue_max=models.queue_max,
+        slots=models.ollama_parallel,
+        threads=threads,
     )
 
 
 def _llama(weights: Path, models: Models, clock: Clock) -> Generator:
+    from node.synthesise.gguf import GgufGenerator
     from node.synthesise.llama import LlamaGenerator
 
-    return LlamaGenerator(weights, clock, queue_max=models.queue_max)
+    wanted = {"xllamacpp": (XLLAMACPP,), "llama_cpp": (LLAMA_CPP,)}.get(models.gguf_engine)
+    programs = wanted or [one for one in (XLLAMACPP, LLAMA_CPP) if one.is_installed] or [LLAMA_CPP]
+    return GgufGenerator(
+        [
+            LlamaGenerator(
+                weights,
+                clock,
+                queue_max=models.queue_max,
+                slots=models.gguf_parallel if one is XLLAMACPP else 1,
+                window=models.window_tokens,
+                program=one,
+            )
+            for one in programs
+        ]
+    )
 
 
 def _openai(models: Models, clock: Clock) -> Generator:
@@ -135,6 +168,7 @@ def _openai(models: Models, clock: Clock) -> Generator:
         models.openai_model,
         clock,
         queue_max=models.queue_max,
+        slots=models.openai_parallel,
     )
 
 
@@ -144,15 +178,16 @@ def warm(generators: Sequence[Generator], checks: Sequence[Check]) -> None:
     if any(check.name == "model:ollama" and answers(check) for check in checks):
         return
     for generator in generators:
-        if generator.name == "llama_cpp" and not isinstance(generator, NoGenerator):
+        if generator.name in GGUF_ENGINES and not isinstance(generator, NoGenerator):
+            from node.synthesise.gguf import GgufGenerator
             from node.synthesise.llama import LlamaGenerator
 
-            assert isinstance(generator, LlamaGenerator)
+            assert isinstance(generator, GgufGenerator | LlamaGenerator)
             generator.warm()
 
 
 def weights_of(settings: Settings) -> Path | None:
-    """The model file of llama-cpp-python: the one that is named, else the one that ``make model`` put into
+    """The model file of this node: the one that is named, else the one that ``make model`` put into
     the data directory."""
     if settings.models.gguf_path:
         return Path(settings.models.gguf_path)
@@ -162,6 +197,8 @@ def weights_of(settings: Settings) -> Path | None:
 def not_configured(generators: Sequence[Generator]) -> tuple[Callable[[], Awaitable[Check]], ...]:
     """A health fact for each engine that the settings do not name."""
     named = {generator.name for generator in generators}
+    if named & GGUF_ENGINES:
+        named |= GGUF_ENGINES  # one holds the file, the other is not wanted then
 
     def fact(name: str, remedy: str) -> Callable[[], Awaitable[Check]]:
         async def probe() -> Check:
@@ -172,6 +209,7 @@ def not_configured(generators: Sequence[Generator]) -> tuple[Callable[[], Awaita
     return tuple(fact(name, remedy) for name, remedy in _REMEDIES.items() if name not in named)
 
 
+GGUF_ENGINES = frozenset((XLLAMACPP.engine, LLAMA_CPP.engine))
 _REMEDIES: Mapping[str, str] = {
     "ollama": "set models.ollama_url to use one",
     "llama_cpp": "type: make model, or set models.gguf_path to a GGUF file",

@@ -71,6 +71,8 @@ LAST_PUBLISH_TIMEOUT_S = 2.0
 """How long the stop waits for the last publications; what is missing follows after the next start."""
 EQUIVOCATION = "equivocation"
 _QUORUM = "peers_quorum"
+_RULES = "evidence-1"
+"""The rules of admission; with another name here what is held is weighed again."""
 
 _Record: TypeAlias = Callable[[IpnsName], Awaitable[bytes | None]]
 """What somebody has for a name, if anything. Raises ``NodeError``."""
@@ -211,7 +213,7 @@ async def open_store(
             await ledger.stands(standing, trusted, SETTINGS)
             await store.set_standing(trusted)
             await store.begin(root)
-    quorum = str(settings.peers.quorum)
+    quorum = f"{settings.peers.quorum}, {_RULES}"
     if await state.get_meta(_QUORUM) != quorum:  # what was agreed by so many has to be weighed again
         for root in await store.standings():
             await store.begin(root)

@@ -8,18 +8,33 @@ import contextlib
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from node import __version__, cli_cache, cli_explain, cli_ingest, cli_keys, cli_log, cli_peers
-from node.cli_call import NOBODY, base, call
+from node import (
+    __version__,
+    app_door,
+    cli_cache,
+    cli_doctor,
+    cli_explain,
+    cli_feedback,
+    cli_ingest,
+    cli_keys,
+    cli_log,
+    cli_peers,
+    cli_teach,
+)
+from node.cli_call import NOBODY, base, call, call_stream
+from node.cli_live import LiveAnswer
 from node.errors import NodeError
 from node.settings import Settings, load
 
-_MARK = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
+_LINE_EVERY_S = 5.0
+"""Between two lines on what is being built, where there is no terminal."""
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -49,6 +64,8 @@ def _serve(args: argparse.Namespace) -> int:
     for noisy in ("apscheduler", "httpx", "urllib3", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
+    app_door.check(settings.server.host, settings.server.port)  # before anything large is loaded
+
     async def serve() -> None:
         from node.app import running
 
@@ -67,7 +84,7 @@ def _serve(args: argparse.Namespace) -> int:
             starting = None
             for check in node.checks:
                 if check.status != "pass":
-                    print(f"{_MARK[check.status]} {check.name}: {check.output}", file=sys.stderr)
+                    print(f"{cli_doctor.MARK[check.status]} {check.name}: {check.output}", file=sys.stderr)
             print(f"listening on {node.url}", flush=True)
             await stop.wait()
             print("stopping: finishing what is under way", file=sys.stderr, flush=True)
@@ -87,8 +104,14 @@ def _ask(args: argparse.Namespace) -> int:
     if args.no_cache:
         body["no_cache"] = True
     address = base(args, settings)
+    # Piece by piece for somebody who watches; whole for a pipe or a program.
+    live = LiveAnswer() if sys.stdout.isatty() and not args.json else None
+    wait_s = settings.server.request_timeout_s + 5
     try:
-        status, reply = call(f"{address}/chat", body, settings.server.request_timeout_s + 5)
+        if live is not None:
+            status, reply = call_stream(f"{address}/chat", body, wait_s, live.hear)
+        else:
+            status, reply = call(f"{address}/chat", body, wait_s)
     except NOBODY as exc:
         print(f"no node answers at {address} ({exc}); start one with: neuroswarm serve", file=sys.stderr)
         return 2
@@ -96,18 +119,31 @@ def _ask(args: argparse.Namespace) -> int:
         print(json.dumps(reply, indent=2, ensure_ascii=False))
         return 0 if status == 200 else 1
     if status != 200:
+        if live is not None:
+            live.hear("reset", {})
         print(f"{reply.get('title')}: {reply.get('detail')}", file=sys.stderr)
         return 1
     if not {"answer", "source", "confidence", "hit", "cid", "decision"} <= reply.keys():
         print(f"what answers at {address} is no node; start one with: neuroswarm serve", file=sys.stderr)
         return 2
-    print(reply["answer"])
+    if live is not None:
+        live.end(reply["answer"])
+    else:
+        print(reply["answer"])
+    if reply.get("retry_after_s"):
+        print(f"  ask again   in {reply['retry_after_s']} s: no language model had time")
     source = reply["source"]
     print(f"  source      {source['kind']}: {source['id']}")
     print(f"  confidence  {reply['confidence']:.2f}")
     if reply["hit"]:
         hit = reply["hit"]
         print(f"  from cache  {hit['kind']}, {hit['age_s']} s old: {hit['reason']}")
+    if reply.get("unverified"):
+        print("  unverified  a model said it, and nothing that is known here supports it")
+    if reply.get("draft"):
+        print("  draft       the model said the same a while ago; --no-cache asks it again")
+    if reply.get("store_reason") and source["kind"] in ("llm", "extractive"):
+        print(f"  not stored  {reply['store_reason']} (request {reply['request_id']})")
     if reply["cid"]:
         print(f"  record      {reply['cid']}")
     if reply["decision"]:
@@ -115,58 +151,6 @@ def _ask(args: argparse.Namespace) -> int:
     for step in reply.get("trace", []):
         print(f"  {step['stage']:<24} {step['outcome']:<10} {step['ms']:>9.1f} ms  {step['reason']}")
     return 0
-
-
-async def _examine(settings: Settings) -> list[tuple[str, str, str]]:
-    """Look at each engine without a running node."""
-    from node.app import examine
-
-    return [(check.status, check.name, check.output) for check in await examine(settings)]
-
-
-async def _daemon(settings: Settings) -> list[tuple[str, str, str]]:
-    """What works with the IPFS daemon."""
-    from node.app import examine_daemon
-
-    return [(check.status, check.name, check.output) for check in await examine_daemon(settings)]
-
-
-def _health(address: str) -> list[tuple[str, str, str]]:
-    """What a running node says. Raises ``NOBODY`` and whatever an answer of another shape leads to."""
-    _, health = call(f"{address}/health", None, 5)
-    rows = [("pass", "running", f"a node answers at {address}")]
-    for name, (check, *_) in health["checks"].items():
-        observed = check.get("observedValue")
-        text = check["output"] + ("" if observed is None else f" ({observed})")
-        rows.append((str(check["status"]), name, text))
-    return rows
-
-
-def _doctor(args: argparse.Namespace) -> int:
-    settings = _settings(args)
-    address = base(args, settings)
-    rows: list[tuple[str, str, str]] = [
-        ("pass", "python", sys.version.split()[0]),
-        ("pass", "node", __version__),
-    ]
-    try:
-        rows += _health(address)
-        if settings.ipfs.kubo_url:
-            told = {row[1] for row in rows}
-            rows += [row for row in asyncio.run(_daemon(settings)) if row[1] not in told]
-    except (*NOBODY, LookupError, TypeError, AttributeError):
-        said = f"no node answers at {address}; start one with: make run (or neuroswarm serve)"
-        rows.append(("warn", "running", said))
-        rows += asyncio.run(_examine(settings))
-    worst = "fail" if any(row[0] == "fail" for row in rows) else "pass"
-    if args.json:
-        print(
-            json.dumps([dict(zip(("status", "check", "output"), row, strict=True)) for row in rows], indent=2)
-        )
-    else:
-        for status, name, text in rows:
-            print(f"{_MARK.get(status, status)}  {name:<22} {text}")
-    return 1 if worst == "fail" else 0
 
 
 def _embed(args: argparse.Namespace) -> int:
@@ -211,18 +195,57 @@ def _model(args: argparse.Namespace) -> int:
         print("\ninterrupted; run again to go on from here", file=sys.stderr)
         return 130
     print(f"\n{path} is here and is the pinned file")
-    if not fetch_model.has_llama_cpp() and not args.no_build:
-
-        def tick(seconds: float) -> None:
-            print(f"{start}compiling llama-cpp-python: {seconds:.0f} s", end="", file=sys.stderr, flush=True)
-
-        fetch_model.install_llama_cpp(folder, clock, os.environ, tick=tick if start else lambda _: None)
-        print("\nllama-cpp-python is installed")
+    if not args.no_build:
+        _engine(args.engine, folder, options)
     if args.dir:
         print(f"tell the node: NEUROSWARM_MODELS__GGUF_PATH={path.absolute()} (or models.gguf_path)")
     else:
         print("the node takes it when models.gguf_path is empty; start it with: make run")
     return 0
+
+
+def _engine(wanted: str, folder: Path, options: Sequence[str]) -> None:
+    """Put an engine for the model into this environment: the prebuilt one first, the compiled one where that
+    does not work or is asked for."""
+    from node.clock import SystemClock
+    from node.jobs import fetch_model
+
+    clock, shown = SystemClock(), -_LINE_EVERY_S
+
+    def ticker(what: str) -> fetch_model.Tick:
+        def tick(seconds: float, said: str) -> None:
+            nonlocal shown
+            line = f"{what}: {seconds:.0f} s  {said}"
+            if sys.stderr.isatty():
+                print(
+                    f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}",
+                    end="",
+                    file=sys.stderr,
+                    flush=True,
+                )
+            elif seconds - shown >= _LINE_EVERY_S:
+                shown = seconds
+                print(line[:200], file=sys.stderr, flush=True)
+
+        return tick
+
+    have = fetch_model.installed_engine()
+    if wanted == have or (wanted == "auto" and have is not None):
+        return
+    if wanted in ("auto", "xllamacpp"):
+        try:
+            tick = ticker("installing xllamacpp")
+            fetch_model.install_xllamacpp(folder, clock, os.environ, tick=tick, pip_options=options)
+            print("\nxllamacpp is installed")
+            return
+        except NodeError as exc:
+            if wanted != "auto":
+                raise
+            print(f"\n{exc}; llama-cpp-python is compiled instead", file=sys.stderr)
+    shown = -_LINE_EVERY_S
+    tick = ticker("compiling llama-cpp-python")
+    fetch_model.install_llama_cpp(folder, clock, os.environ, tick=tick, pip_options=options)
+    print("\nllama-cpp-python is installed")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -251,8 +274,7 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--verbose", action="store_true", help="show every station")
     ask.set_defaults(run=_ask)
 
-    doctor = commands.add_parser("doctor", parents=[teller, caller], help="what runs, what is missing")
-    doctor.set_defaults(run=_doctor)
+    cli_doctor.register(commands, [teller, caller], _settings)
 
     cli_keys.register(commands, [teller], _settings)
 
@@ -262,10 +284,18 @@ def _parser() -> argparse.ArgumentParser:
     model.add_argument("--name", default="qwen2.5-coder-1.5b", help="or gemma-3-270m (default: %(default)s)")
     model.add_argument("--dir", help="where to put it (default: models in the data directory)")
     model.add_argument("--yes", action="store_true", help="agree without being asked")
-    model.add_argument("--no-build", action="store_true", help="do not compile llama-cpp-python")
+    model.add_argument(
+        "--engine",
+        choices=("auto", "xllamacpp", "llama-cpp-python"),
+        default="auto",
+        help="what runs it: prebuilt where that works, else compiled (auto), or the one named",
+    )
+    model.add_argument("--no-build", action="store_true", help="install no engine")
     model.add_argument("--find-links", help=argparse.SUPPRESS)
     model.set_defaults(run=_model)
 
+    cli_teach.register(commands, [teller, caller], _settings)
+    cli_feedback.register(commands, [teller, caller], _settings)
     cli_ingest.register(commands, [teller], _settings)
     cli_cache.register(commands, [teller], _settings)
     cli_log.register(commands, [teller], _settings)

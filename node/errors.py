@@ -45,6 +45,10 @@ class TimedOut(Unavailable):
     """The deadline of the call or of the whole request passed."""
 
 
+class BrokeOff(Unavailable):
+    """An engine ended or hung up in the middle of a request: asked again, it may well answer."""
+
+
 class RateLimited(Unavailable):
     """A limit of ours or of the other side forbids the call before ``retry_after_s`` seconds."""
 

@@ -96,7 +96,8 @@ class Query:
     """One question on its way.
 
     ``text`` is normalised; ``asked`` is what the caller sent. ``context`` is null for plain questions, else
-    the hex SHA-256 that partitions the cache for OpenAI-style calls.
+    the hex SHA-256 that partitions the cache: for OpenAI-style calls, and for each text that was ``pasted``
+    with the question.
     """
 
     id: str
@@ -113,6 +114,7 @@ class Query:
     ttl_s: int | None = None
     tags: tuple[str, ...] = ()
     zone: tzinfo = UTC
+    pasted: str = ""
 
     @property
     def local(self) -> datetime:
@@ -133,6 +135,7 @@ class Recognition:
     from ``CERTAIN`` every word of the text is accounted for, so it is the question whether or not it sounds
     like one; from ``CLAIM`` the topic is the adapter's, if the text asks at all; below, the adapter can add
     part of an answer as context. ``kind`` is the row of the route table that a claim leads to.
+    ``about_node``: see ``Route``.
     """
 
     adapter: str
@@ -143,6 +146,7 @@ class Recognition:
     strength: float = 1.0
     unresolved: tuple[str, ...] = ()
     kind: Kind = Kind.DETERMINISTIC
+    about_node: bool = False
 
 
 CERTAIN = 0.9
@@ -170,6 +174,8 @@ class Route:
     time_sensitive: bool = False
     needs_history: bool = False
     """A follow-up that only the session's turns make a question: neither looked up nor stored."""
+    about_node: bool = False
+    """About the node, this asker and this moment: besides, it is no turn of the session."""
 
     def claim(self, adapter: str, *, local: bool) -> Recognition:
         """What the adapter of this route recognised, to ask it by."""
@@ -190,7 +196,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class SourceRef:
-    """Where a text comes from. ``kind``: adapter, cache, documents, llm, extractive, fallback,
+    """Where a text comes from. ``kind``: adapter, cache, documents, pasted, llm, extractive, fallback,
     statement, client. ``digest`` is the hex SHA-256 of what was read, of a model its digest, where there is
     one."""
 
@@ -220,6 +226,12 @@ class Evidence:
     slots: Slots = field(default_factory=dict)
     key: str | None = None
     citations: tuple[Citation, ...] = ()
+    about: str = ""
+    """The question that a stored text was stored for: what it speaks of."""
+    note: str = ""
+    """What a reader should know of it: how its question differs from the one that is asked."""
+    relevance: float | None = None
+    """How near a stored text is to the question (``ports.Relevant``); None for all others."""
     figures: Mapping[str, str] = field(default_factory=dict)
     """Decimals by name that another source of the same key may state too (``bitcoin`` -> ``76975``)."""
 
@@ -289,7 +301,8 @@ class Draft:
 
     ``engine`` e.g. ``ollama``; ``model`` its id; ``model_digest`` hex SHA-256. A draft that is not
     ``complete`` ends with its last whole sentence or list line. ``think_blocks`` counts the thinking blocks
-    taken out of it; ``looped``: it ran in circles and was cut there."""
+    taken out of it; ``looped``: it ran in circles and was cut there. ``token_logprobs``: the natural log
+    probability of each generated token, at most 0; empty where the engine gives none."""
 
     text: str
     engine: str
@@ -300,14 +313,40 @@ class Draft:
     completion_tokens: int = 0
     think_blocks: int = 0
     looped: bool = False
+    token_logprobs: tuple[float, ...] = ()
+    first_tokens: tuple[tuple[str, float], ...] = ()
+    """The likeliest first tokens with their log probabilities, where the prompt wants them and the engine
+    gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How far the evidence offered holds an answer, sentence by sentence; all in [0, 1].
+
+    ``words``: the mean over its sentences of the share of content words that the evidence holds;
+    ``weakest``: the same of its weakest sentence; ``figures`` and ``names``: the share of its figures and
+    names that evidence or question give, 1 where it has none; ``question``: the share of the question's
+    content words that the evidence used holds; ``cited``: it cites, and what it cites holds its words."""
+
+    words: float
+    weakest: float
+    figures: float
+    names: float
+    question: float
+    cited: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """The judged confidence and its parts in [0, 1]; a part that does not apply is absent."""
+    """The judged confidence and its parts in [0, 1]; a part that does not apply is absent. ``value`` is the
+    parts' weighted mean, and for a model's answer the calibrated probability that it is right. ``found``: how
+    sure it is that the right evidence was found; ``support``: how far the evidence supports the answer; None
+    where no evidence stood beside a model's answer."""
 
     value: float
     parts: Mapping[str, float]
+    found: float | None = None
+    support: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,9 +409,17 @@ class Answer:
     hit: HitInfo | None = None
     parts: tuple[Answer, ...] = ()
     stale: bool = False
+    draft: bool = False
+    """What a model said to these very words within the last hour, which was not sure enough to be stored."""
+    unverified: bool = False
+    """A model said it and no evidence that this node has supports it."""
+    store_reason: str | None = None
+    """Why it is not stored, in words; None where it is."""
     decision: DecisionRef | None = None
     trace: tuple[Step, ...] = ()
     usage: Usage = Usage()
+    retry_after_s: int | None = None
+    """No language model had time for it: when it is worth asking again."""
 
 
 @dataclass(frozen=True, slots=True)

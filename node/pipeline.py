@@ -8,20 +8,28 @@ each leaves a step in the trace. Whatever is missing or fails, an answer comes b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+import hashlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from node import replies
-from node.cache import gate
+from node.cache.drafts import Drafts
 from node.cache.negative import PATIENCE, Failure, NegativeCache
-from node.cache.recall import Recall, Recaller, Seen
+from node.cache.recall import Recall, Recaller
+from node.cache.refuted import NothingRefuted, Refuted, Said
 from node.cache.single_flight import SingleFlight
 from node.cache.watch import Watch
+from node.classify import pasted
+from node.classify.question import REACTION, language_of
 from node.classify.sessions import Sessions
 from node.classify.understand import Part, Understanding
 from node.clock import Clock, new_id, random_bytes
 from node.errors import NodeError, Unavailable
-from node.governance.entry import decision_entry
+from node.governance.entry import decision_entry, store_entry
+from node.language import talk
 from node.metrics import Unlogged
 from node.model import (
     CLAIM,
@@ -32,6 +40,7 @@ from node.model import (
     Evidence,
     Found,
     Freshness,
+    Json,
     Kind,
     Outcome,
     Query,
@@ -45,18 +54,26 @@ from node.model import (
     private_scope,
 )
 from node.normalise import normalise, query_hash
-from node.ports import Adapter, AuditLog, Embedded, Semantics, StoredRecord
+from node.ports import Adapter, AuditLog, Embedded, Retriever, Semantics, StoredRecord, Tell
 from node.record import AnswerRecord, ModelRef
 from node.score.agreement import TOLERANCE, WIDE, Weighed, weigh
 from node.score.confidence import Origin, judge, observe, origin_of
 from node.score.freshness import Lifetime, Stale, lifetime, stale_windows
 from node.score.volatility import only_sounds_of_now, volatility
 from node.store.remember import Memory, Remembered, Rememberer, scope_for
-from node.synthesise.compose import Composed, Composer
+from node.synthesise import asker
+from node.synthesise.compose import Composer
+from node.synthesise.composed import Composed
+from node.synthesise.quotes import quoted, unanswered
+from node.synthesise.revise import first_sentence, revision
+from node.synthesise.stream import Audience, without_text
 
 STALE_CONFIDENCE_MAX = 0.6
-NEAR_MIN = 0.5
-"""Cosine from which a stored record that does not answer the question may still be context."""
+STATEMENT_FLOOR = 0.8
+STATEMENT_WORDS = 5
+"""Words that only tell are looked up from so many on: fewer are remarks."""
+NOTES_MAX = 4
+"""So many stored entries are offered as evidence."""
 SECOND_OPINION_WAIT_S = 1.0
 """How long an answer waits for a second source to compare with."""
 DOUBTFUL_MAX = 0.5
@@ -65,9 +82,17 @@ STORE_WAIT_S = 2.0
 """How long a reply waits for its own write; the write goes on behind it."""
 HURRY_S = 0.1
 """What ends this close to its asker's deadline may have ended because of it."""
+_REWORDS = frozenset({"simpler", "language"})
+"""Orders for which the last answer itself is better than nothing."""
+ASKED_MAX = 1_024
+"""Requests whose questions are remembered."""
+REFUTED_CONFIDENCE_MAX = 0.3
+"""Of an answer that says what was called invalid."""
+REFUTED_NOTE = "This may be wrong: the same answer to this question was marked as invalid before."
+SECOND_TEMPERATURE, SECOND_SEED = 0.7, 1
+"""Of the second sample: another one than the likeliest, and the same one each time."""
 FLIGHTS_MAX = 3
 """How many computations a question may wait for whose first askers ran out of time."""
-ACKNOWLEDGEMENT = "Understood. That was not a question, so nothing was looked up; ask me anything."
 
 
 @dataclass(slots=True)
@@ -80,7 +105,6 @@ class _Walk:
     trace: list[Step] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     evidence_scopes: set[str] = field(default_factory=set)
-    seen: tuple[Seen, ...] = ()
     expired: StoredRecord | None = None
     recall: Recall | None = None
     could_not_look_up: str | None = None
@@ -90,6 +114,9 @@ class _Walk:
     """On the monotonic clock: what an answer cost to make is counted from here."""
     patience_s: float = 0.0
     """What the asker had left when the walk began."""
+    tell: Tell | None = None
+    retry_after_s: int | None = None
+    """No model had time for it; then it says nothing about the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +146,22 @@ class _Outcome:
     somebody who has clearly more. None: there is an answer."""
     recall: Recall | None = None
     """What the look-up said, where there was one."""
+    composed: Composed | None = None
+    """What a model said, for a second sample to be compared with."""
+    draft: Hashable = None
+    """The key of the draft that it is, or that it was kept as."""
+
+
+def _words(reason: str) -> str:
+    """Why an answer is not stored, for people: ``being checked``."""
+    return reason.replace("_", " ")
+
+
+def _marked(outcome: _Outcome) -> Answer:
+    """The answer, marked where a model said it on no evidence. Not to know is no claim."""
+    answer = outcome.answer
+    alone = answer.source.kind == "llm" and not outcome.grounded and not outcome.abstained
+    return replace(answer, unverified=answer.unverified or alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +178,12 @@ class Policy:
 
 Refresh = Callable[[Hashable, Callable[[float], Awaitable[bool]]], bool]
 """Asks for a computation behind the reply, one for each key at a time; whether one is under way now."""
+Hear = Callable[[Answer, Mapping[str, Json]], None]
+"""Is told every answer and its decision, for those who ask about it later."""
+JudgeAgain = Callable[[replies.Sample, replies.Sample], Confidence]
+"""The confidence in the first answer to a question, now that a second sample is known."""
+SampleAgain = Callable[[Hashable, Callable[[float], Awaitable[None]]], bool]
+"""Asks for a second sample behind the reply, one for each key at a time; whether one is under way now."""
 IsLive = Callable[[StoredRecord], Awaitable[bool]]
 """Whether a record that was found some time ago may still be served."""
 
@@ -149,6 +198,7 @@ class Pipeline:
         understanding: Understanding,
         sessions: Sessions,
         recaller: Recaller,
+        retriever: Retriever,
         semantics: Semantics,
         adapters: Mapping[str, Adapter],
         composer: Composer,
@@ -160,11 +210,17 @@ class Pipeline:
         is_live: IsLive,
         unlogged: Unlogged,
         watch: Watch | None = None,
+        hear: Hear = lambda _answer, _entry: None,
+        drafts: Drafts[Any] | None = None,
+        refuted: Refuted | None = None,
+        sample_again: SampleAgain | None = None,
+        judge_again: JudgeAgain = replies.judged_again,
     ) -> None:
         self._clock = clock
         self._understanding = understanding
         self._sessions = sessions
         self._recaller = recaller
+        self._retriever = retriever
         self._semantics = semantics
         self._adapters = adapters
         self._composer = composer
@@ -172,12 +228,19 @@ class Pipeline:
         self._log = log
         self._policy = policy
         self._watch = watch
+        self._hear = hear
         self._failures = failures
         self._refresh = refresh
         self._is_live = is_live
         self._unlogged = unlogged
+        self._drafts: Drafts[_Outcome] = Drafts(clock.monotonic) if drafts is None else drafts
+        self._refuted = refuted or NothingRefuted()
+        self._sample_again = sample_again
+        self._judge_again = judge_again
+        self._asked: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self._under_way = 0
         self._flights: SingleFlight[_Outcome] = SingleFlight()
+        self._audiences: dict[Hashable, Audience] = {}
         self._stations: Mapping[Source, Callable[[_Walk], Awaitable[_Outcome | None]]] = {
             Source.ACKNOWLEDGE: self._acknowledge,
             Source.CACHE: self._recall,
@@ -195,7 +258,7 @@ class Pipeline:
         statement."""
         turns = [asked for asked, _ in self._sessions.history(query.caller.tenant, query.session)]
         parts = self._understanding.part(query.asked, now=query.local, turns=turns)
-        return [(replace(query, text=normalise(part.text)), part) for part in parts]
+        return [(_of_part(query, part), part) for part in parts]
 
     async def settled(self, query: Query) -> list[Part]:
         """The question's parts with what the classifier on the embedding adds where no rule is sure."""
@@ -204,16 +267,30 @@ class Pipeline:
 
     def enter_turn(self, query: Query, text: str, answer: str) -> None:
         """Remember a turn of the session for follow-ups: the question in its self-contained form."""
-        self._sessions.enter(query.caller.tenant, query.session, text, answer)
+        if text:  # a text of which nothing was asked is no turn to go on from
+            self._sessions.enter(query.caller.tenant, query.session, text, answer)
+
+    def _go_on_from(self, query: Query, part: Part, answer: Answer) -> None:
+        """Remember the turn, unless there is nothing to go on from: politeness, or an order that nobody could
+        carry out. One that was carried out gives the question before it another answer."""
+        if talk.talk(part.text) is not None:
+            return
+        text = part.text
+        if talk.order(text) is not None and part.route.needs_history:
+            if answer.source.kind == "fallback":
+                return
+            text = self._sessions.history(query.caller.tenant, query.session)[-1][0]
+        self.enter_turn(query, text, answer.text)
 
     # --- the walk ---------------------------------------------------------------------------------
 
-    async def answer(self, query: Query) -> Answer:
-        """Answer one question. Raises nothing but cancellation, and ``Unavailable`` when the
+    async def answer(self, query: Query, tell: Tell | None = None) -> Answer:
+        """Answer one question. ``tell`` hears what goes on meanwhile: ``route``, and what
+        ``node.ports.Tell`` names. Raises nothing but cancellation, and ``Unavailable`` when the
         decision cannot be logged and the setting says to refuse then."""
         self._under_way += 1
         try:
-            return await self._answer(query)
+            return await self._answer(query, tell)
         finally:
             self._under_way -= 1
 
@@ -222,23 +299,43 @@ class Pipeline:
         """Questions that are being answered at this moment."""
         return self._under_way
 
-    async def _answer(self, query: Query) -> Answer:
+    async def _answer(self, query: Query, tell: Tell | None) -> Answer:
         started = self._clock.monotonic()
         parts = self.understand(query)
         took_ms = self._since(started)
-        outcomes = await asyncio.gather(*(self._joined(asked, part, took_ms) for asked, part in parts))
+        if tell is not None and len(parts) > 1:
+            tell = without_text(tell)
+        outcomes = await asyncio.gather(*(self._joined(asked, part, took_ms, tell) for asked, part in parts))
+        for outcome in outcomes:
+            if outcome.draft is not None:
+                self._drafts.answered(query.id, outcome.draft)
         whole = (
             outcomes[0].answer
             if len(outcomes) == 1
             else replies.joined(query, [outcome.answer for outcome in outcomes])
         )
         logged = await self._record(replace(whole, query=query), outcomes)
+        if len(parts) == 1:
+            self.note_asked(query, parts[0][1].text)
         for (asked, part), outcome in zip(parts, outcomes, strict=True):
-            self.enter_turn(query, part.text, outcome.answer.text)
+            if not part.route.about_node:
+                self._go_on_from(query, part, outcome.answer)
             if self._watch is not None and outcome.recall is not None:
                 withheld = self._policy.shadow and replies.is_semantic(outcome.recall)
                 self._watch.recalled(asked, outcome.answer, outcome.recall, withheld=withheld)
         return logged
+
+    def note_asked(self, query: Query, text: str) -> None:
+        """The self-contained question of a request, so that feedback on it is about what was asked."""
+        self._asked[query.id] = (query.caller.tenant, normalise(text))
+        self._asked.move_to_end(query.id)
+        if len(self._asked) > ASKED_MAX:
+            self._asked.popitem(last=False)
+
+    def asked_in(self, request: str, tenant: str) -> str | None:
+        """The question of a request of this tenant, while it is remembered: in memory, for the last ones."""
+        asked_by, text = self._asked.get(request, ("", ""))
+        return text if text and asked_by == tenant else None
 
     async def afresh(self, query: Query) -> Answer | None:
         """The answer past the cache, for whoever checks a stored one: nothing is remembered, no turn is
@@ -250,21 +347,25 @@ class Pipeline:
         past_cache = replace(asked, no_cache=True, no_store=True)
         return (await self._bounded(past_cache, part, 0.0)).answer
 
-    async def _joined(self, query: Query, part: Part, understood_ms: float) -> _Outcome:
+    async def _joined(self, query: Query, part: Part, understood_ms: float, tell: Tell | None) -> _Outcome:
         """Simultaneous equal questions share one computation; everybody keeps an own deadline."""
         route = part.route
         if route.kind is Kind.STATEMENT or query.no_cache or query.no_store or route.needs_history:
-            return await self._bounded(query, part, understood_ms)
+            return await self._bounded(query, part, understood_ms, tell)
         # The route is of the words as they came, and of their moment: "today" differs at midnight.
         way = (route.kind, route.adapter, route.key)
         asker = (query.caller, query.context, str(query.zone))
         key = (asker, query.text, way, query.max_age_s, query.ttl_s, query.tags)
+        audience = self._audiences.setdefault(key, Audience())
+
+        async def computed() -> _Outcome:
+            audience.begin()
+            return await self._bounded(query, part, understood_ms, audience.tell)
+
         try:
-            async with asyncio.timeout(self._left_s(query) + 1.0):
+            async with asyncio.timeout(self._left_s(query) + 1.0), self._watching(key, audience, tell):
                 for _ in range(FLIGHTS_MAX):
-                    outcome, joined = await self._flights.run(
-                        key, lambda: self._bounded(query, part, understood_ms)
-                    )
+                    outcome, joined = await self._flights.run(key, computed)
                     had_s = outcome.failed_with_s
                     if not joined or had_s is None or self._left_s(query) <= max(HURRY_S, had_s * PATIENCE):
                         break  # else it was another asker who had too little time, and this one has more
@@ -279,7 +380,18 @@ class Pipeline:
         )
         return replace(outcome, answer=shared)
 
-    async def _bounded(self, query: Query, part: Part, understood_ms: float) -> _Outcome:
+    @asynccontextmanager
+    async def _watching(self, key: Hashable, audience: Audience, tell: Tell | None) -> AsyncIterator[None]:
+        try:
+            with audience.joined(tell):
+                yield
+        finally:
+            if audience.is_empty and self._audiences.get(key) is audience:
+                del self._audiences[key]
+
+    async def _bounded(
+        self, query: Query, part: Part, understood_ms: float, tell: Tell | None = None
+    ) -> _Outcome:
         patience_s = self._left_s(query)
         try:
             async with asyncio.timeout(patience_s + 0.5):
@@ -289,7 +401,11 @@ class Pipeline:
             return self._out_of_time(query, part.route, ())
         route = part.route
         history = self._sessions.history(query.caller.tenant, query.session)
-        walk = _Walk(query, route, history, patience_s=patience_s, began=self._clock.monotonic())
+        if tell is not None:
+            tell("route", {"route": str(route.kind), "adapter": route.adapter})
+        walk = _Walk(query, route, history, patience_s=patience_s, began=self._clock.monotonic(), tell=tell)
+        if query.pasted:
+            walk.evidence.append(replies.pasted(query.pasted))
         if part.vector is not None:
             walk.vector, walk.embedded = part.vector, True
             walk.trace.append(Step("embed", "ok", "to_classify", round(part.embedding_ms, 3)))
@@ -321,11 +437,12 @@ class Pipeline:
                 outcome = await self._failed_before(walk)
                 if outcome is not None:
                     return outcome
-            outcome = await self._stations[source](walk)
+            outcome = self._drafted(walk) if source is Source.MODEL else None
+            outcome = outcome or await self._stations[source](walk)
             if outcome is not None:
                 break
         else:
-            outcome = await self._compose(walk)
+            outcome = self._drafted(walk) or await self._compose(walk)
         return await self._ended(walk, outcome)
 
     # --- failures ---------------------------------------------------------------------------------
@@ -379,6 +496,8 @@ class Pipeline:
         if self._left_s(query) <= HURRY_S:
             return replace(outcome, failed_with_s=0.0)
         outcome = replace(outcome, failed_with_s=walk.patience_s)
+        if walk.retry_after_s is not None:
+            return outcome  # a crowd says nothing about the question
         waited = any(step.stage == "generate" and step.outcome == "timeout" for step in walk.trace)
         self._failures.remember(
             key,
@@ -411,7 +530,7 @@ class Pipeline:
         return outcome, ""
 
     def _out_of_time(self, query: Query, route: Route, trace: tuple[Step, ...]) -> _Outcome:
-        text = "I could not find out in time. Please ask again; what was tried is in the trace."
+        text = asker.say("late", language_of(query.text))
         answer = Answer(
             query=query,
             text=text,
@@ -420,22 +539,41 @@ class Pipeline:
             confidence=judge(observe(query.text, text, Origin.FALLBACK)),
             freshness=Freshness.GENERAL,
             trace=(*trace, Step("deadline", "passed", "deadline_passed")),
+            store_reason="fallback",
         )
         return _Outcome(answer, None, None, store_reason="fallback", failed_with_s=0.0)
 
     # --- the stations -----------------------------------------------------------------------------
 
     async def _acknowledge(self, walk: _Walk) -> _Outcome:
+        said = talk.talk(walk.query.text)
+        tells = said is None and not walk.query.pasted and len(walk.query.text.split()) >= STATEMENT_WORDS
+        if tells and (known := await self._known_by_statement(walk)) is not None:
+            return known
+        if said is None:
+            text = talk.acknowledge(walk.query.text, reacts=walk.route.reason == REACTION)
+        else:
+            text = talk.answer(said, await self._composer.present() if "model" in said.topics else ())
         walk.trace.append(Step("acknowledge", "statement", "nothing_asked"))
         answer = Answer(
             query=walk.query,
-            text=ACKNOWLEDGEMENT,
+            text=pasted.reply(walk.query.pasted) if walk.query.pasted else text,
             route=walk.route,
             source=SourceRef("statement", "statement"),
             confidence=Confidence(1.0, {}),
             freshness=Freshness.GENERAL,
         )
         return _Outcome(answer, None, None, store_reason="statement")
+
+    async def _known_by_statement(self, walk: _Walk) -> _Outcome | None:
+        """What is stored for words that only tell ("The parcel never came"): people store answers for them.
+        No adapter and no model is asked."""
+        route = walk.route
+        walk.route = replace(route, floor=STATEMENT_FLOOR)
+        try:
+            return await self._recall(walk)
+        finally:
+            walk.route = route
 
     async def _recall(self, walk: _Walk) -> _Outcome | None:
         query, route = walk.query, walk.route
@@ -449,11 +587,9 @@ class Pipeline:
         except NodeError as exc:
             walk.trace.append(Step("recall", "failed", str(exc), self._since(started), "store_failed"))
             return None
-        walk.seen, walk.expired, walk.recall = recall.seen, recall.expired, recall
+        walk.expired, walk.recall = recall.expired, recall
         if self._policy.shadow and replies.is_semantic(recall):
             walk.trace.append(replies.shadow_step(recall, self._since(started)))
-            if route.kind is not Kind.HISTORICAL:  # there the records are all there is to answer from
-                walk.seen = replies.without_the_hit(recall)
             return None
         outcome = "hit" if recall.found is not None else "miss"
         walk.trace.append(Step("recall", outcome, recall.reason, self._since(started), recall.code))
@@ -486,7 +622,7 @@ class Pipeline:
         adapter = None if route.adapter is None else self._adapters.get(route.adapter)
         if adapter is None:
             if route.kind is Kind.DETERMINISTIC:
-                walk.could_not_look_up = "this node has no source for that yet"
+                walk.could_not_look_up = asker.say("no_source", language_of(walk.query.text))
                 walk.trace.append(Step("adapter", "missing", "no_adapter"))
             return None
         claim = route.claim(adapter.name, local=adapter.is_local)
@@ -502,7 +638,9 @@ class Pipeline:
             elif isinstance(outcome, Unclear):
                 unclear = unclear or outcome
             elif recognition is claim:
-                walk.could_not_look_up = outcome.reason
+                walk.could_not_look_up = asker.source_said(
+                    outcome, adapter.name, is_local=adapter.is_local, language=language_of(walk.query.text)
+                )
         if not found:
             return None if unclear is None else self._ask_back(walk, unclear)
         weighed = weigh(found)
@@ -671,45 +809,95 @@ class Pipeline:
         return outcome.will_store
 
     async def _consult(self, walk: _Walk) -> _Outcome | None:
-        """Stored records that are near without answering the question are context for the model; those that
-        say something else, in whatever word, or are past their time are not."""
-        text, now = walk.query.text, self._clock.now()
-        near = [
-            one
-            for one in walk.seen
-            if replies.nearness(one) >= NEAR_MIN
-            and ((ends := one.judged.candidate.expires) is None or ends > now)
-            and gate.agree(text, one.record.query).veto is None
-        ]
-        near = replies.few_of_each_peer(near)
-        for one in near[:3]:
-            walk.evidence_scopes.add(replies.scope_as_evidence(one))
-            walk.evidence.append(
-                Evidence(
-                    text=one.record.answer,
-                    source=replies.source_of(one),
-                    confidence=one.judged.candidate.confidence,
-                    freshness=Freshness.GENERAL,
-                    partial=True,
-                )
+        """What is stored and about the question is evidence, whether or not the gate would serve it; how its
+        question differs is told to whoever reads it."""
+        query = walk.query
+        if walk.route.needs_history:
+            walk.trace.append(Step("documents", "bypassed", "needs_history"))
+            return None
+        if query.no_cache and query.no_store:
+            # Whoever checks a stored answer wants another one: what is stored must not be its evidence.
+            walk.trace.append(Step("documents", "bypassed", "no_cache_asked"))
+            return None
+        vector = await self._embed(walk)
+        try:
+            found = await self._retriever.retrieve(
+                query.text, vector, scopes=query.caller.visible_scopes, context=query.context, k=NOTES_MAX
             )
-        walk.trace.append(Step("documents", "found" if near else "missed", f"{len(near)}_near_records"))
-        if walk.route.kind is Kind.HISTORICAL and not near:
-            walk.could_not_look_up = "no stored record answers it"
+        except NodeError as exc:
+            walk.trace.append(Step("documents", "failed", str(exc), code="store_failed"))
+            found = []
+        hit = walk.recall.found if self._policy.shadow and walk.recall is not None else None
+        if hit is not None and walk.route.kind is not Kind.HISTORICAL:
+            # An answer made from the hit that is kept back could not tell whether it was right.
+            found = [one for one in found if one.stored.cid != hit.stored.cid]
+        near = replies.few_of_each_peer(found)
+        for one in near:
+            walk.evidence_scopes.add(replies.scope_as_evidence(one.stored))
+            walk.evidence.append(replies.as_evidence(one, query.text))
+        best = f", the nearest {near[0].relevance:.2f}" if near else ""
+        walk.trace.append(Step("documents", "found" if near else "missed", f"{len(near)} near records{best}"))
+        if walk.route.kind is Kind.HISTORICAL and not near and not query.pasted:
+            walk.could_not_look_up = asker.say("no_record", language_of(query.text))
         return None
 
     async def _compose(self, walk: _Walk) -> _Outcome:
+        order = None if walk.query.pasted else talk.order(walk.query.text)
+        if walk.route.needs_history or (order is not None and not walk.history):
+            return await self._revise(walk, order)
         started = self._clock.monotonic()
-        composed = await self._composer.compose(
+        composed = await self._composed(walk, walk.query.deadline, tell=walk.tell)
+        walk.retry_after_s = composed.retry_after_s
+        walk.trace.extend(composed.tried)
+        walk.trace.append(Step("compose", composed.source.kind, composed.source.id, self._since(started)))
+        return self._from_model(walk, composed)
+
+    async def _composed(
+        self,
+        walk: _Walk,
+        deadline: float,
+        *,
+        temperature: float = 0.0,
+        seed: int = 0,
+        tell: Tell | None = None,
+    ) -> Composed:
+        return await self._composer.compose(
             walk.query.text,
             walk.evidence,
             route_kind=walk.route.kind,
             could_not_look_up=walk.could_not_look_up,
-            history=walk.history if walk.route.needs_history else (),
+            deadline=deadline,
+            tag=random_bytes(6).hex(),
+            language=language_of(walk.query.text),
+            temperature=temperature,
+            seed=seed,
+            tell=tell,
+        )
+
+    async def _revise(self, walk: _Walk, order: talk.Order | None) -> _Outcome:
+        """What is asked of the last answer: by a model, else what can be said without one."""
+        kind, code, target = ("", "en", "") if order is None else (order.kind, order.code, order.target)
+        if not walk.history:
+            return self._from_model(walk, unanswered(talk.order_reply(code, "nothing_before")))
+        answered = walk.history[-1][1]
+        if kind == "again":
+            return self._from_model(walk, quoted(answered))
+        started = self._clock.monotonic()
+        composed = await self._composer.revise(
+            revision(walk.history, walk.query.text, kind, target),
             deadline=walk.query.deadline,
             tag=random_bytes(6).hex(),
+            tell=walk.tell,
         )
+        walk.retry_after_s = composed.retry_after_s
         walk.trace.extend(composed.tried)
+        if composed.abstained and not composed.text:
+            if kind == "shorter":
+                text, is_whole = first_sentence(answered)
+                composed = quoted(talk.order_reply(code, "already_short", text) if is_whole else text)
+            else:
+                name = "without_model" if kind in _REWORDS else "no_more"
+                composed = unanswered(talk.order_reply(code, name, answered))
         walk.trace.append(Step("compose", composed.source.kind, composed.source.id, self._since(started)))
         return self._from_model(walk, composed)
 
@@ -740,10 +928,11 @@ class Pipeline:
             text=composed.text,
             route=walk.route,
             source=composed.source,
-            confidence=confidence,
+            confidence=replies.calibrated(confidence, walk.query, composed),
             freshness=freshness,
             citations=composed.citations,
             usage=Usage() if draft is None else Usage(draft.prompt_tokens, draft.completion_tokens),
+            retry_after_s=composed.retry_after_s,
         )
         reason = ""
         if composed.source.kind == "fallback":
@@ -754,6 +943,8 @@ class Pipeline:
             reason = "history_without_a_record"
         elif composed.claimed:
             reason = "peers_word"  # stored it would be ours, and outlive the record, its issuer's standing
+        elif composed.invented:
+            reason = "invented_papers"
         llm = None if draft is None else ModelRef(draft.model, draft.model_digest)
         return _Outcome(
             answer,
@@ -763,17 +954,18 @@ class Pipeline:
             grounded=composed.grounded,
             store_reason=reason,
             abstained=composed.abstained,
+            composed=composed,
         )
 
     # --- remember ---------------------------------------------------------------------------------
 
     async def _remember(self, walk: _Walk, outcome: _Outcome) -> _Outcome:
+        outcome = await self._doubted(walk, replace(outcome, answer=_marked(outcome)))
         reason = outcome.store_reason
         value, least = outcome.answer.confidence.value, self._policy.confidence_min
         if outcome.answer.hit is None and reason != "statement":
             enough = "enough" if value >= least else "too_low"
             walk.trace.append(Step("judge", enough, f"confidence {value:.3f}, stored from {least:.2f}"))
-        answer = replace(outcome.answer, trace=tuple(walk.trace))
         if not reason:
             if walk.query.no_store:
                 reason = "no_store_asked"
@@ -781,9 +973,15 @@ class Pipeline:
                 reason = "needs_history"
             elif value < least:
                 reason = "confidence_too_low"
+        if reason == "confidence_too_low":
+            outcome = self._keep_draft(walk, replace(outcome, store_reason=reason))
+            reason = outcome.store_reason
+        answer = replace(outcome.answer, trace=tuple(walk.trace))
         if reason:
             step = Step("remember", "skipped", reason)
-            return replace(outcome, answer=replace(answer, trace=(*answer.trace, step)), store_reason=reason)
+            why = None if answer.stored else _words(reason)
+            answer = replace(answer, trace=(*answer.trace, step), store_reason=why)
+            return replace(outcome, answer=answer, store_reason=reason)
         life = self._lifetime(walk, answer)
         answer = replace(answer, trace=(*answer.trace, replies.lives(life)))
         memory = self._memory(walk, outcome, life)
@@ -795,10 +993,126 @@ class Pipeline:
             remembered = Remembered("queued", "the write goes on behind the reply", memory)
         step = Step("remember", remembered.code, remembered.reason, self._since(started), remembered.code)
         durable = remembered.is_durable
-        answer = replace(answer, cid=remembered.cid, stored=durable, trace=(*answer.trace, step))
+        answer = replace(
+            answer,
+            cid=remembered.cid,
+            stored=durable,
+            store_reason=None if durable else _words(remembered.code),
+            trace=(*answer.trace, step),
+        )
         return replace(
             outcome, answer=answer, remembered=remembered, will_store=True, store_reason=remembered.code
         )
+
+    async def _doubted(self, walk: _Walk, outcome: _Outcome) -> _Outcome:
+        """The answer as it is, or below the bar and with a note where the same was called invalid before."""
+        answer = outcome.answer
+        if answer.hit is not None or answer.source.kind not in ("llm", "extractive", "adapter"):
+            return outcome
+        await self._refuted.prepare()
+        if not self._refuted.knows(self._said(walk, answer.text, answer.source.kind, answer.route.key)):
+            return outcome
+        walk.trace.append(Step("judge", "known_invalid", REFUTED_NOTE, code="known_invalid"))
+        confidence = Confidence(min(REFUTED_CONFIDENCE_MAX, answer.confidence.value), answer.confidence.parts)
+        answer = replace(answer, text=f"{REFUTED_NOTE}\n\n{answer.text}", confidence=confidence)
+        return replace(outcome, answer=answer, store_reason="known_invalid")
+
+    def _said(self, walk: _Walk, text: str, kind: str, slot_key: str | None = None) -> Said:
+        query = walk.query
+        return Said(
+            query.text, text, kind, query.caller.visible_scopes, query.context, slot_key, vector=walk.vector
+        )
+
+    # --- drafts and second samples ----------------------------------------------------------------
+
+    def _draft_key(self, walk: _Walk) -> Hashable:
+        """The very same question, by the same caller, with the same found beside it."""
+        query = walk.query
+        found = tuple((one.source.id, one.text) for one in walk.evidence)
+        words = query_hash(normalise(query.asked))
+        return (self._key(query, None), words, walk.route.kind, found, walk.could_not_look_up)
+
+    def _drafted(self, walk: _Walk) -> _Outcome | None:
+        """What a model said to the very same question within the last hour, if that was not stored."""
+        query = walk.query
+        if query.no_cache or walk.route.needs_history:
+            return None
+        key = self._draft_key(walk)
+        draft = self._drafts.find(key, max_age_s=query.max_age_s)
+        if draft is None:
+            return None
+        age_s = self._clock.monotonic() - draft.made
+        reason = f"a model said it {age_s:.0f} s ago, and it was not sure enough to be stored"
+        walk.trace.append(Step("draft", "served", reason, code="draft"))
+        before = draft.value
+        answer = replace(before.answer, query=query, route=walk.route, draft=True, usage=Usage())
+        return replace(before, answer=answer, vector=walk.vector, draft=key)
+
+    def _keep_draft(self, walk: _Walk, outcome: _Outcome) -> _Outcome:
+        """A model's answer below the bar as a draft, and a second sample asked for where only that is
+        missing."""
+        answer, query = outcome.answer, walk.query
+        if answer.source.kind != "llm" or outcome.abstained:
+            return outcome
+        key, life = self._draft_key(walk), self._lifetime(walk, answer)
+        if not answer.draft:
+            kept = replace(outcome, answer=replace(answer, trace=()), vector=None, store_reason="")
+            self._drafts.keep(
+                key,
+                kept,
+                tenant=query.caller.tenant,
+                question=query.text,
+                answer=answer.text,
+                life_s=life.seconds,
+            )
+        outcome = replace(outcome, draft=key)
+        draft = self._drafts.find(key)
+        if draft is None or draft.is_checked or not self._lacks_agreement(outcome):
+            return outcome
+        memory = self._memory(walk, outcome, life)
+
+        async def sample(deadline: float) -> None:
+            await self._checked_again(walk, outcome, memory, key, deadline)
+
+        if self._sample_again is not None and self._sample_again(key, sample):
+            return replace(outcome, store_reason="being_checked")
+        return outcome
+
+    def _lacks_agreement(self, outcome: _Outcome) -> bool:
+        """Whether a second sample that agrees would lift it above the bar."""
+        if outcome.composed is None or self._sample_again is None:
+            return False
+        first = replies.Sample(outcome.answer.query, outcome.composed, outcome.answer.confidence)
+        return self._judge_again(first, first).value >= self._policy.confidence_min
+
+    async def _checked_again(
+        self, walk: _Walk, outcome: _Outcome, memory: Memory, key: Hashable, deadline: float
+    ) -> None:
+        """Ask the composer once more and judge the first answer again; it is stored then, or it is not. Where
+        no model answers nothing is decided."""
+        assert outcome.composed is not None
+        again = await self._composed(walk, deadline, temperature=SECOND_TEMPERATURE, seed=SECOND_SEED)
+        if again.source.kind != "llm" or self._drafts.find(key) is None:
+            return
+        first = replies.Sample(walk.query, outcome.composed, outcome.answer.confidence)
+        confidence = self._judge_again(first, replace(first, composed=again))
+        said = self._said(walk, memory.answer, memory.source.kind, memory.slot_key)
+        is_refuted = self._refuted.knows(said)
+        if is_refuted or confidence.value < self._policy.confidence_min:
+            self._drafts.checked(key)
+            entry, private = store_entry(
+                request=memory.request_id,
+                outcome="skipped",
+                reason="known_invalid" if is_refuted else "samples_disagree",
+                scope=memory.scope,
+                policy=self._policy.version,
+                confidence=confidence.value,
+            )
+            await self._log.append(entry, private_texts=private)
+            return
+        remembered = await (await self._rememberer.submit(replace(memory, confidence=confidence)))
+        if remembered.is_durable:
+            self._drafts.drop(key)
 
     def _lifetime(self, walk: _Walk, answer: Answer) -> Lifetime:
         query = walk.query
@@ -812,7 +1126,7 @@ class Pipeline:
 
     def _memory(self, walk: _Walk, outcome: _Outcome, life: Lifetime) -> Memory:
         answer, query = outcome.answer, walk.query
-        is_personal = volatility(query.text, query.local).personal
+        is_personal = bool(query.pasted) or volatility(query.text, query.local).personal
         scope = scope_for(
             private_scope(query.caller.tenant) if is_personal else query.caller.default_scope,
             self._policy.publish,
@@ -854,6 +1168,7 @@ class Pipeline:
             store_reason=first.store_reason,
             scope=first.remembered.memory.scope if first.remembered else answer.query.caller.default_scope,
         )
+        self._hear(answer, entry)
         started = self._clock.monotonic()
         try:
             appended = await self._log.append(entry, private_texts=private)
@@ -872,3 +1187,13 @@ class Pipeline:
 
     def _since(self, started: float) -> float:
         return round((self._clock.monotonic() - started) * 1_000, 3)
+
+
+def _of_part(query: Query, part: Part) -> Query:
+    """The query of one part. A question about a text that came with it is another one for each text: it has a
+    place of its own in the cache, by every byte of the message."""
+    if not part.pasted:
+        return replace(query, text=normalise(part.text))
+    whole = f"{query.context or ''}\n{query.asked}".encode(errors="surrogatepass")
+    context = hashlib.sha256(whole).hexdigest()
+    return replace(query, text=normalise(part.text), pasted=part.pasted, context=context)

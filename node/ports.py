@@ -77,13 +77,25 @@ class Embedder(Protocol):
 class Prompt:
     """What a generator reads. ``system`` instructs; ``user`` holds the question and the marked evidence.
     ``continuation`` is the same for a base model, which knows no turns: examples and the beginning of the
-    next, to be continued on one line; empty where there is no such form."""
+    next, to be continued on one line; empty where there is no such form. ``temperature`` 0 asks for the
+    likeliest answer; with more of it another ``seed`` gives another sample."""
 
     system: str
     user: str
     tokens_max: int = 200
     stop: tuple[str, ...] = ()
     continuation: str = ""
+    temperature: float = 0.0
+    seed: int = 0
+    alternatives: int = 0
+    """So many of the likeliest first tokens are wanted with the draft (``Draft.first_tokens``)."""
+
+
+Tell = Callable[[str, Mapping[str, Json]], None]
+"""Hears what goes on while an answer is made, an event's name and its facts: ``wait`` (``engine``, ``ahead``,
+``wait_s``), ``delta`` (``text`` to show), ``reset`` (what was shown is void). It is quick, never raises."""
+OnText = Callable[[str], None]
+"""Takes a piece of an answer as the engine says it: raw, as it comes. It is quick and never raises."""
 
 
 class Generator(Protocol):
@@ -94,10 +106,17 @@ class Generator(Protocol):
         """``ollama``, ``extractive`` …"""
         ...
 
-    async def generate(self, prompt: Prompt, *, timeout_s: float) -> Draft:
-        """One completion, temperature 0, think-tags stripped, an unfinished end cut back. Raises
-        ``Unavailable`` (not there), ``TimedOut``, ``Rejected`` (an empty or unusable answer). The message is
-        a clause that tells a person what failed and, where something can be done, what to do."""
+    @property
+    def slots(self) -> int:
+        """How many completions it works on at once; more wait for their turn. May change."""
+        ...
+
+    async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
+        """One completion at the prompt's temperature, think-tags stripped, an unfinished end cut back.
+        ``on_text`` hears the answer while it is made. Raises ``Unavailable`` (not there), ``BrokeOff`` (it
+        ended meanwhile), ``TimedOut``, ``Rejected`` (an empty or unusable answer). Cancelling ends the work
+        at the engine within a moment and frees its slot. The message is a clause that tells a person what
+        failed and, where something can be done, what to do."""
         ...
 
     async def probe(self) -> Check:
@@ -372,6 +391,17 @@ class RecordStore(Protocol):
         context, whether expired or not, ordered by hash. Aliases are not looked at."""
         ...
 
+    async def newest(self, *, scopes: Sequence[str], limit: int = 100) -> list[StoredRecord]:
+        """Live answer records of these scopes, the last written first, whether expired or not."""
+        ...
+
+    async def tally(
+        self, *, scopes: Sequence[str], since: datetime | None = None, before: datetime | None = None
+    ) -> int:
+        """How many live answer records of these scopes were made at or after ``since`` and before
+        ``before``."""
+        ...
+
     async def counts(self) -> dict[str, int]:
         """``records``, ``live``, ``blocks``, ``bytes``, ``last_sequence``."""
         ...
@@ -465,6 +495,31 @@ class Semantics(Forgets, Protocol):
     def facts(self) -> SemanticFacts: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Relevant:
+    """A stored entry that is about what is asked; whether it answers is not said. ``relevance`` orders them;
+    ``cosine`` in [-1, 1] to the nearer of its question and its answer, None where no vector said so;
+    ``coverage`` in [0, 1]: the part of the question's words, by their rarity, that stand in it."""
+
+    stored: StoredRecord
+    relevance: float
+    cosine: float | None
+    coverage: float
+
+
+class Retriever(Protocol):
+    """What is stored and worth reading for a question."""
+
+    async def retrieve(
+        self, question: str, embedded: Embedded | None, *, scopes: Sequence[str], context: str | None, k: int
+    ) -> list[Relevant]:
+        """At most ``k`` live entries of these scopes and this context that are relevant enough, most relevant
+        first; none rather than something that is beside the question. ``embedded``: the question's vector,
+        None where there is no embedder: keywords alone then decide. What a model alone said is never among
+        them. Raises ``Unavailable``, ``CorruptState``."""
+        ...
+
+
 # --- the log --------------------------------------------------------------------------------------
 
 
@@ -545,6 +600,7 @@ __all__ = [
     "Forgets",
     "Generator",
     "Neighbour",
+    "OnText",
     "Prompt",
     "RecordStore",
     "Selection",
@@ -552,6 +608,7 @@ __all__ = [
     "Semantics",
     "Slots",
     "StoredRecord",
+    "Tell",
     "Use",
     "Vector",
     "VectorIndex",

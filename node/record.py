@@ -213,6 +213,11 @@ class AnswerRecord(Record):
     def query_hash(self) -> str:
         return query_hash(self.query)
 
+    @property
+    def is_unverified(self) -> bool:
+        """Whether a model said it on no evidence: such an answer is never public and never evidence."""
+        return self.source.kind == "llm" and not self.citations
+
     def _body(self) -> dict[str, Any]:
         llm = None if self.llm is None else {"id": self.llm.id, "digest": self.llm.digest}
         slots = None

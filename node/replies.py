@@ -8,18 +8,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from node.cache.lookup import SEMANTIC
+from node.cache.gate import agree
 from node.cache.negative import Failure
-from node.cache.recall import Recall, Recalled, Seen
+from node.cache.recall import Recall, Recalled
 from node.model import (
     PPM,
     SCOPE_SHARED,
     Answer,
     Citation,
     Confidence,
+    Evidence,
     Found,
     Freshness,
     Missed,
@@ -33,14 +34,19 @@ from node.model import (
     Usage,
 )
 from node.peers import kept as beside
-from node.ports import StoredRecord
+from node.ports import Relevant, StoredRecord
 from node.record import AnswerRecord
 from node.score.agreement import TOLERANCE, Weighed
+from node.score.answer_features import Answered
+from node.score.calibrated import packaged
 from node.score.freshness import CLASS_LIMIT_S, Lifetime
 from node.synthesise.claims import CLAIM
+from node.synthesise.composed import Composed
 
 _OF_ONE_PEER = 2
 """Texts of one peer beside one question."""
+_TOLD = frozenset({"number", "time", "unit"})
+"""Differences that a reader of a note has to know of."""
 
 
 def is_semantic(recall: Recall) -> bool:
@@ -53,10 +59,10 @@ def shadow_step(recall: Recall, took_ms: float = 0.0) -> Step:
     return Step("recall", "shadow", f"shadow mode, would have hit: {recall.reason}", took_ms, "would_hit")
 
 
-def without_the_hit(recall: Recall) -> tuple[Seen, ...]:
-    """What was seen but for the hit: an answer made from it could not tell whether it was right."""
-    found = recall.found
-    return tuple(one for one in recall.seen if found is None or one.record is not found.record)
+def pasted(text: str) -> Evidence:
+    """The text that came with a question, as what the answer is made from."""
+    source = SourceRef("pasted", "the text you sent")
+    return Evidence(text, source, 1.0, Freshness.GENERAL, partial=True)
 
 
 def shortest(classes: list[Freshness]) -> Freshness:
@@ -157,6 +163,7 @@ def from_record(query: Query, route: Route, found: Recalled) -> Answer:
         cid=str(found.stored.cid),
         stored=True,
         hit=found.hit,
+        unverified=record.is_unverified,
     )
 
 
@@ -172,39 +179,87 @@ def from_expired(query: Query, route: Route, stored: StoredRecord, record: Answe
         citations=citations_of(record),
         cid=str(stored.cid),
         stale=True,
+        unverified=record.is_unverified,
     )
 
 
-def nearness(seen: Seen) -> float:
-    """The cosine; 1 for a record that was found by a key, which has none."""
-    candidate = seen.judged.candidate
-    if candidate.tier != SEMANTIC:
-        return 1.0
-    return -1.0 if candidate.similarity is None else candidate.similarity
+def calibrated(
+    weighed: Confidence, query: Query, composed: Composed, second: str | None = None
+) -> Confidence:
+    """The confidence in a model's answer: the parts as they are, the value as learnt on labelled answers.
+    ``second`` is another sample's text. What was not said by a model, and what does not answer, keeps the
+    weighted mean of its parts."""
+    draft = composed.draft
+    if draft is None:
+        return weighed
+    said = Answered(
+        question=query.text,
+        text=draft.text,
+        logprobs=draft.token_logprobs,
+        second=second,
+        complete=composed.complete,
+        support=composed.support,
+        grounded=composed.grounded,
+        abstained=composed.abstained,
+    )
+    told = packaged().judge(said, draft.model)
+    value = min(weighed.value, told.value) if composed.abstained else told.value
+    if composed.found is not None and composed.grounded:
+        value = min(value, composed.found)  # it cannot be surer than that its notes hold the answer
+    found = told.found if composed.found is None else round(composed.found, 6)
+    return replace(weighed, value=round(value, 6), found=found, support=told.support)
 
 
-def few_of_each_peer(seen: Sequence[Seen]) -> list[Seen]:
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a model said to a question, and how it was judged by itself."""
+
+    query: Query
+    composed: Composed
+    judged: Confidence
+
+
+def judged_again(first: Sample, second: Sample) -> Confidence:
+    """The confidence in the first answer, now that a second sample is known."""
+    draft = second.composed.draft
+    return calibrated(first.judged, first.query, first.composed, "" if draft is None else draft.text)
+
+
+def few_of_each_peer(found: Sequence[Relevant]) -> list[Relevant]:
     """What one peer says is not all that is read, however much it says, and what is ours comes before it."""
     taken: Counter[str] = Counter()
-    few: list[Seen] = []
-    for one in seen:
-        taken[one.origin] += 1
-        if one.origin == beside.OURS or taken[one.origin] <= _OF_ONE_PEER:
+    few: list[Relevant] = []
+    for one in found:
+        taken[one.stored.origin] += 1
+        if one.stored.origin == beside.OURS or taken[one.stored.origin] <= _OF_ONE_PEER:
             few.append(one)
-    return sorted(few, key=lambda one: one.origin != beside.OURS)
+    return sorted(few, key=lambda one: one.stored.origin != beside.OURS)
 
 
-def source_of(seen: Seen) -> SourceRef:
-    """A stored record as evidence; whoever reads it, a model too, sees what is only a peer's claim."""
-    said = seen.record.source.id
-    name = said if seen.origin == beside.OURS else f"{CLAIM}{said}"
-    return SourceRef("cache", name, f"ipfs://{seen.judged.candidate.cid}")
+def as_evidence(found: Relevant, asked: str) -> Evidence:
+    """A stored record as evidence; whoever reads it, a model too, sees what is only a peer's claim, and what
+    the gate finds different in its question."""
+    stored = found.stored
+    record = stored.record
+    assert isinstance(record, AnswerRecord)
+    name = record.source.id if stored.origin == beside.OURS else f"{CLAIM}{record.source.id}"
+    verdict = agree(asked, record.query)
+    return Evidence(
+        text=record.answer,
+        source=SourceRef("cache", name, f"ipfs://{stored.cid}"),
+        confidence=beside.confidence(record, stored.origin, stored.kept),
+        freshness=Freshness.GENERAL,
+        partial=True,
+        about=record.query,
+        note=verdict.reason if verdict.veto in _TOLD and "≠" in verdict.reason else "",
+        relevance=found.relevance,
+    )
 
 
-def scope_as_evidence(seen: Seen) -> str:
+def scope_as_evidence(stored: StoredRecord) -> str:
     """Who may see what is made from it. What rests on a peer's claim is not published in our name, so that a
     claim that goes round is not taken for agreement."""
-    return seen.record.scope if seen.origin == beside.OURS else SCOPE_SHARED
+    return stored.record.scope if stored.origin == beside.OURS else SCOPE_SHARED
 
 
 def parts_of(record: AnswerRecord) -> dict[str, float]:
@@ -221,7 +276,7 @@ def joined(query: Query, parts: Sequence[Answer]) -> Answer:
     weakest = min(parts, key=lambda part: part.confidence.value)
     return Answer(
         query=query,
-        text="\n".join(part.text for part in parts),
+        text="\n".join(_of_its_question(part) for part in parts),
         route=parts[0].route,
         source=SourceRef("composite", "composite"),
         confidence=weakest.confidence,
@@ -230,9 +285,17 @@ def joined(query: Query, parts: Sequence[Answer]) -> Answer:
         stored=any(part.stored for part in parts),
         parts=tuple(parts),
         stale=any(part.stale for part in parts),
+        draft=any(part.draft for part in parts),
+        unverified=any(part.unverified for part in parts),
+        store_reason=next((part.store_reason for part in parts if part.store_reason), None),
         trace=tuple(step for part in parts for step in part.trace),
         usage=Usage(
             sum(part.usage.prompt_tokens for part in parts),
             sum(part.usage.completion_tokens for part in parts),
         ),
     )
+
+
+def _of_its_question(part: Answer) -> str:
+    """A part that found nothing names its question: among others it would not tell which one."""
+    return f"{part.query.text}: {part.text}" if part.source.kind == "fallback" else part.text

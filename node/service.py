@@ -12,16 +12,25 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
+from typing import Any, Protocol
 
+from node.cache.drafts import Draft, Drafts
 from node.cache.estimate import Estimate
 from node.cache.keys import keyword_key
 from node.cache.recall import Recall, Recaller
+from node.cache.refuted import Refuted, Said
 from node.cache.single_flight import SingleFlight
 from node.cache.watch import Facts, Watch
 from node.classify.understand import Part, Understanding
 from node.clock import Clock, new_id
 from node.errors import BadInput, Forbidden, NodeError, NotFound, Rejected, Unavailable
-from node.governance.entry import decision_entry, quarantine_entry, tombstone_entry, validation_entry
+from node.governance.entry import (
+    decision_entry,
+    quarantine_entry,
+    store_entry,
+    tombstone_entry,
+    validation_entry,
+)
 from node.governance.origin import epoch_of
 from node.ipfs.cid import Cid
 from node.metrics import Metrics, Unlogged
@@ -58,6 +67,7 @@ from node.ports import (
     SemanticFacts,
     Semantics,
     StoredRecord,
+    Tell,
     Vector,
 )
 from node.record import AnswerRecord
@@ -71,14 +81,17 @@ from node.store.remember import Memory, Rememberer, scope_for
 from node.store.state import StateStore
 from node.store.uses import UseTally
 from node.synthesise.chain import answers
-from node.synthesise.compose import GET_A_MODEL
 
 log = logging.getLogger("neuroswarm.service")
 
 HEALTH_TIMEOUT_S = 1.7
 RECEIPT_WAIT_S = 1.5
 """How long a verbose reply waits for the checkpoint that covers its decision: one is due every second."""
+WITH_VECTOR_MIN = 0.9
+"""Of what is stored so much must have a vector; texts beyond the embedder's window never get one."""
 CLIENT_LIFETIME_S = 7 * 86_400
+GET_A_MODEL = "with Ollama installed, type: ollama pull llama3.2; or type: make model"
+"""The two ways to a language model: the operator's, so in health and never in an answer."""
 _WORST = {"pass": 0, "warn": 1, "fail": 2}
 
 
@@ -111,6 +124,8 @@ class Entry:
     source: str | None = None
     tags: tuple[str, ...] = ()
     scope: str | None = None
+    corrects: Cid | None = None
+    """The withdrawn record whose place it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +162,26 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """A validation as stored: the target's counts afterwards, and whether it is still served."""
+    """A validation as stored: the target's counts afterwards, and whether it is still served. A draft has no
+    record (``cid``) and gets no validation. ``correction`` is the CID of the person's entry that takes its
+    place."""
 
-    cid: str
+    cid: str | None
     verdict: str
-    validation: str
+    validation: str | None
     valid: int
     invalid: int
     served: bool
     decision: DecisionRef | None
+    correction: str | None = None
+
+
+class Refutes(Refuted, Protocol):
+    """What was called invalid, by its meaning: ``node.jobs.refuted``."""
+
+    async def invalid(self, cid: Cid, record: AnswerRecord, *, asked: str | None, tenant: str) -> None: ...
+
+    def invalid_draft(self, question: str, answer: str, *, scope: str, tenant: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -209,6 +235,8 @@ class Ports:
     zone: tzinfo
     watch: Watch
     eraser: Eraser
+    drafts: Drafts[Any]
+    refuted: Refutes
     uses: UseTally | None = None
     mirror: Mirror | None = None
 
@@ -351,11 +379,12 @@ class Service:
             zone=ask.zone or self._p.zone,
         )
 
-    async def answer(self, ask: Ask, request_id: str | None = None) -> Answer:
-        """Answer a question (``POST /chat``). Raises ``Unavailable`` only where a setting says so."""
+    async def answer(self, ask: Ask, request_id: str | None = None, tell: Tell | None = None) -> Answer:
+        """Answer a question (``POST /chat``); ``tell`` hears what goes on meanwhile. Raises ``Unavailable``
+        only where a setting says so."""
         query = self.query(ask, request_id)
         started = self._p.clock.monotonic()
-        answer = await self._p.pipeline.answer(query)
+        answer = await self._p.pipeline.answer(query, tell)
         took_s = self._p.clock.monotonic() - started
         self._p.metrics.observe(answer, took_s)
         if answer.hit is not None:
@@ -407,7 +436,8 @@ class Service:
         query = self.query(ask)
         parts = await self._p.pipeline.settled(query)
         for part in parts:
-            self._p.pipeline.enter_turn(query, part.text, "")
+            if not part.route.about_node:
+                self._p.pipeline.enter_turn(query, part.text, "")
         return parts
 
     # --- the cache as a service -------------------------------------------------------------------
@@ -430,6 +460,8 @@ class Service:
         source = SourceRef("client", entry.source or caller.tenant)
         scope = scope_for(asked, self._p.policy.publish, source, False)
         live = route.kind is Kind.DETERMINISTIC
+        # Who states a lifetime vouches for it, whatever the words sound like ("when does it open").
+        vouched, stays = entry.ttl_s is not None and not live, Freshness.GOVERNANCE
         memory = Memory(
             request_id=request_id,
             query=text,
@@ -439,18 +471,25 @@ class Service:
             confidence=Confidence(entry.confidence, {"source": entry.confidence}),
             scope=scope,
             lifetime_s=lifetime_s(
-                Freshness.TIME_SENSITIVE if live else Freshness.DEFINITION,
+                Freshness.TIME_SENSITIVE if live else stays if vouched else Freshness.DEFINITION,
                 query=text,
-                time_sensitive=route.time_sensitive and not only_sounds_of_now(text),
+                time_sensitive=not vouched and route.time_sensitive and not only_sounds_of_now(text),
                 now=self._p.clock.now().astimezone(self._p.zone),
-                wording_least_s=HOUR_S,  # the client vouches for it, and may ask for less
+                wording_least_s=max(HOUR_S, entry.ttl_s or 0),
                 asked_ttl_s=entry.ttl_s if entry.ttl_s is not None else CLIENT_LIFETIME_S,
             ),
             tags=entry.tags,
             slots=route.slots or None,
             slot_key=route.key,
             vector=part.vector,
+            supersedes=entry.corrects,
         )
+        await self._p.refuted.prepare()
+        said = Said(
+            text, entry.answer, "client", caller.visible_scopes, tenant=caller.tenant, vector=part.vector
+        )
+        if self._p.refuted.knows(said):
+            raise Rejected("not stored: known invalid: an equal answer to this question was called invalid")
         remembered = await (await self._p.rememberer.submit(memory))
         if remembered.code == "refused":
             raise Rejected(f"not stored: {remembered.reason}")
@@ -490,6 +529,7 @@ class Service:
         answer = _search_answer(query, route, recall)
         self._p.watch.recalled(query, answer, looked_up, withheld=withheld)
         if answer.cid is not None:
+            self._p.pipeline.note_asked(query, query.text)
             await self._remember_request(query.id, answer.cid)
         self._count_use(answer)
         self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
@@ -593,22 +633,28 @@ class Service:
         verdict: str,
         note: str | None,
         caller: Caller,
+        correction: str | None = None,
     ) -> Feedback:
-        """Enter a signed validation; its decision first, so that what the log refuses is not begun. Raises
-        ``NotFound``, ``Unavailable``."""
+        """Enter a signed validation; its decision first, so that what the log refuses is not begun. What is
+        invalid is remembered by its meaning, and ``correction`` becomes an entry of the caller's in its
+        place. Raises ``BadInput``, ``Forbidden``, ``NotFound``, ``Unavailable``."""
+        if correction is not None and not caller.may_write:
+            raise Forbidden("this key may not write, so it cannot correct")
         if cid is None:
             assert request_id is not None
             known = await self._p.state.cid_of_request(request_id)
             if known is None:
-                raise NotFound("no stored answer belongs to this request_id")
+                return await self._feedback_on_draft(request_id, verdict, correction, caller)
             cid = str(known)
         stored = await self.entry(cid, caller)
-        if not isinstance(stored.record, AnswerRecord):
+        record = stored.record
+        if not isinstance(record, AnswerRecord):
             raise NotFound("no such entry")
+        _check_correction(correction, record.answer)
         entry, private = validation_entry(
             target=str(stored.cid),
             verdict=verdict,
-            scope=stored.record.scope,
+            scope=record.scope,
             policy=self._p.policy.version,
             tenant=caller.tenant,
         )
@@ -622,12 +668,24 @@ class Service:
         after = await self._p.records.get(stored.cid)
         for gone in live - set(await self._p.records.live([*served])):
             entry, private = quarantine_entry(
-                target=str(gone),
-                reason=verdict,
-                scope=stored.record.scope,
-                policy=self._p.policy.version,
+                target=str(gone), reason=verdict, scope=record.scope, policy=self._p.policy.version
             )
             await self._log(entry, private, is_done=True)
+        kept = None
+        if verdict == "invalid":
+            asked = None if request_id is None else self._p.pipeline.asked_in(request_id, caller.tenant)
+            await self._p.refuted.invalid(stored.cid, record, asked=asked, tenant=caller.tenant)
+            if correction is not None:
+                is_private = record.scope not in (SCOPE_SHARED, SCOPE_PUBLIC)
+                kept = await self._correct(
+                    Entry(
+                        asked or record.query,
+                        correction,
+                        caller,
+                        scope="private" if is_private else None,
+                        corrects=stored.cid,
+                    )
+                )
         return Feedback(
             cid=str(stored.cid),
             verdict=verdict,
@@ -636,7 +694,44 @@ class Service:
             invalid=after.invalid,
             served=after.state == "live",
             decision=decision,
+            correction=kept,
         )
+
+    async def _correct(self, entry: Entry) -> str:
+        """Store a correction; its CID. What it corrects is withdrawn by now, which the error says."""
+        try:
+            return (await self.put(entry, new_id())).cid
+        except (Rejected, Unavailable) as exc:
+            raise type(exc)(f"the answer is withdrawn, but the correction was {exc}") from exc
+
+    async def _feedback_on_draft(
+        self, request_id: str, verdict: str, correction: str | None, caller: Caller
+    ) -> Feedback:
+        """A verdict on what was never stored: ``invalid`` drops it."""
+        drafts: list[Draft[Any]] = self._p.drafts.of_request(request_id, caller.tenant)
+        if not drafts:
+            raise NotFound("no stored answer and no draft belongs to this request_id")
+        if correction is not None and len(drafts) > 1:
+            raise BadInput("the request asked several questions; correct them one by one", field="correction")
+        for draft in drafts:
+            _check_correction(correction, draft.answer)
+        scope = caller.default_scope
+        entry, private = store_entry(
+            request=request_id,
+            outcome="skipped",
+            reason=verdict,
+            scope=scope,
+            policy=self._p.policy.version,
+        )
+        decision = await self._log(entry, private)
+        kept = None
+        if verdict == "invalid":
+            for draft in drafts:
+                self._p.drafts.drop(draft.key)
+                self._p.refuted.invalid_draft(draft.question, draft.answer, scope=scope, tenant=caller.tenant)
+            if correction is not None:
+                kept = await self._correct(Entry(drafts[0].question, correction, caller))
+        return Feedback(None, verdict, None, 0, 0, verdict == "valid", decision, kept)
 
     # --- operate ----------------------------------------------------------------------------------
 
@@ -678,6 +773,7 @@ class Service:
             (f"probe:{number}", probe()) for number, probe in enumerate(p.probes)
         ]
         probes.append(("ipfs:blocks", self._store_check()))
+        probes.append(("entries", self._entries_check()))
         models, others, _ = await asyncio.gather(
             model_checks(p.generators),
             asyncio.gather(*(_within(name, probe) for name, probe in probes)),
@@ -710,6 +806,19 @@ class Service:
             reembedding_total=semantic.total,
         )
         return Check("ipfs:blocks", "pass", "embedded block store", observed=counts["blocks"], unit="blocks")
+
+    async def _entries_check(self) -> Check:
+        """Whether what is stored can be found by its meaning."""
+        live = (await self._p.records.counts())["live"]
+        vectors = self._p.semantics.facts().vectors
+        if not self._p.semantics.info.dim or vectors >= live * WITH_VECTOR_MIN:
+            said = "" if live else "nothing is stored yet; type: neuroswarm cache import FILE"
+            return Check("entries", "pass", said, observed=live, unit="stored answers")
+        said = (
+            f"only {vectors} of {live} stored answers are found by meaning, the others only in the very "
+            "same words; type: neuroswarm embed, then start the node again"
+        )
+        return Check("entries", "warn", said, observed=live, unit="stored answers")
 
     def _watched(self) -> None:
         """What is known of hits, into the gauges."""
@@ -794,6 +903,11 @@ async def _within(name: str, probe: Awaitable[Check]) -> Check:
         return Check(name, "warn", f"did not answer within {HEALTH_TIMEOUT_S:g} s")
     except NodeError as exc:
         return Check(name, "fail", str(exc))
+
+
+def _check_correction(correction: str | None, answer: str) -> None:
+    if correction is not None and normalise(correction) == normalise(answer):
+        raise BadInput("the correction says what the answer says", field="correction")
 
 
 def _why_not_public(publish: str) -> str:

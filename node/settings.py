@@ -53,7 +53,10 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Language models. An empty ``ollama_url`` switches Ollama off."""
+    """Language models. An empty ``ollama_url`` switches Ollama off. ``window_tokens``: of llama.cpp, prompt
+    and answer together. ``context_chars_max`` and ``context_tokens_max`` bound the evidence of a prompt.
+    ``…_parallel``: generations at once, where the engine can do more than one. ``gguf_engine``: ``auto``
+    takes xllamacpp where it works, else llama-cpp-python."""
 
     ollama_url: str = "http://127.0.0.1:11434"
     ollama_model: str = ""
@@ -63,8 +66,14 @@ class Models:
     gguf_path: str = ""
     timeout_s: float = 45.0
     tokens_max: int = 200
-    context_chars_max: int = 6_000
-    queue_max: int = 8
+    window_tokens: int = 2_048
+    context_chars_max: int = 1_500
+    context_tokens_max: int = 900
+    queue_max: int = 64
+    gguf_engine: str = "auto"
+    ollama_parallel: int = 1
+    openai_parallel: int = 1
+    gguf_parallel: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +225,7 @@ class Settings:
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "embed.engine": ("local", "ollama", "llama_cpp", "openai", "none"),
+    "models.gguf_engine": ("auto", "xllamacpp", "llama_cpp"),
     "sharing.publish": ("none", "sourced", "grounded", "all"),
     "log.durability": ("before_reply", "behind_50ms", "memory"),
     "log.on_failure": ("answer", "refuse"),
@@ -236,8 +246,13 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "ipfs.foreign_max_bytes": (0, 2**50),
     "models.timeout_s": (1, 600),
     "models.tokens_max": (1, 8_192),
+    "models.window_tokens": (512, 131_072),
     "models.context_chars_max": (200, 1_000_000),
+    "models.context_tokens_max": (50, 100_000),
     "models.queue_max": (1, 10_000),
+    "models.ollama_parallel": (1, 64),
+    "models.openai_parallel": (1, 256),
+    "models.gguf_parallel": (1, 16),
     "cache.max_wrong_hit_rate": (0, 1),
     "cache.max_wrong_per_hit": (0, 1),
     "cache.threshold": (0, 1),
@@ -346,6 +361,19 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     return tree
 
 
+def _choose_model(settings: Settings, switch: str | None) -> Settings:
+    """What ``USE_OLLAMA`` says: 1 asks the models of this machine only, 0 the hosted one only, where one is
+    named; without it all are asked in turn."""
+    if not switch:
+        return settings
+    models = settings.models
+    if _parse("USE_OLLAMA", switch, bool):
+        return replace(settings, models=replace(models, openai_base_url=""))
+    if not models.openai_base_url:
+        return replace(settings, models=replace(models, ollama_url=""))
+    return replace(settings, models=replace(models, ollama_url="", gguf_path=""))
+
+
 def _check_url(key: str, url: str) -> None:
     try:
         parts = urlsplit(url)
@@ -441,6 +469,7 @@ def load(
     settings = _merge(Settings(), tree, "")
     settings = _merge(settings, _from_environment(environ), "")
     settings = _merge(settings, flags or {}, "")
+    settings = _choose_model(settings, environ.get("USE_OLLAMA"))
     _check(settings)
     return settings
 

@@ -19,7 +19,7 @@ from node.peers.keys import KeyRing
 from node.peers.ports import PeerStore
 from node.peers.values import Level, Quota
 from node.ports import RecordStore, StoredRecord
-from node.record import AnswerRecord, KeyRecord, ValidationRecord, block_of
+from node.record import AnswerRecord, KeyRecord, RecordSource, ValidationRecord, block_of
 from node.store.memory import MemoryStore
 from node.store.peers_memory import MemoryPeerStore
 from node.store.sqlite import SqliteStore
@@ -53,7 +53,8 @@ class Issuer:
         return self.certify(timestamp=START.replace(hour=13), not_after=START.replace(hour=13))
 
     def answer(self, query: str = "What is IPFS?", **changes: Any) -> AnswerRecord:
-        return self.node.answer(query, **({"issuer": self.did, "scope": "public"} | changes))
+        own = {"issuer": self.did, "scope": "public", "source": RecordSource("documents", "chronicle.md")}
+        return self.node.answer(query, **(own | changes))
 
     def says(self, target: Cid, verdict: str, number: int = 0) -> ValidationRecord:
         statement = f"{number:032x}"

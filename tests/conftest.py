@@ -84,6 +84,12 @@ def llama_cpp() -> None:
 
 
 @pytest.fixture(scope="session")
+def xllamacpp() -> None:
+    """xllamacpp is installed here."""
+    engines.needed(engines.xllamacpp_missing())
+
+
+@pytest.fixture(scope="session")
 def _js_ipfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.JsIpfs]:
     engines.needed(engines.js_ipfs_missing())
     with engines.js_ipfs(tmp_path_factory.mktemp("js-ipfs")) as daemon:

@@ -100,6 +100,13 @@ def llama_cpp_missing() -> str | None:
     return None
 
 
+def xllamacpp_missing() -> str | None:
+    """Why xllamacpp cannot be used by this Python."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        return "xllamacpp is not installed here (bash .ci/engines fetches it, .ci/run installs it)"
+    return None
+
+
 def js_ipfs_missing() -> str | None:
     """Why no js-ipfs can be started."""
     if shutil.which("node") is None:

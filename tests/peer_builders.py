@@ -13,7 +13,7 @@ from node.peers.admission import ClassLimit
 from node.peers.entry import Publish
 from node.peers.keys import KeyRing
 from node.peers.values import Held, Tier
-from node.record import AnswerRecord, KeyRecord, block_of, did_key, sign
+from node.record import AnswerRecord, KeyRecord, RecordSource, block_of, did_key, sign
 from tests.record_builders import START, Author
 
 DAY = timedelta(days=1)
@@ -59,6 +59,7 @@ class Publisher:
             "scope": "public",
             "expires": START + 5 * DAY,
             "sig": b"",
+            "source": RecordSource("documents", "chronicle.md"),
         }
         record = Author().answer(query, **(own | changes))
         return sign(record, self.node_key.sign)

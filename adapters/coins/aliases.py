@@ -142,6 +142,8 @@ pax-gold|paxg|PAX Gold
 tether-gold|xaut|Tether Gold
 first-digital-usd|fdusd|First Digital USD
 true-usd|tusd|TrueUSD
+paypal-usd|pyusd|PayPal USD
+euro-coin|eurc|EURC|euro coin
 weth|weth|WETH|wrapped ether|wrapped ethereum
 pendle|pendle|Pendle
 fetch-ai|fet|Fetch.ai|artificial superintelligence alliance

@@ -24,8 +24,10 @@ from adapters.coins.aliases import COIN_CURRENCIES, EVERYDAY, FAMILIAR, UNPRICED
 from adapters.coins.figures import Figure, figure, top
 from adapters.coins.items import Item, misspelt
 from adapters.coins.mentions import names_coins
+from adapters.coins.metrics import LISTS, WHOLE
 from adapters.coins.questions import TEXT_CHARS_MAX, Sentence, is_thanks, read_question, sentences_of
 from adapters.coins.slots import LIMIT_DEFAULT, CoinQuestion
+from adapters.coins.sums import read_sum
 from adapters.coins.words import FIAT, one_apart
 from adapters.outgoing import may_leave
 from node.reading import Reading, read, word_list
@@ -88,6 +90,8 @@ def _claim_on(text: str, today: date, hinted: bool) -> Claim | None:
     certain = read_question(text, today)
     if certain is not None:
         return _certain(certain, text, today)
+    if (summed := read_sum(text, today)) is not None:
+        return _claim(summed, 1.0)
     reading = read(text)
     if reading.script not in ("latin", "none"):
         return _in_script(reading, today, hinted=hinted)
@@ -128,8 +132,13 @@ def _claim(question: CoinQuestion, strength: float, more: str = "") -> Claim:
     question = replace(question, ids=tuple(sorted(question.ids)))
     if question.money is not None:
         reason = f"how much {question.ids[0]} {question.money} {question.vs} buys"
-    elif question.metric == "top":
-        reason = f"the {question.limit} largest coins in {question.vs}"
+    elif question.expr is not None:
+        reason = f"{question.expr} over prices in {question.vs}"
+    elif question.metric in LISTS:
+        which = "largest" if question.metric == "top" else question.metric
+        reason = f"the {question.limit} {which} coins in {question.vs}"
+    elif question.metric in WHOLE:
+        reason = f"{question.metric} in {question.vs}"
     else:
         reason = f"{question.metric} of {', '.join((*question.ids, *question.unresolved))} in {question.vs}"
     return Claim(question, strength, reason + more)
@@ -206,7 +215,7 @@ def _weak(sentences: Sequence[Sentence], flat: str) -> Claim | None:
     return _claim(question, STRENGTH_WEAK, ", as context for a judgement")
 
 
-_CUES = frozenset(("price", "cap", "vol", "chg", "how_much", "move"))
+_CUES = frozenset(("price", "cap", "vol", "chg", "how_much", "move", "fig"))
 _LOOKED_BESIDE = _CUES | {"coin", "pair", "top", "ctx"}
 _ASKING = frozenset(
     word_list(
@@ -253,6 +262,8 @@ def _loose_sentence(sentence: Sentence, *, hinted: bool) -> Claim | None:
     if not complete and not all(item.sure or item.shown for item in kept if item.kind == "coin"):
         return None
     kinds = {item.kind for item in kept}
+    if "mover" in kinds:
+        return None  # only a text of which every word is accounted for asks for such a list
     if "top" in kinds:
         if sentence.said:
             return None

@@ -15,9 +15,10 @@ from typing import TypeVar
 
 from pycoingecko import CoinGeckoAPI
 
-from adapters.coins import claims, follow, read, say
+from adapters.coins import claims, follow, market, read, say, sums
 from adapters.coins.coingecko_client import PUBLIC_URL, CoinGeckoClient
 from adapters.coins.dates import day_of
+from adapters.coins.metrics import DOMINANCE, LISTS, MARKET, MOVERS, PEG, WHOLE
 from adapters.coins.slots import (
     LIMIT_DEFAULT,
     CoinQuestion,
@@ -44,6 +45,7 @@ from node.model import (
     Query,
     Recognition,
     SourceRef,
+    Unclear,
 )
 from node.settings import AdapterSettings
 
@@ -64,6 +66,10 @@ QUOTE_AGED = timedelta(hours=3)
 """A quote that is older says so."""
 
 T = TypeVar("T")
+
+
+class _NoSuchCoin(NotFound):
+    """No coin is known by a name that was asked for; the message is for the asker."""
 
 
 class CoinGecko:
@@ -126,17 +132,24 @@ class CoinGecko:
         """``Found`` with the figure, ``Missed`` when the source has none, else ``Failed``."""
         today = query.local.date()
         question = question_of(recognition, today)
-        if question is None:
+        if question is None or (question.expr and not sums.is_expression(question.expr, question.ids)):
             return Missed("this is not a question about the price of a coin")
         deadline = min(query.deadline, self._clock.monotonic() + self._timeout_s)
         max_age_s = 0.0 if query.no_cache else query.max_age_s
         try:
-            if question.metric == "top":
-                return Found(await self._top(question, today, deadline, max_age_s))
+            if question.metric in LISTS:
+                lists = self._top if question.metric == "top" else self._list
+                return Found(await lists(question, today, deadline, max_age_s))
             asked = await self._resolve(question, today, deadline)
             if asked.day is not None:
                 return Found(await self._past(asked, today, asked.day, deadline))
+            if question.metric == DOMINANCE or question.metric in WHOLE:
+                return Found(await self._whole(asked, today, deadline, max_age_s))
+            if question.metric in MARKET:
+                return Found(await self._market(asked, today, deadline, max_age_s))
             return Found(await self._live(asked, today, deadline, max_age_s))
+        except _NoSuchCoin as exc:
+            return Unclear(str(exc), "the source lists no coin of that name")
         except NotFound as exc:
             return Missed(str(exc))
         except NodeError as exc:
@@ -187,7 +200,13 @@ class CoinGecko:
         notes: list[str] = []
         ids = list(question.ids)
         for name in question.unresolved:
-            named = (await self._search(name, deadline)).value
+            try:
+                named = (await self._search(name, deadline)).value
+            except NotFound as exc:
+                raise _NoSuchCoin(
+                    f"{exc}, so there is no figure to give. Check the spelling, or give the ticker, for"
+                    " example: price of BTC."
+                ) from exc
             labels[named.id] = named.label
             ids.append(named.id)
             if named.others:
@@ -237,10 +256,17 @@ class CoinGecko:
         )
         quotes = got.value
         times = [quote.updated for quote in quotes.values() if quote.updated is not None]
+        if question.expr is not None:
+            prices = {coin_id: quote.price for coin_id, quote in quotes.items()}
+            sentence = sums.say(question.expr, prices, asked.labels, vs, today)
+        elif question.metric == PEG:
+            sentence = say.joined([market.say_peg(asked.labels[i], quotes[i], vs) for i in ids])
+        else:
+            sentence = say.live(asked, quotes)
         evidence = self._evidence(
             question,
             today,
-            say.live(asked, quotes),
+            sentence,
             min(times) if len(times) == len(quotes) else None,
             got,
             notes=asked.notes,
@@ -269,6 +295,88 @@ class CoinGecko:
         return _sourced(
             question, today, text, at, CONFIDENCE, Freshness.PAST_PRICE, {"coins": data, "stale": stale}
         )
+
+    async def _market(
+        self, asked: say.Asked, today: date, deadline: float, max_age_s: float | None
+    ) -> Evidence:
+        """A figure that only the list of markets states."""
+        question, ids = asked.question, list(asked.question.ids)
+        got = await self._fetch(
+            f"market:{question.metric}:{'+'.join(ids)}:{question.vs}",
+            lambda api: api.get_coins_markets(
+                question.vs,
+                ids=ids,
+                per_page=len(ids),
+                sparkline="false",
+                price_change_percentage="7d,30d,1y",
+            ),
+            lambda body: market.listed(body, ids, question.metric, self._clock.now()),
+            ttl_s=LIVE_TTL_S * 2,
+            deadline=deadline,
+            max_age_s=max_age_s,
+        )
+        rows = [got.value[coin_id] for coin_id in ids]
+        return self._evidence(
+            question,
+            today,
+            market.say_listed(rows, question.metric, question.vs),
+            min((row.updated for row in rows if row.updated is not None), default=None),
+            got,
+            notes=asked.notes,
+            data={"coins": {row.id: {question.metric: say.plain(row.figure)} for row in rows}},
+        )
+
+    async def _whole(
+        self, asked: say.Asked, today: date, deadline: float, max_age_s: float | None
+    ) -> Evidence:
+        """The whole market, or what share of it coins have."""
+        question, vs = asked.question, asked.question.vs
+        got = await self._fetch(
+            f"global:{vs}",
+            lambda api: api.get_global(),
+            lambda body: market.whole({"data": body}, vs, self._clock.now()),
+            ttl_s=LIVE_TTL_S * 2,
+            deadline=deadline,
+            max_age_s=max_age_s,
+        )
+        if question.metric == DOMINANCE:
+            sentence = market.say_dominance(question.ids, asked.labels, got.value)
+        else:
+            sentence = market.say_whole(question.metric, got.value, vs)
+        return self._evidence(question, today, sentence, got.value.updated, got, notes=asked.notes, data={})
+
+    async def _list(
+        self, question: CoinQuestion, today: date, deadline: float, max_age_s: float | None
+    ) -> Evidence:
+        """What gained or lost most, or is searched for most."""
+        limit, vs, metric = question.limit or LIMIT_DEFAULT, question.vs, question.metric
+        if metric in MOVERS:
+            got = await self._fetch(
+                f"{metric}:{vs}:{limit}",
+                lambda api: api.get_coins_markets(
+                    vs, order="market_cap_desc", per_page=market.LARGEST, page=1, sparkline="false"
+                ),
+                lambda body: market.movers(body, metric, limit, self._clock.now()),
+                ttl_s=LIVE_TTL_S * 2,
+                deadline=deadline,
+                max_age_s=max_age_s,
+            )
+            updated = min((row.updated for row in got.value if row.updated is not None), default=None)
+            data: dict[str, Json] = {metric: [{"id": r.id, "change": say.plain(r.figure)} for r in got.value]}
+            sentence = market.say_movers(got.value, metric, vs)
+            return self._evidence(question, today, sentence, updated, got, notes=(), data=data)
+        names = await self._fetch(
+            "trending",
+            lambda api: api.get_search_trending(),
+            market.trending,
+            ttl_s=LIVE_TTL_S * 20,
+            deadline=deadline,
+            max_age_s=max_age_s,
+        )
+        at = self._clock.now() - timedelta(seconds=names.age_s)
+        sentence = market.say_trending(names.value[:limit])
+        data = {"trending": list(names.value[:limit])}
+        return self._evidence(question, today, sentence, at, names, notes=(), data=data)
 
     async def _top(
         self, question: CoinQuestion, today: date, deadline: float, max_age_s: float | None

@@ -206,6 +206,9 @@ class _Line:
             if (error := self._error(body, clock)) is not None:
                 raise error from exc
             raise Rejected("CoinGecko answered with something that is not JSON") from exc
+        except (KeyError, TypeError) as exc:
+            # The library takes a part of some bodies out by itself.
+            raise Rejected("CoinGecko answered with something else than was asked for") from exc
         except RecursionError as exc:
             raise Rejected("CoinGecko answered with JSON nested beyond reason") from exc
         except requests.exceptions.HTTPError as exc:

@@ -21,11 +21,13 @@ from decimal import Decimal
 
 from adapters.coins.aliases import COIN_CURRENCIES, FAMILIAR
 from adapters.coins.items import Item, misspelt
+from adapters.coins.metrics import DOMINANCE, MARKET, PEG, PEGS, WHOLE
 from adapters.coins.slots import LIMIT_DEFAULT, CoinQuestion
-from adapters.coins.words import NOT_A_COIN_NAME
+from adapters.coins.words import NAMED_ENDINGS, NOT_A_COIN_NAME
 
 COINS_MAX = 10
 TOP_MAX = 100
+MOVERS_LIMIT = 5
 DIGITS_MAX = 24
 
 _NO_PAIR = frozenset(("past", "aux", "24h", "pct", "how", "quantity"))
@@ -54,13 +56,14 @@ def figure(
     figure asks for its price. ``trusted``: the talk is of coins, so that everyday aliases name them."""
     if (bought := _bought(items)) is not None:
         return None if said is not None else Figure(bought)
+    items = [_as_figure(item) for item in items]
     kinds = [item.kind for item in items]
-    if {"unknown", "list"} & set(kinds) or kinds.count("date") > 1:
+    if {"unknown", "list", "mover"} & set(kinds) or kinds.count("date") > 1:
         return None
     parts = _without_amount_of_money(_moves(list(items)))
     if not parts:
         return None
-    metric = _metric({item.kind for item in parts})
+    metric = _metric(parts)
     resolved = _coins(parts, trusted or _has_crypto(parts))
     if resolved is None:
         return None
@@ -69,7 +72,14 @@ def figure(
     if currency is None:
         return None
     vs, paired, coins = currency
-    if not coins and not names:
+    if not coins and not names and metric not in WHOLE:
+        return None
+    if metric == PEG:
+        pegs = {PEGS.get(coin) for coin in coins}
+        if names or None in pegs or len(pegs) != 1:
+            return None
+        vs = PEGS[coins[0]]
+    if metric in WHOLE and (coins or names):
         return None
     amount = _amount(parts)
     if amount is None:
@@ -152,8 +162,20 @@ def _ends_in_at(items: Sequence[Item]) -> bool:
     )
 
 
-def _metric(kinds: set[str]) -> str | None:
+def _as_figure(item: Item) -> Item:
+    """ "cardano rank": beside a coin a rank is its figure, not a list in order."""
+    return replace(item, kind="fig") if item.kind == "list" and item.value == "rank" else item
+
+
+def _metric(items: Sequence[Item]) -> str | None:
     """The figure asked for; empty text when two are asked at once."""
+    kinds = {item.kind for item in items}
+    figures = {item.value for item in items if item.kind == "fig"}
+    if figures:
+        return figures.pop() if len(figures) == 1 and not kinds & {"cap", "vol", "chg"} else ""
+    spans = {item.value for item in items if item.kind == "24h" and item.value}
+    if spans:
+        return f"change_{spans.pop()}" if len(spans) == 1 and not kinds & {"cap", "vol"} else ""
     asked = [kind for kind in ("cap", "vol", "chg") if kind in kinds]
     if len(asked) > 1 or (asked and asked[0] in ("cap", "vol") and "price" in kinds):
         return ""
@@ -167,6 +189,10 @@ def _metric(kinds: set[str]) -> str | None:
 def _times_fit(kinds: set[str], metric: str, live: bool) -> bool:
     if metric == "":
         return False
+    if metric in MARKET and metric.startswith("change"):
+        return live
+    if metric in MARKET or metric in WHOLE or metric in (PEG, DOMINANCE):
+        return live and not kinds & {"24h", "pct", "how", "doing"}
     if "24h" in kinds and metric not in ("volume_24h", "change_24h"):
         return False
     if metric == "change_24h" and "how" in kinds and not kinds & _CHANGE_TIMES:
@@ -214,7 +240,8 @@ def _coins(items: Sequence[Item], crypto: bool) -> tuple[list[str], tuple[str, .
         crypto,
         any(item.kind in ("coin", "pair") and item.sure for item in items),
         any(a.value == "cost" and b.value == "of" for a, b in itertools.pairwise(items)),
-        any(item.kind in ("price", "how_much", "vol", "cap", "chg") for item in items) or _ends_in_at(items),
+        any(item.kind in ("price", "how_much", "vol", "cap", "chg", "fig") for item in items)
+        or _ends_in_at(items),
         any(a.kind == "link" and b.kind == "currency" for a, b in itertools.pairwise(items)),
     )
     coins: list[str] = []
@@ -233,7 +260,7 @@ def _coins(items: Sequence[Item], crypto: bool) -> tuple[list[str], tuple[str, .
             beside = any(n is not None and n.kind == "ctx" for n in (before, after))
             if item.value in NOT_A_COIN_NAME:
                 return None
-            if item.shown or (beside and not _plural_context(before, after)):
+            if item.shown or (beside and not _plural_context(before, after)) or _says_coin(item.value):
                 names.append(item.value)
             elif (around.priced or crypto) and (known := misspelt(item.value)) is not None:
                 coins.append(known)
@@ -272,6 +299,11 @@ def _is_coin(item: Item, before: Item | None, after: Item | None, around: _Aroun
     return beside or listed or stroked or familiar or twin
 
 
+def _says_coin(name: str) -> bool:
+    """ "zorgcoin": a name that says that it is a coin's and is nobody's misspelling."""
+    return len(name) >= 7 and name.endswith(NAMED_ENDINGS) and misspelt(name) is None
+
+
 def _plural_context(before: Item | None, after: Item | None) -> bool:
     """ "tokens" and "coins" name kinds of things, not one coin; "crypto" before a word is no name either."""
     near = [item for item in (before, after) if item is not None and item.kind == "ctx"]
@@ -290,9 +322,7 @@ def _currency(items: Sequence[Item], coins: list[str]) -> tuple[str, bool, list[
             found.append(item.value.split()[1])
             paired = True
         elif item.kind == "currency":
-            if first_coin is None:
-                return None
-            if at < first_coin:
+            if first_coin is not None and at < first_coin:
                 # "euro price of btc" and "price in euros of btc" are one, "euros in btc" is the other way
                 # round.
                 names_figure = after is not None and after.kind in ("price", "cap", "vol")
@@ -382,7 +412,10 @@ def top(items: Sequence[Item], kinds: set[str], *, loosely: bool = False) -> Coi
     """ "top 5 coins by market cap": of coins for certain, and by market cap or nothing said. ``loosely``: a
     number of coins will do, which may be others."""
     allowed = {"fill", "at", "now", "top", "list", "number", "ctx", "cap", "currency", "link", "and", "price"}
-    if kinds - allowed:
+    movers = {item.value for item in items if item.kind == "mover"}
+    if movers:
+        allowed |= {"mover", "24h", "aux", "past"}
+    if kinds - allowed or len(movers) > 1 or any(item.kind == "24h" and item.value for item in items):
         return None
     if any(item.value == "kinds" for item in items if item.kind == "ctx"):
         return None  # the list is of all coins, not of those of one kind
@@ -390,7 +423,7 @@ def top(items: Sequence[Item], kinds: set[str], *, loosely: bool = False) -> Coi
     crypto = any(value.startswith("crypto") for value in contexts)
     is_top = any(item.kind == "top" for item in items)
     numbered = loosely and "number" in kinds
-    if not is_top or not contexts or not (crypto or "cap" in kinds or numbered):
+    if not contexts or not (movers or (is_top and (crypto or "cap" in kinds or numbered))):
         return None
     numbers = [item.value for item in items if item.kind == "number"]
     currencies = {item.value for item in items if item.kind == "currency"}
@@ -401,7 +434,12 @@ def top(items: Sequence[Item], kinds: set[str], *, loosely: bool = False) -> Coi
             return None
         limit = int(numbers[0])
     else:
-        limit = 1 if all(value in ("coin", "crypto") for value in contexts) else LIMIT_DEFAULT
+        is_one = all(value == "coin" or (value == "crypto" and not movers) for value in contexts)
+        limit = 1 if is_one else MOVERS_LIMIT if movers else LIMIT_DEFAULT
     return CoinQuestion(
-        ids=(), unresolved=(), vs=currencies.pop() if currencies else "usd", metric="top", limit=limit
+        ids=(),
+        unresolved=(),
+        vs=currencies.pop() if currencies else "usd",
+        metric=movers.pop() if movers else "top",
+        limit=limit,
     )

@@ -20,6 +20,7 @@ from adapters.coins.aliases import BY_ID, COIN_CURRENCIES, EVERYDAY, FAMILIAR, U
 from adapters.coins.claims import claim
 from adapters.coins.figures import COINS_MAX, decimal_of
 from adapters.coins.items import Item, misspelt
+from adapters.coins.metrics import LISTS
 from adapters.coins.questions import sentences_of
 from adapters.coins.slots import CoinQuestion
 from adapters.coins.words import NOT_A_COIN_NAME, PHRASES
@@ -41,6 +42,20 @@ _WORDS = {
     "market_cap": "market cap",
     "volume_24h": "trading volume",
     "change_24h": "24h change",
+    "ath": "all time high",
+    "atl": "all time low",
+    "high_24h": "24h high",
+    "low_24h": "24h low",
+    "fdv": "fully diluted valuation",
+    "circulating_supply": "circulating supply",
+    "total_supply": "total supply",
+    "max_supply": "max supply",
+    "rank": "rank",
+    "change_7d": "7d change",
+    "change_30d": "30d change",
+    "change_1y": "1y change",
+    "dominance": "dominance",
+    "peg": "peg",
 }
 _LEAD = re.compile(
     r"^(?:(?:and|ok|okay|now|so|also|then|what about|how about|what of|same for|and for|und|wie ist es mit"
@@ -98,6 +113,8 @@ def phrase(question: CoinQuestion, today: date) -> str | None:
     vs = "" if question.vs == "usd" else f" in {'turkish lira' if question.vs == 'try' else question.vs}"
     if question.metric == "top":
         words = f"top {question.limit} cryptocurrencies{vs}"
+    elif question.metric in LISTS:
+        words = f"{question.limit} {question.metric} cryptocurrencies{vs}"
     else:
         names = [_alias(coin_id) for coin_id in question.ids]
         names += [f"{name} coin" for name in question.unresolved]
@@ -169,6 +186,10 @@ def _fill(
                 names.append(item.value)
             else:
                 return None
+        elif item.kind == "fig" and item.value in _WORDS:
+            merged = _with_metric(merged, item.value)
+        elif item.kind == "24h" and item.value:
+            merged = _with_metric(merged, f"change_{item.value}")
         elif item.kind in _METRIC_KINDS:
             merged = _with_metric(merged, _METRIC_KINDS[item.kind])
         elif item.kind == "date":
@@ -179,7 +200,7 @@ def _fill(
             amount = decimal_of(item.value)
             if not amount or any(one.kind in ("currency", "times") for one in items):
                 return None
-            if merged.metric == "top":
+            if merged.metric in LISTS:
                 if not amount.isdecimal() or not 1 <= int(amount[:4]) <= 100:
                     return None
                 merged = replace(merged, limit=int(amount))
@@ -190,7 +211,7 @@ def _fill(
         elif not _goes_along(item, items[at + 1 :], bool(ids or names), before):
             return None
     if ids or names:
-        if before.metric == "top" or len(ids) + len(names) > COINS_MAX:
+        if before.metric in LISTS or len(ids) + len(names) > COINS_MAX:
             return None
         merged = replace(merged, ids=tuple(sorted(set(ids))), unresolved=tuple(names))
     return merged if _fits(merged) else None
@@ -205,7 +226,7 @@ def _goes_along(item: Item, rest: Sequence[Item], named: bool, before: CoinQuest
 
 def _with_metric(question: CoinQuestion, metric: str) -> CoinQuestion:
     """Another figure of the same coins; an amount has a price only."""
-    if question.metric == "top":
+    if question.metric in LISTS:
         return replace(question, metric="")
     if metric == question.metric:
         return replace(question, money=None)  # "and the price?" after "100 usd in btc"
@@ -213,7 +234,7 @@ def _with_metric(question: CoinQuestion, metric: str) -> CoinQuestion:
 
 
 def _fits(question: CoinQuestion) -> bool:
-    if question.metric == "top":
+    if question.metric in LISTS:
         return question.date is None
     if question.metric not in _WORDS:
         return False
@@ -238,7 +259,7 @@ def _from_script(plain: str, before: CoinQuestion) -> CoinQuestion | None:
         return None
     coins = tuple(sorted({coin_id for coin_id, _ in scripts.coins_in(text)}))
     vs = scripts.currency_in(text)
-    if before.metric == "top" and coins:
+    if before.metric in LISTS and coins:
         return None
     merged = replace(before, vs=vs or before.vs)
     if coins:

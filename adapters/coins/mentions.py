@@ -11,12 +11,12 @@ import itertools
 import re
 
 from adapters.coins.items import misspelt
-from adapters.coins.words import COIN_WORDS, PHRASES, plain
+from adapters.coins.words import COIN_WORDS, NAMED_ENDINGS, PHRASES, plain
 
 _PIECES = re.compile(r"[^\W_]+")
 _TICKER_MARK = re.compile(r"\$[a-z]")
-_ENDINGS = ("kurs", "preis", "wert", "marktkapitalisierung")
-"""Of German compounds that begin with a coin's name."""
+_ENDINGS = ("kurs", "preis", "wert", "marktkapitalisierung", *NAMED_ENDINGS)
+"""Of German compounds that begin with a coin's name, and of names that say that they are a coin's."""
 
 _SINGLE = frozenset(key[0] for key in COIN_WORDS if len(key) == 1) | {
     key[-1] for key, (kind, _) in PHRASES.items() if kind == "ctx"

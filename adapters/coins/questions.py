@@ -17,6 +17,7 @@ from datetime import date
 from adapters.coins import dates
 from adapters.coins.figures import Figure, figure, top
 from adapters.coins.items import Item, items_of
+from adapters.coins.metrics import PEGS
 from adapters.coins.words import COIN_WORDS, DATE_MARK, MONEY, key_of, plain, tokens_of
 
 TEXT_CHARS_MAX = 800
@@ -90,7 +91,7 @@ def _read(sentence: Sentence) -> Figure | _Other | None:
     if all(item.kind in ("fill", "and", "link", "now", "how", "at") for item in items):
         return None
     kinds = {item.kind for item in items}
-    if "top" in kinds:
+    if kinds & {"top", "mover"}:
         question = None if "date" in kinds else top(items, kinds)
         return _OTHER if question is None else Figure(question)
     return figure(items, sentence.said) or _OTHER
@@ -136,6 +137,14 @@ _SUM = (
     rf"|(?<![\d.,])[\d.,]{{0,20}}\d[kmb]?(?:\s(?:thousand|million))?\s?(?:{MONEY}|[$€£]))(?![^\W_])"
 )
 """An amount of money."""
+_PEGGED = "|".join(
+    sorted({key[0] for key, (coin_id, _) in COIN_WORDS.items() if len(key) == 1 and coin_id in PEGS})
+)
+_EXTREME = r"(ath|atl|all[\s-]?time[\s-](?:high|low)|record\s(?:high|low)|(?:allzeit|rekord)(?:hoch|tief))s?"
+_WHOSE = r"(?:its|the|their|his|sein|seinem|ihr|ihrem|su|son|sa)\s"
+_TIMES = (
+    r"(?:still|noch|immer|toujours|ever|really|just|actually|already|even|sigue|recently|currently|now)\s"
+)
 _ORDERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), order)
     for pattern, order in (
@@ -153,6 +162,11 @@ _ORDERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r" \2 in \1 ",
         ),
         (rf"\bhow\s(?:much|many)\s{_SUBJECT}\s(?:is|are|for|makes?|equals?)\s({_SUM})", r" \2 in \1 "),
+        (
+            rf"\bwie\s?viele?\s{_SUBJECT}\s(?:bekomme|kriege|bekommt|kriegt|kann)\s(?:ich|man)\s(?:f(?:u|ue)r|mit)\s"
+            rf"({_SUM})(?:\s(?:kaufen|bekommen))?",
+            r" \2 in \1 ",
+        ),
         # 1 BTC is how many dollars
         (r"\s*(?:=|\bis|\bare|\bequals?|\bto)\s*how\s(?:many|much)\s+(?=\w)", " in "),
         # how many dollars is 1 btc worth
@@ -182,6 +196,66 @@ _ORDERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
         # how much is eth down today
         (rf"\bhow\s(?:much|far)\s(?:is|are|was)\s(?:the\s)?{_SUBJECT}\s(?:up|down)\b", r"change of \1"),
+        # highest price bitcoin has ever been, lowest price of btc ever, highest btc price ever
+        *(
+            (pattern, f"{figure} of \\1")
+            for high, figure in (("highest|record|peak|top|most", "ath"), ("lowest", "atl"))
+            for pattern in (
+                rf"\b(?:{high})\s(?:price|value|rate)?\s?(?:of\s|for\s|that\s)?(?:the\s)?{_SUBJECT}\s(?:has\s|have\s|had\s|was\s)?"
+                r"ever\s?(?:been|reached|hit|had|was|traded(?:\sat)?|got|went|gone|cost|at)?(?:\s(?:to|at))?(?=\s*$)",
+                rf"\b(?:{high})\s(?:price|value|rate)\s(?:that\s)?(?:the\s)?(?!of\s){_SUBJECT}\s(?:has\s)?"
+                r"(?:been|reached|hit|had)(?:\sever)?(?=\s*$)",
+                rf"\b(?:{high})\s{_SUBJECT}\s(?:price|value)\sever\b",
+            )
+        ),
+        # how far is btc from its ath, when did bitcoin hit its all time high, when was the ath of bitcoin
+        (
+            rf"\bhow\s(?:far|much)\s(?:is|are)\s{_SUBJECT}\s(?:away\s|off\s|below\s|under\s|down\s|up\s)?"
+            rf"(?:from\s|below\s|of\s)?(?:{_WHOSE})?{_EXTREME}\b",
+            r"\2 of \1",
+        ),
+        (
+            rf"\b(?:when|wann|cuando|quand)\s(?:did|was|has|is|war|hatte|fue|etait)\s(.{{2,40}}?)\s"
+            rf"(?:(?:hit|reach|reached|make|made|set|have|had|at)\s)?(?:{_WHOSE})?{_EXTREME}(?=\s*$)",
+            r"\2 of \1",
+        ),
+        (rf"\b(?:when|wann|cuando|quand)\s(?:was|is|war|fue|etait)\s(?={_WHOSE}?{_EXTREME}\b)", ""),
+        # what number is solana by market cap, where does ada rank
+        (
+            rf"\b(?:what|which|where)\s(?:(?:number|place|rank|position)\s)?(?:is|does|do)\s{_SUBJECT}\s"
+            r"(?:rank|ranked|by\smarket\s?cap|in\smarket\s?cap)(?:\s(?:by|in)\smarket\s?cap\w*)?(?=\s*$)",
+            r"rank of \1",
+        ),
+        (
+            rf"\b(?:what|which)\s(?:rank|position)\s(?:is|does)\s{_SUBJECT}(?:\s(?:have|hold|at))?(?=\s*$)",
+            r"rank of \1",
+        ),
+        # how many bitcoins will there ever be, how many bitcoin are there, cuantos bitcoins hay
+        (
+            rf"\bhow\smany\s{_SUBJECT}\s(?:will|can|could)\s(?:there\s)?(?:ever\s)?(?:be|exist)(?:\sthere)?(?:\sever)?\b"
+            r"(?:\s(?:mined|minted|made|created|in\stotal))?",
+            r"max supply of \1",
+        ),
+        (
+            r"\b(?:how\smany|wie\s?viele|cuant[oa]s|combien\sd[e'])\s?([\w$]{2,20})\s(?:(?:are|is|exist|gibt|sind|hay|existen|il|y|a-t-il"
+            r"|existe-t-il|sont)\b\s?)?(?:there\b\s?|es\b\s?|currently\b\s?|now\b\s?)*"
+            r"(?:in\s(?:circulation|existence|total)|im\sumlauf|in\sumlauf|en\scirculacion|en\scirculation|out\sthere)?(?=\s*$)",
+            r"circulating supply of \1",
+        ),
+        # is usdc still at a dollar, did tether lose its peg, is usdt stable
+        (
+            rf"^\W*(?:(?:is|ist|esta|does|el|la|le|l'|der)\s?)*({_PEGGED})(?:\s|-)(?:(?:is|vale|vaut|il|ist|esta|at|worth|equal|to"
+            rf"|trading|on|a|la|par|con|al|el|auf|bei|zu|par|avec|le|du|wert)[\s-]|{_TIMES})*?"
+            r"(?:an?|one|1|1:1|einen?|einem|un|uno|par\scon\sel|\$\s?1)\s?(?:us[\s-])?(?:dollars?|dolar|bucks?|usd|euros?|eur)?"
+            r"(?:\s(?:wert|or\snot|right\snow|now|today|still|atm|rn|lol|pls|please|bro|anymore))*\s*$",
+            r"peg of \1",
+        ),
+        (rf"\b(?:is|are|ist|est|es)\s({_PEGGED})\s(?:{_TIMES})*(?:stable|stabil|estable)\b", r"peg of \1"),
+        (
+            rf"\b({_PEGGED})\s(?:{_TIMES})*(?:lose|lost|losing|keep|kept|keeping|hold|holding|held|off|at|on|above|below|under"
+            rf"|broken|broke|break|de)\s?(?:{_WHOSE})?(?:dollar\s|usd\s)?(?=peg)",
+            r"\1 ",
+        ),
         # how did btc do today
         (rf"^\s*how\s(?:did|has)\s{_SUBJECT}\s(?:do|done|perform|performed|move|moved)\b", r"change of \1"),
     )

@@ -106,7 +106,7 @@ def quotes(body: object, ids: Sequence[str], vs: str, now: datetime) -> Mapping[
         if vs not in row:
             raise Rejected(f"CoinGecko has no price of {coin_id} in {vs.upper()}")
         found[coin_id] = Quote(
-            price=_positive(row[vs], f"price of {coin_id}"),
+            price=positive(row[vs], f"price of {coin_id}"),
             market_cap=_optional(row.get(f"{vs}_market_cap"), "market cap"),
             volume=_optional(row.get(f"{vs}_24h_vol"), "volume"),
             change=_change(row.get(f"{vs}_24h_change")),
@@ -131,7 +131,7 @@ def past(body: object, coin_id: str, vs: str) -> PastQuote:
     if price is None:
         return PastQuote(None, None, None)
     return PastQuote(
-        _positive(price, f"price of {coin_id}"),
+        positive(price, f"price of {coin_id}"),
         _optional(figure("market_cap", "market cap"), "market cap"),
         _optional(figure("total_volume", "volume"), "volume"),
     )
@@ -145,9 +145,9 @@ def markets(body: object, limit: int, now: datetime) -> tuple[Row, ...]:
         rows.append(
             Row(
                 id=_coin_id(row.get("id")),
-                label=_label(row.get("name"), row.get("symbol")),
-                price=_positive(row.get("current_price"), "price"),
-                market_cap=_positive(row.get("market_cap"), "market cap"),
+                label=label_from(row.get("name"), row.get("symbol")),
+                price=positive(row.get("current_price"), "price"),
+                market_cap=positive(row.get("market_cap"), "market cap"),
                 updated=moment_of(row.get("last_updated"), _SOURCE, now),
             )
         )
@@ -166,9 +166,9 @@ def search(body: object, name: str) -> Named:
     for entry in outside.listing(coins, _SOURCE, "search result", most=_SEARCHED_MAX):
         row = outside.mapping(entry, _SOURCE, "search result")
         names = {str(row.get(part, "")).strip().lower()[:80] for part in ("id", "symbol", "name")}
-        if name not in names:
+        if name not in names and name not in {one.replace(" ", "") for one in names}:
             continue
-        coin_id, label = _coin_id(row.get("id")), _label(row.get("name"), row.get("symbol"))
+        coin_id, label = _coin_id(row.get("id")), label_from(row.get("name"), row.get("symbol"))
         rank = row.get("market_cap_rank")
         if isinstance(rank, int) and not isinstance(rank, bool) and rank > 0:
             ranked.append((rank, coin_id, label))
@@ -186,7 +186,8 @@ def search(body: object, name: str) -> Named:
     raise NotFound(f"CoinGecko lists no coin called {name}")
 
 
-def _positive(value: object, what: str) -> Decimal:
+def positive(value: object, what: str) -> Decimal:
+    """A figure above nothing."""
     number = outside.number(value, _SOURCE, what)
     if number <= 0:
         raise Rejected(f"CoinGecko gave an impossible {what}")
@@ -215,7 +216,7 @@ def _coin_id(value: object) -> str:
     return value
 
 
-def _label(name: object, symbol: object) -> str:
+def label_from(name: object, symbol: object) -> str:
     """Name and ticker for people, from outside text: printable, cut short."""
     title, ticker = outside.plain(name, most=60), outside.plain(symbol, most=15).upper()
     if not title:

@@ -15,10 +15,11 @@ from decimal import Decimal
 
 from adapters.coins.aliases import BY_ID
 from adapters.coins.dates import day_of
+from adapters.coins.metrics import DOMINANCE, LISTS, MARKET, PEG, SUM, WHOLE
 from adapters.outgoing import may_leave
 from node.model import Recognition, Slots, SlotValue
 
-METRICS = frozenset(("price", "market_cap", "volume_24h", "change_24h"))
+METRICS = frozenset(("price", "market_cap", "volume_24h", "change_24h", DOMINANCE, PEG, SUM, *MARKET))
 LIMIT_DEFAULT = 10
 LIMIT_MAX = 250
 
@@ -31,8 +32,9 @@ _AMOUNT = re.compile(r"\d{1,40}(?:\.\d{1,40})?\Z")
 @dataclass(frozen=True, slots=True)
 class CoinQuestion:
     """What is asked. ``unresolved`` are names still to be looked up; ``metric`` is one of price, market_cap,
-    volume_24h, change_24h, top; ``amount`` a canonical decimal; ``date`` as said, None for now. ``money`` is
-    an amount of ``vs`` instead: how many coins it buys is asked."""
+    volume_24h, change_24h and those of ``metrics``; ``amount`` a canonical decimal; ``date`` as said, None
+    for now. ``money`` is an amount of ``vs`` instead: how many coins it buys is asked. ``expr`` is a sum over
+    prices (see ``sums``)."""
 
     ids: tuple[str, ...]
     unresolved: tuple[str, ...]
@@ -42,6 +44,7 @@ class CoinQuestion:
     date: str | None = None
     limit: int | None = None
     money: str | None = None
+    expr: str | None = None
 
 
 def canonical_key(question: CoinQuestion, today: date) -> str:
@@ -58,11 +61,13 @@ def canonical_key(question: CoinQuestion, today: date) -> str:
         parts.append(f"date={day.isoformat()}")
     if question.limit is not None:
         parts.append(f"limit={question.limit}")
+    if question.expr is not None:
+        parts.append(f"expr={question.expr}")
     return ":".join(parts)
 
 
 def slots_of(question: CoinQuestion) -> Slots:
-    """The agreed slots, all of them; ``money`` besides where it is said."""
+    """The agreed slots, all of them; ``money`` and ``expr`` besides where they are said."""
     slots: dict[str, SlotValue] = {
         "ids": question.ids,
         "vs": question.vs,
@@ -73,6 +78,8 @@ def slots_of(question: CoinQuestion) -> Slots:
     }
     if question.money is not None:
         slots["money"] = question.money
+    if question.expr is not None:
+        slots["expr"] = question.expr
     return slots
 
 
@@ -98,10 +105,13 @@ def question_of(recognition: Recognition, today: date) -> CoinQuestion | None:
             return None
     if day is not None and not (isinstance(day, str) and day_of(day, today) is not None):
         return None
-    if metric == "top":
+    expr = slots.get("expr")
+    if (metric == SUM) != isinstance(expr, str) or (metric == SUM and (names or not ids)):
+        return None
+    if metric in LISTS:
         if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= LIMIT_MAX:
             return None
-    elif metric not in METRICS or not (ids or names):
+    elif metric not in WHOLE and (metric not in METRICS or not (ids or names)):
         return None
     return CoinQuestion(
         ids=tuple(ids),
@@ -112,6 +122,7 @@ def question_of(recognition: Recognition, today: date) -> CoinQuestion | None:
         date=day if isinstance(day, str) else None,
         limit=limit if isinstance(limit, int) else None,
         money=money if isinstance(money, str) else None,
+        expr=expr if isinstance(expr, str) else None,
     )
 
 

@@ -165,7 +165,8 @@ fill||what;which;where;is;are;be;the;an;for;on;me;please;kindly;tell;give;show;g
 fill||display;say;i;we;want;need;hey;hi;hello;ok;okay;so;well;yo;thanks;thank;you;can;could;would;do;does
 fill||just;exactly;exact;roughly;approximately;market;each;per;single;whole;full;convert;conversion
 fill||calculate;equal;equals;equivalent;quick;my;l;d;est;es;ist;o;gib;mir;dame;dime;question;coingecko;from
-fill||les;with;am;by;exchange;quickly;precise;actual;that;de;del;du;des;der;die;das;von;da;di;il;le;la;el;un;una
+fill||les;with;am;by;exchange;quickly;precise;actual;that;de;del;du;des;der;die;das;von;da;di;il;le;la;el;un
+fill||una
 fill||une;ein;eine;einen;e;dem;den;lo;los;las;al;bitte;por favor;porfa;per favore;s'il vous plait
 fill||s'il te plait;svp;stp;dimmi;sag;dis;moi;me dice;me dices;puedes decirme;puoi dirmi;pode me dizer
 fill||peux tu me dire;kannst du mir sagen;sagen;hola;hallo;bonjour;salut;ciao;ola;oye;moin;servus;mal;denn
@@ -241,6 +242,56 @@ move||evolution;evolucion;entwicklung;andamento;evoluzione
 pct||%;percent;percentage;prozent;por ciento;pour cent
 24h||24h;24hr;24hrs;24 h;24 hr;24 hrs;24 hour;24 hours;last 24 hours;daily;past 24 hours;last day;past day
 24h||24hour;24hours;1d;last 24h;past 24h;1 day;last 24 hrs;past 24 hrs;last 24hrs;past 24hrs;intraday
+24h|7d|7d;7 d;7 day;7 days;last 7 days;past 7 days;last week;past week;this week;weekly;7 tage;letzten 7 tage
+24h|7d|letzten 7 tagen;letzte woche;diese woche;esta semana;ultimos 7 dias;cette semaine;7 derniers jours
+24h|30d|30d;30 d;30 day;30 days;last 30 days;past 30 days;last month;past month;this month;monthly;30 tage
+24h|30d|letzten 30 tagen;diesen monat;este mes;ultimos 30 dias;ce mois;30 derniers jours
+24h|1y|1y;1 year;1yr;past year;this year;yearly;12 months;last 12 months;dieses jahr;este ano;cette annee
+fig|ath|ath;aths;all time high;all time highs;alltime high;all time record;highest price ever
+fig|ath|highest ever price
+fig|ath|price record;record price;record high;peak price;highest ever;allzeithoch;rekordhoch;maximo historico
+fig|ath|record historico;plus haut historique;plus haut de tous les temps;massimo storico;maxima historica
+fig|atl|atl;all time low;all time lows;alltime low;lowest price ever;lowest ever price;record low;lowest ever
+fig|atl|allzeittief;rekordtief;minimo historico;plus bas historique;minimo storico;minima historica
+fig|high_24h|24h high;24 hour high;daily high;high today;todays high;high of the day;tageshoch
+fig|low_24h|24h low;24 hour low;daily low;low today;todays low;low of the day;tagestief
+fig|fdv|fdv;fully diluted valuation;fully diluted value;fully diluted market cap;fully diluted mcap
+fig|fdv|fully diluted marketcap;fully diluted
+fig|circulating_supply|circulating supply;circulation supply;circ supply;supply;supply in circulation
+fig|circulating_supply|in circulation
+fig|circulating_supply|umlaufmenge;im umlauf;in umlauf;suministro circulante;en circulacion
+fig|circulating_supply|offre en circulation
+fig|total_supply|total supply;gesamtmenge;suministro total;offre totale
+fig|max_supply|max supply;maximum supply;maximal supply;supply cap;supply limit;hard cap;maximale menge
+fig|max_supply|suministro maximo;offre maximale
+fig|rank|rank of;ranking of;rank by market cap;market cap rank;crypto rank;coin rank;rang von
+fig|dominance|dominance;market dominance;dominanz;marktdominanz;dominancia;dominanza
+fig|dominance|share of the crypto market
+fig|peg|peg;dollar peg;usd peg;euro peg;pegged;depeg;depegged;depegging;depegs
+fig|total_market_cap|total crypto market cap;total cryptocurrency market cap;crypto market cap;crypto mcap
+fig|total_market_cap|cryptocurrency market cap;total crypto market;how big is the crypto market
+fig|total_market_cap|whole crypto market
+fig|total_market_cap|size of the crypto market;crypto market size;total market cap of crypto;total crypto mcap
+fig|total_market_cap|total market cap of all cryptocurrencies;market cap of all cryptocurrencies
+fig|total_market_cap|crypto total market cap
+fig|total_market_cap|market cap of crypto;market cap of the crypto market
+fig|total_market_cap|marktkapitalisierung aller kryptowahrungen
+fig|total_market_cap|capitalizacion total de las criptomonedas;capitalisation totale des cryptomonnaies
+fig|total_volume|total crypto volume;crypto trading volume;crypto market volume;total crypto trading volume
+mover|gainers|gainer;gainers;winners;winner;best performers;best performer;best performing;top performing
+mover|gainers|up the most;gained the most;gaining the most;risen the most;rose the most;went up the most
+mover|gainers|pumping
+mover|gainers|gewinner;am meisten gestiegen;am starksten gestiegen;ganadoras;ganadores;mas suben;mas subieron
+mover|gainers|mas han subido;plus fortes hausses;plus grosses hausses;montent le plus;ont le plus monte
+mover|losers|loser;losers;worst performers;worst performer;worst performing;down the most;lost the most
+mover|losers|losing the most;fallen the most;fell the most;dropped the most;went down the most;dumping
+mover|losers|verlierer
+mover|losers|am meisten gefallen;am starksten gefallen;perdedoras;perdedores;mas bajan;mas bajaron
+mover|losers|mas han bajado
+mover|losers|plus fortes baisses;plus grosses baisses;baissent le plus;ont le plus baisse
+mover|trending|trending;trendy;hot;hottest;most searched;most popular;en tendencia;tendencias;im trend
+mover|trending|tendance
+mover|trending|tendances;populaires;mas populares;mas buscadas;beliebtesten;meistgesuchten
 24h||twenty four hours;ultimas 24 horas;24 horas;24 stunden;letzten 24 stunden;24 heures;dernieres 24 heures
 24h||ultime 24 ore;24 ore;24-hour;24 std;24std;on the day
 move||rise;rose;risen;rising;fall;fell;fallen;falling;gain;gained;gains;drop;dropped;dropping;increase
@@ -248,9 +299,11 @@ move||increased;decrease;decreased;performance;perform;performed;performing;rise
 move||gone up or down;go up;went up;gone up;going up;go down;went down;gone down;going down;lost;lose;losing
 move||jumped;climbed;slipped;dipped;gestiegen;gefallen;subido;bajado;monte;baisse;salito;sceso;down;pump
 move||dump;pumped;dumped
+fill||bei;among;bei den;unter den;entre;parmi;sind;son;sont;in the market;out of all;auf dem markt
 top||plus grosses;plus importantes;mas importantes;mas valiosas;mayores;maiores;most valuable
 top||top;biggest;largest;leading;highest;grossten;mas grandes;plus grandes;principales;maiores
-list||list;name;names;rank;ranked;ranking;rankings;sorted;ordered;their
+list|rank|rank
+list||list;name;names;ranked;ranking;rankings;sorted;ordered;their
 ctx|coin|coin;token
 ctx|coins|coins;tokens
 ctx|kinds|altcoins;memecoins;meme coins;stablecoins;stable coins;alt coins;defi coins;privacy coins
@@ -349,4 +402,6 @@ _OTHER_NAMES = """
     nflx amd intc spy qqq gme amc pltr coin mstr hood baba nio dis ba jpm bac wmt ko pep pfe xom t f ge gm
     uber abnb pypl sq shop crm orcl ibm csco adbe avgo qcom voo vti
 """
+NAMED_ENDINGS = ("coin", "token")
+"""A name that ends so says that it is a coin's (zorgcoin)."""
 NOT_A_COIN_NAME = frozenset(_OTHER_NAMES.split())

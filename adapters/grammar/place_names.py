@@ -288,6 +288,24 @@ MO|macao|macau|澳门|マカオ
 """
 
 # Country, GeoNames code of the first-level division, canonical name, further names and abbreviations.
+STATES_ELSEWHERE = {
+    "CA": ("kalifornien", "californie"),
+    "FL": ("floride",),
+    "GA": ("georgie",),
+    "HI": ("hawai",),
+    "LA": ("luisiana", "louisiane"),
+    "NC": ("nordkarolina", "carolina del norte", "caroline du nord"),
+    "ND": ("norddakota", "dakota del norte", "dakota du nord"),
+    "NM": ("neumexiko", "nuevo mexico", "nouveau mexique"),
+    "PA": ("pensilvania", "pennsylvanie"),
+    "SC": ("sudkarolina", "carolina del sur", "caroline du sud"),
+    "SD": ("suddakota", "dakota del sur", "dakota du sud"),
+    "TX": ("tejas",),
+    "VA": ("virginie",),
+    "WV": ("westvirginia", "virginia occidental", "virginie occidentale"),
+}
+"""States of the US as other languages call them; their English names are the gazetteer's."""
+
 REGIONS = """
 GB|ENG|England|inglaterra|angleterre|англия|英格兰|イングランド
 GB|SCT|Scotland|escocia|schottland|ecosse|scozia|шотландия|苏格兰|スコットランド

@@ -11,6 +11,7 @@ word needs a preposition, a region or a country.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from array import array
@@ -41,6 +42,7 @@ from adapters.grammar.place_names import (
     RENAMED,
     SHORT,
     SIMPLIFIED,
+    STATES_ELSEWHERE,
 )
 from node.reading import word_list
 
@@ -383,7 +385,8 @@ class _Gazetteer:
             largest.setdefault((code, self.admin[row]), row)
         lines = [line.split("|") for line in REGIONS.strip().splitlines()]
         lines += [
-            ["US", code, state["name"], code.lower()] for code, state in package.get_us_states().items()
+            ["US", code, state["name"], code.lower(), *STATES_ELSEWHERE.get(code, ())]
+            for code, state in package.get_us_states().items()
         ]
         for country, code, name, *short in lines:
             if (country, code) not in largest:
@@ -668,7 +671,9 @@ def _region_in(
     """The region with the country that is said after it ("Georgia, USA"), or said to be one ("Washington
     state")."""
     if at < len(tokens) and tokens[at].key in _DIVISIONS and tokens[at].last:
-        return Said(regions[0].name, place=data.of_region(regions[0])), at + 1
+        # With its country, for the bare name may mean another place ("Washington").
+        name = data.countries[regions[0].country].name
+        return Said(regions[0].name, country=name, place=data.of_region(regions[0])), at + 1
     for end in range(min(at + 4, len(tokens)), at, -1):
         key = " ".join(token.key for token in tokens[at:end])
         code = "US" if key == "us" and end == len(tokens) else data.country_names.get(key)
@@ -1044,6 +1049,33 @@ def zone_names() -> frozenset[str]:
     return frozenset(_gazetteer().zones)
 
 
+def state_of(code: str) -> str | None:
+    """The state of the US with that postal code."""
+    region = _gazetteer().postal.get(code.lower())
+    return None if region is None or region.country != "US" else region.name
+
+
+NEAR_KM = 50.0
+KM_PER_DEGREE = 111.2
+
+
+def nearest(latitude: float, longitude: float) -> str | None:
+    """The town by which people know the spot: near, and large rather than a part of a large one. None where
+    none is known within ``NEAR_KM``."""
+    data = _gazetteer()
+    east = math.cos(math.radians(latitude))
+    best, weight = None, 0.0
+    for row, population in enumerate(data.populations):
+        north = data.latitudes[row] - latitude
+        if abs(north) * KM_PER_DEGREE > NEAR_KM:
+            continue
+        across = ((data.longitudes[row] - longitude + 180.0) % 360.0 - 180.0) * east
+        km = math.hypot(north, across) * KM_PER_DEGREE
+        if km <= NEAR_KM and population / (km + 5.0) ** 2 > weight:
+            best, weight = data.names[row], population / (km + 5.0) ** 2
+    return best
+
+
 def seat_of(place: Place) -> tuple[str, frozenset[str]]:
     """The town whose zone stands for a country or region, and the zones in which more than a few of the
     people of its towns live."""
@@ -1199,8 +1231,10 @@ __all__ = [
     "find_script",
     "is_own_name",
     "mentions",
+    "nearest",
     "script_mentions",
     "seat_of",
+    "state_of",
     "unlisted",
     "warm",
     "without",

@@ -18,6 +18,7 @@ from adapters.math_calculator.parser import (
     Bin,
     Call,
     Factorial,
+    Neg,
     Node,
     Num,
     Percent,
@@ -262,9 +263,22 @@ def answer_of(node: Node, value: Real) -> tuple[str, str, bool, str | None]:
     if isinstance(node, Bin) and node.op == "of":
         return text, f"{left} {verb} {text}{tail}.", is_exact, None
     sentence = _equation(left, text, is_exact, value)
+    if (other := _of_the_signed(node)) is not None:
+        sentence = (
+            f"{sentence[:-1]} (the power comes before the sign; {other} would be {text.removeprefix('-')})."
+        )
     if ("sin(" in left or "cos(" in left or "tan(" in left) and "°" not in left:
         sentence = f"{sentence[:-1]} (angles in radians)."
     return text, sentence, is_exact, None
+
+
+def _of_the_signed(node: Node) -> str | None:
+    """ "minus two squared" is read as -(2^2); of an even power, what others mean by it."""
+    power = node.arg if isinstance(node, Neg) else None
+    if not isinstance(power, Bin) or power.op != "^" or not isinstance(power.left, Num):
+        return None
+    times = power.right.value if isinstance(power.right, Num) else None
+    return f"(-{show(power.left)})^{show(power.right)}" if times and times % 2 == 0 else None
 
 
 def undefined(node: Node, reason: str) -> str:

@@ -314,6 +314,9 @@ SPANISH = Language(
     "quintos": 5},
     decimal_comma=True,
     rewrites=(
+        (r"(.+) (?:con|a) (\w+) (?:decimales|cifras decimales)", r"round(\1;\2)"),
+        (r"(?:el )?cuadrado de (.+)", r"(\1)^2"),
+        (r"(?:el )?cubo de (.+)", r"(\1)^3"),
         (r"(?:multiplica|multiplicar|multiplique) (.+) por (.+)", r"\1 por \2"),
         (r"(?:divide|dividir|divida) (.+) (?:entre|por) (.+)", r"\1 entre \2"),
         (r"(?:suma|sumar|sume) (.+) (?:y|mas|con|a) (.+)", r"\1 mas \2"),
@@ -411,6 +414,9 @@ GERMAN = Language(
     parts={"halfte": 2, "drittel": 3, "viertel": 4, "funftel": 5, "zehntel": 10},
     decimal_comma=True,
     rewrites=(
+        (r"(.+) auf (\w+) (?:nachkommastellen|dezimalstellen|stellen)(?: genau| gerundet)?", r"round(\1;\2)"),
+        (r"(?:das )?quadrat von (.+)", r"(\1)^2"),
+        (r"(?:die )?dritte potenz von (.+)", r"(\1)^3"),
         (r"(?:multipliziere?|multiplizieren) (.+) (?:mit|und) (.+)", r"\1 mal \2"),
         (r"(?:teile?|dividiere?|teilen) (.+) durch (.+)", r"\1 durch \2"),
         (r"(?:addiere?|addieren) (.+) (?:und|mit|zu) (.+)", r"\1 plus \2"),
@@ -488,6 +494,9 @@ FRENCH = Language(
     parts={"moitie": 2, "demi": 2, "tiers": 3, "quart": 4, "quarts": 4, "cinquieme": 5, "cinquiemes": 5},
     decimal_comma=True,
     rewrites=(
+        (r"(.+) a (\w+) (?:decimales|chiffres apres la virgule)(?: pres)?", r"round(\1;\2)"),
+        (r"(?:le )?carre de (.+)", r"(\1)^2"),
+        (r"(?:le )?cube de (.+)", r"(\1)^3"),
         (r"(?:multiplie|multiplier|multipliez) (.+) (?:par|et) (.+)", r"\1 fois \2"),
         (r"(?:divise|diviser|divisez) (.+) (?:par|en) (.+)", r"\1 sur \2"),
         (r"(?:additionne|additionner|ajoute|ajouter) (.+) (?:et|a|plus) (.+)", r"\1 plus \2"),

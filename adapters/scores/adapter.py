@@ -211,7 +211,7 @@ class Scores:
         opponent = team_of(asked.league, asked.opponent)
         league = asked.league or ""
         if days.open_to:
-            return await self._nearest(look, league, team, opponent, days)
+            return await self._nearest(look, asked, team, opponent, days)
         games: list[Game] = []
         for day in _each(days):
             games += (await look.board(league, day)).games
@@ -223,20 +223,27 @@ class Scores:
         if not mine:
             _check_readable(look)
             return _without(league, games, team, opponent, days, self._clock.now())
-        return _told(mine, league, team)
+        return _told(mine, league, team, asked.metric)
 
     async def _nearest(
-        self, look: _Look, league: str, team: Team | None, opponent: Team | None, days: Days
+        self, look: _Look, asked: Asked, team: Team | None, opponent: Team | None, days: Days
     ) -> _Answer:
-        """The latest game that has begun, or the first that is not over."""
+        """The latest game that has begun, or the first that has not, after one that is on."""
+        league, metric = asked.league or "", asked.metric
         back = days.open_to == "past"
         wanted = (State.LIVE, State.FINAL) if back else (State.SCHEDULED, State.LIVE)
         ahead: list[Game] = []
+        running: list[Game] = []
         for count in range(LOOK_DAYS):
             step = timedelta(days=-count if back else count)
             day = (days.last if back else days.first) + step
             ignored = bool(look.elsewhen)
-            board = await look.board(league, day)
+            try:
+                board = await look.board(league, day)
+            except NodeError:
+                if not running:
+                    raise
+                break
             if ignored and board.elsewhen and not board.games:
                 break  # whatever day is asked for, others are given
             mine = [
@@ -254,13 +261,18 @@ class Scores:
             if team is None:
                 listed = mine if back else hits
                 return replace(_whole(look, league, listed, Days(day, day)), settled=False)
-            answer = _told(hits[-1:] if back else hits[:1], league, team)
+            if not back and hits[0].state is State.LIVE and not (running or opponent):
+                running = hits[:1]
+                hits = hits[1:]
+                if not hits:
+                    continue
+            answer = _told([*running, *(hits[-1:] if back else hits[:1])], league, team, metric)
             if ahead and not opponent:
                 more = "; ".join(say.game(game, league, asked=_side_of(game, team)) for game in ahead[:2])
                 answer = replace(answer, text=f"{answer.text}; {more}", games=(*answer.games, *ahead[:2]))
             return replace(answer, settled=False)
-        if ahead and team is not None:
-            return replace(_told(ahead[:1], league, team), settled=False)
+        if (ahead or running) and team is not None:
+            return replace(_told((running or ahead)[:1], league, team, metric), settled=False)
         if look.elsewhen:
             return self._elsewhen(look, league, team, opponent, days)
         return _Answer(_none_near(league, team, opponent, days, back), (), False)
@@ -358,12 +370,14 @@ def _check_readable(look: _Look) -> None:
         raise Rejected(f"{look.provider.name} gave games that cannot be read, and this may be one of them")
 
 
-def _told(games: Sequence[Game], league: str, team: Team) -> _Answer:
+def _told(games: Sequence[Game], league: str, team: Team, metric: str) -> _Answer:
     """The games of a team, usually one. Raises ``Rejected`` when none of them has usable figures."""
     good = [game for game in games if not game.trouble]
     if not good:
         raise Rejected(f"the game cannot be told: {games[0].trouble}")
-    clauses = [say.game(game, league, asked=_side_of(game, team)) for game in games[: say.LISTED_MAX]]
+    clauses = [
+        say.game(game, league, asked=_side_of(game, team), metric=metric) for game in games[: say.LISTED_MAX]
+    ]
     settled = all(game.state is State.FINAL for game in games) and len(good) == len(games)
     return _Answer("; ".join(clauses), tuple(good), settled)
 

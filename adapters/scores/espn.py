@@ -43,6 +43,8 @@ EARLY: Final = timedelta(minutes=30)
 
 PERIODS: Final[Mapping[str, int]] = {"basketball": 4, "football": 4, "hockey": 3, "baseball": 9, "soccer": 2}
 """Regular periods; beyond them is overtime."""
+HALVES: Final[Mapping[str, int]] = {"basketball": 2, "football": 2, "soccer": 1}
+"""Periods before half-time."""
 
 LONG: Final = timedelta(days=1)
 
@@ -330,10 +332,14 @@ def _scored(game: Game, status: object, name: str, sides: Mapping[object, object
     clock = clock if isinstance(clock, str) and _CLOCK.match(clock) else ""
     shootouts = [_get(sides[where], "shootoutScore") for where in ("home", "away")]
     kicks = [one if isinstance(one, int) and 0 <= one <= 50 else None for one in shootouts]
+    is_past_half = game.state is State.FINAL or name == "STATUS_HALFTIME" or period > HALVES.get(sport, 50)
+    halves: list[int | None] = [None, None]
+    if is_past_half:
+        halves = [_half(sides["home"], league, home), _half(sides["away"], league, away)]
     game = replace(
         game,
-        home=replace(game.home, score=home, shootout=kicks[0]),
-        away=replace(game.away, score=away, shootout=kicks[1]),
+        home=replace(game.home, score=home, shootout=kicks[0], half=halves[0]),
+        away=replace(game.away, score=away, shootout=kicks[1], half=halves[1]),
         period=period,
         clock=clock,
         pause=name in _PAUSES,
@@ -351,6 +357,21 @@ def _scored(game: Game, status: object, name: str, sides: Mapping[object, object
     if home == away and sport in ("basketball", "baseball"):
         return _troubled(game, f"{NAME} gives a tie, which there is not in this sport")
     return replace(game, note=_ending(league, period, name, flags))
+
+
+def _half(competitor: object, league: str, score: int) -> int | None:
+    """The points of the periods before half-time; None where they are not all there, or are too many."""
+    count = 1 if league == "ncaam" else HALVES.get(LEAGUES[league].sport, 0)
+    lines = _get(competitor, "linescores")
+    if not count or not isinstance(lines, list) or len(lines) < count:
+        return None
+    try:
+        half = sum(
+            outside.whole(_get(line, "value"), NAME, "score", most=SCORE_MAX) for line in lines[:count]
+        )
+    except Rejected:
+        return None
+    return half if half <= score else None
 
 
 def _ending(league: str, period: int, name: str, flags: Mapping[str, object]) -> str:
@@ -373,5 +394,5 @@ def _ending(league: str, period: int, name: str, flags: Mapping[str, object]) ->
 
 def _troubled(game: Game, trouble: str) -> Game:
     """The game without any figure."""
-    home, away = replace(game.home, score=None, shootout=None), replace(game.away, score=None, shootout=None)
+    home, away = (replace(side, score=None, shootout=None, half=None) for side in (game.home, game.away))
     return replace(game, home=home, away=away, trouble=trouble)

@@ -19,7 +19,7 @@ from adapters.grammar import when as time_words
 from adapters.scores.metrics import metric_of
 from adapters.scores.questions import is_trap, read_question
 from adapters.scores.sides import sides_of
-from adapters.scores.slots import Asked
+from adapters.scores.slots import PAST_METRICS, Asked
 from adapters.scores.strength import STRENGTH_VAGUE
 from adapters.scores.teams import LEAGUE_WORDS, LEAGUES, Name, Team, is_club, team_of
 from adapters.scores.tokens import capitals, cut, league_of, tokens_of
@@ -61,7 +61,7 @@ def follow_up(fragment: str, earlier: str, now: datetime) -> str | None:
 
 def _merge(old: Asked, flat: str, fragment: str, now: datetime) -> Asked | None:
     words = flat.split()
-    plain = time_words.find(words, now.date(), past=old.metric in ("score", "winner"))
+    plain = time_words.find(words, now.date(), past=old.metric in PAST_METRICS)
     when, rest = plain
     tokens = tokens_of(cut(rest), capitals(fragment))
     if any(not token.known and token.word not in _PRONOUNS for token in tokens) or is_trap(tokens, flat):
@@ -116,6 +116,8 @@ def phrase(asked: Asked, now: datetime) -> str | None:
     head = {
         "score": f"{label} {result}",
         "winner": f"who won the {label} game",
+        "margin": f"what was the margin in the {label} game",
+        "halftime": f"{label} halftime {result}",
         "schedule": f"{label} schedule",
         "standings": f"{label} standings",
     }[asked.metric]
@@ -125,7 +127,7 @@ def phrase(asked: Asked, now: datetime) -> str | None:
     if teams[1] is not None:
         parts.append(f"against {_article(teams[1])}")
     if asked.date is not None:
-        past = asked.metric in ("score", "winner")
+        past = asked.metric in PAST_METRICS
         when = time_words.resolve(asked.date, now.date(), past=past)
         if when is None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from adapters.grammar import when as time_words
@@ -9,6 +10,7 @@ from adapters.scores.tokens import Token, asks_rank, shape
 from adapters.scores.words import (
     ASKS_WHEN,
     GOES,
+    HALF_TIME,
     IS_ON,
     IS_THERE,
     MARGIN,
@@ -25,6 +27,8 @@ def metric_of(tokens: Sequence[Token], flat: str, said: str | None, ahead: bool)
     words = {token.word for token in tokens}
     if asks_rank(tokens):
         return "standings", True
+    if HALF_TIME.search(flat) and not re.search(r"\bis (?:it|this) \w+", flat):
+        return "halftime", True
     if "STANDINGS" in tags and not ("SCORE" in tags and "record" not in words):
         return "standings", True
     first = next((tag for token in tokens for tag in ("SCORE", "WIN", "SCHEDULE") if tag in token.tags), None)
@@ -40,10 +44,12 @@ def metric_of(tokens: Sequence[Token], flat: str, said: str | None, ahead: bool)
     if first == "SCHEDULE":
         return "schedule", True
     if first == "SCORE":
-        return "score", True
+        return ("margin" if "margin" in words else "score"), True
     if first == "WIN":
         wins = {token.word for token in tokens if "WIN" in token.tags}
-        return ("score" if wins <= RUNNING or MARGIN.search(flat) else "winner"), True
+        if MARGIN.search(flat):
+            return "margin", True
+        return ("score" if wins <= RUNNING else "winner"), True
     if "AHEAD" in tags:
         return "score", True
     if "LAST" in tags or past:

@@ -34,7 +34,8 @@ class State(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Side:
     """One team in a game. ``team`` where it is in our tables; ``code`` official for those, else the feed's.
-    ``names`` are folded names to find it by, ``score`` None before the start."""
+    ``names`` are folded names to find it by, ``score`` None before the start, ``half`` what it was at
+    half-time, where that is over and known."""
 
     team: Team | None
     code: str
@@ -42,6 +43,7 @@ class Side:
     names: frozenset[str]
     score: int | None = None
     shootout: int | None = None
+    half: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,12 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def game(one: Game, league: str, *, asked: Side | None = None, brief: bool = False) -> str:
+def game(
+    one: Game, league: str, *, asked: Side | None = None, brief: bool = False, metric: str = "score"
+) -> str:
     """One game as a clause without a full stop. ``asked`` stands first where nobody leads; ``brief`` leaves
-    the day out, for a list that is headed by it."""
+    the day out, for a list that is headed by it. ``metric`` may add the margin or the figures of
+    half-time."""
     first, second = (one.away, one.home) if asked is None or asked != one.home else (one.home, one.away)
     if one.trouble:
         return f"{capital(first.said)} against {second.said}: {one.trouble}"
@@ -50,12 +53,31 @@ def game(one: Game, league: str, *, asked: Side | None = None, brief: bool = Fal
     if home != away:
         first, second = (one.home, one.away) if home > away else (one.away, one.home)
     score = f"{max(home, away)}–{min(home, away)}"
+    half = "" if metric != "halftime" or one.note == "half-time" else _half_time(one)
+    if metric == "margin" and home != away:
+        score = f"by {_points(abs(home - away), league)}, {score},"
     if one.state is State.LIVE:
         where = _where(one, league)
         if home == away:
-            return f"{first.said} and {second.said} are level at {home}–{away}{where}"
-        return f"{first.said} lead {second.said} {score}{where}"
-    return _final(one, first, second, score, brief)
+            return f"{half}{first.said} and {second.said} are level at {home}–{away}{where}"
+        return f"{half}{first.said} lead {second.said} {score}{where}"
+    return half + _final(one, first, second, score, brief)
+
+
+def _half_time(one: Game) -> str:
+    """How it stood at half-time, before how it stands or ended."""
+    home, away = one.home.half, one.away.half
+    if home is None or away is None:
+        return "the score at half-time is not known here; "
+    if home == away:
+        return f"at half-time {one.away.said} and {one.home.said} were level at {home}–{away}; "
+    first, second = (one.home, one.away) if home > away else (one.away, one.home)
+    return f"at half-time {first.said} led {second.said} {max(home, away)}–{min(home, away)}; "
+
+
+def _points(count: int, league: str) -> str:
+    unit = {"baseball": "run", "hockey": "goal", "soccer": "goal"}.get(LEAGUES[league].sport, "point")
+    return f"{count} {unit}{'' if count == 1 else 's'}"
 
 
 def _final(one: Game, first: Side, second: Side, score: str, brief: bool) -> str:

@@ -16,7 +16,8 @@ from adapters.scores.days import Days, game_day
 from adapters.scores.teams import LEAGUES, team_of
 from node.model import SlotValue
 
-METRICS: Final = ("score", "winner", "schedule", "standings")
+PAST_METRICS: Final = ("score", "winner", "margin", "halftime")
+METRICS: Final = (*PAST_METRICS, "schedule", "standings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def reason_of(asked: Asked) -> str:
 def days_of(asked: Asked, now: datetime) -> Days | None:
     """The game days that are asked for, ``now`` on the asker's clock; None for a malformed time."""
     current = game_day(now)
-    past = asked.metric in ("score", "winner")
+    past = asked.metric in PAST_METRICS
     if asked.date is None:
         return Days(current, current, "past" if past else "future")
     if asked.date in ("today", "tonight", "now"):

@@ -20,6 +20,7 @@ from adapters.scores.words import (
     EVIDENCE,
     GOES,
     LEADS,
+    MARGIN,
     OURS,
     PLACED,
     WHO,
@@ -127,6 +128,7 @@ def _team_strength(
     asks = bool(tokens) and tokens[0].word in ASKS_OF_A_TEAM
     if any(token.name and at > 0 and tokens[at - 1].word in PLACED for at, token in enumerate(tokens)):
         return None if not club and "SCORE" not in tags else 0.8 if whole and strong and timed else None
+    asks = asks or MARGIN.search(" ".join(token.word for token in tokens)) is not None
     if whole and asks and ("WIN" in tags or ("PLAY" in tags and timed)):
         return 0.7
     if whole and "PLAY" in tags and CITY_PLAYS.search(shape(tokens)):

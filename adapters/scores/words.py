@@ -21,7 +21,8 @@ from node.reading import word_list
 _TOPIC_WORDS: Final[Mapping[str, str]] = {
     "SCORE": """
         score scores scoreline scorelines scoreboard result results livescore livescores scored margin
-        ergebnis ergebnisse punktestand zwischenstand spielstand endstand spielergebnis spielergebnisse
+        ergebnis ergebnisse halbzeitstand punktestand zwischenstand spielstand endstand
+        spielergebnis spielergebnisse
         resultado resultados marcador marcadores resultat resultats risultato risultati punteggio punteggi
         placar
         placares puntuacion pontuacao quedo quedaron salio salieron ausgegangen scoring
@@ -110,6 +111,7 @@ FILLER: Final = frozenset(
         " away off take took place scheduled versus' et est pm am utc gmt far soon later earlier anything"
         " something gotta interested hows gives gave status state rn atm rt yesterdays tonights fans fan"
         " tonite btw ffs plus tho though ever-so bad badly big like-to"
+        " half halftime half-time quarter left lot minutes started"
         " again really actually even anyway mal wieder other another huge total die-hard diehard true"
         " son sons daughter dad daddy father mom mum mother husband wife brother sister kid kids grandpa"
         " grandma uncle aunt cousin friend friends boyfriend girlfriend boss coworker roommate asks asked"
@@ -119,16 +121,17 @@ FILLER: Final = frozenset(
         " a es son fue fueron ha han hay ser esta estan va van le me dime dame puedes decirme saber quiero"
         " cuanto cuantos equipo ultimo os as do da dos das no na nos nas um uma com e ou qual quais quem foi"
         " foram estao voce pode dizer diga quanto time ao terminou terminaron acabo liga favor ayer'"
+        " puntos descanso"
         # de
         " der die das den dem des ein eine einen einer eines im am um von vom zu zum zur mit und oder ist"
         " sind war waren wer wie was welche welcher welches hat haben gegen bei auf fur es sie mir bitte sag"
         " zeig wissen weiss du ob denn ging steht stehen aus gab gibt heutigen gestrigen gerade aktuell"
-        " aktuelle aktuellen"
+        " aktuelle aktuellen punkten viertel halbzeit noch schon vorbei"
         # fr it
         " le les l' d' du des au aux un une est sont a ont qui quel quelle quels quelles comment combien s'"
         " il elle ils ont-ils a-t-il ont-elles est-ce c' qu' que vous plait te moi dis sur pour avec dans se"
         " y jouent fait fini lo i gli della delle dei degli nel nella di da che chi come quale quali sono e"
-        " stato stata hanno ha per con tra contro dimmi puoi era finita finito score-t"
+        " stato stata hanno ha per con tra contro dimmi puoi era finita finito score-t mi-temps intervallo"
     )
 )
 NOT_SLIPS: Final = frozenset(word_list("lakes wizard scared sores games' ravens' marines chief cubes mess"))
@@ -169,11 +172,11 @@ TRAP_PHRASES: Final = re.compile(
     r"\b(?:how (?:do|does|is|are) (?:\w+ ){0,4}(?:work|calculated|scored|scoring)|all time|net worth"
     r"|record for|f1 scores?\b|in (?:machine|deep|statistical) learning"
     r"|how (?:do|can|to|would|could|should) (?:i|you|we|one)\b"
-    r"|(?:^|to |we |i |you |can |help |let us )beat the heat|score (?:a|an|some|settle)|four score"
+    r"|(?:^|to |we |i |you |can |help |let us )beat the heat|score (?:a(?! la)|an|some|settle)|four score"
     r"|settle (?:a|the|this) score"
     r"|what is (?:the )?(?:nba|nfl|mlb|nhl|mls|ncaa|ufc|wnba|premier league|bundesliga|la liga)$"
     r"|how many (?:teams|people|points is)|how (?:long|tall|old|big|far|much) (?:is|are|does|do)\b"
-    r"|^(?:donde|ou|wo|dove|onde)\b|(?:game|games) (?:show|shows|night|jam)"
+    r"|^(?:donde|ou|wo|dove|onde)\b|(?:game|games|half-?time) (?:show|shows|night|jam)"
     r"|(?:game|games) (?:of thrones|theory|plan|changer|development|engine|console|pass|night ideas)"
     r"|por que|pick up|table of|tip (?:a|the|on)|heat (?:index|pump|map|wave)|magic (?:wand|carpet|show)"
     r"|sun(?:s|'s)? (?:rise|set|ray|core)|win (?:at|in) (?:life|love|poker|chess|court)"
@@ -267,6 +270,9 @@ IDIOMS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"\bloosing\b", "losing"),
         (r"\bby how (?:many|much)\b", "by what margin"),
         (r"\blast nights\b", "last night"),
+        (r"\bmost recent\b", "latest"),
+        (r"\bhalf time\b", "halftime"),
+        (r"\b(?:points?|score|scoring|goals?|runs?) (?:difference|differential|diff|gap)\b", "score margin"),
         (r"\b(?:at home|on the road)\b", "playing"),
         (r"\bnot (?:(?:the|a|in|about) )*(?:\w+ )?(?:scores?|games?)\b(?: but)?", ""),
         (r"\b(?:best|worst|better) (?=record|standing)", ""),
@@ -311,6 +317,9 @@ MARGIN: Final = re.compile(
     r"|\bmit wie viel|\bum wie viel|\bwie hoch\b|\bwie knapp\b|\bde combien\b|\bdi quant"
 )
 """How a game was won, not only by whom."""
+HALF_TIME: Final = re.compile(
+    r"\b(?:half-?time|at (?:the )?half|halbzeit|halbzeitstand|mi-temps|descanso|medio tiempo|intervallo)\b"
+)
 MEETS: Final = re.compile(r"\bwho (?:do|does|have|has) (?:\w+ ){1,5}?(?:have|got|get|meet|see|take on)\b")
 IS_THERE: Final = re.compile(
     r"\b(?:(?:is|are) there|any|hay|gibt es|y a|il y a|y a-t-il|ci sono|c' e|tem|ha)\b"

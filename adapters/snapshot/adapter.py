@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from decimal import Decimal
 from typing import TypeVar
@@ -20,6 +21,7 @@ from adapters.outcomes import failed
 from adapters.outside import plain
 from adapters.prose import sentences, unmarked
 from adapters.snapshot import questions, wire
+from adapters.snapshot.pairs import read_pair
 from adapters.snapshot.questions import LAST, UPCOMING, Question
 from adapters.snapshot.spaces import BY_ID
 from adapters.snapshot.wire import Candidates, Light, Listed, Proposal, SpaceFacts
@@ -112,7 +114,7 @@ class Snapshot:
 
     def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         """See ``questions``."""
-        read = questions.read_question(text, now.date(), hinted=hinted)
+        read = read_pair(text) or questions.read_question(text, now.date(), hinted=hinted)
         if read is None:
             return None
         return Recognition(
@@ -179,8 +181,11 @@ class _Asking:
     async def answer(self, *, partial: bool) -> Evidence:
         """Raises ``NotFound`` and whatever asking the hub raises."""
         question = self._question
+        if question.proposal is not None and question.other is not None:
+            return await self._pair(question.proposal, question.other, partial)
         if question.proposal is not None:
-            return await self._numbered(question.proposal, partial)
+            head, found, notes = await self._numbered(question.proposal)
+            return self._single(head, found, notes, lasting=True, partial=partial)
         if question.topic is not None:
             return await self._about(question.topic, partial)
         if question.metric == "count":
@@ -203,7 +208,8 @@ class _Asking:
 
     # --- finding the proposal ---------------------------------------------------------------------
 
-    async def _numbered(self, number: str, partial: bool) -> Evidence:
+    async def _numbered(self, number: str) -> tuple[str, Proposal, Sequence[str]]:
+        """How the proposal is called, itself, and what is to be noted of it; raises as ``answer`` does."""
         series, _, digits = number.rpartition("-")
         rank = int(digits) if not series and digits.isdigit() else 0
         if 1 <= rank <= wire.ORDINAL_MAX:
@@ -219,13 +225,28 @@ class _Asking:
         if titled:
             chosen = await self._one(titled[0].id, titled[0].end)
             head = f"{label}'s proposal “{chosen.title}”"
-            notes = _others("Others with that number", titled[1:])
-            return self._single(head, chosen, notes, lasting=True, partial=partial)
+            return head, chosen, _others("Others with that number", titled[1:])
         if found.nth is None:
             raise NotFound(f"{label} has no proposal {_said(number)} on Snapshot")
         chosen = await self._one(found.nth.id, found.nth.end)
-        head = f"{label}'s {_nth(rank)} proposal, “{chosen.title}”,"
-        return self._single(head, chosen, (), lasting=True, partial=partial)
+        return f"{label}'s {_nth(rank)} proposal, “{chosen.title}”,", chosen, ()
+
+    async def _pair(self, one: str, two: str, partial: bool) -> Evidence:
+        """Two proposals side by side, each with its own citation."""
+        metric, now = self._question.metric, self._clock.now()
+        # One after the other: how old the answer is, is counted for both.
+        found = [await self._numbered(one), await self._numbered(two)]
+        clauses = [f"{head} {say(proposal, metric, now)}" for head, proposal, _ in found]
+        (_, first, _), (_, second, _) = found
+        more = _more((one, first), (two, second)) if metric in (None, "votes", "quorum") else ""
+        notes = [note for _, _, listed in found for note in listed]
+        text = " ".join((f"{'; '.join(clauses)}, according to Snapshot.", *([more] if more else ()), *notes))
+        lasting = first.final and second.final
+        evidence = self._evidence(
+            text, {"proposals": [_facts(first), _facts(second)]}, first, lasting=lasting, partial=partial
+        )
+        other = self._evidence("", {}, second)
+        return replace(evidence, citations=(*evidence.citations, *other.citations))
 
     async def _about(self, topic: str, partial: bool) -> Evidence:
         words = topic.split()
@@ -431,6 +452,24 @@ def _others(head: str, lights: Sequence[Light]) -> tuple[str, ...]:
     shown = "; ".join(f"“{light.title}” ({_day(light.created)})" for light in lights[:SHOWN_OTHERS])
     more = len(lights) - SHOWN_OTHERS
     return (f"{head}: {shown}{f'; and {more} more' if more > 0 else ''}.",)
+
+
+def _more(one: tuple[str, Proposal], two: tuple[str, Proposal]) -> str:
+    """Which of two got more votes, and whether it got more voting power too; empty where one is not open."""
+    (left, first), (right, second) = sorted((one, two), key=lambda each: -each[1].votes)
+    if "pending" in (first.state, second.state):
+        return ""
+    yet = "" if first.final and second.final else " so far"
+    power = f"{_power(first.total)} against {_power(second.total)}"
+    if first.votes == second.votes:
+        return f"Both got {_count(first.votes)}{yet}; by voting power it is {power}."
+    count = f"{first.votes:,} against {second.votes:,}"
+    if first.total == second.total:
+        also = f", with equal voting power ({_power(first.total)})"
+    else:
+        less = first.total < second.total
+        also = f" {'but less' if less else 'and more'} voting power ({power})"
+    return f"Proposal {_said(left)} got more votes than {_said(right)}{yet} ({count}){also}."
 
 
 def _said(number: str) -> str:

@@ -22,7 +22,7 @@ from itertools import pairwise
 from adapters.grammar import when as times
 from adapters.outgoing import may_leave
 from adapters.snapshot.spaces import BY_ID, BY_NAME, Space
-from node.model import Slots
+from node.model import Slots, SlotValue
 from node.reading import Reading, read, word_list
 
 WORDS_MAX = 60
@@ -38,7 +38,7 @@ SPACE_ID = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,60}[a-z0-9])?\.eth\Z")
 NUMBER = re.compile(r"(?:[a-z]{2,5}-)?(?:0|[1-9]\d{0,5})(?:\.\d{1,3}){0,2}\Z")
 TOPIC = re.compile(r"[a-z0-9][a-z0-9.'-]*(?: [a-z0-9][a-z0-9.'-]*){0,7}\Z")
 
-_NOUN = frozenset(
+NOUN = frozenset(
     word_list(
         "proposal proposals prop props proposition propositions motion motions referendum referenda"
         " propuesta propuestas vorschlag vorschlage vorschlags antrag antrage proposta propostas proposte"
@@ -76,12 +76,12 @@ _ACTIVE = frozenset(
 )
 _UPCOMING = frozenset(word_list("pending upcoming queued scheduled pendientes"))
 
-_NUMBER_SIGN = frozenset(word_list("number no nr num id numero nummer #"))
+NUMBER_SIGN = frozenset(word_list("number no nr num id numero nummer #"))
 _DIGITS = re.compile(r"\d{1,6}(?:\.\d{1,3}){0,2}\Z")
 _NTH = re.compile(r"(\d{1,6})(?:st|nd|rd|th)\Z")
-_SERIES = r"(?:[a-z]{1,3}ip|ep|ip|gcp|sep|sccp|stp|scp|agp|bgp|tgp|ugp|obra)"
-_SERIES_WORD = re.compile(_SERIES + r"\Z")
-_SERIES_NUMBER = re.compile("(" + _SERIES + r")-?(\d{1,6}(?:\.\d{1,3}){0,2})\Z")
+SERIES = r"(?:[a-z]{1,3}ip|ep|ip|gcp|sep|sccp|stp|scp|agp|bgp|tgp|ugp|obra)"
+_SERIES_WORD = re.compile(SERIES + r"\Z")
+_SERIES_NUMBER = re.compile("(" + SERIES + r")-?(\d{1,6}(?:\.\d{1,3}){0,2})\Z")
 _UNITS = {
     word: value
     for value, word in enumerate(
@@ -180,10 +180,11 @@ _FRAME = frozenset(
         " qual quali sono il lo gli della di da o os as sao no na foi"
     )
 )
+KNOWN = _FRAME | NOUN | _VOTE | _BESIDE | _GOVERNS | NUMBER_SIGN
 _ABOUT = frozenset(
     word_list("about on to for regarding concerning sobre uber fur zu zum zur pour circa proposing that")
 )
-_TRAP = re.compile(
+TRAP = re.compile(
     r"\b(?:how (?:do|can|should|could|would|to|does) (?:i|you|we|one|people|someone|a|an|voting|governance|"
     r"proposals?|it|the)\b|how (?:does|do|is|are) (?:\S+ ){1,5}?(?:work|works|calculated|decided|made|"
     r"created|submitted)\b|how to|write|draft|create|compose|submit (?:a|an|my|our)|template|examples? of|"
@@ -211,29 +212,32 @@ _TELLS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a space's proposals. ``space`` None: none was named, though Snapshot was."""
+    """A question about a space's proposals. ``space`` None: none was named, though Snapshot was.
+    ``other`` is a second proposal that the first is compared with (see ``pairs``)."""
 
     space: str | None
     proposal: str | None
     metric: str | None
     topic: str | None
     when: str | None
+    other: str | None = None
 
     @property
     def slots(self) -> Slots:
-        return {
+        slots: dict[str, SlotValue] = {
             "proposal": self.proposal,
             "metric": self.metric,
             "topic": self.topic,
             "when": self.when,
             "space": self.space,
         }
+        return slots if self.other is None else {**slots, "other": self.other}
 
     def key(self, today: date) -> str | None:
         """Equal keys, equal answers; None without a space."""
         if self.space is None:
             return None
-        what = [self.proposal or ""]
+        what = ["+".join(sorted(one for one in (self.proposal, self.other) if one))]
         if self.when is not None:
             days = span(self.when, today)
             what.append(self.when if days is None else f"{days[0]}..{days[1]}")
@@ -258,18 +262,19 @@ def question_of(slots: Mapping[str, object]) -> Question | None:
     names = ("space", "proposal", "metric", "topic", "when")
     if any(name not in slots for name in names):
         return None
-    values = [slots[name] for name in names]
+    values = [*(slots[name] for name in names), slots.get("other")]
     if not all(value is None or isinstance(value, str) for value in values):
         return None
-    space, proposal, metric, topic, when = (None if value is None else str(value) for value in values)
+    space, proposal, metric, topic, when, other = (None if value is None else str(value) for value in values)
     well_formed = (
         (space is None or SPACE_ID.match(space) is not None)
         and (proposal is None or NUMBER.match(proposal) is not None)
+        and (other is None or (proposal is not None and NUMBER.match(other) is not None))
         and (metric is None or metric in METRICS)
         and (topic is None or (len(topic) <= 200 and TOPIC.match(topic) is not None and may_leave(topic)))
         and (when is None or when in (LAST, UPCOMING) or span(when, date(2026, 1, 1)) is not None)
     )
-    return Question(space, proposal, metric, topic, when) if well_formed else None
+    return Question(space, proposal, metric, topic, when, other) if well_formed else None
 
 
 def span(said: str, today: date) -> tuple[date, date] | None:
@@ -287,10 +292,10 @@ def read_question(text: str, today: date, *, hinted: bool = False) -> Reader | N
     if reading.script in ("japanese", "chinese", "cyrillic"):
         return _read_script(reading)
     flat = reading.flat
-    if _TRAP.search(flat):
+    if TRAP.search(flat):
         return None
     words = list(reading.words)
-    named = _take_space(words)
+    named = take_space(words)
     if named is None:
         return None
     space, spaceless = named
@@ -300,7 +305,7 @@ def read_question(text: str, today: date, *, hinted: bool = False) -> Reader | N
 # --- spaces -------------------------------------------------------------------------------------------
 
 
-def _take_space(words: list[str]) -> tuple[str | None, list[str]] | None:
+def take_space(words: list[str]) -> tuple[str | None, list[str]] | None:
     """The one space and the words with a blank in its place; ``None`` as the space when only Snapshot is
     named. No answer when none or several are named."""
     found: dict[str, list[tuple[int, int]]] = {}
@@ -342,19 +347,19 @@ def _take_space(words: list[str]) -> tuple[str | None, list[str]] | None:
 
 def _owns(words: list[str], end: int) -> bool:
     after = [word for word in words[end : end + 2] if word not in _BESIDE]
-    return bool(after) and (after[0] in _NOUN or _SERIES_NUMBER.match(after[0]) is not None)
+    return bool(after) and (after[0] in NOUN or _SERIES_NUMBER.match(after[0]) is not None)
 
 
 def _tells(words: list[str], start: int, end: int) -> bool:
     """Whether an everyday word stands where only a community's name does."""
     after = words[end] if end < len(words) else None
     before = words[start - 1] if start else None
-    if after in _BESIDE or after in _NOUN or (after is not None and _SERIES_NUMBER.match(after)):
+    if after in _BESIDE or after in NOUN or (after is not None and _SERIES_NUMBER.match(after)):
         return True
     if after in ("vote", "votes", "voting") and before != "to":
         return True
     two = words[start - 2] if start > 1 else None
-    governs = any(word in _NOUN or word in _VOTE or word in _GOVERNS for word in words)
+    governs = any(word in NOUN or word in _VOTE or word in _GOVERNS for word in words)
     if before in ("in", "of", "by", "on", "from", "en", "bei", "de", "chez", "von") or (
         before == "the" and two in ("in", "of", "by", "on", "from")
     ):
@@ -376,7 +381,7 @@ def _read_about(
     if len(numbers) > 1:
         return None
     number = numbers[0] if numbers else None
-    nouns = [word for word in words if word in _NOUN]
+    nouns = [word for word in words if word in NOUN]
     votes = [word for word in words if word in _VOTE]
     series = number is not None and "-" in number
     if not (nouns or votes or series or hinted or "quorum" in words or _hash(plain, number)):
@@ -401,7 +406,7 @@ def _read_about(
             r"\b(?:up for (?:a )?vot(?:e|ing)|voting on|voted on right now|(?:can|to) vote on)\b", rest
         ):
             state = "status"
-    metric, used = _metric_of(tokens, bool(nouns), number is not None)
+    metric, used = metric_of(tokens, bool(nouns), number is not None)
     if number is None:
         if is_count and not votes and when is None and state is None:
             metric, used = "count", used
@@ -420,7 +425,7 @@ def _read_about(
     strength = 1.0
     if loose:
         strength = 0.7
-    elif "?" not in plain and not _ASKS.match(flat) and _TELLS.search(flat):
+    elif is_told(reading):
         strength = 0.8
     if space is None:
         strength = min(strength, 0.8)
@@ -429,6 +434,17 @@ def _read_about(
     label = "a Snapshot space" if space is None else (BY_ID[space].label if space in BY_ID else space)
     what = f"proposal {number}" if number else "proposals"
     return Reader(question, strength, f"{metric or 'what is known'} of {what} of {label} on Snapshot")
+
+
+def is_told(reading: Reading) -> bool:
+    """Whether it reads as a statement."""
+    flat = reading.flat
+    return "?" not in reading.plain and not _ASKS.match(flat) and _TELLS.search(flat) is not None
+
+
+def numbered(series: str | None, digits: str) -> str:
+    """A number as the slots hold it: "123", "ep-5.4"."""
+    return f"{series}-{_plain_number(digits)}" if series else _plain_number(digits)
 
 
 def _hash(plain: str, number: str | None) -> bool:
@@ -443,24 +459,24 @@ def _take_numbers(words: list[str], plain: str) -> list[str]:
         word = words[at]
         following = words[at + 1] if at + 1 < len(words) else ""
         if match := _SERIES_NUMBER.match(word):
-            found.append(f"{match[1]}-{_plain_number(match[2])}")
+            found.append(numbered(match[1], match[2]))
             words[at] = ""
         elif _SERIES_WORD.match(word) and _DIGITS.match(following):
-            found.append(f"{word}-{_plain_number(following)}")
+            found.append(numbered(word, following))
             words[at : at + 2] = ["", ""]
-        elif (nth := _nth(word)) is not None and _next_word(words, at) in _NOUN | _VOTE:
+        elif (nth := _nth(word)) is not None and _next_word(words, at) in NOUN | _VOTE:
             found.append(nth)
             words[at] = ""
-        elif word in _NOUN or word in ("vote", "snapshot"):
+        elif word in NOUN or word in ("vote", "snapshot"):
             end = at + 1
-            while end < len(words) and (words[end] in _NUMBER_SIGN or words[end] == "") and end - at < 5:
+            while end < len(words) and (words[end] in NUMBER_SIGN or words[end] == "") and end - at < 5:
                 end += 1
             taken = _number_at(words, end)
             if taken is not None and not _is_share(plain, taken[0]):
                 found.append(taken[0])
                 words[at + 1 : end + taken[1]] = [""] * (end + taken[1] - at - 1)
         elif _DIGITS.match(word) and (
-            re.search(r"#\s?" + re.escape(word) + r"(?!\d)", plain) or (at and words[at - 1] in _NUMBER_SIGN)
+            re.search(r"#\s?" + re.escape(word) + r"(?!\d)", plain) or (at and words[at - 1] in NUMBER_SIGN)
         ):
             found.append(_plain_number(word))
             words[at] = ""
@@ -510,7 +526,7 @@ def _is_share(plain: str, number: str) -> bool:
     return re.search(r"(?<![\d.])" + re.escape(number) + r"\s?(?:%|percent)", plain) is not None
 
 
-def _metric_of(tokens: list[str], has_noun: bool, numbered: bool) -> tuple[str | None, frozenset[str]]:
+def metric_of(tokens: list[str], has_noun: bool, numbered: bool) -> tuple[str | None, frozenset[str]]:
     """The metric and the words that say it. "vote" is the thing itself where no proposal is named."""
     flat = " ".join(tokens)
     for name, pattern in _METRIC:
@@ -534,13 +550,13 @@ def _metric_of(tokens: list[str], has_noun: bool, numbered: bool) -> tuple[str |
 
 def _topic_of(tokens: list[str], used: frozenset[str]) -> tuple[str | None, bool]:
     """The words that say what the proposal is about, and whether any stand there unexplained."""
-    known = _FRAME | used | _NOUN | _VOTE | _BESIDE | _LATEST | _ACTIVE | _UPCOMING | _GOVERNS | _NUMBER_SIGN
+    known = KNOWN | used | _LATEST | _ACTIVE | _UPCOMING
     topic: list[str] = []
     loose = False
     about = False
     beside = after = False
     for word in tokens:
-        if word in _NOUN or word in _VOTE:
+        if word in NOUN or word in _VOTE:
             beside = after = True
             continue
         # "the proposal to ...", but in "what did the proposal do to ..." no more than a word.
@@ -685,7 +701,7 @@ def follow_up(fragment: str, earlier: str, today: date) -> str | None:
     words = flat.split()
     old = before.question
     new = old
-    named = _take_space(list(words))
+    named = take_space(list(words))
     if named is not None and named[0] is not None:
         new, words = replace(new, space=named[0]), [word for word in named[1] if word]
     elif (space := _bare_space(words)) is not None:
@@ -695,7 +711,7 @@ def follow_up(fragment: str, earlier: str, today: date) -> str | None:
         metric = None if new.metric in ("list", "count") else new.metric
         new = replace(new, proposal=taken, topic=None, when=None, metric=metric)
     elif any(word in _LATEST for word in words):
-        words = [word for word in words if word not in _LATEST and word not in _NOUN and word != "one"]
+        words = [word for word in words if word not in _LATEST and word not in NOUN and word != "one"]
         metric = None if new.metric in ("list", "count") else new.metric
         new = replace(new, proposal=None, topic=None, when=LAST, metric=metric)
     metrics = {_METRIC_WORDS[word] for word in words if word in _METRIC_WORDS}
@@ -721,11 +737,11 @@ def _bare_number(words: list[str], plain: str, old: Question) -> tuple[str, list
     copied = list(words)
     numbers = _take_numbers(copied, plain)
     if len(numbers) == 1 and numbers[0] != "several":
-        return numbers[0], [word for word in copied if word and word not in _NOUN]
+        return numbers[0], [word for word in copied if word and word not in NOUN]
     digits = [word for word in words if _DIGITS.match(word)]
     if len(digits) != 1 or old.proposal is None:
         return None
     series = old.proposal.rpartition("-")[0]
     number = _plain_number(digits[0])
-    rest = [word for word in words if word != digits[0] and word not in _NUMBER_SIGN]
+    rest = [word for word in words if word != digits[0] and word not in NUMBER_SIGN]
     return (f"{series}-{number}" if series else number), rest

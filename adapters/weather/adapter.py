@@ -21,7 +21,7 @@ from adapters.grammar import places
 from adapters.grammar.places import Place, Said
 from adapters.grammar.when import When
 from adapters.outcomes import failed
-from adapters.weather import questions
+from adapters.weather import coordinates, questions
 from adapters.weather.open_meteo import OpenMeteo
 from adapters.weather.questions import SPAN_DAYS_MAX, SPAN_STATS, WeatherQuestion
 from adapters.weather.say import (
@@ -45,6 +45,7 @@ from adapters.weather.values import (
     Present,
     System,
     Town,
+    Units,
 )
 from node.clock import Clock
 from node.errors import NodeError
@@ -111,8 +112,12 @@ class _Asked:
     max_age_s: float | None
 
     @property
+    def units(self) -> Units:
+        return questions.units_of(self.question.unit)
+
+    @property
     def system(self) -> System:
-        return System.IMPERIAL if self.question.unit == "fahrenheit" else System.METRIC
+        return self.units.system
 
     @property
     def where(self) -> tuple[float, float]:
@@ -232,6 +237,14 @@ class Weather:
     async def _locate(self, question: WeatherQuestion, deadline: float) -> _Spot | Missed | Unclear:
         """The place: as the geocoder knows it, else as the gazetteer does. Raises ``node.errors``."""
         assert question.place is not None
+        if (spot := coordinates.spot_of(question.place)) is not None:
+            latitude, longitude = spot
+            if abs(latitude) > 90 or abs(longitude) > 180:
+                return Unclear(
+                    "Which place do you mean? Latitudes reach from -90 to 90, longitudes from -180 to 180.",
+                    "coordinates that are on no map",
+                )
+            return _Spot(latitude, longitude, _coordinates_label(latitude, longitude))
         said = _said(question)
         if said.place is not None and _is_area(said):
             return _from_gazetteer(said)
@@ -264,9 +277,12 @@ class Weather:
     # --- what ---------------------------------------------------------------------------------------
 
     async def _present(self, asked: _Asked) -> Outcome:
-        got, url = await self._source.present(asked.where, asked.system, asked.deadline, asked.max_age_s)
+        wind = asked.question.metric == "wind"
+        got, url = await self._source.present(
+            asked.where, asked.system, asked.deadline, asked.max_age_s, wind=wind
+        )
         now = got.value
-        sentence = say_present(asked.spot.label, now, asked.question.metric, asked.system)
+        sentence = say_present(asked.spot.label, now, asked.question.metric, asked.units)
         if sentence is None:
             return _no_figures(asked, "now")
         stated = now.at_utc
@@ -297,7 +313,7 @@ class Weather:
             asked.where, asked.today, asked.system, asked.deadline, asked.max_age_s
         )
         sentence = say_day(
-            asked.spot.label, got.value, asked.question.metric, None, asked.system, asked.today, night=True
+            asked.spot.label, got.value, asked.question.metric, None, asked.units, asked.today, night=True
         )
         if sentence is None:
             return _no_figures(asked, "tonight")
@@ -326,12 +342,12 @@ class Weather:
         if not days:
             return _no_figures(asked, span)
         if first == last and question.stat not in ("stdev", "volatility", "anomalies"):
-            sentence = say_day(asked.spot.label, days[0], question.metric, question.stat, asked.system, today)
+            sentence = say_day(asked.spot.label, days[0], question.metric, question.stat, asked.units, today)
         elif question.stat is None:
-            sentence = say_span(asked.spot.label, days, question.metric, asked.system, today)
+            sentence = say_span(asked.spot.label, days, question.metric, asked.units, today)
         else:
             sentence = say_statistic(
-                asked.spot.label, days, question.metric, question.stat, asked.system, today
+                asked.spot.label, days, question.metric, question.stat, asked.units, today
             )
         if sentence is None:
             return _no_figures(asked, span)
@@ -357,6 +373,7 @@ class Weather:
         """The days from the archive where it has them, else from the forecast's recent past, which also
         stands in for the archive."""
         part = Part.SKY if asked.question.metric in _SKY_METRICS else Part.AIR
+        part = Part.WIND if asked.question.metric == "wind" else part
         recent = asked.today - timedelta(days=DAYS_BACK)
         settled = asked.today - ARCHIVE_DELAY
 
@@ -431,7 +448,7 @@ class Weather:
                 "place": asked.spot.label,
                 "latitude": asked.spot.latitude,
                 "longitude": asked.spot.longitude,
-                "unit": asked.system.value,
+                "unit": asked.question.unit or asked.system.value,
                 "licence": LICENCE,
                 "stale": got.stale,
             },
@@ -483,12 +500,13 @@ def _no_figures(asked: _Asked, when: str) -> Missed:
 def _said(question: WeatherQuestion) -> Said:
     """What the gazetteer knows of the slots; a ``Said`` without place for an unknown name."""
     parts = (question.place, question.region, question.country)
-    said, _ = places.find(
-        ("in", *(word for part in parts if part for word in words_of(fold(part)) if word != ","))
-    )
-    if said is None or (said.name, said.region, said.country) != parts:
-        return Said(question.place or "", question.region, question.country)
-    return said
+    words = [word for part in parts if part for word in words_of(fold(part)) if word != ","]
+    state = [*words_of(fold(question.place or "")), "state"]
+    for named in (state, words) if question.country and not question.region else (words,):
+        said, _ = places.find(("in", *named))
+        if said is not None and (said.name, said.region, said.country) == parts:
+            return said
+    return Said(question.place or "", question.region, question.country)
 
 
 def _is_area(said: Said) -> bool:
@@ -517,6 +535,13 @@ def _label(name: str, region: str | None, country: str | None) -> str:
         if part and part not in parts:
             parts.append(part)
     return ", ".join(parts)
+
+
+def _coordinates_label(latitude: float, longitude: float) -> str:
+    south, west = "N" if latitude >= 0 else "S", "E" if longitude >= 0 else "W"
+    label = f"the area of {abs(latitude):g}° {south}, {abs(longitude):g}° {west}"
+    near = places.nearest(latitude, longitude)
+    return label if near is None else f"{label} (near {near})"
 
 
 def _town_label(town: Town, *, precise: bool = False) -> str:
@@ -657,7 +682,7 @@ def _statistic_data(asked: _Asked, days: Sequence[Day]) -> dict[str, Json]:
     return {
         "stat": question.stat,
         "statistic": _text(figure),
-        "shown": None if figure is None else in_unit(figure, question.metric, asked.system),
+        "shown": None if figure is None else in_unit(figure, question.metric, asked.units),
         "count": len(values),
     }
 

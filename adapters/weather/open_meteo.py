@@ -61,6 +61,8 @@ _CURRENT = (
     "cloud_cover",
     "wind_speed_10m",
 )
+_CURRENT_WIND = ("weather_code", "wind_speed_10m", "wind_gusts_10m", "wind_direction_10m")
+"""Of their own: with more than ten variables a request counts as more than one."""
 _CURRENT_DAY = ("temperature_2m_max", "temperature_2m_min", "precipitation_probability_max")
 _AIR = (
     "weather_code",
@@ -72,6 +74,7 @@ _AIR = (
     "wind_speed_10m_max",
     "wind_gusts_10m_max",
 )
+_WIND = ("weather_code", "wind_speed_10m_max", "wind_gusts_10m_max", "wind_direction_10m_dominant")
 _AIR_AHEAD = (*_AIR, "precipitation_probability_max", "uv_index_max")
 _SKY = (
     "weather_code",
@@ -99,6 +102,8 @@ _FORMER = {
     "relative_humidity_2m": "relativehumidity_2m",
     "wind_speed_10m_max": "windspeed_10m_max",
     "wind_gusts_10m_max": "windgusts_10m_max",
+    "wind_direction_10m": "winddirection",
+    "wind_direction_10m_dominant": "winddirection_10m_dominant",
     "cloud_cover": "cloudcover",
 }
 
@@ -143,12 +148,19 @@ class OpenMeteo:
         )
 
     async def present(
-        self, spot: tuple[float, float], system: System, deadline: float, max_age_s: float | None
+        self,
+        spot: tuple[float, float],
+        system: System,
+        deadline: float,
+        max_age_s: float | None,
+        *,
+        wind: bool = False,
     ) -> tuple[Guarded[Present], str]:
-        """The weather now, with the range of the place's own today; and the address of the figures."""
+        """The weather now, or all of its wind, with the range of the place's own today; and the address of
+        the figures."""
         params = {
             **_where(spot),
-            "current": ",".join(_CURRENT),
+            "current": ",".join(_CURRENT_WIND if wind else _CURRENT),
             "daily": ",".join(_CURRENT_DAY),
             "forecast_days": "1",
             **_units(system),
@@ -305,7 +317,8 @@ def _units(system: System) -> dict[str, str]:
 def _daily(
     spot: tuple[float, float], first: date, last: date, part: Part, system: System, archive: bool
 ) -> dict[str, str]:
-    names = _SKY if part is Part.SKY else _AIR if archive else _AIR_AHEAD
+    air = _AIR if archive else _AIR_AHEAD
+    names = {Part.SKY: _SKY, Part.WIND: _WIND, Part.AIR: air}[part]
     return {
         **_where(spot),
         "daily": ",".join(names),
@@ -452,6 +465,7 @@ _SPEED = _Kind("wind speed", "km/h", "mp/h", Decimal(0), Decimal(600), _KMH)
 _WATER = _Kind("precipitation", "mm", "inch", Decimal(0), Decimal(3_000), _MM)
 _SNOW = _Kind("snowfall", "cm", "inch", Decimal(0), Decimal(1_000), _MM)
 _PERCENT = _Kind("percentage", "%", "%", Decimal(0), Decimal(100))
+_AROUND = _Kind("wind direction", "°", "°", Decimal(0), Decimal(360))
 _INDEX = _Kind("UV index", "", "", Decimal(0), Decimal(40))
 _SECONDS = _Kind("duration of sunshine", "s", "s", Decimal(0), Decimal(86_400))
 
@@ -468,6 +482,9 @@ _KINDS: Mapping[str, _Kind] = {
     "wind_speed_10m": _SPEED,
     "wind_speed_10m_max": _SPEED,
     "wind_gusts_10m_max": _SPEED,
+    "wind_gusts_10m": _SPEED,
+    "wind_direction_10m": _AROUND,
+    "wind_direction_10m_dominant": _AROUND,
     "relative_humidity_2m": _PERCENT,
     "relative_humidity_2m_mean": _PERCENT,
     "cloud_cover": _PERCENT,
@@ -578,6 +595,8 @@ def _read_present(reply: Reply, system: System) -> Present:
         high=day.high,
         low=day.low,
         chance=day.chance,
+        gusts=figure("wind_gusts_10m"),
+        direction=figure("wind_direction_10m"),
     )
 
 
@@ -613,7 +632,7 @@ def _columns(
 
 
 def _rows(body: Mapping[str, object], system: System) -> list[Day]:
-    names = dict.fromkeys((*_AIR_AHEAD, *_SKY))
+    names = dict.fromkeys((*_AIR_AHEAD, *_SKY, *_WIND))
     times, columns, units = _columns(body, "daily", tuple(names))
     rows: list[Day] = []
     for at, stamp in enumerate(times):
@@ -643,6 +662,7 @@ def _rows(body: Mapping[str, object], system: System) -> list[Day]:
                 snow=figure("snowfall_sum"),
                 wind=figure("wind_speed_10m_max"),
                 gusts=figure("wind_gusts_10m_max"),
+                direction=figure("wind_direction_10m_dominant"),
                 uv=figure("uv_index_max"),
                 humidity=figure("relative_humidity_2m_mean"),
                 cloud=figure("cloud_cover_mean"),

@@ -22,8 +22,9 @@ from adapters.grammar import places, when
 from adapters.grammar.place_names import GUARDED, NEVER
 from adapters.grammar.places import Said
 from adapters.grammar.when import When
+from adapters.weather import coordinates
 from adapters.weather import words as say
-from adapters.weather.values import DAYS_AHEAD
+from adapters.weather.values import DAYS_AHEAD, WIND_PER_KMH, System, Units
 from node.model import CERTAIN, CLAIM, Slots
 from node.reading import Reading, read, word_list
 
@@ -56,7 +57,7 @@ STAT_WORDS: dict[str, str] = {
 _OF_TEMPERATURE = {**STAT_WORDS, "max": "hottest", "min": "coldest"}
 EXTREMES = {"temperature_max": "max", "temperature_min": "min"}
 """The statistic that is meant where only the highest or lowest temperature is named."""
-UNITS = ("celsius", "fahrenheit")
+UNITS = tuple(say.UNITS)
 SPAN_DAYS_MAX = 92
 """A longer span would be many calls for one answer."""
 
@@ -141,7 +142,7 @@ def question_of(slots: Slots) -> WeatherQuestion | None:
     metric, stat, unit = values["metric"], values["stat"], values["unit"]
     if metric not in METRIC_WORDS or (stat is not None and stat not in STAT_WORDS):
         return None
-    if unit is not None and unit not in UNITS:
+    if unit is not None and not all(one in UNITS for one in unit.split("+")):
         return None
     return WeatherQuestion(
         values["place"], values["region"], values["country"], values["when"], metric, stat, unit
@@ -161,7 +162,8 @@ def key_of(question: WeatherQuestion, time: When | None, today: date) -> str | N
         days = f"{days}@now"
     parts = ["weather", where, question.figure, days]
     parts += [question.stat] if question.stat else []
-    parts += ["fahrenheit"] if question.unit == "fahrenheit" else []
+    unit = "+".join(one for one in (question.unit or "").split("+") if one != "celsius")
+    parts += [unit] if unit else []
     return ":".join(parts)
 
 
@@ -180,6 +182,18 @@ def is_span(key: str | None) -> bool:
 
 def understand(text: str, today: date, *, hinted: bool = False) -> Understood | None:
     """What ``text`` asks about the weather; None when it does not. Total and bounded."""
+    if len(text) <= _CHARS_MAX:
+        named, spot = coordinates.with_place(text)
+        if spot is not None:
+            found = _understand(named, today, hinted)
+            if found is not None and found.question.place == coordinates.STAND_IN:
+                reason = found.reason.replace(coordinates.STAND_IN, spot)
+                return replace(found, question=replace(found.question, place=spot), reason=reason)
+        text = coordinates.plainer(text)
+    return _understand(text, today, hinted)
+
+
+def _understand(text: str, today: date, hinted: bool) -> Understood | None:
     reading = read(text)
     if reading.script in ("none",):
         return None
@@ -559,13 +573,25 @@ def _extreme(flat: str, metric: str, stat: str | None) -> tuple[str, str | None]
 
 
 def _without_unit(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """The words without the units that figures are asked in, and those: one, or several joined by "+"."""
     flat = " ".join(words)
-    match = say.UNIT.search(flat)
-    if match is None:
-        return tuple(words), None
-    said = next(group for group in match.groups() if group)
-    rest = f"{flat[: match.start()]} {flat[match.end() :]}".split()
-    return tuple(rest), "fahrenheit" if said[0] == "f" else "celsius"
+    found: list[str] = []
+    for unit, pattern in say.UNITS.items():
+        if (match := pattern.search(flat)) is not None:
+            found.append(unit)
+            flat = " ".join(f"{flat[: match.start()]} {flat[match.end() :]}".split())
+    return tuple(flat.split()), "+".join(found) or None
+
+
+def units_of(unit: str | None) -> Units:
+    """What the slot ``unit`` says; degrees decide in which system the rest is."""
+    said = (unit or "").split("+")
+    return Units(
+        System.IMPERIAL if "fahrenheit" in said else System.METRIC,
+        next((one for one in said if one in WIND_PER_KMH or one == "bft"), None),
+        next((one for one in said if one in ("mm", "inch")), None),
+        "kelvin" in said,
+    )
 
 
 def _without_day_forecast(words: tuple[str, ...], today: date) -> tuple[tuple[str, ...], When | None]:
@@ -787,6 +813,9 @@ def _two_script_places(said: Said | None, rest: str) -> tuple[str, str] | None:
 # --- canonical questions and follow-ups -----------------------------------------------------------
 
 
+_UNIT_WORDS = {"ms": "mps", "kn": "knots", "bft": "beaufort", "inch": "inches"}
+
+
 def phrase(question: WeatherQuestion, time: When | None) -> str | None:
     """A question that ``understand`` reads back to the same slots; None without a place."""
     if question.place is None:
@@ -796,7 +825,8 @@ def phrase(question: WeatherQuestion, time: When | None) -> str | None:
     stat = "" if plain else f"{words[question.stat or '']} "
     where = ", ".join(part for part in (question.place, question.region, question.country) if part)
     tail = "" if time is None else f" {when.phrase(time)}"
-    unit = f" in {question.unit}" if question.unit else ""
+    units = (question.unit or "").split("+") if question.unit else []
+    unit = "".join(f" in {_UNIT_WORDS.get(one, one)}" for one in units)
     return f"what is the {stat}{METRIC_WORDS[question.metric]} in {where}{tail}{unit}"
 
 

@@ -25,7 +25,7 @@ from adapters.weather.figures import (
     median,
     volatility,
 )
-from adapters.weather.values import Day, Present, System
+from adapters.weather.values import BEAUFORT, INCH_MM, MILE_KM, WIND_PER_KMH, Day, Present, Units
 
 EXTREME_OF = {"temperature_max": "max", "temperature_min": "min"}
 """Figures that are the day's highest or lowest temperature."""
@@ -85,23 +85,49 @@ def plain(figure: Decimal) -> str:
     return "0" if shown == "-0" else shown
 
 
-def degrees(figure: Decimal, system: System) -> str:
-    return f"{plain(figure)} {_degree(system)}"
+def degrees(figure: Decimal, system: Units) -> str:
+    return f"{plain(_in_degrees(figure, system))} {_degree(system)}"
 
 
-def speed(figure: Decimal, system: System) -> str:
-    return f"{plain(figure)} {'km/h' if system is System.METRIC else 'mph'}"
+def _in_degrees(figure: Decimal, system: Units) -> Decimal:
+    return figure + Decimal("273.15") if system.kelvin else figure
 
 
-def water(figure: Decimal, system: System) -> str:
+def speed(figure: Decimal, system: Units) -> str:
+    """In the unit that was said, else in that of the system."""
+    if system.wind is None:
+        return f"{plain(figure)} {'km/h' if system.is_metric else 'mph'}"
+    kmh = figure if system.is_metric else figure * MILE_KM
+    if system.wind == "bft":
+        return f"force {sum(kmh >= bound for bound in BEAUFORT)} Beaufort ({plain(kmh)} km/h)"
+    written, per_kmh = WIND_PER_KMH[system.wind]
+    return f"{plain(kmh / per_kmh)} {written}"
+
+
+_POINTS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
+
+
+def direction(figure: Decimal) -> str:
+    """Where the wind comes from: "from the west (270°)"."""
+    return f"from the {_POINTS[int((figure + Decimal('22.5')) % 360 // 45)]} ({figure:.0f}°)"
+
+
+def water(figure: Decimal, system: Units) -> str:
     """Precipitation; hundredths of an inch are kept, for a tenth is much."""
-    if system is System.METRIC:
+    wanted = system.water or ("mm" if system.is_metric else "inch")
+    if (wanted == "mm") != system.is_metric:
+        figure = figure * INCH_MM if wanted == "mm" else figure / INCH_MM
+    if wanted == "mm":
         return f"{plain(figure)} mm"
     return f"{figure.quantize(Decimal('0.01'), ROUND_HALF_UP).normalize():f} in"
 
 
-def snow_depth(figure: Decimal, system: System) -> str:
-    return f"{plain(figure)} {'cm' if system is System.METRIC else 'in'}"
+def snow_depth(figure: Decimal, system: Units) -> str:
+    wanted = system.water or ("mm" if system.is_metric else "inch")
+    per = INCH_MM / 10
+    if (wanted == "mm") != system.is_metric:
+        figure = figure * per if wanted == "mm" else figure / per
+    return f"{plain(figure)} {'cm' if wanted == 'mm' else 'in'}"
 
 
 def likely(chance: Decimal) -> str:
@@ -130,14 +156,14 @@ def span_of(first: date, last: date, today: date) -> str:
     return f"from {begin} to {last.day} {last:%B}" + (f" {last.year}" if years else "")
 
 
-def _degree(system: System) -> str:
-    return "°C" if system is System.METRIC else "°F"
+def _degree(system: Units) -> str:
+    return "K" if system.kelvin else "°C" if system.is_metric else "°F"
 
 
-def _range(low: Decimal, high: Decimal, system: System) -> str:
+def _range(low: Decimal, high: Decimal, system: Units) -> str:
     if plain(low) == plain(high):
         return degrees(low, system)
-    return f"{plain(low)} to {plain(high)} {_degree(system)}"
+    return f"{plain(_in_degrees(low, system))} to {degrees(high, system)}"
 
 
 def _percent(figure: Decimal) -> str:
@@ -159,7 +185,7 @@ def _joined(parts: Sequence[str]) -> str:
 # --- now ------------------------------------------------------------------------------------------
 
 
-def say_present(label: str, now: Present, metric: str, system: System) -> str | None:
+def say_present(label: str, now: Present, metric: str, system: Units) -> str | None:
     """The weather at the moment; None when the figure asked for is not stated."""
     sky = conditions(now.code)
     if metric == "temperature":
@@ -170,7 +196,11 @@ def say_present(label: str, now: Present, metric: str, system: System) -> str | 
     if metric in ("rain", "snow"):
         return _say_falling(label, now, metric, sky, system)
     if metric == "wind":
-        return None if now.wind is None else f"The wind in {label} is {speed(now.wind, system)}"
+        if now.wind is None:
+            return None
+        gusts = "" if now.gusts is None else f", with gusts up to {speed(now.gusts, system)}"
+        side = "" if now.direction is None else f" {direction(now.direction)}"
+        return f"The wind in {label} is {speed(now.wind, system)}{side}{gusts}"
     if metric == "humidity":
         return None if now.humidity is None else f"The humidity in {label} is {_percent(now.humidity)}"
     if metric in ("cloud", "sunshine"):
@@ -183,7 +213,7 @@ def say_present(label: str, now: Present, metric: str, system: System) -> str | 
     return _say_weather(label, now, sky, system)
 
 
-def _say_weather(label: str, now: Present, sky: str, system: System) -> str:
+def _say_weather(label: str, now: Present, sky: str, system: Units) -> str:
     assert now.temperature is not None
     head = f"It is {degrees(now.temperature, system)}"
     if now.feels is not None and abs(now.feels - now.temperature) >= 2:
@@ -204,7 +234,7 @@ def _say_weather(label: str, now: Present, sky: str, system: System) -> str:
     return f"{head}; the day brings {' and '.join(rest)}" if rest else head
 
 
-def _say_falling(label: str, now: Present, metric: str, sky: str, system: System) -> str | None:
+def _say_falling(label: str, now: Present, metric: str, sky: str, system: Units) -> str | None:
     if now.code is None and now.precipitation is None:
         return None
     falls = now.code in (_SNOWS if metric == "snow" else _RAINS)
@@ -226,7 +256,7 @@ def _say_falling(label: str, now: Present, metric: str, sky: str, system: System
 
 
 def say_day(
-    label: str, day: Day, metric: str, stat: str | None, system: System, today: date, *, night: bool = False
+    label: str, day: Day, metric: str, stat: str | None, system: Units, today: date, *, night: bool = False
 ) -> str | None:
     """One day's weather in the tense that ``today`` gives it; None when the figure is not known. ``night``:
     the row is that of the night that begins on the day."""
@@ -246,7 +276,8 @@ def say_day(
             return None
         gusts = "" if day.gusts is None else f", with gusts up to {speed(day.gusts, system)}"
         verb = "reached" if past else "is expected to reach"
-        return f"The wind in {label} on {on} {verb} {speed(day.wind, system)}{gusts}"
+        side = "" if day.direction is None else f", mostly {direction(day.direction)}"
+        return f"The wind in {label} on {on} {verb} {speed(day.wind, system)}{side}{gusts}"
     if metric == "humidity":
         return _say_share(label, day.humidity, "mean humidity in", on, past=past)
     if metric == "cloud":
@@ -288,9 +319,7 @@ def _say_share(label: str, figure: Decimal | None, what: str, on: str, *, past: 
     return f"The {what} {label} on {on} {verb} {_percent(figure)}"
 
 
-def _say_degrees(
-    label: str, day: Day, stat: str | None, system: System, on: str, *, past: bool
-) -> str | None:
+def _say_degrees(label: str, day: Day, stat: str | None, system: Units, on: str, *, past: bool) -> str | None:
     verb = "was" if past else "is expected to be"
     if stat in ("mean", "median"):
         figure = middle_of(day)
@@ -312,7 +341,7 @@ def _say_degrees(
     return f"The temperature in {label} on {on} {verb} {_range(day.low, day.high, system)}"
 
 
-def _say_rain(label: str, day: Day, system: System, on: str, *, past: bool) -> str | None:
+def _say_rain(label: str, day: Day, system: Units, on: str, *, past: bool) -> str | None:
     if past:
         if day.precipitation is None:
             return None
@@ -334,7 +363,7 @@ def _say_rain(label: str, day: Day, system: System, on: str, *, past: bool) -> s
     return f"Rain is expected in {label} on {on}: about {amount}"
 
 
-def _say_snow(label: str, day: Day, system: System, on: str, *, past: bool) -> str | None:
+def _say_snow(label: str, day: Day, system: Units, on: str, *, past: bool) -> str | None:
     if day.snow is None:
         return None
     if past:
@@ -347,14 +376,14 @@ def _say_snow(label: str, day: Day, system: System, on: str, *, past: bool) -> s
     return f"Snow is expected in {label} on {on}: about {snow_depth(day.snow, system)}{cold}"
 
 
-def _say_day_weather(label: str, day: Day, system: System, on: str, *, past: bool) -> str | None:
+def _say_day_weather(label: str, day: Day, system: Units, on: str, *, past: bool) -> str | None:
     told = _told(day, "weather", system, past=past)
     if told is None:
         return None
     return f"On {on}, {label} {'had' if past else 'can expect'} {told}"
 
 
-def _told(day: Day, metric: str, system: System, *, past: bool) -> str | None:
+def _told(day: Day, metric: str, system: Units, *, past: bool) -> str | None:
     """A day in a few words, as one item of a list; None when the figure is not known. Of a past day no
     probability is told: what happened is known."""
     chance = None if past else day.chance
@@ -413,7 +442,7 @@ _NOUN = {
 }
 
 
-def say_span(label: str, days: Sequence[Day], metric: str, system: System, today: date) -> str | None:
+def say_span(label: str, days: Sequence[Day], metric: str, system: Units, today: date) -> str | None:
     """Several days: one by one while they are few, else in sum; None when none of them is known."""
     if metric in ("rain", "snow") and (none := _nothing_falls(label, days, metric, today)) is not None:
         return none
@@ -446,7 +475,7 @@ def _nothing_falls(label: str, days: Sequence[Day], metric: str, today: date) ->
     return f"No {metric} is expected in {label} {span}"
 
 
-def _summed(days: Sequence[Day], metric: str, system: System) -> list[str]:
+def _summed(days: Sequence[Day], metric: str, system: Units) -> list[str]:
     parts: list[str] = []
     lows = [day.low for day in days if day.low is not None]
     highs = [day.high for day in days if day.high is not None]
@@ -454,7 +483,7 @@ def _summed(days: Sequence[Day], metric: str, system: System) -> list[str]:
         parts.append(_range(min(lows), max(highs), system))
     falls = [day.precipitation for day in days if day.precipitation is not None]
     if metric in ("weather", "rain") and falls:
-        least = WET_MM if system is System.METRIC else Decimal("0.04")
+        least = WET_MM if system.is_metric else Decimal("0.04")
         wet = sum(fall >= least for fall in falls)
         parts.append(f"{water(sum(falls, Decimal(0)), system)} of precipitation in all on {wet} wet days")
     if parts or metric in ("weather", "temperature", "rain"):
@@ -469,7 +498,7 @@ def _summed(days: Sequence[Day], metric: str, system: System) -> list[str]:
     return [f"between {shown[0]} and {shown[1]} a day", f"{in_unit(mean(values), metric, system)} on average"]
 
 
-def in_unit(figure: Decimal, metric: str, system: System) -> str:
+def in_unit(figure: Decimal, metric: str, system: Units) -> str:
     """A figure of a metric's series with its unit."""
     if metric in ("weather", "temperature", *EXTREME_OF):
         return degrees(figure, system)
@@ -552,7 +581,7 @@ def statistic(values: Sequence[tuple[date, Decimal]], stat: str) -> Decimal | No
 
 
 def say_statistic(
-    label: str, days: Sequence[Day], metric: str, stat: str, system: System, today: date
+    label: str, days: Sequence[Day], metric: str, stat: str, system: Units, today: date
 ) -> str | None:
     """A statistic over a span in one sentence that says what it is of; None with too few figures."""
     values = series(days, metric, stat)
@@ -588,7 +617,7 @@ def say_statistic(
 
 
 def _say_anomalies(
-    label: str, values: Sequence[tuple[date, Decimal]], noun: str, span: str, metric: str, system: System
+    label: str, values: Sequence[tuple[date, Decimal]], noun: str, span: str, metric: str, system: Units
 ) -> str:
     if len(values) < LEAST_FOR_ANOMALIES:
         return (

@@ -23,11 +23,40 @@ class System(Enum):
     IMPERIAL = "fahrenheit"
 
 
+@dataclass(frozen=True, slots=True)
+class Units:
+    """How figures are shown: those of ``system``, in which they are asked for, but wind and water in what was
+    said (``WIND_PER_KMH``, mm or inch), and degrees in kelvin where that was said."""
+
+    system: System = System.METRIC
+    wind: str | None = None
+    water: str | None = None
+    kelvin: bool = False
+
+    @property
+    def is_metric(self) -> bool:
+        """Whether figures come in °C, km/h, mm and cm."""
+        return self.system is System.METRIC
+
+
+MILE_KM, INCH_MM = Decimal("1.609344"), Decimal("25.4")
+WIND_PER_KMH = {
+    "kmh": ("km/h", Decimal(1)),
+    "mph": ("mph", MILE_KM),
+    "ms": ("m/s", Decimal("3.6")),
+    "kn": ("knots", Decimal("1.852")),
+}
+"""Units of wind: how each is written, and how many km/h one is."""
+BEAUFORT = tuple(Decimal(bound) for bound in (1, 6, 12, 20, 29, 39, 50, 62, 75, 89, 103, 118))
+"""From this many km/h each force begins, force 1 first."""
+
+
 class Part(Enum):
     """Which variables of a day to ask for, so that one request serves most questions."""
 
     AIR = "air"
     SKY = "sky"
+    WIND = "wind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +90,8 @@ class Present:
     high: Decimal | None
     low: Decimal | None
     chance: Decimal | None
+    gusts: Decimal | None = None
+    direction: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +109,7 @@ class Day:
     snow: Decimal | None = None
     wind: Decimal | None = None
     gusts: Decimal | None = None
+    direction: Decimal | None = None
     uv: Decimal | None = None
     humidity: Decimal | None = None
     cloud: Decimal | None = None

@@ -104,7 +104,8 @@ METRICS: Mapping[str, re.Pattern[str]] = {
         r"|guarda-chuva)\b"
     ),
     "wind": _pattern(
-        r"\b(?:wind(?:y|s|ier|iest)?|breez\w+|gusts?|gusty|windig|sturm\w*|boen|viento\w*|ventoso"
+        r"\b(?:wind(?:y|s|ier|iest)?|breez\w+|gusts?|gusty|windig|wind(?:boen|geschwindigkeit|starke|richtung)"
+        r"|sturm\w*|boen|viento\w*|ventoso"
         r"|vent|vents|venteux|rafales|vento|ventos|rajadas)\b"
     ),
     "humidity": _pattern(
@@ -266,11 +267,34 @@ STATS_SCRIPT: tuple[tuple[str, re.Pattern[str]], ...] = (
 # --- units --------------------------------------------------------------------------------------------
 
 _DEGREES = r"(?:degrees? |deg |grados? |grad |degres? |gradi |graus? )"
-UNIT = _pattern(
-    rf"\b(?:(?:in|en|em|auf|using) )?{_DEGREES}?(celsius|celcius|centigrade|centigrados|fahrenheit"
-    rf"|farenheit"
-    rf"|farenheight|fahrenheits)(?: degrees)?\b|\b(?:in |en )?{_DEGREES}([cf])\b|\bin ([cf])$"
-)
+_IN = r"(?:(?:in|en|em|auf|using|und|and) )?"
+UNITS: Mapping[str, re.Pattern[str]] = {
+    # One of each kind may be said: "in celsius and km/h".
+    "fahrenheit": _pattern(
+        rf"\b{_IN}{_DEGREES}?(?:fahrenheits?|farenheit|farenheight)(?: degrees)?\b"
+        rf"|\b(?:in |en )?{_DEGREES}f\b|\bin f$|(?<!\bd) f$|\b(?:in )?imperial(?: units?)?$"
+    ),
+    "celsius": _pattern(
+        rf"\b{_IN}{_DEGREES}?(?:celsius|celcius|centigrade|centigrados)(?: degrees)?\b"
+        rf"|\b(?:in |en )?{_DEGREES}c\b|\bin c$|(?<!\bd) c$|\b(?:in )?metric(?: units?)?$"
+    ),
+    "kelvin": _pattern(rf"\b{_IN}{_DEGREES}?kelvin\b"),
+    "kmh": _pattern(
+        rf"\b{_IN}(?:km h|kmh|kph|km/h|kilomet(?:er|re)s? (?:per|an) hour|kilometer pro stunde)\b"
+    ),
+    "mph": _pattern(rf"\b{_IN}(?:mph|mp h|miles (?:per|an) hour|meilen pro stunde|millas por hora)\b"),
+    "ms": _pattern(
+        rf"\b{_IN}(?:m s|m/s|mps|met(?:er|re)s? (?:per|a) second|meter pro sekunde|metros por segundo"
+        r"|metres par seconde)(?!\w)"
+    ),
+    "kn": _pattern(
+        rf"\b{_IN}(?:knots?|kts?|kn|knoten|noeuds?|nudos?|nodi|nos)$|\b{_IN}(?:knots?|knoten|noeuds?|nudos?)\b"
+    ),
+    "bft": _pattern(rf"\b{_IN}(?:beaufort|bft)\b"),
+    "mm": _pattern(rf"\b{_IN}(?:mm|millimet(?:er|re)s?|milimetros)\b"),
+    "inch": _pattern(rf"\b{_IN}(?:inch|inches|zoll|pulgadas|pouces)\b"),
+}
+"""Units that figures may be asked in, on the joined words."""
 UNIT_SCRIPT = _pattern(r"(摂氏|摄氏|攝氏|цельси)|(華氏|华氏|фаренгейт)")
 
 # --- traps --------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from node import __version__
-from node.api import ipns, logs, peers, witness
+from node.api import ipns, logs, page, peers, witness
 from node.api.fields import TAG_CHARS_MAX, TAGS_MAX, TTL_S_MAX, ZONE_CHARS_MAX
 from node.api.negotiate import FORMATS, IPNS_RECORD
 from node.ipfs.ipns import RECORD_BYTES_MAX
@@ -265,6 +265,19 @@ def _peer_paths(operation: Operation) -> dict[str, dict[str, Any]]:
     }
 
 
+def _page_path(operation: Operation, text: dict[str, Any], session: dict[str, Any]) -> dict[str, Any]:
+    """The page for people."""
+    shown = {"description": "the page", "content": {"text/html": {"schema": {"type": "string"}}}}
+    form = _object({"q": text, "text": {"type": "string"}, "session": session}, "q")
+    look = operation("The page with the form", shown, parameters=[_in_query("q")])
+    ask = operation(
+        "Ask by the form; a form that another site sends is refused",
+        shown,
+        requestBody={"required": True, "content": {page.FORM: {"schema": form}}},
+    )
+    return {"get": look, "post": ask}
+
+
 def document(max_body_bytes: int) -> dict[str, Any]:
     """The OpenAPI 3.1 description."""
     text = {"type": "string", "minLength": 1, "maxLength": max_body_bytes}
@@ -314,6 +327,7 @@ def document(max_body_bytes: int) -> dict[str, Any]:
             "request_id": {"type": "string", "minLength": 1, "maxLength": 64},
             "verdict": {"type": "string", "enum": ["valid", "invalid"]},
             "note": {"type": "string", "minLength": 1, "maxLength": 1000},
+            "correction": text,
         },
         "verdict",
     )
@@ -335,7 +349,17 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         return {"summary": summary, "responses": {status: reply, **_PROBLEMS}, **more}
 
     paths: dict[str, dict[str, Any]] = {
-        "/chat": {"post": operation("Ask a question", _reply("the answer"), requestBody=_body(chat))},
+        "/chat": {
+            "post": operation(
+                "Ask a question",
+                _reply(
+                    "the answer; of a model's answer on evidence `found` and `support`, from 0 to 1, say how "
+                    "sure it is that the right evidence was found and how far it supports the answer"
+                ),
+                requestBody=_body(chat),
+            )
+        },
+        "/": _page_path(operation, text, session),
         "/route": {
             "post": operation(
                 "Classify a question; nothing is asked of anyone",
@@ -371,7 +395,9 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         },
         "/feedback": {
             "post": operation(
-                "Say whether a stored answer is valid", _reply("the counts"), requestBody=_body(feedback)
+                "Say whether an answer is valid; what is right may take its place",
+                _reply("the counts, and the CID of the correction"),
+                requestBody=_body(feedback),
             )
         },
         **_gateway_paths(operation),

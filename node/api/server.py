@@ -9,20 +9,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import orjson
 from aiohttp import web
 
-from node.api import gateway, ipns, logs, peers, routing, views, witness
+from node.api import gateway, ipns, logs, page, peers, routing, views, witness
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.fields import BODY, TAG_CHARS_MAX, TTL_S_MAX, Fields, parse_json, read_body
 from node.api.openapi import document
+from node.api.stream import STARTED, as_events, while_there
 from node.clock import new_id
 from node.errors import BadInput, CorruptState, NodeError, Rejected, TimedOut, Unavailable
 from node.ipfs.cid import Cid
 from node.model import Caller
 from node.normalise import normalise
+from node.ports import Tell
 from node.service import Ask, Entry, Invalidation, Service
 from node.settings import Server, is_loopback
 from node.tlog.witness import BODY_BYTES_MAX, Witness
@@ -93,6 +96,12 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
             request_id=request_id,
             instance=request.path,
         )
+    started: web.StreamResponse | None = request.get(STARTED)
+    if started is not None and started is not response:
+        # A stream is under way and cannot become a problem document: it breaks off.
+        if request.transport is not None:
+            request.transport.abort()
+        return started
     return response
 
 
@@ -148,6 +157,8 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
 async def _body(request: web.Request, limits: Server) -> bytes:
     if request.path == witness.ADD_CHECKPOINT:
         return await read_body(request, BODY_BYTES_MAX, is_json=False)
+    if request.path == "/":
+        return await read_body(request, limits.max_body_bytes, is_json=False)
     return await read_body(request, limits.max_body_bytes)
 
 
@@ -193,24 +204,40 @@ async def _chat(request: web.Request) -> web.StreamResponse:
         zone=fields.zone("time_zone"),
     )
     fields.end()
-    answer = await request.app[SERVICE].answer(ask, request[_ID])
-    receipt = await request.app[SERVICE].receipt(answer.decision) if verbose else None
-    body = views.answer(answer, verbose=verbose, receipt=receipt)
-    return _as_events(body) if stream else _json(body)
+    service, request_id = request.app[SERVICE], request[_ID]
+
+    async def reply(tell: Tell | None = None) -> dict[str, Any]:
+        answer = await service.answer(ask, request_id, tell)
+        receipt = await service.receipt(answer.decision) if verbose else None
+        return views.answer(answer, verbose=verbose, receipt=receipt)
+
+    if stream:
+        return await as_events(request, reply)
+    return _json(await while_there(request, reply()))
 
 
-def _as_events(body: dict[str, object]) -> web.Response:
-    """Server-sent events: the answer, then the whole reply. Both are known by now, so they are sent as one
-    body, outside of the limits of a request."""
-    events = [
-        b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"
-        for name, data in (("answer", {"text": body["answer"]}), ("done", body))
-    ]
-    return web.Response(
-        body=b"".join(events),
-        content_type="text/event-stream",
-        headers={"Cache-Control": "private, no-store"},
-    )
+async def _page(request: web.Request) -> web.Response:
+    """The form, filled in with what a link names; nothing is asked by a link."""
+    if not page.is_wanted(request):
+        raise web.HTTPNotFound
+    return page.respond(question=request.query.get("q", ""))
+
+
+async def _page_ask(request: web.Request) -> web.Response:
+    page.from_here(request)
+    limit = request.app[_LIMITS].max_body_bytes
+    form = page.read_form(request, request[BODY])
+    question, text = form.get("q", ""), form.get("text", "")
+    try:
+        fields = Fields({"session_id": form.pop("session", None), **form})
+        session = _session(fields)
+        asked = [fields.must_text("q", most=limit), fields.text("text", most=limit)]
+        fields.end()
+        ask = Ask(text="\n\n".join(filter(None, asked)), caller=request[_CALLER], session=session)
+        answer = await request.app[SERVICE].answer(ask, request[_ID])
+    except (BadInput, Unavailable) as exc:
+        return page.respond(question=question, text=text, error=exc)
+    return page.respond(question=question, session=session, reply=views.answer(answer, verbose=True))
 
 
 async def _route(request: web.Request) -> web.Response:
@@ -314,7 +341,10 @@ async def _feedback(request: web.Request) -> web.Response:
     about = fields.text("request_id", most=64)
     verdict = fields.choice("verdict", ("valid", "invalid"), required=True)
     note = fields.text("note", most=1_000)
+    correction = fields.text("correction", most=request.app[_LIMITS].max_body_bytes)
     fields.end()
+    if correction is not None and verdict != "invalid":
+        raise BadInput("a correction goes with the verdict invalid", field="correction")
     if (cid is None) == (about is None):
         raise BadInput("give either cid or request_id", field="cid")
     if cid is not None:
@@ -324,7 +354,12 @@ async def _feedback(request: web.Request) -> web.Response:
             raise BadInput(str(exc), field="cid") from exc
     assert verdict is not None
     done = await request.app[SERVICE].feedback(
-        cid=cid, request_id=about, verdict=verdict, note=note, caller=request[_CALLER]
+        cid=cid,
+        request_id=about,
+        verdict=verdict,
+        note=note,
+        caller=request[_CALLER],
+        correction=correction,
     )
     return _json(
         {
@@ -333,6 +368,7 @@ async def _feedback(request: web.Request) -> web.Response:
             "validation": done.validation,
             "validations": {"valid": done.valid, "invalid": done.invalid},
             "served": done.served,
+            "correction": done.correction,
             "decision": views.decision(done.decision),
         }
     )
@@ -367,6 +403,8 @@ async def _openapi(request: web.Request) -> web.Response:
 
 
 ROUTES: tuple[tuple[str, str, Handler], ...] = (
+    ("GET", "/", _page),
+    ("POST", "/", _page_ask),
     ("POST", "/chat", _chat),
     ("POST", "/route", _route),
     ("POST", "/v1/cache/entries", _put_entry),

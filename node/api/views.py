@@ -63,8 +63,13 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
         "citations": [_citation(one) for one in value.citations],
         "confidence": round(value.confidence.value, 6),
         "confidence_parts": {name: round(part, 6) for name, part in value.confidence.parts.items()},
+        "found": None if value.confidence.found is None else round(value.confidence.found, 6),
+        "support": None if value.confidence.support is None else round(value.confidence.support, 6),
         "cid": value.cid,
         "stored": value.stored,
+        "store_reason": value.store_reason,
+        "draft": value.draft,
+        "unverified": value.unverified,
         "hit": _hit(value.hit),
         "stale": value.stale,
         "logged": value.decision is not None,
@@ -74,6 +79,8 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
             "completion_tokens": value.usage.completion_tokens,
         },
     }
+    if value.retry_after_s is not None:
+        body["retry_after_s"] = value.retry_after_s
     if verbose or value.parts:
         body["parts"] = [
             {
@@ -83,6 +90,7 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
                 "source": {"kind": part.source.kind, "id": part.source.id},
                 "confidence": round(part.confidence.value, 6),
                 "cid": part.cid,
+                "unverified": part.unverified,
             }
             for part in value.parts
         ]
@@ -218,6 +226,7 @@ def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
             "slot_key": record.slot_key,
             "source": record.source.to_map(),
             "citations": [one.to_map() for one in record.citations],
+            "unverified": record.is_unverified,
             "confidence": record.confidence / PPM,
             "confidence_parts": {name: part / PPM for name, part in record.confidence_parts.items()},
             "embedding": None

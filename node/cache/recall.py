@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -19,13 +20,14 @@ from node.cache.keys import keyword_key
 from node.cache.lookup import SEMANTIC, TOO_FAR, Candidate, Choice, Judged, Policy, choose
 from node.cache.own_first import own_first
 from node.cache.peer_crowd import BEHIND_A_CROWD, is_crowded, thinned
+from node.cache.refuted import NothingRefuted, Refuted, Said
 from node.clock import Clock
 from node.ipfs.cid import Cid
 from node.model import CLAIM, HitInfo, Kind, Query, Route
 from node.normalise import normalise, query_hash
 from node.peers import kept as beside
 from node.peers.values import Tier
-from node.ports import Embedded, Neighbour, RecordStore, Semantics, StoredRecord, Vector
+from node.ports import Embedded, EmbedderInfo, Neighbour, RecordStore, Semantics, StoredRecord, Vector
 from node.record import AnswerRecord
 
 Embed = Callable[[], Awaitable[Embedded | None]]
@@ -87,6 +89,7 @@ class Recaller:
         calibrated_on: str | None = None,
         reference: Reference | None = None,
         u_floor: UFloor = _nothing_known,
+        refuted: Refuted | None = None,
     ) -> None:
         self._records = records
         self._semantics = semantics
@@ -99,6 +102,7 @@ class Recaller:
         self._calibrated_on = calibrated_on or packaged().embedder
         self._reference = reference
         self._u_floor = u_floor
+        self._refuted = refuted or NothingRefuted()
 
     async def recall(self, query: Query, route: Route, embed: Embed, *, clients_too: bool = False) -> Recall:
         """The best record that answers ``query``. ``embed`` is awaited only if the semantic tier is
@@ -118,6 +122,7 @@ class Recaller:
         exact_source = route.adapter is not None and route.strength >= CLAIM and not clients_too
         by_cid: dict[str, StoredRecord] = {}
         candidates: list[Candidate] = []
+        embedded: Embedded | None = None
 
         def consider(
             stored: StoredRecord,
@@ -143,6 +148,8 @@ class Recaller:
                 and not agree(query.text, record.query, deterministic=deterministic).serve
             ):
                 return  # the semantic tier may still know
+            if self._refuted.knows(_said(query, stored, record, embedded)):
+                return  # the same was called invalid, whoever says it
             by_cid[cid] = stored
             candidate = _candidate(stored, record, tier, similarity, check=check)
             candidates.append(replace(candidate, gate_similarity=gate_similarity))
@@ -299,6 +306,27 @@ def _is_a_peer_s_word(stored: StoredRecord) -> bool:
     """Whether it was neither made nor recomputed here, nor named by the operator's own index."""
     tier = (stored.kept or {}).get(beside.TIER)
     return not (stored.origin == beside.OURS or tier == Tier.VERIFIED or beside.is_imported(stored.kept))
+
+
+def _said(query: Query, stored: StoredRecord, record: AnswerRecord, embedded: Embedded | None) -> Said:
+    """What serving the record would say. A record of ours that was met by its words lends its own vector."""
+    if embedded is None and stored.origin == beside.OURS and record.embedding is not None:
+        own = record.embedding
+        with suppress(ImportError):  # without numpy nothing is near
+            import numpy as np
+
+            vector = np.frombuffer(own.vector, dtype="<f4").astype(np.float32)
+            embedded = Embedded(vector, EmbedderInfo(own.model, own.digest, own.dim, 0))
+    return Said(
+        query.text,
+        record.answer,
+        record.source.kind,
+        query.caller.visible_scopes,
+        query.context,
+        record.slot_key,
+        made=record.timestamp,
+        vector=embedded,
+    )
 
 
 def _is_client(stored: StoredRecord) -> bool:

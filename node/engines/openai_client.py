@@ -29,7 +29,7 @@ import httpx
 from node.clock import Clock
 from node.engines.deadline import within
 from node.engines.transport import plain_client, timeouts, words_of
-from node.errors import Misconfigured, NodeError, RateLimited, Rejected, TimedOut, Unavailable
+from node.errors import BrokeOff, Misconfigured, NodeError, RateLimited, Rejected, TimedOut, Unavailable
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -144,7 +144,7 @@ class OpenAiConnection:
         except (httpx.ConnectError, OSError) as exc:
             raise self._unreachable(exc) from exc
         except (httpx.HTTPError, httpx.StreamError) as exc:
-            raise Unavailable(f"the connection to {SPOKEN} broke off") from exc
+            raise BrokeOff(f"the connection to {SPOKEN} broke off") from exc
         except (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError) as exc:
             # The client decodes without checking: whatever is not its protocol ends in one of these.
             raise Rejected(f"{SPOKEN} sent something that is not its protocol") from exc
@@ -163,7 +163,7 @@ class OpenAiConnection:
         except APIConnectionError as exc:
             if isinstance(exc.__cause__, httpx.ConnectError | OSError):
                 raise self._unreachable(exc.__cause__) from exc
-            raise Unavailable(f"the connection to {SPOKEN} broke off") from exc
+            raise BrokeOff(f"the connection to {SPOKEN} broke off") from exc
         except APIStatusError as exc:
             error = self.failure(exc.status_code, exc.response.headers, _in_body(exc.body), model=model)
             raise error from self._shown(exc)
@@ -193,7 +193,17 @@ class OpenAiConnection:
     def gives_key_away(self, answer: str) -> bool:
         """Whether a generated answer holds the whole key. Short keys are no secrets (``ollama``, ``EMPTY``),
         and an answer may well hold such a word."""
-        return len(self._key) > _KEY_PART_CHARS * 2 and self._key in answer
+        return self.has_secret and self._key in answer
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether the key is one that an answer must not hold."""
+        return len(self._key) > _KEY_PART_CHARS * 2
+
+    def key_begins(self, answer: str) -> int:
+        """How many characters at the end of ``answer`` may be the beginning of the key."""
+        sizes = range(min(len(self._key) - 1, len(answer)), 0, -1)
+        return next((size for size in sizes if self._key.startswith(answer[-size:])), 0)
 
     def failure(self, status: int, headers: Mapping[str, str], said: str, *, model: str = "") -> NodeError:
         """What an HTTP status that is no success means, in words. ``said``: the server's own."""

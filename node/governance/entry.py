@@ -57,7 +57,7 @@ KNOWN_CODES = frozenset(
         *("adapter", "cache", "documents", "llm", "extractive", "fallback", "client"),
         *("ok", "stored", "known", "queued", "valid", "invalid", "start", "stop", "change"),
         *("node", "decisions", "publications", "witness"),
-        *("right", "wrong", "undecided", "shadow"),
+        *("right", "wrong", "undecided", "shadow", "rescored", "samples_disagree", "known_invalid"),
         *("epoch", "shard_closed", "chain_closed", "size", "recover", "rotated"),
         *("queued", "submitted", "pending", "attested", "verified"),
     }
@@ -401,7 +401,8 @@ def quarantine_entry(
     *, target: str, reason: str, scope: str, policy: str, held_back_at: float | None = None
 ) -> Entry:
     """The record ``target`` is taken out of service without being deleted. ``reason`` is a code: invalid (a
-    verdict of this node) or wrong (an audit of a served hit). ``held_back_at``: it is held back only from
+    verdict of this node), wrong (an audit of a served hit) or rescored (a later rule of confidence puts it
+    below the bar). ``held_back_at``: it is held back only from
     questions that are no nearer to its own than this score; None: from all."""
     private: dict[str, str] = {}
     entry: dict[str, Json] = {

@@ -94,6 +94,7 @@ _CODES = {
     "confidence_too_low": "the confidence was below the least that is stored",
     "from_cache": "it came from the store",
     "peers_word": "it rests on what a peer claims, which does not become this node's own",
+    "invented_papers": "it named papers that nothing here holds; they were taken out of it",
     "contested": "a peer's answer differs from what is known here",
     "statement": "nothing was asked",
     "nothing_asked": "nothing was asked",
@@ -155,6 +156,20 @@ def explain_leaf(leaf: Mapping[str, object], closed: str = "") -> list[str]:
     lines += _unknown(entry) if tell is None else tell(entry)
     lines += _commitments(entry)
     return [_cut(line) for line in _first(lines, LINES_MAX)]
+
+
+def in_brief(entry: Mapping[str, object], reason: str) -> list[str]:
+    """What decided an answer, without its steps, for whoever asked; ``reason`` is the route's, in words, of
+    which the log keeps a code."""
+    kind = entry.get("class")
+    said = _CLASSES.get(kind) if isinstance(kind, str) else None
+    lines = [f"Kind of question: {said or _words(kind)}.", f"Why: {_text(reason)}."]
+    lines += _source(_map(entry.get("source")))
+    lines += [line for line in _hit(entry) if not line.startswith(" ")]
+    lines += _confidence(entry)
+    for number, part in enumerate(_maps(entry.get("parts"), _PARTS_MAX), start=1):
+        lines += [f"Part {number}: {line}" for line in _source(_map(part.get("source")))]
+    return [_cut(line) for line in lines]
 
 
 # --- an answer ------------------------------------------------------------------------------------

@@ -223,6 +223,8 @@ class Admitter:
             return Tier.UNTRUSTED, code
         if code := (await self._ring(held.issuer)).good(held.key, "node", _age(held)[0]):
             return Tier.UNTRUSTED, code
+        if _answer(held).is_unverified:  # let in before there was this rule
+            return Tier.UNTRUSTED, "unverified"
         if held.agreed == _REFUTED:
             return Tier.UNTRUSTED, "refuted"
         is_verified = held.tier is Tier.VERIFIED or None
@@ -244,7 +246,9 @@ class Admitter:
         voices = [
             one
             for one in (held, *rivals)
-            if _votes(known.get(one.issuer)) and (one.until is None or one.until > now)
+            if _votes(known.get(one.issuer))
+            and (one.until is None or one.until > now)
+            and not _answer(one).is_unverified
         ]
         revoked: set[str] = set()
         for root in {one.issuer for one in voices}:

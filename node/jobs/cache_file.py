@@ -108,6 +108,8 @@ class _Parsed:
     tags: tuple[str, ...]
     scope: str
     context: str | None
+    is_unverified: bool = False
+    """A model said it on no evidence: it would come in as somebody's knowledge."""
 
 
 class CacheFile:
@@ -144,6 +146,10 @@ class CacheFile:
                 parsed = parse(line)
             except BadInput as exc:
                 outcomes.append(LineOutcome(number, "bad", str(exc), exc.field, exc.limit))
+                continue
+            if parsed.is_unverified:
+                said = "a model said it on no evidence"
+                outcomes.append(LineOutcome(number, "refused", f"it is not imported: {said}"))
                 continue
             key = self._keyword_key(parsed.query) or query_hash(parsed.query)
             groups.setdefault(key, []).append((number, parsed))
@@ -312,7 +318,13 @@ def parse(line: bytes) -> _Parsed:
         tags=_tags(said.get("tags")),
         scope=scope_of(said.get("scope")),
         context=_context(said.get("context")),
+        is_unverified=_is_unverified(said),
     )
+
+
+def _is_unverified(said: Mapping[str, Any]) -> bool:
+    source = said.get("source")
+    return isinstance(source, dict) and source.get("kind") == "llm" and not said.get("citations")
 
 
 def _text(said: Mapping[str, Any], name: str, most: int) -> str:

@@ -10,7 +10,7 @@ Whatever codec a CID says, it names its bytes. Withdrawn answers count too: thei
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from node.errors import CorruptState, NodeError, NotFound, Unavailable
@@ -53,7 +53,9 @@ class Erasure:
         unlogged: Unlogged,
         *,
         refuse_unlogged: bool,
+        forget_question: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
+        """``forget_question`` is told the hash of a question all of whose answers are erased."""
         self._records = records
         self._eraser = eraser
         self._foreign = foreign
@@ -61,6 +63,7 @@ class Erasure:
         self._version = version
         self._unlogged = unlogged
         self._refuse_unlogged = refuse_unlogged
+        self._forget_question = forget_question
 
     async def of_cid(self, cid: Cid, *, dry_run: bool = False) -> Erased:
         """Erase a record, or an imported block. Raises ``NotFound``, ``Unavailable``."""
@@ -79,7 +82,10 @@ class Erasure:
         """Erase every answer of ours to this very question, in whatever scope, live or withdrawn, up to
         ``most``; and whether there are more. Raises ``Unavailable``."""
         erased: list[Erased] = []
-        async for answer in self._answers_to(query_hash(normalise(text))):
+        key = query_hash(normalise(text))
+        if self._forget_question is not None and not dry_run:
+            await self._forget_question(key)
+        async for answer in self._answers_to(key):
             if len(erased) == most:
                 return erased, True
             erased.append(await self._one(answer, dry_run=dry_run))

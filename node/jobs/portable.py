@@ -6,13 +6,15 @@ The file is the portable form (and the legacy one); the store is the truth. Rule
 2. An entry that was imported before and is not live any more was withdrawn, evicted or replaced here: it does
    not come back.
 3. Entries without an embedding stay without: they are found by hash and keyword until ``batch_embed.py`` has
-   embedded them. When it has, the record that is live is replaced by the same one with the embedding (of
-   this node's model), or with the mark that it is to be embedded anew (of another).
+   embedded them, or, in a file that asks for it (the starter index), until the work behind the replies has,
+   right after the start. When ``batch_embed.py`` has, the live record is replaced by the same one with the
+   embedding (of this node's model), or with the mark that it is to be embedded anew (of another).
 4. An entry that names a record (``cid``) is taken from the record's block where that can be had: local first,
    then ``blocks``, within limits of time. The block is not trusted: its hash, schema, signature, scope and
    times are checked, and that it says what the entry says. Else the entry's own text is taken.
    What the operator's own file says may be shared with peers as documents are (``publish``); not an export's
    copy of what was not public, nor of a peer's word.
+   What a model said on no evidence is not imported: it would come in as somebody's knowledge.
 5. What cannot be imported is reported with its position; the file itself is never changed here.
 """
 
@@ -60,6 +62,8 @@ _AT_ONCE = 64
 _PAGE = 1_000
 _SCOPE, _ORIGIN = "scope", "origin"
 """Keys of an exported entry: who may see it, and whose word it is where it is not ours."""
+_UNVERIFIED = "unverified"
+"""Key of an exported entry that a model said on no evidence."""
 _SAID_MAX = 100
 _TOLD_EVERY = 10_000
 _BLOCK_BYTES_MAX = 256 * 2**10
@@ -145,7 +149,8 @@ class PortableIndex:
             groups: dict[str, list[Place]] = {}
             for place in batch:
                 groups.setdefault("" if place.entry is None else place.entry.key, []).append(place)
-            done = await asyncio.gather(*(self._in_order(group, fetcher) for group in groups.values()))
+            embed = index.layout.embed
+            done = await asyncio.gather(*(self._in_order(one, fetcher, embed) for one in groups.values()))
             for position, outcome, problem in sorted(one for group in done for one in group):
                 outcomes[outcome] += 1
                 if problem and said < _SAID_MAX:
@@ -158,33 +163,35 @@ class PortableIndex:
             log.warning("blocks were not fetched any more: %s", fetcher.why_given_up)
 
     async def _in_order(
-        self, places: Sequence[Place], fetcher: _Fetcher | None
+        self, places: Sequence[Place], fetcher: _Fetcher | None, embed: bool
     ) -> list[tuple[int, str, str]]:
         """Entries for one question, of which a later one may replace an earlier one: one after the other."""
-        return [(place.position, *await self._place(place, fetcher)) for place in places]
+        return [(place.position, *await self._place(place, fetcher, embed)) for place in places]
 
-    async def _place(self, place: Place, fetcher: _Fetcher | None) -> tuple[str, str]:
+    async def _place(self, place: Place, fetcher: _Fetcher | None, embed: bool) -> tuple[str, str]:
         """What came of one position (a word for the count), and what a person should know of it."""
         if place.entry is None:
             return "unusable", f"it is not imported: {place.problem}"
         try:
-            return await self._entry(place.entry, fetcher)
+            return await self._entry(place.entry, fetcher, embed)
         except NodeError as exc:
             return "failed", f"it could not be imported: {exc}"
 
-    async def _entry(self, entry: IndexEntry, fetcher: _Fetcher | None) -> tuple[str, str]:
+    async def _entry(self, entry: IndexEntry, fetcher: _Fetcher | None, embed: bool) -> tuple[str, str]:
         cid = _record_cid(entry)
         here = None if cid is None else await self._here(cid)
         if here is not None and _difference(here.record, entry) is None:
-            return await self._embedded(here, entry) if here.state == LIVE else "withdrawn", ""
+            return await self._embedded(here, entry, embed) if here.state == LIVE else "withdrawn", ""
         mark = f"{_SEEN}{_identity(entry)}"
         live = await self._same_live(entry)
         if live is not None:
-            outcome = await self._embedded(live, entry)
+            outcome = await self._embedded(live, entry, embed)
             await self._state.set_meta(mark, "")
             return outcome, ""
         if await self._state.get_meta(mark) is not None:
             return "withdrawn", ""
+        if entry.extra.get(_UNVERIFIED) is True:
+            return "refused", "it is not imported: a model said it on no evidence"
         outcome, problem = "", ""
         if cid is not None and here is None and fetcher is not None:
             try:
@@ -194,7 +201,7 @@ class PortableIndex:
             except NodeError as exc:
                 problem = f"its record {cid} is not taken: {exc}"
         if not outcome:
-            memory = self._memory(entry)
+            memory = self._memory(entry, embed)
             if memory is None:
                 has_record = cid is not None and entry.answer is None
                 return "waiting" if has_record else "incomplete", problem
@@ -230,12 +237,13 @@ class PortableIndex:
                 return stored
         return None
 
-    async def _embedded(self, stored: StoredRecord, entry: IndexEntry) -> str:
-        """Rule 3: the same record with the entry's embedding, where it has none and should now have one."""
+    async def _embedded(self, stored: StoredRecord, entry: IndexEntry, embed: bool = False) -> str:
+        """Rule 3: the same record with the entry's embedding, where it has none and should now have one; with
+        ``embed`` it owes one where the entry has none."""
         record = stored.record
         if (
             not isinstance(record, AnswerRecord)
-            or entry.embedding is None
+            or (entry.embedding is None and not embed)
             or record.embedding is not None
             or owes_vector(stored)
             or stored.origin != LOCAL
@@ -287,6 +295,8 @@ class PortableIndex:
         """Rule 4. Raises ``NotFound``, ``Unavailable`` (the block cannot be had now), ``Rejected``."""
         data = await fetcher.get(cid)
         record = await in_thread(lambda: _checked(cid, data))
+        if record.is_unverified:
+            return "refused"
         self._agrees(record, entry)
         is_own = self._check_scope(record)
         if not is_own and (rule := await in_thread(lambda: private_reason(*shown(record)))) is not None:
@@ -345,7 +355,7 @@ class PortableIndex:
             raise Rejected("it is another node's and not public")
         return False
 
-    def _memory(self, entry: IndexEntry) -> Memory | None:
+    def _memory(self, entry: IndexEntry, embed: bool) -> Memory | None:
         """An entry as a memory; None where the question or the answer's text is not in the file."""
         if entry.query is None or entry.answer is None or not normalise(entry.query):
             return None
@@ -374,7 +384,7 @@ class PortableIndex:
             slots=route.slots or None,
             slot_key=route.key,
             vector=self._vector(entry),
-            embed="never" if entry.embedding is None else "later",
+            embed="never" if entry.embedding is None and not embed else "later",
             kept={**_beside(entry), **({} if entry.cid is None else {"imported_cid": entry.cid})},
         )
 
@@ -559,6 +569,7 @@ def _exported(stored: StoredRecord, record: AnswerRecord) -> IndexEntry:
         extra={
             **(stored.kept or {}),
             _SCOPE: record.scope,
+            **({_UNVERIFIED: True} if record.is_unverified else {}),
             **({} if stored.origin == LOCAL else {_ORIGIN: stored.origin}),
         },
     )

@@ -5,7 +5,8 @@ Rules, in the order of their cost, so that what is cheap to send is cheap to ref
 1. ``size``: no larger than a record may be.
 2. ``cid``: its bytes match the CID that was asked for.
 3. ``schema``: strict form and signature (``node.record.decode``), in the normal form that we have as well.
-4. ``kind``, ``issuer``, ``scope``: an answer, of the root whose log it is in, public and without a context.
+4. ``kind``, ``issuer``, ``scope``, ``unverified``: an answer, of the root whose log it is in, public and
+   without a context, and not what a model said on no evidence.
 5. ``unknown_key`` and the like: the root has certified the signing key for the time that the record bears.
 6. ``entry``: it is what the log's entry said.
 7. ``clock``, ``lifetime``, ``expired``: dated at most ``AHEAD_MAX`` ahead, not ended, and never longer-lived
@@ -51,6 +52,7 @@ CODES: dict[str, str] = {
     "kind": "it is no answer",
     "issuer": "it names another issuer than the log it came from",
     "scope": "it is not public, or belongs to a context",
+    "unverified": "a model said it on no evidence",
     "unknown_key": "its key is not certified by its issuer",
     "key_revoked": "its key was revoked",
     "key_not_yet": "it is dated before its key was certified",
@@ -168,6 +170,8 @@ def _code(record: AnswerRecord, issuer_root: str, entry: Publish | None, ring: K
         return "issuer"
     if record.scope != SCOPE_PUBLIC or record.context is not None:
         return "scope"
+    if record.is_unverified:
+        return "unverified"
     if code := ring.good(record.key, "node", record.timestamp):
         return code
     if entry is not None and (entry.query_hash != record.query_hash or entry.expires != record.expires):

@@ -1,4 +1,5 @@
-"""Judge: how far an answer can be relied on, as a number with its parts.
+"""Judge: how far an answer can be relied on, as a number with its parts. For a model's answer ``calibrated``
+puts the probability learnt on labelled answers in the number's place; the parts stay.
 
 Six parts in [0, 1], weighted as design section 6 says; a part that does not apply is left out and the
 weights of the others are scaled up. Each part is a rule that anyone can measure again, and none ever falls

@@ -347,6 +347,25 @@ class MemoryRecords:
         refs = [BlockRef(stored.sequence, stored.cid, stored.record.scope) for stored in rows]
         return sorted(refs, key=lambda ref: ref.number)[: rules.clamp_limit(limit)]
 
+    async def newest(self, *, scopes: Sequence[str], limit: int = 100) -> list[StoredRecord]:
+        self._check_open()
+        rules.check_scopes(len(scopes))
+        found = [row.stored for row in self._live_rows() if row.stored.record.scope in scopes]
+        found.sort(key=lambda stored: stored.sequence, reverse=True)
+        return found[: rules.clamp_limit(limit)]
+
+    async def tally(
+        self, *, scopes: Sequence[str], since: datetime | None = None, before: datetime | None = None
+    ) -> int:
+        self._check_open()
+        rules.check_scopes(len(scopes))
+        return sum(
+            row.stored.record.scope in scopes
+            and (since is None or row.stored.record.timestamp >= since)
+            and (before is None or row.stored.record.timestamp < before)
+            for row in self._live_rows()
+        )
+
     async def counts(self) -> dict[str, int]:
         self._check_open()
         return {

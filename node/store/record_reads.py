@@ -327,6 +327,31 @@ def block_changes(connection: sqlite3.Connection, sequence: int, change: int, li
     )
 
 
+def newest(
+    connection: sqlite3.Connection, keys: RecordKeys, scopes: Sequence[str], limit: int
+) -> list[StoredRecord]:
+    rows = connection.execute(
+        f"{SELECT} WHERE {LIVE_ANSWER} AND r.scope IN ({', '.join('?' * len(scopes))})"
+        " ORDER BY r.sequence DESC LIMIT ?",
+        (*scopes, limit),
+    ).fetchall()
+    return read_whole_rows(keys, rows)
+
+
+def tally(
+    connection: sqlite3.Connection, scopes: Sequence[str], since: datetime | None, before: datetime | None
+) -> int:
+    least = float("-inf") if since is None else since.timestamp()
+    end = float("inf") if before is None else before.timestamp()
+    marks = ", ".join("?" * len(scopes))
+    where = f"{LIVE_ANSWER} AND r.scope IN ({marks}) AND r.timestamp >= ? AND r.timestamp < ?"
+    (number,) = connection.execute(f"{_TALLY} {where}", (*scopes, least, end)).fetchone()
+    return int(number)
+
+
+_TALLY = "SELECT count(*) FROM record AS r WHERE"
+
+
 def counts(connection: sqlite3.Connection) -> dict[str, int]:
     blocks, size, records, live = connection.execute(
         "SELECT blocks, bytes, records, live FROM total"

@@ -95,6 +95,8 @@ class Memory:
     kept: Mapping[str, Json] | None = None
     cost_us: int | None = None
     """What the answer took to make, in microseconds; None: not timed."""
+    supersedes: Cid | None = None
+    """A withdrawn record whose place it takes: what it corrects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +195,10 @@ class Rememberer:
         The one place where answers of our own become public."""
         if memory.scope != SCOPE_PUBLIC:
             return memory
-        if self._is_personal(memory.query):
-            reason: str | None = "personal_question"
+        if memory.source.kind == "llm" and not memory.citations:
+            reason: str | None = "unverified"
+        elif self._is_personal(memory.query):
+            reason = "personal_question"
         else:
             reason = await asyncio.to_thread(private_reason, *shown(memory))
         if reason is None:
@@ -277,7 +281,7 @@ class Rememberer:
         """The record, live. Times are whole seconds, so one that was withdrawn in this same second may be
         equal to it; as an equal record stays withdrawn, the new one then says that it follows that one."""
         newest = max(rivals, key=lambda rival: rival.sequence, default=None)
-        follows = None if newest is None else newest.cid
+        follows = memory.supersedes or (None if newest is None else newest.cid)
         kept = memory.kept
         if embedded is None and memory.embed != "never":
             kept = {**(kept or {}), OWED: True}

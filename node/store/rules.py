@@ -167,6 +167,11 @@ def check_find(column: str, scopes: int) -> None:
     """Raise ``Rejected`` for a column that cannot be searched or an unbounded list of scopes."""
     if column not in FIND_COLUMNS:
         raise Rejected(f"records are found by {', '.join(FIND_COLUMNS)}, not by {column[:64]!r}")
+    check_scopes(scopes)
+
+
+def check_scopes(scopes: int) -> None:
+    """Raise ``Rejected`` for an unbounded list of scopes."""
     if scopes > SCOPES_MAX:
         raise Rejected(f"at most {SCOPES_MAX} scopes are searched at once")
 

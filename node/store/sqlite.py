@@ -803,6 +803,19 @@ class SqliteRecords(_View):
         slots, most = sorted(self._store.duty.shredded), rules.clamp_limit(limit)
         return await self._file.read(lambda connection: record_reads.shredded(connection, slots, most))
 
+    async def newest(self, *, scopes: Sequence[str], limit: int = 100) -> list[StoredRecord]:
+        rules.check_scopes(len(scopes))
+        most = rules.clamp_limit(limit)
+        return await self._file.read(
+            lambda connection: record_reads.newest(connection, self._keys, scopes, most)
+        )
+
+    async def tally(
+        self, *, scopes: Sequence[str], since: datetime | None = None, before: datetime | None = None
+    ) -> int:
+        rules.check_scopes(len(scopes))
+        return await self._file.read(lambda connection: record_reads.tally(connection, scopes, since, before))
+
     async def counts(self) -> dict[str, int]:
         return await self._file.read(record_reads.counts)
 

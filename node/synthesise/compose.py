@@ -1,24 +1,28 @@
 """Compose: one text from the question and what was found, whatever engines are there.
 
 The engines in turn within the deadline (``chain``) -> the best sentences of the evidence as quotes -> an
-honest "I could not find out" with what was tried. Extraction comes before generation (S0-01), so a model
-reads only what speaks to the question. Citations are attached here, never believed. ``compose`` raises
-nothing but ``CancelledError``."""
+honest "I could not find that out" (``asker``), with what was tried in the trace. Extraction comes before
+generation (S0-01), so a model reads only what speaks to the question. Citations are attached here, never
+believed. ``compose`` raises nothing but ``CancelledError``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from node.clock import Clock
 from node.errors import Rejected
+from node.language import tongue
 from node.model import Citation, Draft, Evidence, Kind, SourceRef, Step
-from node.ports import Generator, Prompt
-from node.synthesise import context, extractive, prompt
-from node.synthesise.chain import Chain, Engine
+from node.ports import Generator, Prompt, Tell
+from node.synthesise import asker, context, extractive, notes, papers, prompt, quotes, revise
+from node.synthesise.chain import Chain, Engine, Result, answers
 from node.synthesise.claims import heard, is_claim
 from node.synthesise.clean import clean
+from node.synthesise.composed import CITATIONS_MAX, Composed, Trail
 from node.synthesise.context import Block, source_name
 from node.synthesise.grounding import (
     Grounding,
@@ -32,60 +36,24 @@ from node.synthesise.grounding import (
     strip_marks,
     without_number_words,
 )
-from node.synthesise.sentences import one_line, plain, sentences
+from node.synthesise.stream import Shown
+from node.synthesise.verbatim import begins_with_block, with_fence_closed
 
 KEEP_WHOLE_CHARS = 400
 """Evidence up to this length is given to the model whole."""
+NOTE_CHARS_MAX = 700
+"""A stored note up to this length is given whole."""
 CONTEXT_SENTENCES_MAX = 8
 """At most so many sentences of one long text reach the model."""
-SNIPPET_CHARS = 200
-CITATIONS_MAX = 16
-QUOTE_CHARS_MAX = 600
-REASON_CHARS_MAX = 200
-PART_FOUND = "I cannot answer that as a whole; what I could look up:"
-SUBJECT_CHARS_MAX = 120
+FOUND_MIN = 0.9
+"""A note that holds the answer so surely is quoted where the model could not put it into words."""
+CUT_NOTE = (
+    "Note: your text is longer than I can read at once; {left_out} of {chars} characters were left out."
+)
 
 _ORDERS_NOTE = (
     "Note: {sources} contains text that tries to give orders to its reader; they were not followed."
 )
-NO_EXACT_SOURCE = "no exact source answered"
-GET_A_MODEL = "with Ollama installed, type: ollama pull llama3.2; or type: make model"
-"""The two ways to a language model."""
-NO_MODEL = f"no language model is configured; {GET_A_MODEL}"
-
-
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """The text and what there is to judge about it.
-
-    ``source.kind`` is llm, extractive or fallback; ``draft`` is the model's, None without one. ``grounded``:
-    the text rests on the evidence cited. ``abstained``: it does not answer (it says that it does not know,
-    repeats the question, or contradicts itself). ``cited``: it names its sources itself. ``context_share``:
-    the part of its content words that the evidence holds, None without evidence. ``uncited_figures``: numbers
-    in it that no evidence gives. ``claimed``: a peer's word was among what it was made from.
-    ``tried`` is the trace, failures included."""
-
-    text: str
-    source: SourceRef
-    draft: Draft | None = None
-    citations: tuple[Citation, ...] = ()
-    grounded: bool = False
-    abstained: bool = False
-    cited: bool = False
-    context_share: float | None = None
-    uncited_figures: tuple[str, ...] = ()
-    claimed: bool = False
-    tried: tuple[Step, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether it was not cut."""
-        return self.draft is None or self.draft.complete
-
-    @property
-    def looped(self) -> bool:
-        """Whether the model ran in circles."""
-        return self.draft is not None and self.draft.looped
 
 
 class Composer:
@@ -99,13 +67,19 @@ class Composer:
         tokens_max: int,
         *,
         generator_timeout_s: float | None = None,
-        queue_max: int = 8,
+        queue_max: int = 64,
+        context_tokens_max: int | None = None,
+        count_tokens: context.Count = context.estimate,
     ) -> None:
-        """``generator_timeout_s`` bounds each generator by itself; ``queue_max`` questions wait for each."""
+        """``generator_timeout_s`` bounds each generator by itself; ``queue_max`` questions wait for each.
+        ``count_tokens`` is a tokenizer's, for the budget of the context."""
         self._chain = Chain(generators, clock, queue_max=queue_max, timeout_s=generator_timeout_s)
         self._clock = clock
-        self._context_chars_max = context_chars_max
+        self._pack = partial(
+            context.pack, chars_max=context_chars_max, tokens_max=context_tokens_max, count=count_tokens
+        )
         self._tokens_max = tokens_max
+        self._thinks = False
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -122,29 +96,53 @@ class Composer:
         history: Sequence[tuple[str, str]] = (),
         deadline: float,
         tag: str,
+        language: str = "en",
+        temperature: float = 0.0,
+        seed: int = 0,
+        tell: Tell | None = None,
     ) -> Composed:
-        """An answer to ``question`` before ``deadline`` (monotonic seconds).
+        """An answer to ``question`` before ``deadline`` (monotonic seconds). ``temperature`` and ``seed``
+        as in ``Prompt``. ``tell`` hears of waits, and of the answer while it is made where nothing but its
+        form is judged afterwards.
 
         ``could_not_look_up``: why a live or computed value is missing, in words for a person; the answer
         then says so and states no figure that the evidence lacks. The same holds for a deterministic
-        question without evidence: what should be exact is never guessed."""
+        question without evidence: what should be exact is never guessed. ``language``: of what is said in
+        this node's own words."""
         missing = could_not_look_up
         if missing is None and route_kind is Kind.DETERMINISTIC and not evidence:
-            missing = NO_EXACT_SOURCE
-        trail = _Trail(self._clock)
+            missing = asker.say("not_exact", language)
+        trail = Trail(self._clock)
         kept = _extract(question, evidence, trail)
-        if left_out := len(kept) - len(read := heard(question, kept)):
+        found: float | None = None
+        is_bound = False
+        if missing is None and any(map(notes.is_note, kept)):
+            read = await notes.read(self._chain, question, kept, self._pack, deadline=deadline, tag=tag)
+            if read is not None:
+                trail.extend(read.steps)
+                kept, found, is_bound = read.kept, read.found, read.bound
+                evidence = kept
+                if not kept and is_bound:
+                    near = quotes.from_notes([read.near] if read.near else [], trail)
+                    return replace(near or quotes.not_there(language), tried=trail.steps)
+        if left_out := len(kept) - len(ours := heard(question, kept)):
             trail.add("claims", "left_out", f"{left_out} texts of peers: what is known here comes first")
-            kept, evidence = read, [one for one in evidence if not is_claim(one.source)]
-        packed = context.pack(kept, self._context_chars_max)
+            kept, evidence = ours, [one for one in evidence if not is_claim(one.source)]
+        packed = self._pack(kept)
         if evidence:
             trail.add("pack", "ok" if packed.blocks else "empty", packed.summary)
         asked = prompt.build(
             question, packed.blocks, tag, history, could_not_look_up=missing, tokens_max=self._tokens_max
         )
+        asked = replace(asked, temperature=temperature, seed=seed)
 
         def accept(draft: Draft) -> Composed:
-            composed = _from_draft(question, draft, asked, packed.blocks, kept, missing, self._clock.now())
+            self._thinks = draft.think_blocks > 0
+            composed = _from_draft(
+                question, draft, asked, packed.blocks, kept, missing, self._clock.now(), language
+            )
+            if is_bound and not composed.abstained and (composed.uncited_figures or not composed.grounded):
+                raise Rejected("the model's answer does not rest on the notes")
             if route_kind is Kind.HISTORICAL and not (composed.grounded or composed.abstained):
                 raise Rejected("the model's answer about stored decisions did not rest on them")
             if route_kind is Kind.HISTORICAL and puts_a_figure_on_what_is_missing(
@@ -153,51 +151,95 @@ class Composer:
                 raise Rejected("the model gave a number for something that the stored records do not name")
             return composed
 
-        result = await self._chain.first(asked, accept, deadline=deadline)
+        judged = missing is not None or route_kind is Kind.HISTORICAL
+        judged = judged or any(block.from_adapter for block in packed.blocks)
+        shown = None
+        if tell is not None and not judged:
+            shown = Shown(tell, stop=asked.stop, echo=(asked.system, question), thinks=self._thinks)
+        result = await self._chain.first(
+            asked,
+            accept,
+            deadline=deadline,
+            tell=tell if shown is None else shown.tell,
+            on_text=None if shown is None else shown.add,
+        )
+        wanted = tongue.wanted_for(question)
+        result = await self._in_language(wanted, asked, accept, result, deadline, trail, shown)
         trail.extend(result.steps)
         if result.value is not None:
             composed = result.value
             outcome = "ok" if composed.complete else "cut"
             trail.extend((Step("generate", outcome, _account(composed), result.ms),))
-            return replace(composed, tried=trail.steps)
-        composed = _from_quotes(question, evidence, missing, trail) or _fallback(
-            question, evidence, missing, result.failures, trail
+            if composed.abstained and found is not None and found >= FOUND_MIN:
+                composed = quotes.from_notes(evidence, trail) or composed
+            return replace(composed, found=found, tried=trail.steps)
+        sure_enough = found is None or found >= FOUND_MIN
+        composed = (
+            (quotes.from_notes(evidence, trail) if sure_enough else None)
+            or (quotes.not_there(language) if is_bound and not sure_enough else None)
+            or quotes.from_quotes(question, notes.of_its_number(evidence), missing, trail, language)
+            or quotes.fallback(missing, evidence, result.steps, trail, language)
         )
-        return replace(composed, tried=trail.steps)
+        return replace(composed, found=found, tried=trail.steps, retry_after_s=result.retry_after_s)
 
+    async def revise(
+        self, order: revise.Revision, *, deadline: float, tag: str, tell: Tell | None = None
+    ) -> Composed:
+        """The last answer as ``order`` wants it; where no model can, a fallback with an empty text."""
+        trail = Trail(self._clock)
+        asked = revise.task(order, tag, self._tokens_max)
 
-class _Trail:
-    """The steps taken for one answer, timed."""
+        def accept(draft: Draft) -> Composed:
+            made = revise.accepted(draft, asked)
+            source = SourceRef(
+                "llm", f"{draft.engine}/{draft.model}", time=self._clock.now(), digest=draft.model_digest
+            )
+            return Composed(made.text, source, draft=made, abstained=abstains(made.text))
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._steps: list[Step] = []
-        self._began = clock.monotonic()
+        result = await self._chain.first(asked, accept, deadline=deadline, tell=tell)
+        result = await self._in_language(order.language, asked, accept, result, deadline, trail)
+        trail.extend(result.steps)
+        if result.value is None:
+            return replace(quotes.unanswered(""), tried=trail.steps, retry_after_s=result.retry_after_s)
+        trail.extend((Step("generate", "ok", _account(result.value), result.ms),))
+        return replace(result.value, tried=trail.steps)
 
-    def start(self) -> None:
-        self._began = self._clock.monotonic()
+    async def present(self) -> tuple[str, ...]:
+        """The engines that answer now, by name and in their own words."""
+        checks = await asyncio.gather(*(engine.probe() for engine in self.engines))
+        return tuple(f"{check.name} ({check.output})" for check in checks if answers(check))
 
-    def add(self, stage: str, outcome: str, reason: str) -> None:
-        now = self._clock.monotonic()
-        self._steps.append(
-            Step(stage, outcome, one_line(reason, REASON_CHARS_MAX), round((now - self._began) * 1_000, 3))
+    async def _in_language(
+        self,
+        wanted: str | None,
+        asked: Prompt,
+        accept: Callable[[Draft], Composed],
+        result: Result[Composed],
+        deadline: float,
+        trail: Trail,
+        shown: Shown | None = None,
+    ) -> Result[Composed]:
+        """The result, asked for once more where it is clearly in another language than ``wanted``."""
+        if wanted is None or result.value is None or not tongue.other_than(wanted, result.value.text):
+            return result
+        trail.add("language", "again", f"the answer was not in {wanted}: asked for once more")
+        if shown is not None:
+            shown.tell("reset", {})
+        again = await self._chain.first(
+            revise.in_language(asked, wanted),
+            accept,
+            deadline=deadline,
+            tell=None if shown is None else shown.tell,
+            on_text=None if shown is None else shown.add,
         )
-        self._began = now
-
-    def extend(self, steps: Sequence[Step]) -> None:
-        """Steps that were timed elsewhere."""
-        self._steps.extend(replace(step, reason=one_line(step.reason, REASON_CHARS_MAX)) for step in steps)
-        self.start()
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        return tuple(self._steps)
+        trail.extend(again.steps)
+        return result if again.value is None else again
 
 
 # --- extraction before generation -----------------------------------------------------------------
 
 
-def _extract(question: str, evidence: Sequence[Evidence], trail: _Trail) -> list[Evidence]:
+def _extract(question: str, evidence: Sequence[Evidence], trail: Trail) -> list[Evidence]:
     """The evidence narrowed to what speaks to the question. An adapter's answer is short and was asked
     for by name, so it is never narrowed away."""
     if not evidence:
@@ -206,7 +248,12 @@ def _extract(question: str, evidence: Sequence[Evidence], trail: _Trail) -> list
     kept: list[Evidence] = []
     sentences_kept = sentences_all = 0
     for item in evidence:
+        if item.source.kind == context.PASTED:
+            kept.append(item)
+            continue
         whole = extractive.TEXT_CHARS_MAX if item.source.kind == "adapter" else KEEP_WHOLE_CHARS
+        if notes.is_note(item) and len(item.text) <= NOTE_CHARS_MAX:
+            whole = NOTE_CHARS_MAX  # it is about the question, in whatever words
         text, some, total = extractive.narrow(
             question, item.text, keep_whole_chars=whole, top=CONTEXT_SENTENCES_MAX
         )
@@ -233,6 +280,7 @@ def _from_draft(
     kept: Sequence[Evidence],
     missing: str | None,
     now: datetime,
+    language: str,
 ) -> Composed:
     """The model's answer with its citations. Raises ``Rejected`` where nothing usable is left, and where
     the model bluffs: see ``_without_bluff``."""
@@ -241,17 +289,28 @@ def _from_draft(
     cleaned = clean(raw, stop=asked.stop, echo=(asked.system, question))
     if not cleaned.usable:
         raise Rejected(f"the model's answer was unusable: {cleaned.reason}")
-    bare = strip_marks(cleaned.text)
+    bare = strip_marks(cleaned.text, blocks)
     silent = abstains(bare) or says_nothing_new(question, bare)
     text = _without_bluff(cleaned.text, question, blocks, missing, silent=silent)
+    real = papers.without_invented(question, text, [block.text for block in blocks])
+    if not any(char.isalnum() for char in real):
+        raise Rejected("the model named papers that nothing here holds")
+    invented, text = real != text, real
     grounding = ground(text, blocks, question)
     abstained = silent or contradicts_itself(bare) or (missing is not None and not blocks)
     grounded = grounding.grounded and not abstained
-    shown = _with_sources(grounding) if grounded else strip_marks(grounding.text)
+    shown = _with_sources(grounding) if grounded else strip_marks(grounding.text, blocks)
     if missing is not None:
-        shown = f"{_honest(missing)} {shown}".strip()
+        apart = "\n\n" if shown and begins_with_block(shown) else " "
+        shown = f"{quotes.honest(missing, language)}{apart}{shown}".rstrip()
+    elif not (grounded or abstained) and papers.asks_for_papers(question):
+        shown = f"{papers.NOT_LOOKED_UP} {shown}"
     if commanding := [source_name(block.source) for block in blocks if block.orders]:
-        shown = f"{shown}\n\n{_ORDERS_NOTE.format(sources=', '.join(dict.fromkeys(commanding)))}"
+        note = _ORDERS_NOTE.format(sources=", ".join(dict.fromkeys(commanding)))
+        shown = f"{with_fence_closed(shown)}\n\n{note}"
+    if cut := [block for block in blocks if block.left_out]:
+        note = CUT_NOTE.format(left_out=cut[0].left_out, chars=len(kept[cut[0].index].text))
+        shown = f"{with_fence_closed(shown)}\n\n{note}"
     return Composed(
         text=shown,
         source=SourceRef("llm", f"{draft.engine}/{draft.model}", time=now, digest=draft.model_digest),
@@ -267,7 +326,9 @@ def _from_draft(
         cited=grounded and grounding.explicit,
         context_share=grounding.share if blocks else None,
         uncited_figures=grounding.uncited_figures,
+        support=grounding.support,
         claimed=any(is_claim(block.source) for block in blocks) and not abstained,
+        invented=invented,
     )
 
 
@@ -293,7 +354,11 @@ def _without_bluff(
 def _with_sources(grounding: Grounding) -> str:
     """The text with the names of its sources behind it, unless it names them itself (S2-57)."""
     lowered = grounding.text.lower()
-    names = [(place, source_name(block.source)) for place, block in enumerate(grounding.used, start=1)]
+    names = [
+        (place, source_name(block.source))
+        for place, block in enumerate(grounding.used, start=1)
+        if block.source.kind != context.PASTED
+    ]
     unnamed = [
         f"[{place}] {name}" if grounding.explicit else name
         for place, name in names
@@ -302,24 +367,16 @@ def _with_sources(grounding: Grounding) -> str:
     if not unnamed:
         return grounding.text
     label = "Source" if len(unnamed) == 1 else "Sources"
-    return f"{grounding.text}\n\n{label}: {'; '.join(unnamed[:CITATIONS_MAX])}"
+    return f"{with_fence_closed(grounding.text)}\n\n{label}: {'; '.join(unnamed[:CITATIONS_MAX])}"
 
 
 def _citations(used: Sequence[Block], kept: Sequence[Evidence]) -> tuple[Citation, ...]:
     """One citation per used block, number for number; further places of the same evidence come behind
     them."""
-    numbered = [_citation(kept[block.index], block.text) for block in used]
+    numbered = [quotes.citation(kept[block.index], block.text) for block in used]
     further = [extra for block in used for extra in kept[block.index].citations[1:]]
     unseen = [extra for extra in dict.fromkeys(further) if extra not in numbered]
     return tuple([*numbered, *unseen][:CITATIONS_MAX])
-
-
-def _citation(item: Evidence, text: str) -> Citation:
-    snippet = one_line(text, SNIPPET_CHARS)
-    if item.citations:
-        first = item.citations[0]
-        return first if first.snippet else replace(first, snippet=snippet)
-    return Citation(source_name(item.source), "", snippet, item.source.url, item.source.time)
 
 
 def _account(composed: Composed) -> str:
@@ -333,85 +390,3 @@ def _account(composed: Composed) -> str:
     if composed.uncited_figures:
         account += f", figures without a source: {', '.join(composed.uncited_figures[:5])}"
     return account
-
-
-# --- without a model ------------------------------------------------------------------------------
-
-
-def _from_quotes(
-    question: str, evidence: Sequence[Evidence], missing: str | None, trail: _Trail
-) -> Composed | None:
-    """The three best sentences under the names of their sources, or None."""
-    if not evidence:
-        return None
-    trail.start()
-    quotes = list(extractive.select(question, [item.text for item in evidence]))
-    if not quotes:
-        # An adapter recognised the question, so its few words are to the point whatever words they use.
-        quotes = [
-            extractive.Quote(sentence, place, index, extractive.FLOOR)
-            for place, item in enumerate(evidence)
-            if item.source.kind == "adapter"
-            for index, sentence in enumerate(sentences(plain(item.text)))
-        ][: extractive.TOP]
-    if not quotes:
-        trail.add("extract", "missed", f"no sentence of the evidence scored {extractive.FLOOR} or more")
-        return None
-    trail.add("extract", "ok", f"{len(quotes)} quotes, best score {max(quote.score for quote in quotes):.2f}")
-    used = list(dict.fromkeys(quote.source for quote in quotes))
-    lines = [_honest(missing)] if missing is not None else []
-    for place in used:
-        said = [one_line(quote.text, QUOTE_CHARS_MAX) for quote in quotes if quote.source == place]
-        lines.extend(_under_its_source(evidence[place], said))
-    citations = [
-        _citation(evidence[place], next(quote.text for quote in quotes if quote.source == place))
-        for place in used
-    ]
-    first = evidence[used[0]].source
-    return Composed(
-        text="\n".join(lines),
-        source=SourceRef("extractive", source_name(first), first.url, first.time, first.digest),
-        citations=tuple(citations[:CITATIONS_MAX]),
-        grounded=True,
-        cited=True,
-        claimed=any(is_claim(evidence[place].source) for place in used),
-    )
-
-
-def _under_its_source(item: Evidence, said: Sequence[str]) -> list[str]:
-    """Quotes as bullets below the name of their source. An adapter's sentences name it themselves; those that
-    answer another question (a price where a yield was asked for) are given as what they are."""
-    if item.source.kind == "adapter" and any("according to" in line.casefold() for line in said):
-        text = " ".join(said)
-        return [text if item.partial else f"{PART_FOUND} {text}"]
-    return [f"According to {source_name(item.source)}:", *(f"- {line}" for line in said)]
-
-
-def _fallback(
-    question: str,
-    evidence: Sequence[Evidence],
-    missing: str | None,
-    failures: Sequence[str],
-    trail: _Trail,
-) -> Composed:
-    """What could not be found out, and why. A language model is no remedy for what had to be looked up,
-    so there its absence is not mentioned."""
-    subject = one_line(question, SUBJECT_CHARS_MAX).rstrip(" .?!")
-    if missing is not None:
-        why = _clause(missing)
-    else:
-        why = "; ".join(dict.fromkeys(map(_clause, failures))) or NO_MODEL
-    if missing is None and evidence:
-        text = f"I don't have information on that: nothing that was found speaks to “{subject}”, and {why}."
-    else:
-        text = f"I could not find out the answer to “{subject}”: {why}."
-    trail.add("fallback", "ok", "no engine could answer")
-    return Composed(text, SourceRef("fallback", "none"), abstained=True)
-
-
-def _clause(reason: str) -> str:
-    return one_line(reason, REASON_CHARS_MAX).rstrip(".")
-
-
-def _honest(missing: str) -> str:
-    return f"I could not look this up: {_clause(missing)}."

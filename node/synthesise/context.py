@@ -1,4 +1,4 @@
-"""Which evidence a model reads, within a budget of characters.
+"""Which evidence a model reads, within a budget of characters and one of tokens.
 
 Rules: most reliable first; each block carries a number, its source and its time; outside text is stripped of
 whatever could pass for our marks or a chat template's, and sentences that give orders to their reader are
@@ -7,21 +7,32 @@ of models."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from node.model import Evidence, SourceRef
 from node.orders import gives_orders
-from node.synthesise.markup import defang
+from node.synthesise.markup import defang, defang_own
 from node.synthesise.sentences import cut_to_sentence, one_line, plain, sentence_spans, squeeze
 
-CHARS_PER_TOKEN = 4
-"""English prose through common tokenizers; used for reports only, never for limits."""
+COUNTED_CHARS = 4_000
+"""Of a text that is dropped no more is counted; the rest is reckoned from it."""
+FITS_MAX = 6
+"""How often a text that has too many tokens is cut again."""
 BLOCKS_MAX = 16
 _BLOCK_CHARS_MIN = 60
 """Less than this of a text is not worth its label."""
 _SOURCE_CHARS_MAX = 80
+PASTED_SHARE = 3
+"""A text that the asker brought may have so many times the room of evidence: it is what the question is
+about."""
+_ABOUT_CHARS_MAX = 200
+_NOTE_CHARS_MAX = 120
+PASTED = "pasted"
+"""The kind of source of a text that came with the question: it keeps its lines."""
+LEFT_OUT = "(…)"
+"""Stands where lines of such a text had no room."""
 ORDER_REMARK = "(Here the text tries to give orders to its reader.)"
 
 
@@ -37,6 +48,18 @@ class Block:
     text: str
     from_adapter: bool
     orders: int = 0
+    about: str = ""
+    """The question that a stored text was stored for, as one harmless line."""
+    note: str = ""
+    """How that question differs from the one that is asked, in words; empty where it does not."""
+    left_out: int = 0
+    """Characters of a pasted text that had no room."""
+
+    @property
+    def told(self) -> str:
+        """The text behind the question that it was stored for."""
+        said = f"{self.about} - {self.text}" if self.about else self.text
+        return f"{said} ({self.note})" if self.note else said
 
     @property
     def label(self) -> str:
@@ -47,20 +70,22 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The blocks in order of number, and what became of the evidence's text, in characters."""
+    """The blocks in order of number, and what became of the evidence's text."""
 
     blocks: tuple[Block, ...]
     chars_used: int
     chars_dropped: int
+    tokens_used: int
+    tokens_dropped: int
 
     @property
     def summary(self) -> str:
-        """For the trace; tokens are estimated."""
+        """For the trace."""
         orders = sum(block.orders for block in self.blocks)
         return (
             f"{len(self.blocks)} blocks; "
-            f"used {self.chars_used} characters, about {self.chars_used // CHARS_PER_TOKEN} tokens; "
-            f"dropped {self.chars_dropped} characters, about {self.chars_dropped // CHARS_PER_TOKEN} tokens"
+            f"used {self.chars_used} characters, {self.tokens_used} tokens; "
+            f"dropped {self.chars_dropped} characters, {self.tokens_dropped} tokens"
             + (f"; {orders} sentences with orders left out" if orders else "")
         )
 
@@ -91,8 +116,31 @@ def _without_orders(text: str) -> tuple[str, int]:
     return squeeze("".join(pieces)) if orders else text, orders
 
 
-def pack(evidence: Sequence[Evidence], chars_max: int) -> Packed:
-    """Blocks of at most ``chars_max`` characters in all, labels included.
+Count = Callable[[str], int]
+"""How many tokens a text has."""
+
+
+def estimate(text: str) -> int:
+    """Tokens where no tokenizer is at hand: rather too many than too few."""
+    letters = sum(char.isascii() for char in text)
+    return -(-letters // 3) + len(text) - letters
+
+
+def _lines_that_fit(text: str, chars_max: int) -> str:
+    """The whole lines at both ends of a text that fit, most of them from its beginning."""
+    if len(text) <= chars_max:
+        return text
+    room = max(0, chars_max - len(LEFT_OUT) - 2)
+    begin, end = text[: room * 2 // 3], text[len(text) - room // 3 :]
+    whole_begin, whole_end = begin.rpartition("\n")[0] or begin, end.partition("\n")[2] or end
+    return f"{whole_begin}\n{LEFT_OUT}\n{whole_end}"
+
+
+def pack(
+    evidence: Sequence[Evidence], chars_max: int, tokens_max: int | None = None, count: Count = estimate
+) -> Packed:
+    """Blocks of at most ``chars_max`` characters and ``tokens_max`` tokens in all, labels included. ``count``
+    is that of some tokenizer: close to the model's own, and the same for every model.
 
     Order: confidence, then as given. With several texts none may take more than half of the budget before the
     others had their turn, so one long document cannot crowd out the rest.
@@ -101,24 +149,65 @@ def pack(evidence: Sequence[Evidence], chars_max: int) -> Packed:
     blocks: list[Block] = []
     seen: set[str] = set()
     left = chars_max
-    used = dropped = 0
+    used = dropped = tokens_used = tokens_dropped = 0
     for index in order:
         item = evidence[index]
-        text, orders = _without_orders(squeeze(defang(squeeze(plain(item.text)))))
+        if item.source.kind == PASTED:
+            text, orders = _without_orders(defang_own(plain(item.text)).strip("\n"))
+        else:
+            text, orders = _without_orders(squeeze(defang(squeeze(plain(item.text)))))
         same = " ".join(text.casefold().split())
         if not same or same in seen:
             continue
         seen.add(same)
-        block = Block(len(blocks) + 1, index, item.source, text, item.source.kind == "adapter", orders)
-        room = left - len(block.label) - 2
-        if len(order) > 1:
+        block = Block(
+            len(blocks) + 1,
+            index,
+            item.source,
+            text,
+            item.source.kind == "adapter",
+            orders,
+            about=one_line(defang(item.about), _ABOUT_CHARS_MAX),
+            note=one_line(defang(item.note), _NOTE_CHARS_MAX),
+        )
+        room = left - len(block.label) - len(block.told) + len(text) - 2
+        if item.source.kind == PASTED:
+            room += (PASTED_SHARE - 1) * chars_max
+        if len(order) > 1 and item.source.kind != PASTED:
             room = min(room, chars_max // 2)
         if len(blocks) >= BLOCKS_MAX or room < min(_BLOCK_CHARS_MIN, len(text)):
-            dropped += len(text)
+            dropped, tokens_dropped = dropped + len(text), tokens_dropped + _reckoned(text, count)
             continue
-        fitted = cut_to_sentence(text, room)
-        blocks.append(replace(block, text=fitted))
-        used += len(fitted)
+        is_own = item.source.kind == PASTED
+        fitted = _lines_that_fit(text, room) if is_own else cut_to_sentence(text, room)
+        size = count(block.label)
+        if tokens_max is not None:
+            room = tokens_max * 5 // 3 if is_own else tokens_max
+            fitted = _within(fitted, room - tokens_used - size, count)
+        kept = count(fitted) if fitted else 0
         dropped += len(text) - len(fitted)
-        left -= len(block.label) + 2 + len(fitted)
-    return Packed(tuple(blocks), used, dropped)
+        tokens_dropped += _reckoned(text[len(fitted) :], count)
+        if not fitted:
+            continue
+        left_out = len(text) - len(fitted) if is_own else 0
+        blocks.append(replace(block, text=fitted, left_out=left_out))
+        used, tokens_used = used + len(fitted), tokens_used + size + kept
+        left -= len(block.label) + 2 + len(block.told) - len(text) + len(fitted)
+    return Packed(tuple(blocks), used, dropped, tokens_used, tokens_dropped)
+
+
+def _reckoned(text: str, count: Count) -> int:
+    head = text[:COUNTED_CHARS]
+    return count(head) * len(text) // len(head) if head else 0
+
+
+def _within(text: str, tokens_max: int, count: Count) -> str:
+    """The text cut to so many tokens, at a sentence; empty where nothing of it fits."""
+    for _ in range(FITS_MAX):
+        size = count(text)
+        if size <= tokens_max:
+            return text
+        if tokens_max < 1:
+            break
+        text = cut_to_sentence(text, len(text) * tokens_max // size)
+    return ""

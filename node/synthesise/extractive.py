@@ -11,6 +11,7 @@ Pure and linear in the length of the texts. Quotes may be wrong about the world;
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -137,6 +138,31 @@ def select(question: str, texts: Sequence[str], *, top: int = TOP) -> tuple[Quot
                 found.append(Quote(sentence, number, index, value))
     best = sorted(found, key=lambda quote: (-quote.score, quote.source, quote.index))[:top]
     return tuple(sorted(best, key=lambda quote: (quote.source, quote.index)))
+
+
+_GIST = re.compile(
+    r"\b(?:summar|tl;? ?dr|gist\b|(?:key|main) points|zusammenfass|fasse?\b.{0,40}\bzusammen|r[ée]sum"
+    r"|riassum)|要約|总结|總結|кратко|перескаж",
+    re.IGNORECASE,
+)
+_GIST_WORDS = 8
+_GIST_SENTENCE_WORDS = 4
+_SHORT_LINE_CHARS = 50
+
+
+def of_a_pasted(question: str, text: str) -> tuple[Quote, ...]:
+    """The best sentences of a text that came with the question. Where a summary is asked for, they are those
+    that hold the words that the text says most often."""
+    body = plain(text[:TEXT_CHARS_MAX])
+    lines = [line for line in body.split("\n") if line.strip()]
+    if sum(map(len, lines)) < _SHORT_LINE_CHARS * len(lines):
+        body = "\n\n".join(lines)  # lines so short are entries of their own, not wrapped sentences
+    if _GIST.search(question):
+        said = Counter(word for word in WORD.findall(body) if content_words(word))
+        said_most = " ".join(word for word, _ in said.most_common(_GIST_WORDS))
+        found = select(said_most, (body,), top=2 * TOP)
+        return tuple(one for one in found if len(WORD.findall(one.text)) >= _GIST_SENTENCE_WORDS)[:TOP]
+    return select(question, (body,))
 
 
 def narrow(question: str, text: str, *, keep_whole_chars: int, top: int) -> tuple[str, int, int]:

@@ -6,17 +6,19 @@ in the evidence does."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from node.model import Support
+from node.synthesise import verbatim
 from node.synthesise.context import Block
 from node.synthesise.sentences import (
     content_words,
     coverage,
     figures,
     says_number,
+    sentence_spans,
     sentences,
-    squeeze,
     stem,
     unsupported_figures,
 )
@@ -59,14 +61,16 @@ _OPEN_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
-_MARK = re.compile(r"[ \t]*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+_MARK = r"\[\d{1,3}(?:[ \t]*[,;][ \t]*\d{1,3})*\]"
+_MARKS = re.compile(rf"(?<![^\s.,;:!?…。！？”’»*]){_MARK}(?:[ \t]*{_MARK})*")
+"""Numbers in brackets that stand by themselves: ``f[1]`` is no citation."""
 
 
 def abstains(text: str) -> bool:
     """Whether the answer says that it does not know: in its first sentence, or in a third of them."""
-    parts = sentences(text.translate(_APOSTROPHES))[:_SENTENCES_MAX]
+    parts = sentences(verbatim.prose(text).translate(_APOSTROPHES))[:_SENTENCES_MAX]
     if not parts:
-        return True
+        return not text.strip()
     hits = [_ABSTAINS.search(part) is not None for part in parts]
     return hits[0] or sum(hits) * 3 >= len(parts)
 
@@ -78,7 +82,7 @@ def admits_no_lookup(text: str) -> bool:
 
 def contradicts_itself(text: str) -> bool:
     """Whether the answer says both yes and no, or a sentence and its negation."""
-    parts = sentences(text.translate(_APOSTROPHES))[:_SENTENCES_MAX]
+    parts = sentences(verbatim.prose(text).translate(_APOSTROPHES))[:_SENTENCES_MAX]
     polar = {match.group(1).lower() for part in parts if (match := _POLAR.match(part)) is not None}
     if len(polar) > 1:
         return True
@@ -97,13 +101,14 @@ class Grounding:
     """``text`` with valid citation marks only, renumbered in order of appearance; ``used`` are the blocks
     behind them in that order; ``explicit`` says whether the answer itself cited; ``share`` is the part of
     the answer's content words that the used blocks (without any: all blocks) hold; ``uncited_figures`` stand
-    in no evidence."""
+    in no evidence; ``support`` says how far the blocks hold each sentence, None without blocks."""
 
     text: str
     used: tuple[Block, ...]
     explicit: bool
     share: float
     uncited_figures: tuple[str, ...]
+    support: Support | None = None
 
     @property
     def grounded(self) -> bool:
@@ -126,22 +131,38 @@ def puts_a_figure_on_what_is_missing(question: str, answer: str, blocks: Sequenc
     return bool(set(figures(answer)) - set(figures(question))) or says_number(_DIGITS.sub(" ", answer))
 
 
-def strip_marks(text: str) -> str:
+def strip_marks(text: str, blocks: Sequence[Block]) -> str:
     """The text without citation marks."""
-    return squeeze(_MARK.sub("", text))
+    return _with_marks(text, blocks, lambda numbers: "")
+
+
+def _with_marks(text: str, blocks: Sequence[Block], write: Callable[[list[int]], str]) -> str:
+    """The text with ``write`` of its numbers in the place of each citation mark: it names a block that was
+    offered, and stands outside of code, tables, mathematics and quotations."""
+    offered = {block.number for block in blocks}
+    if not offered or "[" not in text:
+        return text
+    protected = verbatim.spans(text)
+    pieces: list[str] = []
+    at = 0
+    for match in _MARKS.finditer(text):
+        numbers = [int(digits) for digits in _DIGITS.findall(match.group())]
+        if offered.intersection(numbers) and verbatim.inside(protected, match.start()) is None:
+            pieces += [text[at : match.start()].rstrip(" \t"), write(numbers)]
+            at = match.end()
+    return verbatim.squeeze_prose("".join([*pieces, text[at:]]))
 
 
 def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
-    """Which blocks the answer rests on. Marks of blocks that do not exist or share nothing with it are
-    dropped."""
-    bare = strip_marks(text)
+    """Which blocks the answer rests on. Marks of blocks that share nothing with it are dropped."""
+    bare = strip_marks(text, blocks)
     overlap = {block.number: coverage(bare, (block.text, block.label), beyond=question) for block in blocks}
     by_number = {block.number: block for block in blocks}
     used: list[Block] = []
 
-    def renumber(match: re.Match[str]) -> str:
+    def renumber(numbers: list[int]) -> str:
         places: list[int] = []
-        for number in (int(part) for part in re.findall(r"\d+", match.group(1))):
+        for number in numbers:
             block = by_number.get(number)
             if block is None or overlap[number] < CITED_OVERLAP_MIN:
                 continue
@@ -150,7 +171,7 @@ def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
             places.append(used.index(block) + 1)
         return "".join(f" [{place}]" for place in dict.fromkeys(places))
 
-    marked = squeeze(_MARK.sub(renumber, text))
+    marked = _with_marks(text, blocks, renumber)
     explicit = bool(used)
     if not explicit:
         used = sorted(
@@ -163,6 +184,30 @@ def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
         explicit=explicit,
         share=coverage(bare, _texts(used or blocks)),
         uncited_figures=unsupported_figures(bare, (*_texts(blocks), question)) if blocks else (),
+        support=support(bare, blocks, question, used=used, cited=explicit) if blocks else None,
+    )
+
+
+_NAME = re.compile(r"(?<![.!?:]\s)(?<!\A)\b[A-Z][\w'’-]+")
+
+
+def support(
+    text: str, blocks: Sequence[Block], question: str, *, used: Sequence[Block], cited: bool
+) -> Support:
+    """How far the blocks hold the answer, sentence by sentence; words of the question prove nothing."""
+    texts = _texts(blocks)
+    shares = [coverage(part, texts, beyond=question) for part in sentences(text)[:_SENTENCES_MAX]]
+    given = {word for one in (*texts, question) for word in content_words(one)}
+    names = {stem(name) for name in _NAME.findall(text)}
+    stated = set(figures(text)) - set(figures(question))
+    missing = unsupported_figures(text, (*texts, question))
+    return Support(
+        words=sum(shares) / len(shares) if shares else 0.0,
+        weakest=min(shares, default=0.0),
+        figures=1.0 - len(missing) / len(stated) if stated else 1.0,
+        names=len(names & given) / len(names) if names else 1.0,
+        question=coverage(question, _texts(used or blocks)),
+        cited=cited,
     )
 
 
@@ -175,14 +220,25 @@ def only_given_figures(text: str, blocks: Sequence[Block], question: str) -> str
     given = (*_texts(blocks), question)
     if not unsupported_figures(text, given):
         return text
-    return " ".join(part for part in sentences(text) if not unsupported_figures(part, given))
+    return _sentences_where(text, lambda part: not unsupported_figures(part, given))
 
 
 def without_number_words(text: str, question: str) -> str:
     """The sentences of ``text`` that state no number at all, not even in words, unless the question does."""
     if says_number(question):
         return text
-    return " ".join(part for part in sentences(text) if not says_number(part))
+    return _sentences_where(text, lambda part: not says_number(part))
+
+
+def _sentences_where(text: str, fits: Callable[[str], bool]) -> str:
+    """The sentences that fit, in their layout. Code and the like goes or stays as a whole."""
+    kept: list[str] = []
+    at = 0
+    for start, end in verbatim.units(text, sentence_spans(text), verbatim.spans(text)):
+        if fits(text[start:end]):
+            kept.append(text[at:end] if kept else text[start:end])
+        at = end
+    return "".join(kept)
 
 
 def says_nothing_new(question: str, answer: str) -> bool:

@@ -1,7 +1,8 @@
 """What every driver of a language model owes for one generation, whatever moves the words.
 
 Promises:
-- one generation at a time; a bounded number waits; waiting counts in the timeout;
+- as many generations at once as the engine has slots; a bounded number waits; waiting counts in the timeout;
+- what is said is handed on as it comes, to whoever listens;
 - what was said before the time was up is kept as whole sentences;
 - an answer that runs in circles or past every bound is stopped while it is still being said;
 - a draft is cleaned, never empty, and says whether it is complete.
@@ -11,15 +12,17 @@ It must not know an engine's protocol."""
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from node.clock import Clock
 from node.engines.deadline import within
 from node.errors import Rejected, TimedOut, Unavailable
 from node.model import Draft
-from node.ports import Prompt
+from node.ports import OnText, Prompt
 from node.synthesise.clean import RAW_CHARS_MAX, clean, find_loop
 
 _LOG = logging.getLogger(__name__)
@@ -34,13 +37,16 @@ def text_bytes(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
+_FIRST_MAX = 32
+
+
 @dataclass(slots=True)
 class Heard:
     """What has arrived of one answer so far.
 
     The driver sets ``model`` (and ``model_digest``, hex SHA-256) before the first word, ``done_reason`` when
-    the engine says that it has ended (``length`` for an answer cut by its bound), and the token counts where
-    the engine gives them. ``thought``: it thought aloud outside the text."""
+    the engine says that it has ended (``length`` for an answer cut by its bound), the token counts and the
+    tokens' log probabilities where the engine gives them. ``thought``: it thought aloud outside the text."""
 
     model: str = ""
     model_digest: str | None = None
@@ -50,6 +56,9 @@ class Heard:
     done_reason: str | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    logprobs: list[float] = field(default_factory=list)
+    first: list[tuple[str, float]] = field(default_factory=list)
+    on_text: OnText | None = None
     _checked: int = 0
 
     @property
@@ -63,6 +72,8 @@ class Heard:
             self.pieces.append(piece)
             self.chars += len(piece)
             self.completion_tokens += 1
+            if self.on_text is not None:
+                self.on_text(piece)
         enough = self.chars >= RAW_CHARS_MAX
         if not enough and self.chars - self._checked >= _LOOP_CHECK_CHARS:
             self._checked = self.chars
@@ -71,17 +82,37 @@ class Heard:
             self.done_reason = "length"
         return not enough
 
+    def add_logprob(self, value: object) -> None:
+        """Take the natural log probability of one generated token. What cannot be one is left out."""
+        if (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and math.isfinite(value)
+            and len(self.logprobs) < RAW_CHARS_MAX
+        ):
+            self.logprobs.append(min(float(value), 0.0))
+
+    def add_first(self, tokens: Iterable[tuple[object, object]]) -> None:
+        """Take the likeliest first tokens, once; what cannot be one is left out."""
+        if not self.first:
+            self.first = [
+                (text, min(float(value), 0.0))
+                for text, value in itertools.islice(tokens, _FIRST_MAX)
+                if isinstance(text, str) and isinstance(value, int | float) and math.isfinite(value)
+            ]
+
 
 class Turns:
-    """Who speaks: one at a time, a bounded number waiting."""
+    """Who speaks: ``slots`` at once, a bounded number waiting."""
 
-    def __init__(self, engine: str, spoken: str, clock: Clock, *, queue_max: int) -> None:
+    def __init__(self, engine: str, spoken: str, clock: Clock, *, queue_max: int, slots: int = 1) -> None:
         """``engine`` is the driver's name (``ollama``), ``spoken`` what messages call it (``Ollama``)."""
         self._engine = engine
         self._spoken = spoken
         self._clock = clock
-        self._places = 1 + queue_max
-        self._turn = asyncio.Lock()
+        self.slots = slots
+        self._waiting_max = queue_max
+        self._turn = asyncio.Semaphore(slots)
         self._present = 0
         self._closed = False
 
@@ -94,7 +125,11 @@ class Turns:
         self._closed = True
 
     async def draft(
-        self, prompt: Prompt, timeout_s: float, speak: Callable[[Heard], Awaitable[None]]
+        self,
+        prompt: Prompt,
+        timeout_s: float,
+        speak: Callable[[Heard], Awaitable[None]],
+        on_text: OnText | None = None,
     ) -> Draft:
         """Wait for the turn, let ``speak`` fill the ``Heard`` that it is given, and return the draft. An
         answer that the timeout cut off is returned as incomplete when whole sentences of it had arrived.
@@ -105,9 +140,9 @@ class Turns:
             raise Unavailable(f"the driver of {self._spoken} is closed")
         if timeout_s <= 0:
             raise TimedOut(f"no time is left to ask {self._spoken}")
-        if self._present >= self._places:
-            raise Unavailable(f"{self._spoken} is busy and {self._places - 1} questions wait already")
-        heard = Heard()
+        if self._present >= self.slots + self._waiting_max:
+            raise Unavailable(f"{self._spoken} is busy and {self._waiting_max} questions wait already")
+        heard = Heard(on_text=on_text)
 
         async def speak_in_turn() -> None:
             async with self._turn:
@@ -154,4 +189,6 @@ class Turns:
             completion_tokens=heard.completion_tokens,
             think_blocks=think_blocks,
             looped=cleaned.looped,
+            token_logprobs=tuple(heard.logprobs),
+            first_tokens=tuple(heard.first),
         )

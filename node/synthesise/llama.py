@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from node.clock import Clock
-from node.engines.llama_process import LLAMA_CPP, LlamaProcess, Program, threads_to_spare
+from node.engines.llama_process import LLAMA_CPP, WINDOW, LlamaProcess, Program, threads_to_spare
 from node.engines.llama_wire import PROMPT_BYTES_MAX, plain_text
 from node.errors import NodeError, Rejected, TimedOut
 from node.model import Check, Draft
-from node.ports import Prompt
+from node.ports import OnText, Prompt
 from node.synthesise.heard import Heard, Turns, text_bytes
 from node.synthesise.prompt import CONTINUATION_STOP
 
@@ -28,20 +28,39 @@ class LlamaGenerator:
         path: Path,
         clock: Clock,
         *,
-        queue_max: int = 8,
+        queue_max: int = 64,
+        slots: int = 1,
         threads: int | None = None,
+        window: int = WINDOW,
         program: Program = LLAMA_CPP,
     ) -> None:
-        """``threads``: None leaves the node one core."""
-        self._turns = Turns("llama_cpp", "llama.cpp", clock, queue_max=queue_max)
+        """``threads``: None leaves the node one core. ``window``: of a prompt and its answer, in tokens.
+        ``slots``: more than one only where ``program`` can."""
+        self._turns = Turns(program.engine, "llama.cpp", clock, queue_max=queue_max, slots=slots)
+        self._name = program.engine
         self._process = LlamaProcess(
-            path, clock, purpose="generate", threads=threads or threads_to_spare(), program=program
+            path,
+            clock,
+            purpose="generate",
+            threads=threads or threads_to_spare(),
+            slots=slots,
+            window=window,
+            program=program,
         )
         self._warming: asyncio.Task[None] | None = None
 
     @property
     def name(self) -> str:
-        return "llama_cpp"
+        return self._name
+
+    @property
+    def slots(self) -> int:
+        return self._turns.slots
+
+    @property
+    def cannot_load(self) -> str | None:
+        """Why its model was never loaded though that was tried; None while that is open, or once it was."""
+        return self._process.cannot_load
 
     @property
     def pid(self) -> int | None:
@@ -60,7 +79,7 @@ class LlamaGenerator:
         if self._warming is None and not self._turns.closed:
             self._warming = asyncio.create_task(load())
 
-    async def generate(self, prompt: Prompt, *, timeout_s: float) -> Draft:
+    async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         """See the port. An answer that the timeout cut off is returned as incomplete when whole sentences
         of it had arrived."""
         if max(text_bytes(prompt.system) + text_bytes(prompt.user), text_bytes(prompt.continuation)) > (
@@ -68,7 +87,7 @@ class LlamaGenerator:
         ):
             raise Rejected("the prompt is longer than the model's window")
         try:
-            return await self._turns.draft(prompt, timeout_s, partial(self._speak, prompt))
+            return await self._turns.draft(prompt, timeout_s, partial(self._speak, prompt), on_text)
         except TimedOut as exc:
             if self._process.is_loading:
                 raise TimedOut("llama.cpp is still loading its model") from exc
@@ -86,11 +105,17 @@ class LlamaGenerator:
                 "stop": [plain_text(mark) for mark in prompt.stop],
                 "continuation_stop": list(CONTINUATION_STOP),
                 "tokens_max": prompt.tokens_max,
+                "temperature": prompt.temperature,
+                "seed": prompt.seed,
+                "alternatives": prompt.alternatives,
             },
             lambda piece: isinstance(piece, str) and heard.add(piece),
         )
         if heard.done_reason is None:
             heard.done_reason = done.reason
+        for logprob in done.logprobs:
+            heard.add_logprob(logprob)
+        heard.add_first(done.first)
         heard.prompt_tokens = done.prompt_tokens
         heard.completion_tokens = done.completion_tokens or heard.completion_tokens
 

@@ -16,6 +16,7 @@ CLOSE = "<<<END {tag}>>>"
 ADAPTER_LABEL = "ADAPTER CONTEXT"
 STORED_LABEL = "STORED CONTEXT"
 QUESTION_LABEL = "QUESTION"
+PASTED_LABEL = "TEXT FROM THE USER"
 HISTORY_LABEL = "CONVERSATION SO FAR"
 ANSWER_LABEL = "ANSWER"
 
@@ -29,20 +30,26 @@ STOP = (
     "\n\nCONTEXT:",
     f"\n{ADAPTER_LABEL}",
     f"\n{STORED_LABEL}",
-    "---",
+    f"\n{PASTED_LABEL}",
 )
-"""Where a model has begun to write the next turn itself (S0-12)."""
+"""Where a model has begun to write the next turn itself (S0-12). ``---`` is none: it stands in tables and
+between parts of an answer. The label behind it in a turn is one, and a rule at the very end is dropped."""
 
 DATA_MARK = re.compile(r"<{2,}\s*/?\s*(?:DATA|END)\b[^<>\n]{0,80}>{2,}|<{3,}|>{3,}", re.IGNORECASE)
 LABEL_LINE = re.compile(
     r"(?m)^[ \t]*(?:#{1,6}[ \t]*|\*{1,2})?"
-    r"(?:(?:ADAPTER|STORED)[ \t]+CONTEXT|CONTEXT|QUESTION|CONVERSATION SO FAR|INSTRUCTIONS|RULES)\b"
+    r"(?:(?:ADAPTER|STORED)[ \t]+CONTEXT|CONTEXT|TEXT FROM THE USER|QUESTION|CONVERSATION SO FAR|INSTRUCTIONS"
+    r"|RULES)\b"
     r"[^:\n]{0,80}:"
 )
+PROMPT_LABELS = (
+    ADAPTER_LABEL, STORED_LABEL, "CONTEXT", QUESTION_LABEL, HISTORY_LABEL, "INSTRUCTIONS", "RULES",
+)  # fmt: skip
 THINK_TAG = re.compile(
     r"<\s{0,4}(/?)\s{0,4}(think|thinking|thought|reasoning)\b[^<>\n]{0,80}>", re.IGNORECASE
 )
 
+_OWN_MARK = re.compile(r"<{2,}\s*/?\s*(?:DATA|END)\b[^<>\n]{0,80}>{2,}", re.IGNORECASE)
 _ROLE_LINE = re.compile(
     r"(?mi)^([ \t]*(?:#{1,6}[ \t]*)?(?:system|user|assistant|human|developer|answer|tool)"
     r"(?:[ \t]+(?:message|prompt))?)[ \t]*:"
@@ -59,3 +66,11 @@ def defang(text: str) -> str:
     text = _ROLE_LINE.sub(r"\1 -", text)
     text = _SOURCE_NUMBER.sub(r"(\1)", text)
     return _RULER.sub("–", text)
+
+
+def defang_own(text: str) -> str:
+    """The same for a text that its reader sent and asks about: only what could pass for our marks or for a
+    turn goes, for code and tables lose their meaning with each bracket that is changed."""
+    for pattern in (CHAT_TOKEN, _OWN_MARK):
+        text = pattern.sub(" ", text)
+    return LABEL_LINE.sub(lambda match: match.group().lower(), text)

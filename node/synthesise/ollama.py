@@ -1,9 +1,9 @@
 """The driver for Ollama: moves a prompt to ``/api/chat`` and the words back, by the official async client.
 
-Promises: one generation at a time, a bounded number waiting, waiting counted in the timeout; the answer
-streamed, so that what was said before a timeout is not lost; a system message that the model's template would
-drop is not lost, and ``probe`` says so; foreign exceptions never leave this file. It must not know what the
-prompt is about nor what becomes of the answer."""
+Promises: as many generations at once as the settings say that the server works on, a bounded number waiting,
+waiting counted in the timeout; the answer streamed, so that what was said before a timeout is not lost; a
+system message that the model's template would drop is not lost, and ``probe`` says so; foreign exceptions
+never leave this file. It must not know what the prompt is about nor what becomes of the answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from node.engines.ollama_client import (
 )
 from node.errors import NodeError, Rejected, Unavailable
 from node.model import Check, Draft
-from node.ports import Prompt
+from node.ports import OnText, Prompt
 from node.synthesise.heard import BYTES_PER_TOKEN, Heard, Turns, text_bytes
 from node.synthesise.prompt import CONTINUATION_STOP
 
@@ -154,34 +154,42 @@ class OllamaGenerator:
         model: str,
         clock: Clock,
         *,
-        queue_max: int = 8,
+        queue_max: int = 64,
+        slots: int = 1,
         threads: int | None = None,
     ) -> None:
-        """``model`` may be empty: see ``choose``. ``threads`` is for an Ollama on this machine, to leave the
+        """``model`` may be empty: see ``choose``. ``slots``: what the server's OLLAMA_NUM_PARALLEL is.
+        ``threads`` is for an Ollama on this machine, to leave the
         node a core; None leaves it to the server. Raises ``Misconfigured``."""
         self._wanted = model.strip()
         self._clock = clock
         self._threads = threads
         self._client = official_client(base_url)
-        self._turns = Turns("ollama", "Ollama", clock, queue_max=queue_max)
+        self._turns = Turns("ollama", "Ollama", clock, queue_max=queue_max, slots=slots)
         self._chosen: tuple[float, Chosen] | None = None
 
     @property
     def name(self) -> str:
         return "ollama"
 
-    async def generate(self, prompt: Prompt, *, timeout_s: float) -> Draft:
+    @property
+    def slots(self) -> int:
+        return self._turns.slots
+
+    async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         """See the port. An answer that the timeout cut off is returned as incomplete when whole sentences
         of it had arrived."""
         window = context_size(prompt)
-        return await self._turns.draft(prompt, timeout_s, lambda heard: self._speak(prompt, window, heard))
+        return await self._turns.draft(
+            prompt, timeout_s, lambda heard: self._speak(prompt, window, heard), on_text
+        )
 
     async def _speak(self, prompt: Prompt, window: int, heard: Heard) -> None:
         model = await self._choose()
         heard.model, heard.model_digest = model.name, model.digest
         options: dict[str, Any] = {
-            "temperature": 0,
-            "seed": 0,
+            "temperature": prompt.temperature,
+            "seed": prompt.seed,
             "num_predict": prompt.tokens_max,
             "num_ctx": window,
             "stop": list(prompt.stop),
@@ -198,6 +206,8 @@ class OllamaGenerator:
                     stream=True,
                     # Thinking would use up the tokens of the answer; models that cannot think ignore this.
                     think=False,
+                    logprobs=True,  # servers before 0.12.11 ignore it
+                    top_logprobs=prompt.alternatives or None,
                     options=options,
                     keep_alive=KEEP_ALIVE,
                 )
@@ -262,6 +272,9 @@ async def _listen(parts: AsyncGenerator[ChatResponse, None], heard: Heard) -> No
     async for part in parts:
         goes_on = heard.add(part.message.content or "")
         heard.thought = heard.thought or bool(part.message.thinking)
+        for token in part.logprobs or ():
+            heard.add_logprob(token.logprob)
+            heard.add_first((top.token, top.logprob) for top in token.top_logprobs or ())
         if part.done:
             heard.done_reason = part.done_reason or "stop"
             heard.prompt_tokens = max(0, part.prompt_eval_count or 0)

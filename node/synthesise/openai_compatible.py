@@ -1,9 +1,9 @@
 """The driver for a server that speaks OpenAI's chat API (a vendor, vLLM, llama.cpp's server, LM Studio …).
 
-Promises: one generation at a time, a bounded number waiting, waiting counted in the timeout; the answer
-streamed, so that what was said before a timeout is not lost; a server that knows fewer parameters is asked
-with fewer; a wait that it asks for is kept; foreign exceptions never leave this file. It must not know what
-the prompt is about nor what becomes of the answer."""
+Promises: as many generations at once as the settings say, a bounded number waiting, waiting counted in the
+timeout; the answer streamed, so that what was said before a timeout is not lost; a server that knows fewer
+parameters is asked with fewer; a wait that it asks for is kept; foreign exceptions never leave this file. It
+must not know what the prompt is about nor what becomes of the answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from node.engines.transport import words_of
 from node.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.model import Check, Draft
 from node.orders import CHAT_TOKEN
-from node.ports import Prompt
+from node.ports import OnText, Prompt
 from node.synthesise.heard import BYTES_PER_TOKEN, Heard, Turns, text_bytes
 
 if TYPE_CHECKING:
@@ -41,20 +41,29 @@ PROMPT_TOKENS_MAX = 131_072
 STOP_MAX = 4
 """More are refused by OpenAI's own servers. What is left out is cut off here."""
 
-_OPTIONAL = ("stream_options", "seed", "stop", "temperature", "max_tokens")
+_OPTIONAL = ("stream_options", "seed", "stop", "temperature", "max_tokens", "top_logprobs", "logprobs")
 """Parameters that one server or another refuses; asked again without those that its refusal names."""
 
 
 class OpenAiGenerator:
     """``node.ports.Generator`` over an OpenAI-compatible server."""
 
-    def __init__(self, base_url: str, api_key: str, model: str, clock: Clock, *, queue_max: int = 8) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        model: str,
+        clock: Clock,
+        *,
+        queue_max: int = 64,
+        slots: int = 1,
+    ) -> None:
         """``model`` may be empty: the first that the server lists. ``api_key`` may be empty, where the server
         wants none. Raises ``Misconfigured``."""
         self._wanted = model.strip()
         self._clock = clock
         self._connection = OpenAiConnection(base_url, api_key, clock)
-        self._turns = Turns("openai", SPOKEN, clock, queue_max=queue_max)
+        self._turns = Turns("openai", SPOKEN, clock, queue_max=queue_max, slots=slots)
         self._chosen: tuple[float, str] | None = None
         self._refused: frozenset[str] = frozenset()
         self._not_before = 0.0
@@ -63,16 +72,39 @@ class OpenAiGenerator:
     def name(self) -> str:
         return "openai"
 
-    async def generate(self, prompt: Prompt, *, timeout_s: float) -> Draft:
+    @property
+    def slots(self) -> int:
+        return self._turns.slots
+
+    async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         """See the port. An answer that the timeout cut off is returned as incomplete when whole sentences
         of it had arrived. Raises ``RateLimited`` too, and keeps the wait that it names."""
         needed = (text_bytes(prompt.system) + text_bytes(prompt.user)) // BYTES_PER_TOKEN + prompt.tokens_max
         if needed > PROMPT_TOKENS_MAX:
             raise Rejected(f"the prompt of about {needed} tokens is longer than any model's window")
-        draft = await self._turns.draft(prompt, timeout_s, lambda heard: self._speak(prompt, heard))
+        draft = await self._turns.draft(
+            prompt, timeout_s, lambda heard: self._speak(prompt, heard), self._guarded(on_text)
+        )
         if self._connection.gives_key_away(draft.text):
             raise Rejected(f"{SPOKEN} put the key into its answer")
         return draft
+
+    def _guarded(self, on_text: OnText | None) -> OnText | None:
+        """What may be heard meanwhile: nothing more from where the key may begin."""
+        if on_text is None or not self._connection.has_secret:
+            return on_text
+        said = ""
+        told = 0
+
+        def guarded(piece: str) -> None:
+            nonlocal said, told
+            said += piece
+            end = len(said) - self._connection.key_begins(said)
+            if end > told and not self._connection.gives_key_away(said):
+                on_text(said[told:end])
+                told = end
+
+        return guarded
 
     async def _speak(self, prompt: Prompt, heard: Heard) -> None:
         wait_s = self._not_before - self._clock.monotonic()
@@ -136,6 +168,9 @@ class OpenAiGenerator:
             said = _read(part)
             heard.thought = heard.thought or said.thought
             _count(part, heard)
+            for logprob in said.logprobs:
+                heard.add_logprob(logprob)
+            heard.add_first(said.first)
             goes_on = heard.add(said.content)
             if said.finish_reason:
                 heard.done_reason = said.finish_reason
@@ -221,13 +256,17 @@ def _parameters(model: str, prompt: Prompt, refused: set[str]) -> dict[str, Any]
     if prompt.system:
         messages.insert(0, {"role": "system", "content": prompt.system})
     optional: dict[str, Any] = {
-        "temperature": 0,
-        "seed": 0,
+        "temperature": prompt.temperature,
+        "seed": prompt.seed,
+        "logprobs": True,
+        "top_logprobs": prompt.alternatives or None,
         "stop": _stops(prompt)[:STOP_MAX],
         "stream_options": {"include_usage": True},
         "max_tokens": prompt.tokens_max,
     }
-    taken = {name: value for name, value in optional.items() if name not in refused and value != []}
+    taken = {
+        name: value for name, value in optional.items() if name not in refused and value not in ([], None)
+    }
     if "max_tokens" in refused:
         taken["max_completion_tokens"] = prompt.tokens_max  # its newer name
     return {"model": model, "messages": messages, "stream": True, **taken}
@@ -251,6 +290,8 @@ class _Said:
     content: str = ""
     thought: bool = False
     finish_reason: str = ""
+    logprobs: tuple[object, ...] = ()
+    first: tuple[tuple[object, object], ...] = ()
 
 
 def _read(part: ChatCompletionChunk) -> _Said:
@@ -263,13 +304,24 @@ def _read(part: ChatCompletionChunk) -> _Said:
         getattr(delta, "content", None),
         getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None),
         getattr(choices[0], "finish_reason", None),
+        getattr(getattr(choices[0], "logprobs", None), "content", None),
     )
 
 
-def _said(content: object, reasoning: object, finish_reason: object) -> _Said:
+def _said(content: object, reasoning: object, finish_reason: object, tokens: object) -> _Said:
     if content is not None and not isinstance(content, str):
         raise Rejected(f"{SPOKEN} sent an answer that is no text")
-    return _Said(content or "", bool(reasoning), finish_reason if isinstance(finish_reason, str) else "")
+    told = tokens if isinstance(tokens, list) else []
+    logprobs = [_of(token, "logprob") for token in told]
+    tops = _of(told[0], "top_logprobs") if told else None
+    first = [(_of(top, "token"), _of(top, "logprob")) for top in (tops if isinstance(tops, list) else ())]
+    reason = finish_reason if isinstance(finish_reason, str) else ""
+    return _Said(content or "", bool(reasoning), reason, tuple(logprobs), tuple(first))
+
+
+def _of(value: object, name: str) -> object:
+    """A field of what came as an object or as a map."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
 def _take_whole(body: Any, heard: Heard) -> None:
@@ -282,7 +334,11 @@ def _take_whole(body: Any, heard: Heard) -> None:
         message.get("content"),
         message.get("reasoning_content") or message.get("reasoning"),
         choice.get("finish_reason"),
+        told.get("content") if isinstance(told := choice.get("logprobs"), dict) else None,
     )
+    for logprob in said.logprobs:
+        heard.add_logprob(logprob)
+    heard.add_first(said.first)
     heard.add(said.content)
     heard.thought = said.thought
     heard.done_reason = said.finish_reason or "stop"

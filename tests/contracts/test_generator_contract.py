@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from node.clock import SystemClock
+from node.engines.llama_process import LLAMA_CPP, XLLAMACPP
 from node.errors import NodeError, TimedOut, Unavailable
 from node.ports import Generator, Prompt
 from node.synthesise import prompt as prompts
@@ -34,6 +36,7 @@ TOKENS = 80
         "openai-stand-in",
         "llama-stand-in",
         pytest.param("llama_cpp", marks=[pytest.mark.engine("llama_cpp"), pytest.mark.timeout(300)]),
+        pytest.param("xllamacpp", marks=[pytest.mark.engine("xllamacpp"), pytest.mark.timeout(300)]),
         pytest.param("ollama", marks=[pytest.mark.engine("ollama"), pytest.mark.timeout(300)]),
         pytest.param("openai", marks=[pytest.mark.engine("ollama"), pytest.mark.timeout(300)]),
     ]
@@ -57,9 +60,12 @@ async def generator(request: pytest.FixtureRequest) -> AsyncIterator[Generator]:
             yield child
             await child.close()
         return
-    if request.param == "llama_cpp":
-        request.getfixturevalue("llama_cpp")
-        child = LlamaGenerator(request.getfixturevalue("gemma_gguf"), SystemClock())
+    if request.param in ("llama_cpp", "xllamacpp"):
+        request.getfixturevalue(request.param)
+        program = LLAMA_CPP if request.param == "llama_cpp" else XLLAMACPP
+        slots = 2 if program is XLLAMACPP else 1
+        gguf = request.getfixturevalue("gemma_gguf")
+        child = LlamaGenerator(gguf, SystemClock(), program=program, slots=slots)
         yield child
         await child.close()
         return
@@ -99,6 +105,27 @@ async def test_temperature_is_zero(generator: Generator) -> None:
     first = await generator.generate(ask("Name one fruit."), timeout_s=GENEROUS_S)
     second = await generator.generate(ask("Name one fruit."), timeout_s=GENEROUS_S)
     assert first.text == second.text
+
+
+async def test_log_probabilities_are_of_the_tokens_or_there_are_none(generator: Generator) -> None:
+    draft = await generator.generate(ask("Name one fruit."), timeout_s=GENEROUS_S)
+    assert all(-1_000 < value <= 0 for value in draft.token_logprobs)
+    # An engine may count the end of the answer, or tokens behind it, among them or not.
+    assert not draft.token_logprobs or len(draft.token_logprobs) >= draft.completion_tokens - 1
+
+
+async def test_another_sample_can_be_asked_for(generator: Generator) -> None:
+    prompt = replace(ask("Name one fruit."), temperature=0.7, seed=7)
+    assert (await generator.generate(prompt, timeout_s=GENEROUS_S)).text
+
+
+async def test_what_is_heard_meanwhile_is_the_answer(generator: Generator) -> None:
+    heard: list[str] = []
+    draft = await generator.generate(
+        ask("What colour is the sky?"), timeout_s=GENEROUS_S, on_text=heard.append
+    )
+    assert heard
+    assert " ".join(draft.text.split()) in " ".join("".join(heard).split())
 
 
 async def test_no_time_is_a_timeout(generator: Generator) -> None:

@@ -1025,6 +1025,28 @@ async def test_counts_follow_every_change(store: Store) -> None:
     }
 
 
+async def test_the_newest_and_how_many_of_some_scopes(store: Store) -> None:
+    day = timedelta(days=1)
+    added = [await store.records.add(US.answer(f"q {i}", timestamp=START + i * day)) for i in range(4)]
+    await store.records.add(US.answer("of another", scope="private:other"))
+    await store.records.add(US.validation(added[0].cid, "valid"))
+    await store.records.withdraw(added[1].cid, "test")
+    newest, tally = store.records.newest, store.records.tally
+    mine = (US.scope, "public")
+    assert [one.cid for one in await newest(scopes=mine)] == [added[i].cid for i in (3, 2, 0)]
+    assert [one.cid for one in await newest(scopes=mine, limit=1)] == [added[3].cid]
+    assert await newest(scopes=()) == []
+    assert await tally(scopes=mine) == 3
+    assert await tally(scopes=mine, since=START + 2 * day) == 2
+    assert await tally(scopes=mine, since=START, before=START + 3 * day) == 2
+    assert await tally(scopes=("private:other",)) == 1
+    assert await tally(scopes=()) == 0
+    many = tuple(f"private:{i}" for i in range(1_000))
+    for call in (newest(scopes=many), tally(scopes=many)):
+        with pytest.raises(Rejected):
+            await call
+
+
 async def test_adds_at_once_get_distinct_sequences(store: Store) -> None:
     stored = await asyncio.gather(*(store.records.add(US.answer(f"q {i}")) for i in range(40)))
     assert len({one.sequence for one in stored}) == 40

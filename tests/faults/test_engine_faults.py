@@ -26,6 +26,7 @@ from node import app_engines
 from node.clock import Clock
 from node.ports import Generator
 from node.settings import Models
+from node.synthesise.asker import say
 from node.synthesise.llama import LlamaGenerator
 from tests.engines import Ollama as RealOllama
 from tests.faults.node_kit import PATIENCE_S, Client, start
@@ -275,7 +276,7 @@ async def test_an_engine_that_fails_under_load_and_comes_back(
                 reply = await load.until(lambda one: engine_of(one) != engine.name)
                 assert engine_of(reply) == "fallback"
                 assert not reply["stored"]
-                assert "could not find out" in reply["answer"]
+                assert "could not find that out" in reply["answer"]
                 [(outcome, reason)] = generated(reply)
                 assert outcome in OUTCOMES[how], reply["trace"]
                 assert reason.startswith(f"{engine.name}: ")
@@ -429,7 +430,7 @@ async def test_fifty_questions_for_one_hanging_engine_are_all_answered(tmp_path:
                 assert engine_of(reply) == "fallback"
             outcomes = [generated(reply)[0][0] for reply in replies]
             assert outcomes.count("timeout") == len(model.chats) == 1
-            assert outcomes.count("unavailable") >= 40, "the queue was full"
+            assert outcomes.count("busy") >= 25, "the queue was full"
             model.release()
 
 
@@ -516,7 +517,7 @@ async def test_every_engine_is_listed_with_what_to_type(
         reply = await node.ask(question())
         assert engine_of(reply) == "fallback"
         assert [outcome for outcome, _ in generated(reply)] == ["unavailable"] * 3
-        assert "type: make model" in reply["answer"]
+        assert reply["answer"] == say("no_model")
 
 
 async def test_a_bad_engine_setting_is_a_fact_and_not_a_crash(tmp_path: Path) -> None:

@@ -284,10 +284,10 @@ async def test_a_stream_is_whole_events(node: Client) -> None:
     assert status == 200
     assert headers["Content-Type"].startswith("text/event-stream")
     events = [event.split(b"\n") for event in data.strip().split(b"\n\n")]
-    assert [lines[0] for lines in events] == [b"event: answer", b"event: done"]
+    assert [lines[0] for lines in events] == [b"event: route", b"event: done"]
     done = json.loads(events[1][1].removeprefix(b"data: "))
     assert done["request_id"] == headers["X-Request-Id"]
-    assert json.loads(events[0][1].removeprefix(b"data: "))["text"] == done["answer"]
+    assert json.loads(events[0][1].removeprefix(b"data: "))["route"] == done["route"]
 
 
 # --- texts ----------------------------------------------------------------------------------------

@@ -60,6 +60,9 @@ async def test_ask_doctor_keys_and_log_of_a_running_node(start: Start) -> None:
         done = await run("doctor", *url, folder=node.folder)
         assert done.returncode == 0, done.stdout
         assert "a node answers" in done.stdout
+        assert len(done.stdout.splitlines()) <= 10
+        assert "language model" in done.stdout
+        done = await run("doctor", "--all", *url, folder=node.folder)
         assert "models.ollama_url" in done.stdout
         done = await run("keys", "show", "--json", folder=node.folder)
         keys = json.loads(done.stdout)

@@ -62,6 +62,44 @@ async def test_one_fragment_after_two_questions_is_two_questions(start: Start) -
             await left_alone(node, ideas)
 
 
+async def test_the_node_is_asked_about_its_own_answers(start: Start) -> None:
+    async with start() as node:
+        await node.ask("what is 17*23", session_id="one")
+        before = await records(node)
+        asked = await node.ask("which adapter answered that", session_id="one")
+        assert asked["source"] == {"kind": "adapter", "id": "node-facts"}
+        assert asked["answer"] == "“what is 17*23” was answered by the adapter math-calculator."
+        await left_alone(node, asked)
+        # It is no turn: "that" still means the answer before it.
+        assert (
+            "confidence of 0.9" in (await node.ask("how sure are you about that", session_id="one"))["answer"]
+        )
+        assert (await node.ask("and 7*8?", session_id="one"))["answer"] == "7 × 8 = 56."
+        other = await node.ask("what was my last question", session_id="two")
+        assert "17" not in other["answer"]
+        # Two sessions of one caller that ask the same at the same moment do not share an answer.
+        await node.ask("what is 6*7", session_id="two")
+        both = await asyncio.gather(
+            *(node.ask("what was my last question", session_id=name) for name in ("one", "two"))
+        )
+        assert ["7*8" in both[0]["answer"], "6*7" in both[1]["answer"]] == [True, True]
+        assert await records(node) == before + 2  # the two sums
+
+
+async def test_papers_that_a_model_invents_are_neither_told_nor_stored(start: Start) -> None:
+    said = (
+        "Semantic caching answers questions from stored answers that mean the same, which saves time."
+        " Smith et al. (2021) measured this. See doi:10.1000/182 for more."
+    )
+    async with OllamaStandIn(answer=said) as model, start(ollama=model.url) as node:
+        reply = await node.ask("latest arxiv papers on semantic caching")
+        assert reply["answer"].startswith("No paper was looked up")
+        assert "Smith" not in reply["answer"]
+        assert "10.1000" not in reply["answer"]
+        assert not reply["stored"]
+        assert reply["citations"] == []
+
+
 async def test_two_sessions_at_the_same_moment_are_kept_apart(start: Start) -> None:
     async with OllamaStandIn(answer=explain) as model, start(ollama=model.url) as node:
         names = {"france": "France", "japan": "Japan", "peru": "Peru", "kenya": "Kenya"}
@@ -89,9 +127,10 @@ async def test_two_sessions_at_the_same_moment_are_kept_apart(start: Start) -> N
                     )
                 )
             elif words == "why?":
-                for key, reply in replies.items():
-                    assert names[key] in resolved(reply)
                 assert len({reply["answer"] for reply in replies.values()}) == len(names)
+                for key, reply in replies.items():
+                    await left_alone(node, reply)
+                    assert any(names[key] in str(chat) for chat in model.chats[prompts:])
             else:
                 for reply in replies.values():
                     await left_alone(node, reply)

@@ -119,9 +119,9 @@ async def test_a_question_of_no_class_has_the_default_threshold(start: Start) ->
     """S2-03, S2-24: 0.80 by default, as configured otherwise; the decision record shows it."""
     for name, cache, floor in (("a", {}, 0.80), ("b", {"threshold": 0.85}, 0.85)):
         async with start(name, cache=cache) as node:
-            _, route = await node.post("/route", {"query": "How are you?"})
+            _, route = await node.post("/route", {"query": "Is that so?"})
             assert (route["route"], route["threshold"]) == ("unclassified", floor)
-            entry = decision_of(node, await node.ask("How are you?"))
+            entry = decision_of(node, await node.ask("Is that so?"))
             assert (entry["class"], entry["floor_ppm"]) == ("unclassified", round(floor * PPM))
 
 
@@ -311,14 +311,15 @@ async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     """S2-30, S2-53, S2-71: the same answer is kept where it just reaches the limit, and not where it just
-    misses it; the decision log has confidence and decision of both, the service's log the stored CID."""
+    misses it: there a second sample is asked for behind the reply, and far from it none is. The decision log
+    has confidence and decision of each, the service's log the stored CID."""
     caplog.set_level(logging.INFO, "neuroswarm")
     async with (
         OllamaStandIn(answer=ESSAY) as model,
         start("measure", ollama=model.url, cache={"confidence_min": 0.0}) as node,
     ):
         confidence = (await node.ask("Explain photosynthesis", no_store=True))["confidence"]
-        least = {"met": confidence - 1e-6, "missed": confidence + 1e-3}
+        least = {"met": confidence - 1e-6, "missed": confidence + 1e-3, "far": 0.99}
         for name, limit in least.items():
             async with start(name, ollama=model.url, cache={"confidence_min": limit}) as node:
                 before = await metric(node, "neuroswarm_records")
@@ -329,6 +330,11 @@ async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_
                 [line] = [one for one in caplog.messages if reply["request_id"] in one]
                 assert f"stored={stored} cid={reply['cid']} " in line
                 assert reply["stored"] is stored
+                if name == "missed":
+                    assert entry["storage"]["decision"] == "skipped"
+                    assert entry["storage"]["reason"] in ("being_checked", "confidence_too_low")
+                    assert reply["cid"] is None
+                    continue  # the second sample may store it meanwhile
                 assert await metric(node, "neuroswarm_records") == before + stored
                 if stored:
                     assert entry["storage"] == {"decision": "will_store", "reason": "stored"}
@@ -415,7 +421,8 @@ def _floats(text: str) -> list[float]:
 
 async def test_legacy_entries_are_found_by_hash_and_never_by_meaning(start: Start, tmp_path: Path) -> None:
     """S2-33, S2-34: a mixed old index; entries without a vector answer their own question only, and the file
-    that the node writes has their keys unchanged."""
+    that the node writes has their keys unchanged. To other words such an entry is a note that is quoted as
+    one, by its words, and never the stored answer itself."""
     old = legacy("How do I sort a list in Python?", "Call sorted on it.", curator="ana", votes=3)
     path = tmp_path / "old.json"
     path.write_text(json.dumps({"version": 1, "model": None, "entries": [old]}), encoding="utf-8")
@@ -559,13 +566,13 @@ async def test_the_reply_lists_the_parts_of_its_confidence(start: Start) -> None
         reply = await node.ask("Explain photosynthesis")
         assert set(reply["confidence_parts"]) == alone
         assert all(0 <= part <= 1 for part in reply["confidence_parts"].values())
-        await put(node, "How do I sort a list in Python?", "Call sorted on the list.", confidence=0.6)
+        await put(node, "How do I sort a list in Python?", "Call sorted on the list.", confidence=0.4)
         model.answer = "Call sorted on the list [1]."
         on_evidence = await node.ask("How do I sort a list in Python?")
         assert "Call sorted on the list." in model.prompts[-1]
         assert on_evidence["citations"], on_evidence
         counts = {one["stage"]: one["reason"] for one in on_evidence["trace"]}
-        assert counts["documents"] == "1_near_records"
+        assert re.fullmatch(r"1 near records, the nearest \d\.\d\d", counts["documents"])
         assert counts["extract"].startswith("1 of 1 sentences from 1 of 1 sources")
         assert re.search(r"\b\d+ tokens", counts["generate"])
         assert set(on_evidence["confidence_parts"]) == alone | {"context_use"}

@@ -181,14 +181,15 @@ async def test_follow_ups_are_completed_from_the_session(
         assert reply["source"]["kind"] == "adapter"
 
 
-async def test_why_after_an_explanation_is_one_self_contained_question(start: Start) -> None:
+async def test_why_after_an_explanation_is_asked_of_that_answer(start: Start) -> None:
     async with OllamaStandIn(answer="Because tides follow the moon's pull on the sea.") as model:
         async with whole(start, ollama=model.url) as (node, _):
             await node.ask("Is the moon the cause of tides?", session_id="s")
             reply = await node.ask("why?", session_id="s")
-            [resolve] = [step for step in reply["trace"] if step["stage"] == "resolve"]
-            assert "Is the moon the cause of tides" in resolve["reason"]
-            assert "Why" in resolve["reason"]
+            assert reply["source"]["kind"] == "llm"
+            assert not reply["stored"]
+            assert "Is the moon the cause of tides" in model.prompts[-1]
+            assert "pull on the sea" in model.prompts[-1]
 
 
 async def test_several_questions_are_answered_each_by_its_own_source(start: Start) -> None:

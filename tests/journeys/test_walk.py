@@ -302,7 +302,9 @@ async def test_restart_keeps_records_and_semantic_search(start: Start, tmp_path:
             "/v1/cache/entries",
             {"query": "How does photosynthesis work?", "answer": "Plants turn light into sugar."},
         )
-    for index in (tmp_path / "node" / "data" / "index").glob("*"):
+    indexes = [path for path in (tmp_path / "node" / "data" / "index").rglob("*") if path.is_file()]
+    assert {path.parent.name for path in indexes} == {"index", "answers"}
+    for index in indexes:
         index.write_bytes(index.read_bytes()[:-7])
     async with start() as node:
         reply = await node.ask("How does photosynthesis work")

@@ -54,6 +54,15 @@ body with status 200), ``status_error``, ``nested_error`` (``code``, ``status``)
 ``status``) in its three shapes of errors, ``figure`` (every price, or those of ``fields``, becomes
 ``value``), ``null_fields`` (everything but the price is null), ``missing_id`` (200 with nothing in it)."""
 
+_GLOBAL = {
+    "data": {
+        "active_cryptocurrencies": 17_397,
+        "total_market_cap": {"btc": 34_570_737.199462704, "usd": 2_621_040_321_355.0405, "eur": 2.25e12},
+        "total_volume": {"btc": 1_254_779.17, "usd": 95_133_256_404.37308, "eur": 8.1e10},
+        "market_cap_percentage": {"btc": 57.9539332566265, "eth": 9.58227145398409, "usdt": 7.22},
+        "updated_at": QUOTED_AT,
+    }
+}
 _LIMIT = {
     "status": {
         "error_code": 429,
@@ -77,6 +86,8 @@ class StandInCoin:
     updated: int = QUOTED_AT
     past: dict[str, dict[str, float]] = field(default_factory=dict)
     """ISO day to prices."""
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further fields of its line in the list of markets."""
 
 
 @dataclass(slots=True)
@@ -99,6 +110,23 @@ def _catalogue() -> dict[str, StandInCoin]:
             -1.4093297098441402,
             1,
             past={"2024-01-01": {"usd": 42_208.202176186474, "eur": 38_217.25}},
+            more={
+                "ath": 126_080,
+                "ath_change_percentage": -38.39571,
+                "ath_date": "2025-10-06T18:57:42.558Z",
+                "atl": 67.81,
+                "atl_change_percentage": 114_443.23093,
+                "atl_date": "2013-07-06T00:00:00.000Z",
+                "high_24h": 78_419,
+                "low_24h": 76_696,
+                "fully_diluted_valuation": 1_555_914_058_873,
+                "circulating_supply": 20_030_493.0,
+                "total_supply": 20_030_843.0,
+                "max_supply": 21_000_000.0,
+                "price_change_percentage_7d_in_currency": -4.042267423689584,
+                "price_change_percentage_30d_in_currency": 1.9453890367549207,
+                "price_change_percentage_1y_in_currency": -25.214612207475373,
+            },
         ),
         StandInCoin(
             "ethereum",
@@ -110,7 +138,11 @@ def _catalogue() -> dict[str, StandInCoin]:
             0.52,
             2,
         ),
-        StandInCoin("solana", "sol", "Solana", {"usd": 85.25, "eur": 73.1}, 45_000_000_000.0, rank=7),
+        StandInCoin(
+            "solana", "sol", "Solana", {"usd": 85.25, "eur": 73.1}, 45_000_000_000.0, change=-7.3, rank=7
+        ),
+        StandInCoin("tether", "usdt", "Tether", {"usd": 0.9998, "eur": 0.857}, 183e9, change=0.01, rank=3),
+        StandInCoin("usd-coin", "usdc", "USDC", {"usd": 0.9731}, 73e9, change=-2.6, rank=6),
         StandInCoin("dogecoin", "doge", "Dogecoin", {"usd": 0.10452}, 16_000_000_000.0, rank=9),
         StandInCoin("shiba-inu", "shib", "Shiba Inu", {"usd": 0.00000582}, 3_400_000_000.0, rank=30),
         StandInCoin("cardano", "ada", "Cardano", {"usd": 0.2521}, 9_000_000_000.0, rank=12),
@@ -180,6 +212,10 @@ class CoinGeckoStandIn(VendorStandIn):
             return Answered(self._markets(query, bent))
         if path == "/search":
             return Answered(self._search(query))
+        if path == "/search/trending":
+            return Answered(self._trending())
+        if path == "/global":
+            return Answered(_GLOBAL)
         if path.startswith("/coins/") and path.endswith("/history"):
             coin = self.coins.get(path.split("/")[2])
             if coin is None:
@@ -216,7 +252,12 @@ class CoinGeckoStandIn(VendorStandIn):
             return []
         vs = query.get("vs_currency", "usd")
         ranked = sorted(
-            (coin for coin in self.coins.values() if coin.rank is not None and vs in coin.prices),
+            (
+                coin
+                for coin in self.coins.values()
+                if vs in coin.prices
+                and (coin.id in query["ids"].split(",") if "ids" in query else coin.rank is not None)
+            ),
             key=lambda coin: coin.rank or 0,
         )
         return [
@@ -231,8 +272,10 @@ class CoinGeckoStandIn(VendorStandIn):
                     "market_cap_rank": coin.rank,
                     "total_volume": coin.volume,
                     "price_change_percentage_24h": coin.change,
+                    "max_supply": None,
                     "roi": None,
                     "last_updated": "2026-05-18T08:17:38.599Z",
+                    **coin.more,
                 },
                 ("current_price",),
                 bent,
@@ -261,6 +304,16 @@ class CoinGeckoStandIn(VendorStandIn):
             for coin in found
         ]
         return {"coins": rows, "exchanges": [], "icos": [], "categories": [], "nfts": []}
+
+    def _trending(self) -> dict[str, Any]:
+        return {
+            "coins": [
+                {"item": {"id": coin.id, "name": coin.name, "symbol": coin.symbol.upper(), "score": place}}
+                for place, coin in enumerate((self.coins["dogwifcoin"], self.coins["solana"]))
+            ],
+            "nfts": [],
+            "categories": [],
+        }
 
     def _history(self, coin: StandInCoin, query: Mapping[str, str], bent: _Bend | None) -> dict[str, Any]:
         body: dict[str, Any] = {

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,8 @@ class Script:
     then: str = "go_on"
     vectors: str = "good"
     noise: bool = False
+    threads: bool = False
+    """Several requests at once, as xllamacpp's child does."""
 
 
 class _Process:
@@ -104,7 +107,9 @@ class _Process:
         while True:
             request = self._inbox.next()
             self.tell("request", request=request)
-            if request["op"] == "embed":
+            if self.script.threads:
+                threading.Thread(target=self.generate, args=(request,), daemon=True).start()
+            elif request["op"] == "embed":
                 self.embed(request)
             else:
                 self.generate(request)
@@ -118,6 +123,7 @@ class _Process:
                 "reason": reason,
                 "prompt_tokens": words,
                 "completion_tokens": said,
+                "logprobs": [-0.25] * said,
             }
         )
         self.tell("done", reason=reason)

@@ -89,8 +89,9 @@ Answerer = Callable[[str], str]
 def sensible(prompt: str) -> str:
     """A default model: repeats the first block of context with its number, else explains at some length."""
     lines = prompt.split("\n")
-    for place, line in enumerate(lines):
-        if line.startswith("[1] ") and place + 1 < len(lines):
+    begins = next((place for place, line in enumerate(lines) if line.startswith("<<<DATA")), len(lines))
+    for place, line in enumerate(lines):  # what stands before are examples
+        if place > begins and line.startswith("[1] ") and place + 1 < len(lines):
             return f"{lines[place + 1]} [1]"
     question = next(
         (line for line in reversed(lines) if line.startswith("QUESTION:")), "QUESTION: it"
@@ -374,10 +375,14 @@ class OllamaStandIn:
         if not seen.body.get("stream", True):
             message = {"role": "assistant", "content": "".join(pieces)}
             return web.json_response({**base, "message": message, **done})
-        return await self._stream(request, base, pieces, done)
+        return await self._stream(request, seen, base, pieces, done)
+
+    def tells_logprobs(self, seen: Seen) -> bool:
+        """Servers before 0.12.11 do not, whatever is asked."""
+        return bool(seen.body.get("logprobs")) and not self.is_old
 
     async def _stream(
-        self, request: web.Request, base: dict[str, Any], pieces: list[str], done: dict[str, Any]
+        self, request: web.Request, seen: Seen, base: dict[str, Any], pieces: list[str], done: dict[str, Any]
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await response.prepare(request)
@@ -393,7 +398,8 @@ class OllamaStandIn:
                 self.stalled.set()
                 await self._released.wait()
                 break
-            await send({"content": piece})
+            told = {"logprobs": [{"token": piece, "logprob": -0.25}]} if self.tells_logprobs(seen) else {}
+            await send({"content": piece}, **told)
         if self.cut_connection:
             assert request.transport is not None
             request.transport.abort()

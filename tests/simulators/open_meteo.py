@@ -54,6 +54,7 @@ _TOWNS: tuple[tuple[str, str, str, str, float, float, int | None, str], ...] = (
 _UNITS = {
     "temperature": ("°C", "°F"),
     "apparent": ("°C", "°F"),
+    "wind_direction": ("°", "°"),
     "wind": ("km/h", "mp/h"),
     "precipitation_p": ("%", "%"),
     "precipitation": ("mm", "inch"),
@@ -82,6 +83,8 @@ class OpenMeteoStandIn(VendorStandIn):
             "weather_code": 2,
             "cloud_cover": 40,
             "wind_speed_10m": 14.4,
+            "wind_gusts_10m": 31.0,
+            "wind_direction_10m": 265,
         }
         self.figures: dict[str, Callable[[date], Any]] = {
             "weather_code": lambda day: 61,
@@ -93,6 +96,7 @@ class OpenMeteoStandIn(VendorStandIn):
             "snowfall_sum": lambda day: 0.0,
             "wind_speed_10m_max": lambda day: 20.0 + day.day % 3,
             "wind_gusts_10m_max": lambda day: 40.5,
+            "wind_direction_10m_dominant": lambda day: 41,
             "uv_index_max": lambda day: 3.4,
             "sunrise": lambda day: f"{day}T07:05",
             "sunset": lambda day: f"{day}T17:45",

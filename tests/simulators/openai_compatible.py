@@ -235,22 +235,35 @@ class OpenAiStandIn:
         base = {"id": "chatcmpl-1", "created": CREATED, "model": seen.body["model"]}
         if not seen.body.get("stream") or not self.streams:
             message = {"role": "assistant", "content": "".join(pieces)}
-            choice = {"index": 0, "message": message, "finish_reason": reason}
+            choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": reason}
+            if seen.body.get("logprobs"):
+                choice["logprobs"] = {"content": [{"token": piece, "logprob": -0.25} for piece in pieces]}
             return web.json_response(
                 {**base, "object": "chat.completion", "choices": [choice], "usage": usage}
             )
         base["object"] = "chat.completion.chunk"
         wants_usage = (seen.body.get("stream_options") or {}).get("include_usage")
-        return await self._stream(request, base, pieces, reason, usage if wants_usage else None)
+        return await self._stream(request, seen, base, pieces, reason, usage if wants_usage else None)
 
     async def _stream(
-        self, request: web.Request, base: dict[str, Any], pieces: list[str], reason: str, usage: Any
+        self,
+        request: web.Request,
+        seen: Seen,
+        base: dict[str, Any],
+        pieces: list[str],
+        reason: str,
+        usage: Any,
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
+        logprobs = seen.body.get("logprobs", False)
 
         async def send(delta: dict[str, Any], finish_reason: str | None = None) -> None:
-            choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+            choice: dict[str, Any] = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+            if logprobs and delta.get("content"):
+                choice["logprobs"] = {
+                    "content": [{"token": delta["content"], "logprob": -0.25, "bytes": None}]
+                }
             await response.write(b"data: " + json.dumps({**base, "choices": [choice]}).encode() + b"\n\n")
 
         await send({"role": "assistant", "content": ""})

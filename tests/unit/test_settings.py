@@ -80,3 +80,24 @@ def test_secrets_do_not_show() -> None:
         "adapters": {"coingecko": {"api_key": "s3cret"}},
     }
     assert "s3cret" not in repr(load({}, flags=flags))
+
+
+@pytest.mark.parametrize(
+    ("switch", "asked"),
+    [
+        ("1", ("http://127.0.0.1:11434", "")),
+        ("true", ("http://127.0.0.1:11434", "")),
+        ("0", ("", "http://127.0.0.1:1/v1")),
+        ("", ("http://127.0.0.1:11434", "http://127.0.0.1:1/v1")),
+    ],
+)
+def test_use_ollama_chooses_the_local_model_or_the_hosted_one(switch: str, asked: tuple[str, str]) -> None:
+    """S1-08."""
+    flags = {"models": {"openai_base_url": "http://127.0.0.1:1/v1"}}
+    models = load({"USE_OLLAMA": switch}, flags=flags).models
+    assert (models.ollama_url, models.openai_base_url) == asked
+
+
+def test_use_ollama_must_be_true_or_false() -> None:
+    with pytest.raises(Misconfigured, match="USE_OLLAMA must be true or false"):
+        load({"USE_OLLAMA": "llama3"})

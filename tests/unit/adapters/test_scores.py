@@ -203,6 +203,56 @@ async def test_running_games_say_how_far(kit: Kit, options: dict[str, Any], wher
     assert f"The Pistons lead the Bulls {where}" in text
 
 
+async def test_the_margin_is_said_where_it_is_asked_for(kit: Kit) -> None:
+    fill(kit.espn, TODAY)
+    text = (await kit.found("by how many points did the knicks win")).text
+    assert text.startswith("The Knicks beat the Heat by 2 points, 99–97, on 2026-05-18 (final)")
+    text = (await kit.found("by how much are the bulls losing")).text
+    assert text.startswith("The Pistons lead the Bulls by 4 points, 88–84, with 3:21 left")
+    assert "goals" not in (await kit.found("by how much did arsenal win")).text  # they drew
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (((30, 31), (20, 21)), "At half-time the Celtics led the Lakers 61–41; the Lakers beat the Celtics"),
+        (
+            ((30, 11), (20, 21)),
+            "At half-time the Lakers and the Celtics were level at 41–41; the Lakers beat",
+        ),
+        (((300,), (20, 21)), "The score at half-time is not known here; the Lakers beat the Celtics 112–105"),
+        (((90, 90), (20, 21)), "The score at half-time is not known here; the Lakers beat the Celtics 112"),
+        ((("x", {}), (20, 21)), "The score at half-time is not known here; the Lakers beat the Celtics 112"),
+    ],
+)
+async def test_half_time_of_a_game_that_is_over(kit: Kit, lines: Any, said: str) -> None:
+    event = kit.espn.game("nba", YESTERDAY, "BOS", "LAL", scores=(105, 112))
+    for side, values in zip(event["competitions"][0]["competitors"], lines, strict=True):
+        side["linescores"] = [{"value": value} for value in values]
+    assert (await kit.found("lakers halftime score yesterday")).text.startswith(said)
+
+
+async def test_half_time_now_is_the_score_now(kit: Kit) -> None:
+    options = {"period": 2, "name": "STATUS_HALFTIME"}
+    kit.espn.game("nba", TODAY, "DET", "CHI", state="in", scores=(60, 55), at="03:00", **options)
+    text = (await kit.found("bulls halftime score")).text
+    assert text.startswith("The Pistons lead the Bulls 60–55 at half-time, according to ESPN")
+
+
+async def test_the_next_game_is_told_beside_the_one_that_is_on(kit: Kit) -> None:
+    fill(kit.espn, TODAY)
+    kit.espn.game("nba", TODAY + timedelta(days=3), "CHI", "NYK", state="pre", at="20:00")
+    text = (await kit.found("whos the bulls next opponent")).text
+    assert text.startswith(
+        "The Pistons lead the Bulls 88–84 with 3:21 left in the 4th quarter; the Bulls play"
+    )
+    assert "play the Knicks on 2026-05-21 at 20:00 ET" in text
+    # Without one ahead, the game that is on is told alone.
+    kit.espn.events.clear()
+    kit.espn.game("nba", TODAY, "CHI", "DET", state="in", scores=(84, 88), at="03:00", clock="3:21")
+    assert "4th quarter, according" in (await kit.found("next bulls game", no_cache=True)).text
+
+
 async def test_penalties_decide_a_level_cup_game(kit: Kit) -> None:
     event = _cup(kit)
     event["competitions"][0]["competitors"][0] |= {"winner": True, "shootoutScore": 4}

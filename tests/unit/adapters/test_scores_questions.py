@@ -166,7 +166,7 @@ lakers next game|nba LAL - - schedule
 next game for the celtics|nba BOS - - schedule
 nba schedule for november 25|nba - - 2026-11-25 schedule
 who won the nba game between lakers and celtics on 2025-12-25|nba LAL BOS 2025-12-25 winner
-how many points did the celtics win by last night|nba BOS - yesterday score
+how many points did the celtics win by last night|nba BOS - yesterday margin
 Who won, Lakers or Warriors?|nba LAL GSW - winner
 score of suns vs mavs|nba PHX DAL - score
 heat celtics|nba MIA BOS - score
@@ -240,7 +240,7 @@ Did Philly win?|nba PHI - - winner
 did new york win last night|nba NYK - yesterday winner
 pelicans vs grizzlies final score yesterday|nba NOP MEM yesterday score
 clippers-nuggets score|nba LAC DEN - score
-what did the warriors lose by last night|nba GSW - yesterday score
+what did the warriors lose by last night|nba GSW - yesterday margin
 did the lakers win their game yesterday|nba LAL - yesterday winner
 is milwaukee playing tonight|nba MIL - tonight schedule
 have the cavs won today|nba CLE - today winner
@@ -345,9 +345,9 @@ who is winning, heat or magic|nba MIA ORL - score
 is boston winning against miami right now nba|nba BOS MIA now score
 are the bulls losing|nba CHI - - score
 are the Cavs up or down right now|nba CLE - now score
-by how much did the thunder win last night|nba OKC - yesterday score
+by how much did the thunder win last night|nba OKC - yesterday margin
 How many points did the Lakers score last night?|nba LAL - yesterday score
-how many points did the suns lose by yesterday|nba PHX - yesterday score
+how many points did the suns lose by yesterday|nba PHX - yesterday margin
 tell me the score of GSW vs LAL|nba GSW LAL - score
 LAL BOS score|nba LAL BOS - score
 GSW game tonight?|nba GSW - tonight schedule
@@ -355,7 +355,7 @@ lal vs gsw last night|nba LAL GSW yesterday score
 what did the Mavericks do yesterday?|nba DAL - yesterday score
 yo did them timberwolves pull it off last night?|nba MIN - yesterday winner
 so... did my Raptors finally win one yesterday?|nba TOR - yesterday winner
-lol how bad did the wizards lose last night|nba WAS - yesterday score
+lol how bad did the wizards lose last night|nba WAS - yesterday margin
 any chance the Blazers won yesterday|nba POR - yesterday winner
 Have the Suns won today?|nba PHX - today winner
 is the lakers game over yet|nba LAL - - score
@@ -611,7 +611,22 @@ what did i miss in the nba last night|nba - - yesterday score
 recap of last nights nba games|nba - - yesterday score
 who came out on top, heat or knicks|nba MIA NYK - winner
 any word on the clippers score|nba LAC - - score
-bucks by how many?|nba MIL - - score
+bucks by how many?|nba MIL - - margin
+by how much did boston lose|nba BOS - - margin
+point difference lakers celtics last night|nba LAL BOS yesterday margin
+mit wie vielen punkten haben die lakers gewonnen|nba LAL - - margin
+por cuantos puntos ganaron los lakers|nba LAL - - margin
+de combien de points les lakers ont gagné|nba LAL - - margin
+lakers most recent result|nba LAL - - score
+suns halftime score|nba PHX - - halftime
+who was winning at halftime in the suns game|nba PHX - - halftime
+halbzeitstand lakers|nba LAL - - halftime
+marcador al descanso de los lakers|nba LAL - - halftime
+score à la mi-temps des lakers|nba LAL - - halftime
+is it halftime in the suns game|nba PHX - - score
+what quarter is it in the bulls game|nba CHI - - score
+ist das spiel der bulls schon vorbei|nba CHI - - score
+has the spurs game started yet|nba SAS - - score
 Is the Lakers game still going?|nba LAL - - score
 did the twolves beat the dubs on saturday|nba MIN GSW saturday winner
 which games are on in the nba on monday|nba - - monday schedule
@@ -863,6 +878,10 @@ nba salary cap explained
 how tall is Victor Wembanyama
 how many players are on a basketball team
 how many quarters are there in basketball
+how long is halftime in the nba
+who performed at the super bowl halftime show
+what does margin of victory mean
+by what margin did trump win
 what is the shot clock rule
 explain the offside rule
 what does the nba play-in tournament mean

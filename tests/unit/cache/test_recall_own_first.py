@@ -9,7 +9,7 @@ from node.peers.values import Tier
 from node.record import AnswerRecord
 from node.replies import few_of_each_peer
 from tests.unit.cache.test_recall import NEAR, Bench, found
-from tests.unit.cache.test_recall_peers import OTHER, PEER, from_peer
+from tests.unit.cache.test_recall_peers import OTHER, PEER, from_peer, relevant
 
 ASKED = "How do I bake bread at home?"
 OTHERWISE = "We need to know how do I bake bread at home?"
@@ -78,6 +78,6 @@ async def test_as_context_ours_comes_before_what_many_peers_say() -> None:
             query = ("We ask " * number + ASKED[0].lower() + ASKED[1:]) if number else ASKED
             await from_peer(bench, query, NEAR, author=author, answer=BADLY, confidence=795_000)
     await knows(bench, 700_000)
-    few = few_of_each_peer((await bench.ask(ASKED)).seen)
-    assert [one.origin for one in few].index("local") == 0
+    few = few_of_each_peer([relevant(one) for one in (await bench.ask(ASKED)).seen])
+    assert [one.stored.origin for one in few].index("local") == 0
     assert len(few) == 5

@@ -10,16 +10,23 @@ import pytest
 
 from node.cache.keys import keyword_key
 from node.cache.peer_crowd import BEHIND_A_CROWD, OF_ONE_PEER, thinned
+from node.cache.recall import Seen
 from node.ipfs.cid import Cid
 from node.model import Json, Kind, Query, Route, Source
 from node.peers import kept as beside
 from node.peers.values import Tier
-from node.ports import Neighbour, StoredRecord, Vector
-from node.replies import from_record, scope_as_evidence, source_of
+from node.ports import Neighbour, Relevant, StoredRecord, Vector
+from node.replies import as_evidence, from_record, scope_as_evidence
 from tests.record_builders import START, Author
 from tests.unit.cache.test_recall import GENERATIVE, NEAR, PRICE, US, Bench, found, unit
 
 PEER, OTHER = Author(2), Author(3)
+
+
+def relevant(seen: Seen) -> Relevant:
+    """What recall has seen as the retriever would find it."""
+    stored = StoredRecord(1, Cid.parse(seen.judged.candidate.cid), seen.record, origin=seen.origin)
+    return Relevant(stored, 0.8, 0.8, 0.5)
 
 
 async def from_peer(
@@ -210,6 +217,9 @@ async def test_a_peer_s_word_as_evidence_is_marked_and_is_not_published_in_our_n
     seen = (await bench.ask("Which cake needs no oven?")).seen
     by_origin = {one.origin: one for one in seen}
     theirs, ours = by_origin[PEER.did], by_origin["local"]
-    assert source_of(theirs).id.startswith("claimed by a peer")
-    assert source_of(ours).id == "test-model"
-    assert (scope_as_evidence(theirs), scope_as_evidence(ours)) == ("shared", "public")
+    assert as_evidence(relevant(theirs), "x").source.id.startswith("claimed by a peer")
+    assert as_evidence(relevant(ours), "x").source.id == "test-model"
+    assert (scope_as_evidence(relevant(theirs).stored), scope_as_evidence(relevant(ours).stored)) == (
+        "shared",
+        "public",
+    )

@@ -70,6 +70,7 @@ def test_the_table_says_the_orders_of_the_design() -> None:
         ("historical", Kind.HISTORICAL, (Source.CACHE, Source.DOCUMENTS, Source.MODEL), "historical"),
         ("generative", Kind.GENERATIVE, (Source.CACHE, Source.DOCUMENTS, Source.MODEL), "generative"),
         ("unclassified", Kind.UNCLASSIFIED, (Source.CACHE, Source.DOCUMENTS, Source.MODEL), "default"),
+        ("about a text that came with it", Kind.GENERATIVE, (Source.CACHE, Source.MODEL), None),
     ]
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench import memory
 from node.clock import SystemClock
 from node.engines.llama_child import Refused, Stops, chatml, lay_out
 from node.engines.llama_process import LlamaProcess
@@ -160,15 +161,15 @@ class TestRealLibrary:
         self, gemma: LlamaProcess
     ) -> None:
         words = " ".join(str(Random(7).randrange(100)) for _ in range(9_000))
-        with pytest.raises(Rejected, match="do not fit the model's window of 8192"):
+        with pytest.raises(Rejected, match="do not fit the model's window of 2048"):
             await continued(gemma, words)
         assert await continued(gemma, "The capital of Italy is")
 
     async def test_leaving_while_the_prompt_is_read_keeps_the_process(self, gemma: LlamaProcess) -> None:
         await gemma.load()
         pid = gemma.pid
-        asked = asyncio.create_task(continued(gemma, "one two three " * 1_500))
-        await asyncio.sleep(0.2)  # any moment will do: it reads for ten seconds or more
+        asked = asyncio.create_task(continued(gemma, "one two three " * 550))
+        await asyncio.sleep(0.2)  # any moment will do: it reads for seconds
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
@@ -198,6 +199,13 @@ class TestRealLibrary:
             await say(process)
         assert (await process.state()).word == "failed"
         await process.close()
+
+    async def test_a_small_model_fits_beside_the_others(self, gemma: LlamaProcess) -> None:
+        """S0-14: the weights, a window of context, and little else; ``python -m bench.memory`` reports it."""
+        assert await continued(gemma, "The capital of Italy is")
+        assert gemma.pid is not None
+        took = memory.resident(gemma.pid)["VmHWM"]
+        assert took < 900 * memory.MIB  # of which the file is 242
 
     async def test_a_model_without_pooling_is_no_embedder(self, llama_cpp: None, gemma_gguf: Path) -> None:
         process = LlamaProcess(gemma_gguf, SystemClock(), purpose="embed", threads=1)

@@ -242,7 +242,8 @@ async def test_what_has_ended_speaks_for_nobody() -> None:
     theirs = B.answer("Who wrote it?", answer="Mary Shelley")
     assert await door.take(B, theirs) == "held"
     # and a quorum ends with the record that made it
-    again = A.answer("Who wrote it?", answer="Mary Shelley", expires=soon + timedelta(seconds=60))
+    until = soon + timedelta(seconds=60)
+    again = A.answer("Who wrote it?", answer="Mary Shelley", timestamp=soon, expires=until)
     assert await door.take(A, again) == "quorum"
     assert await door.served(theirs) is not None
     door.clock.advance(61)

@@ -4,7 +4,9 @@ believes whatever stands first."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from node.cache.recall import Recaller
 from node.classify.route import Floors, Router
 from node.classify.sessions import Sessions
 from node.classify.understand import Understanding
+from node.knowledge.evidence import StoredEvidence
 from node.metrics import Metrics
 from node.model import Answer, Caller, Query
 from node.normalise import normalise
@@ -39,10 +42,12 @@ class Signer:
 class Node:
     """A door for peers and the walk behind it, over the same stores."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, script: Callable[[Prompt], str] | None = None, *, confidence_min: float = 0.8, **more: Any
+    ) -> None:
         self.door = Door(quota=Quota(near=64))
         door = self.door
-        self.model = ScriptedGenerator(_believes_the_first)
+        self.model = ScriptedGenerator(script or _believes_the_first)
         self.remembered: list[Remembered] = []
 
         async def report(outcome: Remembered) -> None:
@@ -77,11 +82,13 @@ class Node:
                 report=report,
             ),
             log=door.log,
-            policy=Policy(0.8, "all", True, "test"),
+            policy=Policy(confidence_min, "all", True, "test"),
             failures=NegativeCache(door.clock.monotonic, base_s=1.0),
             refresh=lambda key, work: False,
             is_live=is_live,
             unlogged=Metrics().unlogged,
+            retriever=StoredEvidence(door.records, door.semantics, door.clock, Path("nowhere")),
+            **more,
         )
 
     async def know(self, town: str, asked: str = "") -> None:
@@ -111,7 +118,9 @@ class Node:
 
 
 def _believes_the_first(prompt: Prompt) -> str:
-    """The first text of the context, with its mark."""
+    """The first text of the context, with its mark; each text that it reads by itself holds the answer."""
+    if prompt.alternatives:
+        return "yes"
     lines = prompt.user.splitlines()
     for place, line in enumerate(lines[:-1]):
         if line.startswith("[1]"):
@@ -167,7 +176,7 @@ async def test_untrusted_texts_reach_no_model_and_change_no_answer(level: Level)
     assert codes == {"held": 200}
     assert await answers(node) == before
     shown = [prompt.system + prompt.user + prompt.continuation for prompt in node.model.prompts]
-    assert len(shown) == len(TOWNS)
+    assert sum(not prompt.alternatives for prompt in node.model.prompts) == len(TOWNS)
     assert not any(POISON in text for text in shown)
     held = await node.door.store.held_of(Issuer(1).did, limit=1_000)
     assert {one.tier for one in held} == {Tier.UNTRUSTED}
@@ -187,7 +196,8 @@ async def test_a_trusted_peer_s_texts_are_marked_few_and_never_become_ours() -> 
         answer = await node.ask(town)
         assert answer.source.kind != "cache"
         assert answer.trace[-2].reason == "peers_word"
-    for prompt in node.model.prompts:
+    assert any(prompt.alternatives and POISON in prompt.user for prompt in node.model.prompts)
+    for prompt in (one for one in node.model.prompts if not one.alternatives):
         assert 1 <= prompt.user.count(f"built by {POISON}") <= 2
         assert prompt.user.count("claimed by a peer") == prompt.user.count(f"built by {POISON}")
     assert not node.remembered

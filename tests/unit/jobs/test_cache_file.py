@@ -435,3 +435,11 @@ async def test_a_scope_that_cannot_be_is_named(scope: object, foreign: ForeignSt
         with pytest.raises(BadInput) as refused:
             await Desk().operated(foreign).do(what, asked)
         assert (refused.value.field, bool(refused.value.limit)) == ("scope", True)
+
+
+async def test_what_a_model_said_on_no_evidence_is_not_imported() -> None:
+    model = {"kind": "llm", "id": "ollama/llama3.2"}
+    cited = [{"source": "chronicle.md", "locator": "", "snippet": ""}]
+    lines = [line(source=model), line("What is a mast?", source=model, citations=cited)]
+    outcomes = await Desk().file.take([(number, orjson.dumps(one)) for number, one in enumerate(lines, 1)])
+    assert [one.code for one in outcomes] == ["refused", "stored"]

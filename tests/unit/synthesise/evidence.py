@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 from node.clock import ManualClock
 from node.errors import NodeError
 from node.model import Check, Draft, Evidence, Freshness, SourceRef
-from node.ports import Prompt
+from node.ports import OnText, Prompt
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -51,7 +52,11 @@ class ScriptedGenerator:
     def name(self) -> str:
         return self._name
 
-    async def generate(self, prompt: Prompt, *, timeout_s: float) -> Draft:
+    @property
+    def slots(self) -> int:
+        return 1
+
+    async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         self.prompts.append(prompt)
         self.timeouts.append(timeout_s)
         if self._clock is not None:
@@ -61,6 +66,8 @@ class ScriptedGenerator:
             raise answer
         if isinstance(answer, Draft):
             return answer
+        for piece in re.findall(r"\s*\S+", answer) if on_text is not None else ():
+            on_text(piece)
         return Draft(
             answer, self._name, "tiny:latest", prompt_tokens=10, completion_tokens=len(answer.split())
         )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypeVar
 
 import pytest
 
 from node.clock import ManualClock
 from node.engines.deadline import within
-from node.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
-from node.model import Check, Draft
-from node.ports import Generator, Prompt
+from node.errors import BrokeOff, NodeError, RateLimited, Rejected, TimedOut, Unavailable
+from node.model import Check, Draft, Json
+from node.ports import Generator, OnText, Prompt
 from node.synthesise.chain import (
     FALLBACK_RESERVE_S,
     LEAVE_ALONE_MAX_S,
@@ -22,6 +22,7 @@ from node.synthesise.chain import (
     NoGenerator,
     Result,
 )
+from node.synthesise.queue import RETRY_UNKNOWN_S
 
 T = TypeVar("T")
 PROMPT = Prompt("", "Why?")
@@ -39,8 +40,9 @@ class Scripted:
         self.timeouts: list[float] = []
         self.running = self.running_max = self.closed = 0
         self.alive: Check = Check(name, "pass", "lives")
+        self.slots = 1
 
-    async def generate(self, prompt: Prompt, *, timeout_s: float) -> Draft:
+    async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         self.timeouts.append(timeout_s)
         takes_s, said = self.script[0] if len(self.script) == 1 else self.script.pop(0)
         self.running += 1
@@ -159,7 +161,7 @@ async def test_all_engines_hanging_ends_before_the_deadline() -> None:
 
 async def test_a_driver_that_forgets_its_timeout_is_ended_too() -> None:
     class Forgetful(Scripted):
-        async def generate(self, prompt: Prompt, *, timeout_s: float) -> Draft:
+        async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
             await asyncio.Event().wait()
             raise AssertionError
 
@@ -315,9 +317,81 @@ async def test_one_generation_at_a_time_and_a_bounded_number_waiting() -> None:
     assert slow.running_max == 1
     assert [result.value for result in results].count("Slowly.") == 4
     busy = [result for result in results if result.value is None]
-    assert all(trace(result) == ["unavailable a: a is busy and 3 questions wait already"] for result in busy)
+    assert all(trace(result) == ["busy a: a is busy and 3 questions wait already"] for result in busy)
     assert all(result.steps[0].ms == 0 for result in busy)
+    assert all(result.retry_after_s == RETRY_UNKNOWN_S for result in busy)
     assert one.engines[0].is_up
+
+
+async def test_twenty_at_once_are_served_in_order_and_nobody_is_turned_away_before_his_deadline() -> None:
+    clock = ManualClock()
+    slow = Scripted(clock, (5.0, "Slowly."), name="a")
+    one = chain(clock, slow, queue_max=64)
+    await ask(clock, one)
+    await ask(clock, one)
+    began = clock.monotonic()
+    ended: list[tuple[int, float]] = []
+
+    async def asker(number: int) -> Result[str]:
+        result = await put(clock, one)
+        ended.append((number, clock.monotonic() - began))
+        return result
+
+    results = await drive(clock, *(asker(number) for number in range(20)))
+    served = [number for number, result in enumerate(results) if result.value is not None]
+    assert served == list(range(11)), "as many as fit into the time, first come first served"
+    assert [number for number, _ in ended[:11]] == served
+    assert all(seconds >= 60 - FALLBACK_RESERVE_S for _, seconds in ended[11:])
+    assert results[11].steps[-1].outcome == "timeout", "it had the turn, and too little time"
+    for number in range(12, 20):
+        assert results[number].steps[-1].outcome == "busy"
+        assert results[number].retry_after_s in (1, 2, 3, 4, 5), "nobody is left in the queue by then"
+    assert slow.running_max == 1
+
+
+async def test_the_wait_is_told_when_it_begins_and_in_the_trace() -> None:
+    clock = ManualClock()
+    one = chain(clock, Scripted(clock, (4.0, "Slowly."), name="a"), queue_max=64)
+    await ask(clock, one)
+    told: list[tuple[str, Mapping[str, Json]]] = []
+
+    def listen(event: str, facts: Mapping[str, Json]) -> None:
+        told.append((event, facts))
+
+    async def asker() -> Result[str]:
+        deadline = clock.monotonic() + 60
+        return await one.first(PROMPT, lambda draft: draft.text, deadline=deadline, tell=listen)
+
+    results = await drive(clock, *(asker() for _ in range(3)))
+    assert told == [
+        ("wait", {"engine": "a", "ahead": 0, "wait_s": 4.0}),
+        ("wait", {"engine": "a", "ahead": 1, "wait_s": 8.0}),
+    ]
+    assert trace(results[2]) == ["waited a: 1 questions waited before it, expected wait 8 s"]
+    assert results[2].steps[0].ms == 8_000
+
+
+async def test_as_many_at_once_as_the_engine_has_slots() -> None:
+    clock = ManualClock()
+    slow = Scripted(clock, (5.0, "Slowly."), name="a")
+    slow.slots = 3
+    began = clock.monotonic()
+    results = await drive(clock, *(put(clock, chain_) for chain_ in [chain(clock, slow)] * 9))
+    assert [result.value for result in results] == ["Slowly."] * 9
+    assert slow.running_max == 3
+    assert clock.monotonic() - began == pytest.approx(15, abs=1)
+
+
+async def test_who_has_no_time_left_for_an_answer_lets_those_behind_go_first() -> None:
+    """Else everybody in a crowd would be cut short in turn."""
+    clock = ManualClock()
+    slow = Scripted(clock, (10.0, "Slowly."), name="a")
+    one = chain(clock, slow)
+    for _ in range(2):
+        await ask(clock, one)
+    results = await drive(clock, put(clock, one), put(clock, one, left_s=13), put(clock, one, left_s=40))
+    assert [result.value for result in results] == ["Slowly.", None, "Slowly."]
+    assert len(slow.timeouts) == 4
 
 
 async def test_a_full_queue_fails_over_at_once() -> None:
@@ -326,11 +400,10 @@ async def test_a_full_queue_fails_over_at_once() -> None:
     one = chain(clock, slow, up(clock, "b"), queue_max=2)
     results = await drive(clock, *(put(clock, one) for _ in range(9)))
     assert [result.value for result in results] == ["Slowly."] * 3 + ["b says so."] * 3 + [None] * 3
-    assert [len(result.steps) for result in results] == [0] * 3 + [1] * 3 + [2] * 3
     assert all(result.ms == 0 for result in results[3:])
 
 
-async def test_who_cannot_have_the_turn_in_time_does_not_wait() -> None:
+async def test_where_the_turn_would_come_too_late_a_free_engine_is_asked_first() -> None:
     clock = ManualClock()
     slow = Scripted(clock, (20.0, "Slowly."), name="a")
     one = chain(clock, slow, up(clock, "b"))
@@ -338,9 +411,41 @@ async def test_who_cannot_have_the_turn_in_time_does_not_wait() -> None:
         await ask(clock, one)
     results = await drive(clock, *(put(clock, one) for _ in range(6)))
     assert [result.value for result in results] == ["Slowly."] * 2 + ["b says so."] * 4
-    assert "the turn would not come for 40 s" in results[-1].steps[0].reason
+    assert "its turn would come in 40 s; another engine is free" in results[-1].steps[0].reason
     assert results[-1].ms == 0
     assert one.engines[0].is_up
+
+
+async def test_who_was_sent_to_another_engine_that_fails_still_waits_for_the_first() -> None:
+    clock = ManualClock()
+    slow = Scripted(clock, (20.0, "Slowly."), name="a")
+    one = chain(clock, slow, dead(clock, "b"))
+    for _ in range(2):
+        await ask(clock, one)
+    results = await drive(clock, *(put(clock, one) for _ in range(3)))
+    assert [step.outcome for step in results[2].steps] == ["put_off", "unavailable", "waited", "timeout"]
+
+
+async def test_an_engine_that_breaks_off_is_asked_once_more_in_the_same_request() -> None:
+    clock = ManualClock()
+    engine = Scripted(clock, (3.0, BrokeOff("it was killed")), (1.0, "Again."))
+    told: list[str] = []
+    result = await drive(
+        clock,
+        chain(clock, engine).first(
+            PROMPT,
+            lambda draft: draft.text,
+            deadline=clock.monotonic() + 60,
+            tell=lambda event, _: told.append(event),
+        ),
+    )
+    assert [one.value for one in result] == ["Again."]
+    assert engine.timeouts == [45, 42]
+    assert told == ["reset"], "what was heard of the first is void"
+    engine.script = [(3.0, BrokeOff("it was killed"))]
+    one = chain(clock, engine)
+    assert trace(await ask(clock, one)) == ["unavailable one: it was killed"]
+    assert len(engine.timeouts) == 4, "once and no more"
 
 
 async def test_a_question_that_waited_too_long_is_not_its_engines_failure() -> None:
@@ -349,8 +454,8 @@ async def test_a_question_that_waited_too_long_is_not_its_engines_failure() -> N
     one = chain(clock, slow)
     results = await drive(clock, *(put(clock, one) for _ in range(3)))
     assert [result.value for result in results] == ["Slowly.", "Slowly.", None]
-    assert results[-1].steps[0].outcome == "timeout"
-    assert len(slow.timeouts) == 2, "what cannot be finished is not begun"
+    assert [step.outcome for step in results[-1].steps] == ["waited", "timeout"]
+    assert slow.timeouts[2] == 19, "nobody else wants the turn"
     assert one.engines[0].is_up
     fresh = Scripted(clock, (40.0, "Slowly."), (HANGS, ""), name="a")
     one = chain(clock, fresh)
@@ -369,7 +474,7 @@ async def test_a_hang_is_waited_out_once_not_once_for_each_that_waits() -> None:
     assert len(engine.timeouts) == 1
     assert clock.monotonic() - began < 50
     outcomes = [step.outcome for result in results for step in result.steps]
-    assert sorted(set(outcomes)) == ["skipped", "timeout", "unavailable"]
+    assert sorted(set(outcomes)) == ["busy", "skipped", "timeout", "waited"]
 
 
 async def test_waiting_for_the_turn_is_bounded_by_the_question_not_by_the_queue() -> None:
@@ -379,9 +484,9 @@ async def test_waiting_for_the_turn_is_bounded_by_the_question_not_by_the_queue(
     first, second = await drive(clock, put(clock, one), put(clock, one, left_s=5.0))
     assert first.value == "Slowly."
     assert second.value is None
-    assert second.steps[0].outcome == "timeout"
-    assert "busy" in second.steps[0].reason
-    assert second.steps[0].ms <= 5_000
+    assert [step.outcome for step in second.steps] == ["waited", "busy"]
+    assert second.steps[1].ms <= 5_000
+    assert second.retry_after_s == RETRY_UNKNOWN_S
     assert one.engines[0].is_up
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from node.cache.lookup import Candidate, Judged
-from node.cache.recall import Seen
+from node import replies
 from node.clock import ManualClock
 from node.model import Evidence, Freshness, Kind, SourceRef
 from node.peers.kept import OURS
-from node.ports import Prompt
+from node.ports import Prompt, Relevant, StoredRecord
 from node.record import block_of
-from node.replies import source_of
 from node.synthesise.claims import heard, is_claim
-from node.synthesise.compose import Composed, Composer
+from node.synthesise.compose import Composer
+from node.synthesise.composed import Composed
 from tests.record_builders import Author
-from tests.unit.synthesise.evidence import WHEN, ScriptedGenerator, adapter, document
+from tests.unit.synthesise.evidence import ScriptedGenerator, adapter, document
 
 US, PEER = Author(1), Author(2)
 
@@ -31,16 +30,15 @@ def claim(text: str = FALSE, confidence: float = 0.98) -> Evidence:
     return Evidence(text, source, confidence, Freshness.GENERAL, True)
 
 
-def as_seen(by: Author, origin: str) -> Seen:
+def as_evidence(by: Author, origin: str) -> Evidence:
     record = by.answer(QUESTION)
-    candidate = Candidate(str(block_of(record)[0]), QUESTION, 0.9, "semantic", 0.9, WHEN, None)
-    return Seen(Judged(candidate, 0.8, None, None, False, "", ""), record, origin)
+    stored = StoredRecord(1, block_of(record)[0], record, origin=origin)
+    return replies.as_evidence(Relevant(stored, 0.8, 0.7, 0.2), QUESTION)
 
 
 def test_the_name_that_marks_a_claim_is_the_one_that_a_peer_s_record_gets() -> None:
-    theirs, ours = as_seen(PEER, PEER.did), as_seen(US, OURS)
-    assert is_claim(source_of(theirs))
-    assert not is_claim(source_of(ours))
+    assert is_claim(as_evidence(PEER, PEER.did).source)
+    assert not is_claim(as_evidence(US, OURS).source)
     assert not is_claim(SourceRef("documents", "claimed by a peer: not a record"))
 
 

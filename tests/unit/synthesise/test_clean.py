@@ -108,6 +108,45 @@ def test_everything_from_a_stop_mark_goes(mark: str) -> None:
     assert clean(f"Paris is it.{mark} more of this", stop=STOP).text == "Paris is it."
 
 
+@pytest.mark.parametrize(
+    "rest", ["\n---", "\n\n---\n", "\n---\nQUESTION: and Spain?\nANSWER: Madrid.", "\n\n---\n\n---"]
+)
+def test_a_rule_and_the_turn_behind_it_go(rest: str) -> None:
+    assert clean(f"Paris is it.{rest}", stop=STOP).text == "Paris is it."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| a | b |\n| --- | --- |\n| 1 | 2 |",
+        "One part.\n\n---\n\nAnother part.",
+        "---\ntitle: x\n---\nText.",
+        ">>> [1, 2][0]\n1",
+        "    if a:\n        return 1",
+        "It is:\n\n```\nreturn 0;\nreturn 0;\nreturn 0;\nreturn 0;\n```",
+        'Say `</s>`, "<<<x>>>" or `<think>`.',
+        "The first is:\n```\na\n```\nThe first is:\n```\nb\n```\nThe first is:\n```\nc\n```",
+    ],
+)
+def test_these_come_through_as_they_are(text: str) -> None:
+    assert clean(text, stop=STOP).text == text
+
+
+def test_code_that_runs_in_circles_with_its_words_is_cut() -> None:
+    once = "The code is as follows:\n```\nx = 1\n```\n"
+    cleaned = clean(once * 6)
+    assert cleaned.looped
+    assert cleaned.text.count("```") <= 4
+
+
+def test_cut_code_keeps_its_beginning() -> None:
+    text = "Here it is. Look:\n\n```py\ndef f(a):\n    return a[0] if a el"
+    assert clean(text, complete=False).text == text
+    cleaned = clean("```\n" + "x = a[0]\n" * 100, chars_max=100)
+    assert cleaned.text == "\n".join(["```", *["x = a[0]"] * 10])
+    assert not cleaned.complete
+
+
 def test_turn_marks_that_open_the_text_are_the_templates() -> None:
     assert clean("<|im_start|>assistant\nParis is it.<|im_end|>", stop=STOP).text == "Paris is it."
 
@@ -156,6 +195,8 @@ def test_cleaning_is_idempotent(raw: str, complete: bool) -> None:
     "raw",
     [
         *("<" * 60_000, "<think>" * 9_000, "a " * 32_000, "\n" * 60_000, " " * 60_000, "1." * 30_000),
+        *("«" * 60_000, "`a``" * 15_000, "$a" * 30_000, "\n\\[" * 20_000, "|-\n" * 20_000, "> " * 30_000),
+        *("```\n" * 15_000, "    x\n\n" * 9_000, "\\begin{a}\n" * 6_000, '"a ' * 20_000),
         *("[1]" * 20_000, "A. " * 20_000, "<<<" * 20_000, "-" * 60_000, "\n " * 30_000, "'’" * 30_000),
     ],
 )

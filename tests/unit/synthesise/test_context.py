@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.embed.local import tokenizer_file, tokens_of
 from node.orders import CHAT_TOKEN, gives_orders
-from node.synthesise.context import ORDER_REMARK, pack
+from node.synthesise.context import ORDER_REMARK, estimate, pack
 from node.synthesise.markup import DATA_MARK, LABEL_LINE, THINK_TAG, defang
 from tests.unit.synthesise.evidence import adapter, document
+
+TOKENS = tokens_of(tokenizer_file())
 
 
 def test_most_reliable_first_with_labels() -> None:
@@ -52,6 +55,27 @@ def test_the_budget_holds(texts: list[str], chars_max: int) -> None:
     packed = pack([document(text, name=f"d{n}") for n, text in enumerate(texts)], chars_max)
     assert sum(len(block.label) + 2 + len(block.text) for block in packed.blocks) <= chars_max
     assert [block.number for block in packed.blocks] == list(range(1, len(packed.blocks) + 1))
+
+
+@given(st.lists(st.text(max_size=400), max_size=8), st.integers(1, 300))
+def test_the_budget_of_tokens_holds_whatever_counts_them(texts: list[str], tokens_max: int) -> None:
+    evidence = [document(text, name=f"d{n}") for n, text in enumerate(texts)]
+    for count in (len, estimate, TOKENS):
+        packed = pack(evidence, 2_000, tokens_max, count)
+        used = sum(count(block.label) + count(block.text) for block in packed.blocks)
+        assert used == packed.tokens_used <= tokens_max
+        assert f"{used} tokens; dropped" in packed.summary
+        assert not packed.blocks or packed.tokens_dropped >= 0
+
+
+def test_tokens_are_counted_and_not_guessed_from_the_length() -> None:
+    """S2-66: as many characters of Chinese are many more tokens, so fewer of them fit."""
+    english = "The committee voted on the new proposal in the spring. " * 20
+    chinese = "委员会在春天对新提案进行了投票。" * 70
+    fits = {text: pack([document(text)], 1_500, 300, TOKENS) for text in (english, chinese)}
+    assert fits[english].chars_used > 2 * fits[chinese].chars_used > 0
+    assert all(packed.tokens_used <= 300 for packed in fits.values())
+    assert TOKENS("f" * 600) >= 100  # one unknown word to the embedder, many tokens to a model
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""What a newcomer gets: questions of everyday, facts told and asked in other words, facts that are not
+there, casual wordings of starter entries. The sets in ``bench/newcomerlab`` were written by a hand that had
+not seen the code.
+
+``python -m bench.newcomer --url http://127.0.0.1:8642 --out FILE.jsonl [--sets facts,casual,everyday]`` asks
+a running node (facts are stored in it first) and appends each reply; what is in FILE already is not asked
+again. At the end it counts what can be counted by program. Whether a reply to an everyday question is right,
+wrong, honest or silly has to be read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+LAB = Path(__file__).parent / "newcomerlab"
+WAIT_S = 600
+_HONEST = re.compile(r"\b(?:don.t know|could not find|weiß ich nicht|no lo sé|ne sais pas)\b", re.IGNORECASE)
+_KEPT = (
+    "answer",
+    "route",
+    "source",
+    "confidence",
+    "found",
+    "support",
+    "stored",
+    "store_reason",
+    "hit",
+    "citations",
+)
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (LAB / f"{name}.jsonl").read_text().splitlines()]
+
+
+def post(url: str, body: Mapping[str, object]) -> dict[str, Any]:
+    """The reply, or the problem as one."""
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=WAIT_S) as reply:
+            read: dict[str, Any] = json.load(reply)
+            return read
+    except urllib.error.HTTPError as exc:
+        return {"answer": f"HTTP {exc.code}: {exc.read(500).decode('utf-8', 'replace')}"}
+
+
+def wanted(sets: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if "facts" in sets:
+        yield from (("ask", row) for row in rows("fact_asks"))
+        yield from (("absent", row) for row in rows("fact_absent"))
+    if "casual" in sets:
+        yield from (("casual", row) for row in rows("casual_starter"))
+    if "everyday" in sets:
+        yield from (("everyday", row) for row in rows("everyday"))
+
+
+def ask(url: str, sets: str, out: Path) -> None:
+    """Ask what is not in ``out`` yet, one after the other, the turns of a conversation in one session."""
+    done: set[str] = set()
+    if out.exists():
+        done = {json.loads(line)["item"]["id"] for line in out.read_text().splitlines()}
+    if "facts" in sets and not done:
+        for row in rows("facts"):
+            post(f"{url}/v1/cache/entries", {"query": row["q"], "answer": row["a"]})
+    for name, row in wanted(sets):
+        if row["id"] in done:
+            continue
+        turns = row.get("turns") or [row["q"]]
+        more = {"session_id": f"newcomer-{row['id']}"} if len(turns) > 1 else {}
+        replies = [post(f"{url}/chat", {"query": turn, **more}) for turn in turns]
+        told = [{key: reply.get(key) for key in _KEPT} for reply in replies]
+        with out.open("a") as file:
+            file.write(json.dumps({"set": name, "item": row, "replies": told}, ensure_ascii=False) + "\n")
+
+
+def count(out: Path) -> Counter[str]:
+    """What can be counted by program: right by the words that a right answer has, honest by its own."""
+    found: Counter[str] = Counter()
+    for line in out.read_text().splitlines():
+        row = json.loads(line)
+        name, item, reply = row["set"], row["item"], row["replies"][-1]
+        text = (reply["answer"] or "").lower()
+        kind = (reply["source"] or {}).get("kind", "none")
+        found[name] += 1
+        found[f"{name}: stored"] += bool(reply["stored"])
+        if name == "ask":
+            right = any(must in text for must in item["must"])
+            found["ask: right with citation"] += right and bool(reply["citations"])
+            found["ask: stored and wrong"] += bool(reply["stored"]) and not right
+        elif name == "absent":
+            honest = _HONEST.search(text) is not None
+            found["absent: honest"] += honest
+            found["absent: quoted beside"] += not honest and kind == "extractive"
+        elif name == "casual":
+            is_there = item["query_hash_or_query"] is not None
+            found["casual: answered from the cache"] += kind == "cache" and is_there
+            found["casual: hit where nothing answers"] += kind == "cache" and not is_there
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.newcomer")
+    parser.add_argument("--url", default="http://127.0.0.1:8642")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--sets", default="facts,casual,everyday")
+    given = parser.parse_args()
+    ask(given.url, given.sets, given.out)
+    for name, number in sorted(count(given.out).items()):
+        print(f"{name:36} {number}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What a newcomer asks, written by a hand that has not seen the code: see ``bench.newcomer``."""

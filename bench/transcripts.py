@@ -1,0 +1,196 @@
+"""Asks a model the labelled questions as the node would, and keeps what it said.
+
+    python -m bench.transcripts --base-url URL --out FILE [--set general|worlds] [--model NAME] [--limit N]
+
+The question passes the node's own ``Composer`` and prompt and its driver of OpenAI-compatible servers. What
+is kept is the draft as the driver handed it over (with the log-probabilities of its tokens, where the driver
+gives them), a second one at temperature 0.7, and the evidence offered. With ``--set worlds`` the facts of
+the question's community are searched for evidence. Appends to FILE and leaves out what is there, so that a
+run can be broken off and taken up again; ``python -m bench.calibrate --take FILE --name NAME`` takes it in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.answerlab import data
+from node.clock import SystemClock
+from node.embed.local import MiniLm, installed_files
+from node.model import Check, Draft, Evidence, Freshness, Kind, SourceRef
+from node.normalise import normalise
+from node.ports import Generator, OnText, Prompt
+from node.settings import Models
+from node.synthesise.compose import Composer
+from node.synthesise.openai_compatible import OpenAiGenerator
+from node.synthesise.sentences import content_words
+
+TIMEOUT_S = 900.0
+TEMPERATURE, SEED = 0.7, 11
+OFFERED = 3
+RANK = 60
+"""Reciprocal rank fusion's constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question with the evidence that it is asked with."""
+
+    id: str
+    text: str
+    evidence: tuple[tuple[str, str], ...] = ()
+
+
+class Recorder:
+    """``node.ports.Generator`` that keeps the last draft; ``warm`` asks for a sample instead of the best."""
+
+    def __init__(self, inner: Generator) -> None:
+        self._inner = inner
+        self.warm = False
+        self.draft: Draft | None = None
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def slots(self) -> int:
+        return self._inner.slots
+
+    async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
+        if self.warm:
+            prompt = replace(prompt, temperature=TEMPERATURE, seed=SEED)
+        self.draft = await self._inner.generate(prompt, timeout_s=timeout_s, on_text=on_text)
+        return self.draft
+
+    async def probe(self) -> Check:
+        return await self._inner.probe()
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def asks(which: str) -> Iterator[Ask]:
+    if which == "general":
+        for item, text in data.questions():
+            yield Ask(item, text)
+        return
+    engine = MiniLm.open(installed_files(), threads=1)
+    for world in data.worlds():
+        search = Search(world, engine)
+        for item, text, _ in world.asks:
+            yield Ask(item, text, search.find(text))
+
+
+class Search:
+    """Finds a community's facts for a question, as the node's own retrieval does: the nearer of the vectors
+    of question and answer, and keywords, joined by reciprocal rank."""
+
+    def __init__(self, world: data.World, engine: MiniLm) -> None:
+        self._engine = engine
+        self._ids = list(world.facts)
+        self._answers = [world.facts[item][1] for item in self._ids]
+        questions = [world.facts[item][0] for item in self._ids]
+        self._vectors = self._embed(questions), self._embed(self._answers)
+        self._words = [
+            frozenset(content_words(f"{q} {a}")) for q, a in zip(questions, self._answers, strict=True)
+        ]
+
+    def _embed(self, texts: Sequence[str]) -> Any:
+        found = self._engine.embed([normalise(text) for text in texts])
+        return np.stack([one if one is not None else np.zeros(384, np.float32) for one in found])
+
+    def find(self, question: str, top: int = OFFERED) -> tuple[tuple[str, str], ...]:
+        vector = self._embed([question])[0]
+        near = np.maximum(self._vectors[0] @ vector, self._vectors[1] @ vector)
+        wanted = set(content_words(question))
+        rare = {word: np.log(1 + len(self._words) / (1 + self._held_by(word))) for word in wanted}
+        shared = np.array([sum(rare[word] for word in wanted & words) for words in self._words])
+        fused = sum(1 / (RANK + np.argsort(np.argsort(-ranked, kind="stable"))) for ranked in (near, shared))
+        best = np.argsort(-fused, kind="stable")[:top]
+        return tuple((self._ids[place], self._answers[place]) for place in best)
+
+    def _held_by(self, word: str) -> int:
+        return sum(word in words for words in self._words)
+
+
+def as_evidence(offered: Sequence[tuple[str, str]]) -> list[Evidence]:
+    """Facts as evidence that a person stored."""
+    return [
+        Evidence(text, SourceRef("cache", item), confidence=0.9, freshness=Freshness.GENERAL, partial=True)
+        for item, text in offered
+    ]
+
+
+async def said(ask: Ask, composer: Composer, recorder: Recorder, *, warm: bool) -> dict[str, Any] | None:
+    """What the model said, or None where it could not be asked."""
+    clock = SystemClock()
+    recorder.warm, recorder.draft = warm, None
+    await composer.compose(
+        ask.text,
+        as_evidence(ask.evidence),
+        route_kind=Kind.GENERATIVE,
+        deadline=clock.monotonic() + TIMEOUT_S,
+        tag="a1b2c3d4e5f6",
+    )
+    draft = recorder.draft
+    if draft is None:
+        return None
+    out: dict[str, Any] = {"text": draft.text, "complete": draft.complete}
+    if not warm and (given := getattr(draft, "token_logprobs", ())):
+        out["logprobs"] = [round(one, 3) for one in given]
+    return out
+
+
+async def run(options: argparse.Namespace) -> int:
+    models = Models()
+    clock = SystemClock()
+    recorder = Recorder(OpenAiGenerator(options.base_url, options.api_key, options.model, clock))
+    composer = Composer(
+        [recorder], clock, context_chars_max=models.context_chars_max, tokens_max=models.tokens_max
+    )
+    can_sample = {"temperature", "seed"} <= {one.name for one in fields(Prompt)}
+    have = {json.loads(line)["id"] for line in options.out.open()} if options.out.exists() else set()
+    wanted = [ask for ask in asks(options.set) if ask.id not in have][: options.limit]
+    print(f"{len(wanted)} questions to ask, {len(have)} are there", flush=True)
+    failed = 0
+    for ask in wanted:
+        first = await said(ask, composer, recorder, warm=False)
+        if first is None:
+            failed += 1
+            print(f"{ask.id}: no answer", file=sys.stderr, flush=True)
+            continue
+        model = recorder.draft.model if recorder.draft is not None else options.model
+        row: dict[str, Any] = {"id": ask.id, "q": ask.text, "model": model, "first": first}
+        second = await said(ask, composer, recorder, warm=True) if can_sample else None
+        if second is not None:
+            row["second"] = second
+        if ask.evidence:
+            row["evidence"] = [{"id": item, "text": text} for item, text in ask.evidence]
+        with options.out.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    await recorder.close()
+    return 1 if failed else 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="bench.transcripts", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--base-url", required=True, help="such as http://127.0.0.1:8080/v1")
+    parser.add_argument("--api-key", default="")
+    parser.add_argument("--model", default="", help="the first that the server lists, without it")
+    parser.add_argument("--set", choices=("general", "worlds"), default="general")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--limit", type=int, help="at most so many questions in this run")
+    return asyncio.run(run(parser.parse_args(arguments)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

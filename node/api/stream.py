@@ -1,0 +1,127 @@
+"""Answers to clients who may leave: the work ends with its asker, and may be watched as server-sent events.
+
+Promises:
+- when the client is gone the work is cancelled, within ``LOOK_S`` or so; what others wait for goes on (that
+  is the pipeline's to know);
+- an event stream ends with ``done`` and the whole reply, or ``error`` and a problem document; before that
+  come the events that are told, in order, pieces of text joined where the client is slower than the model.
+
+It must not know what the events are about."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+import orjson
+from aiohttp import web
+
+from node.api.errors import from_error
+from node.errors import NodeError, Unavailable
+from node.model import Json
+from node.ports import Tell
+
+T = TypeVar("T")
+
+LOOK_S = 0.1
+"""How often it is looked whether the client is still there."""
+STARTED = web.RequestKey("stream_started", web.StreamResponse)
+_EVENTS_MAX = 256
+
+
+def is_gone(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()
+
+
+async def while_there(request: web.Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``; it is cancelled when the client leaves. Raises ``Unavailable``
+    then, which nobody reads."""
+    task = asyncio.create_task(work)
+    try:
+        while not (await asyncio.wait((task,), timeout=LOOK_S))[0]:
+            if is_gone(request):
+                raise Unavailable("the client has left")
+        return task.result()
+    finally:
+        await _end(task)
+
+
+async def _end(task: asyncio.Task[Any]) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+class _Told:
+    """Events on their way to one client."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[str, Mapping[str, Json]]] = []
+        self.news = asyncio.Event()
+
+    def tell(self, event: str, facts: Mapping[str, Json]) -> None:
+        last = self._events[-1] if self._events else None
+        if event == "delta" and last is not None and last[0] == "delta":
+            self._events[-1] = ("delta", {"text": f"{last[1]['text']}{facts['text']}"})
+        elif len(self._events) < _EVENTS_MAX:
+            self._events.append((event, facts))
+        self.news.set()
+
+    def take(self) -> bytes:
+        """What has been told since, as it goes over the wire."""
+        self.news.clear()
+        events, self._events = self._events, []
+        return b"".join(_event(name, facts) for name, facts in events)
+
+
+def _event(name: str, data: object) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"
+
+
+async def as_events(
+    request: web.Request, reply: Callable[[Tell], Awaitable[dict[str, Any]]]
+) -> web.StreamResponse:
+    """Server-sent events while ``reply`` works, and its result as the last one."""
+    told = _Told()
+
+    async def work() -> dict[str, Any]:
+        return await reply(told.tell)
+
+    response = web.StreamResponse(
+        headers={
+            "Content-Type": "text/event-stream",
+            "Cache-Control": "private, no-store",
+            "X-Accel-Buffering": "no",
+        }
+    )
+    task = asyncio.create_task(work())
+    news = asyncio.create_task(told.news.wait())
+    try:
+        await response.prepare(request)
+        request[STARTED] = response
+        while not task.done():
+            await asyncio.wait((task, news), timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+            if is_gone(request):
+                return response
+            if news.done():
+                await response.write(told.take())
+                news = asyncio.create_task(told.news.wait())
+        await response.write(told.take() + _last(request, response, task))
+        await response.write_eof()
+    except ConnectionError:
+        pass  # the client has left
+    finally:
+        await _end(task)
+        await _end(news)
+    return response
+
+
+def _last(request: web.Request, response: web.StreamResponse, task: asyncio.Task[dict[str, Any]]) -> bytes:
+    try:
+        return _event("done", task.result())
+    except NodeError as exc:
+        request_id = response.headers.get("X-Request-Id", "")
+        problem = from_error(exc, request_id=request_id, instance=request.path)
+        assert isinstance(problem.body, bytes)
+        return _event("error", orjson.loads(problem.body))

@@ -1,0 +1,1 @@
+"""What is stored and speaks to a question: evidence for a model, or to be quoted."""

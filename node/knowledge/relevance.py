@@ -1,0 +1,44 @@
+"""Whether a stored entry is about what is asked, so that it is worth reading: not whether it answers.
+
+relevance = max(cosine to the stored question, cosine to the stored answer) + weight x coverage, where
+coverage is the share of the question's content words, weighted by their rarity, that stand in the entry.
+Weight and floor are fitted on labelled questions by ``python -m bench.relevance`` and belong to one embedder
+(``relevance.json``). With another embedder, or with none, coverage alone decides.
+
+Linear fusion, not reciprocal rank: among 124 entries the right one came first for .86 of 154 questions
+against .66 by rank fusion, because a rank does not say how near the nearest is, and a floor has to.
+
+Pure. Must not know: stores, indices, models.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+from dataclasses import dataclass
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``embedder`` is the digest of the weights that the cosines must come from."""
+
+    embedder: str
+    weight: float
+    floor: float
+    coverage_floor: float
+
+    def score(self, cosine: float | None, coverage: float, embedder: str) -> float | None:
+        """The relevance, or None below the floor. ``cosine`` in [-1, 1], None where there is none."""
+        if cosine is None or embedder != self.embedder:
+            return coverage if coverage >= self.coverage_floor else None
+        value = max(0.0, cosine) + self.weight * coverage
+        return value if value >= self.floor else None
+
+
+@functools.cache
+def packaged() -> Rule:
+    """The rule that comes with the node."""
+    data = orjson.loads(importlib.resources.files(__package__).joinpath("relevance.json").read_bytes())
+    return Rule(data["embedder"], data["weight"], data["floor"], data["coverage_floor"])

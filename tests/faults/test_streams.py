@@ -1,0 +1,148 @@
+"""Answers while they are made, crowds, and clients that leave: over HTTP, with stand-ins for the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+
+from tests.faults.node_kit import Client, start
+from tests.simulators.ollama import OllamaStandIn
+
+QUESTION = "Explain how a suspension bridge works"
+ANSWER = (
+    "A suspension bridge hangs its deck from cables. The cables run over towers and pull on anchors in the "
+    "ground. The towers carry the weight, and the anchors keep the cables from slipping."
+)
+
+
+async def events(node: Client, body: dict[str, Any]) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    """The events of one streamed question as they arrive."""
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(f"{node.url}/chat", json={"stream": True, **body}) as response,
+    ):
+        assert response.headers["Content-Type"] == "text/event-stream"
+        name = ""
+        async for raw in response.content:
+            line = raw.decode().rstrip("\n")
+            if line.startswith("event: "):
+                name = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                yield name, json.loads(line.removeprefix("data: "))
+
+
+async def test_the_answer_arrives_piece_by_piece_and_ends_with_the_whole_reply(tmp_path: Path) -> None:
+    async with OllamaStandIn(answer=ANSWER, stall_after=12) as model:
+        async with start(tmp_path, ollama=model.url) as node:
+            seen: list[tuple[str, dict[str, Any]]] = []
+            async for event in events(node, {"query": QUESTION}):
+                seen.append(event)
+                if event[0] == "delta" and model.stall_after is not None and model.stalled.is_set():
+                    break  # the model has not ended, and we read already
+            assert seen[0] == ("route", {"route": "generative", "adapter": None})
+            text = "".join(facts["text"] for name, facts in seen if name == "delta")
+            assert text
+            assert ANSWER.startswith(text)
+            model.stall_after = None
+            model.release()
+            whole = [event async for event in events(node, {"query": QUESTION, "verbose": True})]
+            assert whole[-1][0] == "done"
+            plain = await node.ask(QUESTION)
+            assert whole[-1][1].keys() == plain.keys()
+            assert "".join(facts["text"] for name, facts in whole if name == "delta") in plain["answer"]
+
+
+async def test_thinking_and_echoes_are_not_shown_on_the_way(tmp_path: Path) -> None:
+    said = f"<think>The user wants bridges.\nSecret.</think>ANSWER: {ANSWER}\n\nQUESTION: next?"
+    async with OllamaStandIn(answer=said) as model, _node(tmp_path, model) as node:
+        got = [event async for event in events(node, {"query": QUESTION})]
+        text = "".join(facts["text"] for name, facts in got if name == "delta")
+        assert text == got[-1][1]["answer"] == ANSWER
+
+
+async def test_a_connection_that_drops_in_the_middle_is_asked_once_more(tmp_path: Path) -> None:
+    async with OllamaStandIn(answer=ANSWER, cut_connection=True) as model, _node(tmp_path, model) as node:
+        arrived: list[str] = []
+        async for name, facts in events(node, {"query": QUESTION}):
+            arrived.append(name)
+            if name == "reset":
+                model.cut_connection = False
+            if name == "done":
+                assert facts["answer"] == ANSWER
+        assert len(model.chats) == 2
+        assert arrived[-1] == "done"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_client_that_leaves_ends_its_generation_and_frees_the_turn(
+    tmp_path: Path, stream: bool
+) -> None:
+    async with OllamaStandIn(answer=ANSWER, hang=True) as model, _node(tmp_path, model) as node:
+        writer = await _post(node, {"query": QUESTION, "stream": stream})
+        await model.arrived.wait()
+        second = asyncio.create_task(node.ask("Explain how a lighthouse works"))
+        model.hang = False
+        writer.transport.abort()
+        assert (await second)["answer"] == ANSWER, "the turn was free"
+
+
+async def test_what_another_waits_for_goes_on(tmp_path: Path) -> None:
+    async with OllamaStandIn(answer=ANSWER, hang=True) as model, _node(tmp_path, model) as node:
+        writer = await _post(node, {"query": QUESTION})
+        await model.arrived.wait()
+        second = asyncio.create_task(node.ask(QUESTION))
+        for _ in range(200):
+            await asyncio.sleep(0)
+        writer.transport.abort()
+        model.release()
+        assert (await second)["answer"] == ANSWER
+        assert len(model.chats) == 1
+
+
+async def test_twenty_people_at_once_are_all_answered_in_their_order(tmp_path: Path) -> None:
+    async with OllamaStandIn(answer=ANSWER) as model, _node(tmp_path, model) as node:
+        replies = await asyncio.gather(
+            *(node.ask(f"Explain how bridge number {n} of the valley works") for n in range(20))
+        )
+        assert [reply["source"]["kind"] for reply in replies] == ["llm"] * 20
+        assert model.running_max == 1
+
+
+async def test_who_gets_no_turn_is_told_when_to_ask_again(tmp_path: Path) -> None:
+    async with OllamaStandIn(answer=ANSWER, hang=True) as model:
+        limits = {"request_timeout_s": 2}
+        async with start(tmp_path, ollama=model.url, server=limits) as node:
+            first = asyncio.create_task(node.ask("Explain how a lighthouse works"))
+            await model.arrived.wait()
+            got = [event async for event in events(node, {"query": QUESTION})]
+            assert ("wait", {"engine": "ollama", "ahead": 0, "wait_s": None}) in got
+            reply = got[-1][1]
+            assert reply["source"]["kind"] == "fallback"
+            assert 1 <= reply["retry_after_s"] <= 300
+            model.release()
+            await first
+
+
+async def _post(node: Client, body: dict[str, Any]) -> asyncio.StreamWriter:
+    """Ask and do not read."""
+    address = urlsplit(node.url)
+    _, writer = await asyncio.open_connection(address.hostname, address.port)
+    data = json.dumps(body).encode()
+    head = (
+        f"POST /chat HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(data)}\r\n\r\n"
+    )
+    writer.write(head.encode() + data)
+    await writer.drain()
+    return writer
+
+
+def _node(tmp_path: Path, model: OllamaStandIn) -> Any:
+    return start(tmp_path, ollama=model.url)

@@ -1,0 +1,91 @@
+"""The first ten minutes: greetings, questions about the node, orders on the last answer, teaching."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.cli import main
+from tests.journeys.conftest import STARTER, Start, stages
+from tests.simulators.ollama import OllamaStandIn
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("hiya", "Hello!"),
+        ("thx", "You're welcome"),
+        ("Wer bist du?", "Ich bin der Assistent"),
+        ("how do I add my own facts", "neuroswarm teach"),
+        ("I love pizza.", "I see, thank you"),
+    ],
+)
+async def test_the_node_talks_without_asking_anybody(start: Start, text: str, part: str) -> None:
+    async with OllamaStandIn(answer="no") as model, start(ollama=model.url) as node:
+        reply = await node.ask(text, session_id="s")
+        assert part in reply["answer"]
+        assert (reply["route"], reply["source"]["kind"]) == ("statement", "statement")
+        assert not {"embed", "recall", "adapter", "generate"} & set(stages(reply))
+        assert not model.chats
+
+
+async def test_a_greeting_joined_to_a_question_is_left_away(start: Start) -> None:
+    async with start() as node:
+        assert (await node.ask("hi, what is 2+2?"))["answer"] == "2 + 2 = 4."
+        which = await node.ask("which model do you use?")
+        assert "No language model is connected" in which["answer"]
+
+
+async def test_orders_without_a_model(start: Start) -> None:
+    async with start(index_file=STARTER) as node:
+        whole = await node.ask("What is IPFS?", session_id="s")
+        await node.ask("thanks", session_id="s")
+        assert (await node.ask("why?", session_id="s"))["source"]["kind"] == "fallback"
+        short = await node.ask("shorter", session_id="s")
+        assert whole["answer"].startswith(short["answer"])
+        assert len(short["answer"]) < len(whole["answer"])
+        assert not short["stored"]
+        alone = await node.ask("shorter")
+        assert "no earlier answer" in alone["answer"]
+
+
+async def test_orders_with_a_model(start: Start) -> None:
+    def speak(prompt: str) -> str:
+        last = prompt.splitlines()[-1]
+        if "Translate" in last:
+            return "Ein Quorum ist die Zahl der Stimmen, die es mindestens braucht."
+        return "A quorum is the least number of votes." if "one short sentence" in last else "It is a rule."
+
+    async with OllamaStandIn(answer=speak) as model, start(ollama=model.url) as node:
+        await node.ask("What is a quorum?", session_id="s")
+        short = await node.ask("shorter please", session_id="s")
+        assert short["answer"] == "A quorum is the least number of votes."
+        german = await node.ask("auf Deutsch", session_id="s")
+        assert german["answer"].startswith("Ein Quorum")
+        assert "A quorum is the least number of votes." in str(model.chats[-1])
+        assert not german["stored"]
+
+
+async def test_what_is_taught_is_answered(start: Start, tmp_path: Path, capsys: Any) -> None:
+    facts = tmp_path / "facts.csv"
+    facts.write_text("question,answer\nWhen does the Larkspur office open?,At nine.\n,x\n")
+    async with start() as node:
+
+        def teach(*words: str) -> tuple[int, str]:
+            code = main(["teach", *words, "--url", node.node.url])
+            return code, capsys.readouterr().out
+
+        code, said = await asyncio.to_thread(teach, "Where is the coffee machine?", "Room 4.")
+        assert (code, said[:21]) == (0, "I will remember that.")
+        code, said = await asyncio.to_thread(teach, "--file", str(facts), "--json")
+        told = json.loads(said)
+        assert code == 1
+        assert [row["line"] for row in told["stored"]] == [2]
+        assert told["bad"] == [{"line": 3, "field": "question", "reason": "it is missing"}]
+        assert (await node.ask("where is the coffee machine"))["answer"] == "Room 4."
+        _, record = await node.get(f"/v1/cache/entries/{told['stored'][0]['cid']}")
+        assert "20" in str(record)

@@ -1,0 +1,165 @@
+"""What is conversation, what only begins like it, and what is said back."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.language import talk
+from node.language.words import CODES, languages
+from node.reading import fold, words_of
+
+SAID = [
+    ("hi", "en", "greeting"),
+    ("hii", "en", "greeting"),
+    ("heyyy!!", "en", "greeting"),
+    ("hiya", "en", "greeting"),
+    ("thx", "en", "thanks"),
+    ("thnaks a lot", "en", "thanks"),
+    ("ok thanks bye", "en", "thanks"),
+    ("hi, how r u?", "en", "how_are_you"),
+    ("waht can you do", "en", "what_can_you_do"),
+    ("help", "en", "what_can_you_do"),
+    ("What can I ask?", "en", "what_can_you_do"),
+    ("who are yuo", "en", "who_are_you"),
+    ("are you a robot?", "en", "who_are_you"),
+    ("how do I add my own facts", "en", "teach"),
+    ("do you need internet?", "en", "internet"),
+    ("where is my data", "en", "data"),
+    ("which model do you use", "en", "model"),
+    ("moin", "de", "greeting"),
+    ("Guten Morgen! Was kannst du?", "de", "what_can_you_do"),
+    ("Wer bist du denn?", "de", "who_are_you"),
+    ("wie füge ich eigene Fakten hinzu?", "de", "teach"),
+    ("¿Quién eres?", "es", "who_are_you"),
+    ("qué puedes hacer", "es", "what_can_you_do"),
+    ("Merci beaucoup !", "fr", "thanks"),
+    ("que sais-tu faire ?", "fr", "what_can_you_do"),
+    ("comment t'appelles-tu", "fr", "who_are_you"),
+    ("grazie mille", "it", "thanks"),
+    ("cosa sai fare?", "it", "what_can_you_do"),
+    ("tudo bem?", "pt", "how_are_you"),
+    ("o que você pode fazer", "pt", "what_can_you_do"),
+    ("hola, how are you", "en", "how_are_you"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "topic"), SAID)
+def test_conversation_is_known_in_its_language(text: str, code: str, topic: str) -> None:
+    said = talk.talk(text)
+    assert said is not None
+    assert said.code == code
+    assert topic in said.topics
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "help me understand inflation",
+        "who are you voting for in proposal 12",
+        "thanks, and what is ipfs?",
+        "can you help me with math",
+        "what can you do with python",
+        "what is your name for a cat",
+        "how are you made",
+        "who are we",
+        "hello world program in python",
+        "cello",
+        "test results of the lakers",
+        "where is my data centre",
+        "what model is the iphone",
+        "",
+        "?!",
+        "x" * 5_000,
+    ],
+)
+def test_a_question_with_content_is_not_conversation(text: str) -> None:
+    assert talk.talk(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("hi, what is 2+2?", "what is 2+2?"),
+        ("Hello! How are you? What's the weather in Paris? Thanks!", "What's the weather in Paris?"),
+        ("thanks, and what is ipfs?", "what is ipfs?"),
+        ("hey neuroswarm, what is a CID?", "what is a CID?"),
+        ("bonjour, quel temps fait-il à Lyon ?", "quel temps fait-il à Lyon ?"),
+        ("hi\n\ndef f(a):\n    return a[0, 1]", "def f(a):\n    return a[0, 1]"),
+        ("hi", "hi"),
+        ("hello, hello", "hello"),
+        ("What is 1,000.5 + 2?", "What is 1,000.5 + 2?"),
+        ("help, the parcel never came", "help, the parcel never came"),
+        ("What is IPFS?", "What is IPFS?"),
+    ],
+)
+def test_politeness_round_a_question_is_left_away(text: str, kept: str) -> None:
+    assert talk.without(text) == kept
+
+
+def test_replies_are_of_the_language_and_name_the_model() -> None:
+    said = talk.talk("welches Modell nutzt du?")
+    assert said is not None
+    assert "llama (m)" in talk.answer(said, ["llama (m)"])
+    assert "kein Sprachmodell" in talk.answer(said, [])
+    both = talk.talk("who are you and what can you do?")
+    assert both is not None
+    assert "assistant" in talk.answer(both, [])
+    assert "sums" in talk.answer(both, [])
+
+
+def test_what_tells_is_acknowledged_in_its_language() -> None:
+    assert "teach" in talk.acknowledge("The office opens at nine.", reacts=False)
+    assert talk.acknowledge("Das Wetter ist schön.", reacts=False).startswith("Ah, danke")
+    assert talk.acknowledge("hi Bob", reacts=True).startswith("Hello")
+    assert talk.acknowledge("lol", reacts=True) == "Good. Ask me whenever you want to know something."
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "target"),
+    [
+        ("shorter", "shorter", ""),
+        ("make it shorter please", "shorter", ""),
+        ("why?", "why", ""),
+        ("warum", "why", ""),
+        ("explain that", "explain", ""),
+        ("more detail", "more", ""),
+        ("say that simpler", "simpler", ""),
+        ("explain it like I'm 5", "simpler", ""),
+        ("auf Deutsch", "language", "German"),
+        ("in german please", "language", "German"),
+        ("en español, por favor", "language", "Spanish"),
+        ("translate it to French", "language", "French"),
+        ("plus court", "shorter", ""),
+        ("più breve", "shorter", ""),
+        ("mais curto", "shorter", ""),
+    ],
+)
+def test_orders_on_the_last_answer(text: str, kind: str, target: str) -> None:
+    order = talk.order(text)
+    assert order is not None
+    assert (order.kind, order.target) == (kind, target)
+
+
+@pytest.mark.parametrize("text", ["what is ipfs", "redis", "you", "for", "german", "shorter route to Rome"])
+def test_no_orders(text: str) -> None:
+    assert talk.order(text) is None
+
+
+# --- the files ------------------------------------------------------------------------------------
+
+
+def test_every_language_has_every_topic_order_and_reply() -> None:
+    english, *others = languages()
+    assert [one.code for one in languages()] == list(CODES)
+    for one in others:
+        assert [topic.name for topic in one.talk] == [topic.name for topic in english.talk]
+        assert one.orders.keys() == english.orders.keys()
+        assert one.replies.keys() == english.replies.keys()
+        assert set(one.languages.values()) >= {"English", "German", "Spanish", "French", "Italian"}
+
+
+def test_phrases_are_written_as_texts_are_read() -> None:
+    for one in languages():
+        for word in one.known:
+            assert fold(word) == word, (one.code, word)
+            assert words_of(f"a {word} b")[1:-1] == [word] or word.endswith("'"), (one.code, word)

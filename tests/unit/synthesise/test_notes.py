@@ -1,0 +1,135 @@
+"""Stored notes read one by one: what is held, what comes near, whose words are read at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from node.clock import ManualClock
+from node.errors import NodeError, Unavailable
+from node.model import Draft, Evidence, Freshness, SourceRef
+from node.ports import Prompt
+from node.synthesise import context, notes, reading
+from node.synthesise.chain import Chain
+from node.synthesise.claims import CLAIM
+from tests.unit.synthesise.evidence import ScriptedGenerator, document
+
+PACK = partial(context.pack, chars_max=2_000)
+CURVE = reading.packaged()
+ASKED = "What does a berth cost?"
+
+
+def note(text: str, *, by: str = "minutes", relevance: float = 0.8, differs: str = "") -> Evidence:
+    source = SourceRef("cache", by, f"ipfs://{text}")
+    return Evidence(text, source, 0.9, Freshness.GENERAL, True, about="?", note=differs, relevance=relevance)
+
+
+def surely(**by_text: float) -> Callable[[Prompt], Draft]:
+    """A reader that finds the answer in the text with this word with this probability."""
+
+    def read(prompt: Prompt) -> Draft:
+        wanted = next(share for word, share in by_text.items() if word in prompt.user)
+        odds = (math.log(wanted / (1 - wanted)) - CURVE.offset) / CURVE.slope
+        yes = 1 / (1 + math.exp(-odds))
+        return Draft("yes", "e", "m", first_tokens=(("yes", math.log(yes)), ("no", math.log(1 - yes))))
+
+    return read
+
+
+async def read(
+    script: NodeError | str | Callable[[Prompt], str | Draft], *evidence: Evidence
+) -> tuple[notes.Read | None, ScriptedGenerator]:
+    clock = ManualClock()
+    engine = ScriptedGenerator(script)
+    chain = Chain([engine], clock, queue_max=8)
+    return await notes.read(chain, ASKED, evidence, PACK, deadline=clock.monotonic() + 30, tag="t4g"), engine
+
+
+async def test_only_what_holds_the_answer_is_kept_beside_what_is_no_note() -> None:
+    cost, paint, minutes = note("costs"), note("paint"), document("whole text")
+    found, engine = await read(surely(costs=0.9, paint=0.05), paint, minutes, cost)
+    assert found is not None
+    assert found.kept == [minutes, cost]
+    assert found.found == pytest.approx(0.9, abs=0.001)
+    assert (found.bound, found.near) == (True, None)
+    assert [step.outcome for step in found.steps] == ["found"]
+    assert len(engine.prompts) == 2
+
+
+async def test_a_sure_note_needs_no_other_and_few_are_read() -> None:
+    _, engine = await read(surely(sure=0.99), note("sure"), note("sure too"))
+    assert len(engine.prompts) == 1
+    _, engine = await read(surely(paint=0.05), *(note(f"paint {number}") for number in range(9)))
+    assert len(engine.prompts) == notes.NOTES_MAX
+
+
+async def test_what_comes_near_may_be_quoted_and_what_does_not_may_not() -> None:
+    nearly = (CURVE.floor + CURVE.quote) / 2
+    found, _ = await read(surely(maybe=nearly, paint=0.01), note("paint"), note("maybe"))
+    assert found is not None
+    assert (found.kept, found.found) == ([], None)
+    assert found.near == note("maybe")
+    found, _ = await read(surely(paint=CURVE.quote / 2), note("paint"))
+    assert found is not None
+    assert found.near is None
+
+
+@pytest.mark.parametrize(("probability", "is_held"), [(0.9, False), (0.99, True)])
+async def test_a_note_on_another_number_counts_only_where_the_model_is_sure(
+    probability: float, is_held: bool
+) -> None:
+    other = note("costs", differs="12 ≠ 14")
+    found, _ = await read(surely(costs=probability), other)
+    assert found is not None
+    assert found.kept == ([other] if is_held else [])
+    assert found.near is None
+
+
+@pytest.mark.parametrize(
+    ("one", "is_bound"),
+    [
+        (note("paint", relevance=notes.BOUND), True),
+        (note("paint", relevance=notes.BOUND - 0.01), False),
+        (note("paint", by=notes.STARTER), False),
+    ],
+)
+async def test_a_question_is_bound_by_near_notes_of_people(one: Evidence, is_bound: bool) -> None:
+    found, _ = await read(surely(paint=0.01), one)
+    assert found is not None
+    assert found.bound == is_bound
+
+
+async def test_a_peers_claim_is_not_read_where_ours_holds_the_answer() -> None:
+    claim = note("pearls", by=f"{CLAIM}minutes", relevance=1.5)
+    found, engine = await read(surely(costs=0.9, pearls=0.99), claim, note("costs"))
+    assert found is not None
+    assert found.kept == [note("costs")]
+    assert not any("pearls" in prompt.user for prompt in engine.prompts)
+
+
+async def test_a_peers_claim_is_read_where_ours_holds_nothing() -> None:
+    claim = note("pearls", by=f"{CLAIM}minutes")
+    found, engine = await read(surely(paint=0.01, pearls=0.9), claim, note("paint"))
+    assert found is not None
+    assert found.kept == [claim]
+    assert "paint" in engine.prompts[0].user
+
+
+@pytest.mark.parametrize("script", [Unavailable("no engine"), "perhaps"])
+async def test_where_no_engine_can_say_nothing_is_decided(script: NodeError | str) -> None:
+    found, _ = await read(script, note("costs"))
+    assert found is None
+
+
+def test_without_a_reader_the_nearest_is_quoted_and_a_second_one_that_is_as_near() -> None:
+    first, second = note("first", relevance=0.9), note("second", relevance=0.85)
+    far, other = note("far", relevance=0.6), note("other", relevance=1.2, differs="12 ≠ 14")
+    claim = note("claim", by=f"{CLAIM}minutes", relevance=1.4)
+    assert notes.nearest([far, second, first, other, claim]) == [first, second]
+    assert notes.nearest([far, first]) == [first]
+    assert notes.nearest([first, claim]) == [first]
+    assert notes.nearest([claim, document("text")]) == [claim]
+    assert notes.nearest([other]) == []
