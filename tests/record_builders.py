@@ -23,6 +23,10 @@ START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SCOPES = ("public", "shared", "private:local")
 
 
+_MODEL = ("llm", "test-model")
+_PUBLIC = ("adapter", "test-adapter")
+
+
 class Author:
     """Issuer and signing key in one; the same seed is the same author."""
 
@@ -40,7 +44,8 @@ class Author:
             "query": normalise(query),
             "answer": f"An answer to: {query}",
             "route": "generative",
-            "source": RecordSource("llm", "test-model"),
+            # what a model says on no evidence is never public
+            "source": RecordSource(*_PUBLIC if changes.get("scope") == "public" else _MODEL),
             "confidence": 870_000,
             "confidence_parts": {"source": 900_000, "completeness": 800_000},
         }
