@@ -335,7 +335,9 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             listener()
 
     store.on_change = changed
-    stack.callback(listeners.clear)  # the web framework remembers closed nodes, and with them what they listen to
+    stack.callback(
+        listeners.clear
+    )  # the web framework remembers closed nodes, and with them what they listen to
 
     async def drain() -> None:
         abandoned = await queue.close(settings.server.shutdown_timeout_s)

@@ -201,7 +201,8 @@ ENGLISH = Language(
         _asks(
             "a wish or a trouble",
             r"^(?=(?:\S+ ){5})(?:(?:i|we) (?:still |really )?(?:need|want|would like|wish)"
-            r" (?:to (?!go\b|sleep\b|leave\b|eat\b)(?:\w+ )|(?:a|an|the|my|our|another|new|more)\b)"
+            r" (?:to (?!(?:go|sleep|leave|eat|visit|travel|live|become)\b)(?:\w+ )"
+            r"|(?:a|an|the|my|our|another|new|more)\b)"
             r"|(?:i|we) (?:can ?not|could not|did not|do not|have not|never|am unable to|still have not)"
             r" (?:\w+ )?(?:get|got|find|see|receive|received|log|access|use|withdraw|pay|transfer|verify"
             r"|activate|top|order|cancel|change|reset|open|recogni[sz]e|authori[sz]e|make|made)\b"

@@ -259,7 +259,8 @@ async def test_the_cache_serves_other_programs(start: Start) -> None:
 
 
 async def test_low_confidence_is_not_stored_and_says_why(start: Start) -> None:
-    async with OllamaStandIn(answer="Maybe.") as model, start(ollama=model.url) as node:
+    shipped = {"confidence_min": 0.8}
+    async with OllamaStandIn(answer="Maybe.") as model, start(ollama=model.url, cache=shipped) as node:
         reply = await node.ask("Explain why the sky is blue")
         assert reply["confidence"] < 0.8
         assert not reply["stored"]
