@@ -335,9 +335,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             listener()
 
     store.on_change = changed
-    stack.callback(
-        listeners.clear
-    )  # the web framework remembers closed nodes, and with them what they listen to
+    # The web framework remembers a closed node's handlers; what the node listened to must not live on with them.
+    stack.callback(listeners.clear)
 
     async def drain() -> None:
         abandoned = await queue.close(settings.server.shutdown_timeout_s)

