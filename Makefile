@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export MALLOC_ARENA_MAX ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup run model test fast check format bench bench-cache bench-hijack bench-large gate calibrate clean
+.PHONY: setup run model test test-rest test-all check format bench bench-cache bench-hijack bench-large gate calibrate clean
 
 setup: $(VENV)/.dev ## everything for development
 
@@ -36,11 +36,13 @@ run: $(VENV)/.run ## start the node on its embedded defaults
 model: $(VENV)/.run ## get a language model and what runs it; shown and confirmed first (ARGS="--name …")
 	@exec $(BIN)/neuroswarm model $(ARGS)
 
-test: $(VENV)/.dev ## all tests; what has no engine here is skipped with its reason, and counted
-	@$(BIN)/pytest
+test: $(VENV)/.dev ## the tests that need no built engine; those left out are counted
+	@$(BIN)/pytest -n logical --maxprocesses=4 -m 'not engine and not slow'
 
-fast: $(VENV)/.dev ## the tests that need no slow engine
-	@$(BIN)/pytest -n 2 -m 'not engine and not slow'
+test-rest: $(VENV)/.dev ## the slow ones and those of real engines; what has no engine here is skipped, and counted
+	@$(BIN)/pytest -m 'engine or slow'
+
+test-all: test test-rest ## everything
 
 check: $(VENV)/.dev ## format, lint, types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }

@@ -335,7 +335,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             listener()
 
     store.on_change = changed
-    # The web framework remembers a closed node's handlers; what the node listened to must not live on with them.
+    # The web framework remembers a closed node's handlers; what the node listened to must not live on.
     stack.callback(listeners.clear)
 
     async def drain() -> None:

@@ -1,5 +1,5 @@
-"""Faults are slow for what they are: they kill processes, fill disks and wait for real limits. ``make test``
-runs them, ``make fast`` does not."""
+"""Faults are slow for what they are: they kill processes, fill disks and wait for real limits. ``make
+test-rest`` runs them, ``make test`` does not."""
 
 from __future__ import annotations
 
