@@ -831,7 +831,9 @@ class Pipeline:
         if hit is not None and walk.route.kind is not Kind.HISTORICAL:
             # An answer made from the hit that is kept back could not tell whether it was right.
             found = [one for one in found if one.stored.cid != hit.stored.cid]
-        near = replies.few_of_each_peer(found)
+        # What a source says now stands before what it said then.
+        speaking = {one.source.id for one in walk.evidence if one.source.kind == "adapter"}
+        near = [one for one in replies.few_of_each_peer(found) if not replies.is_said_by(one, speaking)]
         for one in near:
             walk.evidence_scopes.add(replies.scope_as_evidence(one.stored))
             walk.evidence.append(replies.as_evidence(one, query.text))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -234,6 +234,13 @@ def few_of_each_peer(found: Sequence[Relevant]) -> list[Relevant]:
         if one.stored.origin == beside.OURS or taken[one.stored.origin] <= _OF_ONE_PEER:
             few.append(one)
     return sorted(few, key=lambda one: one.stored.origin != beside.OURS)
+
+
+def is_said_by(one: Relevant, adapters: Collection[str]) -> bool:
+    """Whether it is an answer that one of these adapters gave."""
+    record = one.stored.record
+    assert isinstance(record, AnswerRecord)
+    return record.source.kind == "adapter" and record.source.id in adapters
 
 
 def as_evidence(found: Relevant, asked: str) -> Evidence:

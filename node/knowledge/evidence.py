@@ -54,8 +54,10 @@ _RETRY_S = 10.0
 def is_evidence(record: object) -> bool:
     """Whether an answer may be shown to a model as something that is known. What a model made of evidence is
     not: the evidence is stored itself, and one wrong reading would become the note that the next answer
-    rests on."""
-    return isinstance(record, AnswerRecord) and record.source.kind not in _MADE
+    rests on. What an adapter computed and cites nothing for (a sum) answers its own figures only."""
+    if not isinstance(record, AnswerRecord) or record.source.kind in _MADE:
+        return False
+    return record.source.kind != "adapter" or bool(record.citations)
 
 
 class StoredEvidence:

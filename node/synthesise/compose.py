@@ -177,7 +177,7 @@ class Composer:
         composed = (
             (quotes.from_notes(evidence, trail) if sure_enough else None)
             or (quotes.not_there(language) if is_bound and not sure_enough else None)
-            or quotes.from_quotes(question, notes.of_its_number(evidence), missing, trail, language)
+            or quotes.from_quotes(question, notes.quotable(evidence), missing, trail, language)
             or quotes.fallback(missing, evidence, result.steps, trail, language)
         )
         return replace(composed, found=found, tried=trail.steps, retry_after_s=result.retry_after_s)

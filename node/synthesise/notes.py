@@ -29,6 +29,10 @@ BOUND = 0.55
 notes whose answers were not among them had one, .02 of all others."""
 STARTER = "starter"
 """Source of the entries that come with the node: general knowledge, which binds no question."""
+STARTER_MIN = 0.73
+"""The relevance from which a starter entry is quoted unread. Most questions are not about its subjects: .27 of
+440 general ones had such an entry above the retriever's floor, .06 from here on, and most of those rightly
+(``bench/answerlab/general.jsonl``)."""
 BESIDE = 0.1
 """Where nobody reads them, the second note is quoted too if it is so near to the first."""
 QUOTE_CHARS_MAX = 600
@@ -101,7 +105,7 @@ def nearest(evidence: Sequence[Evidence]) -> list[Evidence]:
     """The notes to quote where no model read them: the nearest, and the second where it is as near; none that
     is known to be about another number, unit or time."""
     notes = sorted(
-        filter(is_note, of_its_number(evidence)),
+        filter(is_note, quotable(evidence)),
         key=lambda one: (is_claim(one.source), -(one.relevance or 0.0)),
     )
     return [
@@ -112,9 +116,14 @@ def nearest(evidence: Sequence[Evidence]) -> list[Evidence]:
     ]
 
 
-def of_its_number(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """What may be quoted unread: all but the notes known to be about another number, unit or time."""
-    return [one for one in evidence if not (is_note(one) and one.note)]
+def quotable(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """What may be quoted unread: all but the notes known to be about another number, unit or time, and the
+    starter entries that are not near."""
+    return [one for one in evidence if not is_note(one) or not (one.note or _is_far_starter(one))]
+
+
+def _is_far_starter(one: Evidence) -> bool:
+    return one.source.id == STARTER and (one.relevance or 0.0) < STARTER_MIN
 
 
 def quoted(one: Evidence) -> str:

@@ -73,6 +73,7 @@ async def whole(start: Start, **more: Any) -> AsyncIterator[tuple[Client, Outsid
         "stand-in",
         pytest.param("ollama", marks=[pytest.mark.engine("ollama"), pytest.mark.timeout(300)]),
         pytest.param("llama_cpp", marks=[pytest.mark.engine("llama_cpp"), pytest.mark.timeout(300)]),
+        pytest.param("xllamacpp", marks=[pytest.mark.engine("xllamacpp"), pytest.mark.timeout(300)]),
     ]
 )
 async def model(request: pytest.FixtureRequest) -> AsyncIterator[Model]:
@@ -84,10 +85,10 @@ async def model(request: pytest.FixtureRequest) -> AsyncIterator[Model]:
         settings = {"ollama_url": real.url, "ollama_model": real.model}
         yield Model(f"Ollama {real.model}", settings)
     else:
-        request.getfixturevalue("llama_cpp")
+        request.getfixturevalue(request.param)
         weights: Path = request.getfixturevalue("gemma_gguf")
-        settings = {"ollama_url": "", "gguf_path": str(weights)}
-        yield Model(f"llama-cpp-python {weights.stem}", settings, engine="llama_cpp")
+        settings = {"ollama_url": "", "gguf_path": str(weights), "gguf_engine": request.param}
+        yield Model(f"{request.param} {weights.stem}", settings, engine=request.param)
 
 
 def generated(reply: dict[str, Any]) -> list[tuple[str, str]]:
