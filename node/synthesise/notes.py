@@ -30,8 +30,8 @@ notes whose answers were not among them had one, .02 of all others."""
 STARTER = "starter"
 """Source of the entries that come with the node: general knowledge, which binds no question."""
 STARTER_MIN = 0.73
-"""The relevance from which a starter entry is quoted unread. Most questions are not about its subjects: .27 of
-440 general ones had such an entry above the retriever's floor, .06 from here on, and most of those rightly
+"""The relevance from which a starter entry is quoted unread. Most questions are not about its subjects: .27
+of 440 general ones had such an entry above the retriever's floor, .06 from here on, most of those rightly
 (``bench/answerlab/general.jsonl``)."""
 BESIDE = 0.1
 """Where nobody reads them, the second note is quoted too if it is so near to the first."""
