@@ -183,7 +183,7 @@ def test_two_at_once(index: Path) -> None:
 
 def test_interrupted_from_the_keyboard(index: Path) -> None:
     """The real command with the real local engine: control-C, and again from there."""
-    items = [entry(number) for number in range(2_000)]
+    items = [entry(number) for number in range(20_000)]
     index.write_text(json.dumps(items))
     before = index.read_bytes()
     own = {name: value for name, value in os.environ.items() if not name.startswith("NEUROSWARM_")}

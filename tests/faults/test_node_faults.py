@@ -590,7 +590,7 @@ async def test_a_private_entry_is_found_by_its_tenant_alone(tmp_path: Path) -> N
 
 async def test_an_answer_made_from_private_records_stays_private(tmp_path: Path) -> None:
     """The evidence was one tenant's; the model's words about it must not become everybody's."""
-    async with OllamaStandIn() as model:
+    async with OllamaStandIn(answer="It opens with the code of the harbour master. [1]") as model:
         async with start(
             tmp_path,
             embed="local",
@@ -616,7 +616,9 @@ async def test_an_answer_made_from_private_records_stays_private(tmp_path: Path)
             assert reply.cid is not None
             stored = await service.entry(reply.cid, ann)
             assert stored.record.scope == private_scope("ann")
+            model.answer = "I do not know."
             other = await service.answer(Ask("Explain how the lock of the boat house opens", BOB))
+            assert "harbour master" not in model.chats[-1].prompt
             assert "harbour master" not in other.text
 
 

@@ -51,6 +51,10 @@ SPEED_ROUNDS = 5
 SHIPPED_BAR = {"confidence_min": 0.8}
 
 
+BACK_S = 60.0
+"""A restarted engine is seen within this."""
+
+
 @dataclass
 class Model:
     """A language model for a suite: the settings that lead to it, and what it is called in the report."""
@@ -479,8 +483,12 @@ async def test_suite_4_a_real_ollama_killed_and_revived(start: Start, real_ollam
             _, health = await node.get("/health")
             assert health["checks"]["model:ollama"][0]["status"] == "warn"
             await asyncio.to_thread(real_ollama.restart)
-            _, health = await node.get("/health")
-            assert health["checks"]["model:ollama"][0]["status"] == "pass"
+            async with asyncio.timeout(BACK_S):
+                while True:
+                    _, health = await node.get("/health")
+                    if health["checks"]["model:ollama"][0]["status"] == "pass":
+                        break
+                    await asyncio.sleep(0.1)
             back = await node.ask("Explain the moon", no_cache=True)
             assert back["source"]["kind"] == "llm", back["trace"]
             case.got = f"{gone['answer']} Then: {back['source']['id']}"
