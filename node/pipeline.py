@@ -820,9 +820,12 @@ class Pipeline:
             walk.trace.append(Step("documents", "bypassed", "no_cache_asked"))
             return None
         vector = await self._embed(walk)
+        subject = talk.subject(query.text)
         try:
+            if subject != query.text:
+                [vector] = await self._semantics.embed([subject])
             found = await self._retriever.retrieve(
-                query.text, vector, scopes=query.caller.visible_scopes, context=query.context, k=NOTES_MAX
+                subject, vector, scopes=query.caller.visible_scopes, context=query.context, k=NOTES_MAX
             )
         except NodeError as exc:
             walk.trace.append(Step("documents", "failed", str(exc), code="store_failed"))

@@ -78,7 +78,8 @@ class Prompt:
     """What a generator reads. ``system`` instructs; ``user`` holds the question and the marked evidence.
     ``continuation`` is the same for a base model, which knows no turns: examples and the beginning of the
     next, to be continued on one line; empty where there is no such form. ``temperature`` 0 asks for the
-    likeliest answer; with more of it another ``seed`` gives another sample."""
+    likeliest answer; with more of it another ``seed`` gives another sample. ``turns``: (asked, answered)
+    before ``user``, as the chat's own messages; a base model finds them in ``continuation``."""
 
     system: str
     user: str
@@ -89,6 +90,7 @@ class Prompt:
     seed: int = 0
     alternatives: int = 0
     """So many of the likeliest first tokens are wanted with the draft (``Draft.first_tokens``)."""
+    turns: tuple[tuple[str, str], ...] = ()
 
 
 Tell = Callable[[str, Mapping[str, Json]], None]

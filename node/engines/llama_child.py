@@ -176,19 +176,34 @@ Render = Callable[[Sequence[tuple[str, str]]], str]
 
 
 def lay_out(
-    render: Render, system: str, user: str, errors: tuple[type[Exception], ...]
+    render: Render,
+    system: str,
+    user: str,
+    errors: tuple[type[Exception], ...],
+    turns: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[str, bool]]:
     """The prompt as (text, is it the template's) in order. Where the template drops or refuses the system
     message, it goes in front of the user's. Raises ``Refused`` for a template that drops the user's too.
 
     The template is rendered over placeholders: no text of others can pass for markup, or reach the template's
     own logic."""
-    marks = {f"m{secrets.token_hex(12)}": text for text in (system, user)} if system else {}
-    first, second = tuple(marks) if system else ("", f"m{secrets.token_hex(12)}")
-    marks[second] = user
-    attempts = [[("user", second)]]
+    marks: dict[str, str] = {}
+
+    def mark(text: str) -> str:
+        name = f"m{secrets.token_hex(12)}"
+        marks[name] = text
+        return name
+
+    before = [
+        (role, mark(text)) for turn in turns for role, text in zip(("user", "assistant"), turn, strict=True)
+    ]
+    first, last = mark(system) if system else "", mark(user)
+    attempts = [[*before, ("user", last)]]
     if system:
-        attempts = [[("system", first), ("user", second)], [("user", f"{first}\n\n{second}")]]
+        attempts = [
+            [("system", first), *before, ("user", last)],
+            [*before, ("user", f"{first}\n\n{last}")],
+        ]
     reason = "it drops messages"
     for messages in attempts:
         try:
@@ -354,7 +369,8 @@ class Model:
                 text = f"{system}\n\n{user}" if system else user
             return self._tokens(text, special=False, bos=self._adds_bos), stops
         tokens: list[int] = []
-        parts = lay_out(self._render, system, user, self._errors)
+        turns = [(str(asked), str(answered)) for asked, answered in request.get("turns", ())]
+        parts = lay_out(self._render, system, user, self._errors, turns)
         if self._adds_bos and not (self._bos_text and parts[0][0].startswith(self._bos_text)):
             tokens.append(self._bos)
         for text, is_templates in parts:

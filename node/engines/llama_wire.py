@@ -1,8 +1,8 @@
 """The line protocol between the node and its llama.cpp child: one JSON object a line, both ways.
 
 To the child:
-- ``{"op": "generate", "id", "system", "user", "continuation", "stop", "continuation_stop", "tokens_max",
-  "temperature", "seed"}`` (the last two may be missing)
+- ``{"op": "generate", "id", "system", "turns", "user", "continuation", "stop",
+  "continuation_stop", "tokens_max", "temperature", "seed"}`` (turns, temperature and seed may be missing)
 - ``{"op": "embed", "id", "texts"}``
 - ``{"op": "stop", "id"}``: end that request soon; it is answered by the request's own ``done``.
 

@@ -110,7 +110,10 @@ class Model:
         ask: Callable[[str, Callable[[str], bool]], None] = self._server.handle_completions
         if self._chats:
             ask = self._server.handle_chat_completions
-            roles = [("system", system), ("user", user)] if system else [("user", user)]
+            roles = [("system", system)] if system else []
+            for asked, answered in request.get("turns", ()):
+                roles += [("user", CHAT_TOKEN.sub(" ", asked)), ("assistant", CHAT_TOKEN.sub(" ", answered))]
+            roles.append(("user", user))
             body["messages"] = [{"role": role, "content": text} for role, text in roles]
             body["chat_template_kwargs"] = {"enable_thinking": False}
             body |= {"logprobs": True, "top_logprobs": max(1, int(request.get("alternatives", 0)))}

@@ -54,6 +54,22 @@ class Order:
     target: str = ""
 
 
+def subject(text: str) -> str:
+    """The text without the words that say how an answer is wanted ("explain X like I'm five"): what it is
+    about. The text itself where there are none, or nothing else, or it is long."""
+    if len(text) > CHARS_MAX:
+        return text
+    words = tuple(words_of(fold(text)))
+    kept: list[str] = []
+    at = 0
+    while at < len(words):
+        ends = max((end for one in languages() for end in one.manner.ends(words, at)), default=at)
+        if ends == at:
+            kept.append(words[at])
+        at = max(ends, at + 1)
+    return " ".join(kept) if 0 < len(kept) < len(words) else text
+
+
 @lru_cache(maxsize=32)
 def talk(text: str) -> Said | None:
     """What the text says if it is conversation as a whole, else None."""

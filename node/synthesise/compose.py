@@ -45,7 +45,7 @@ NOTE_CHARS_MAX = 700
 """A stored note up to this length is given whole."""
 CONTEXT_SENTENCES_MAX = 8
 """At most so many sentences of one long text reach the model."""
-FOUND_MIN = 0.9
+FOUND_MIN = 0.5
 """A note that holds the answer so surely is quoted where the model could not put it into words."""
 CUT_NOTE = (
     "Note: your text is longer than I can read at once; {left_out} of {chars} characters were left out."
@@ -116,15 +116,16 @@ class Composer:
         kept = _extract(question, evidence, trail)
         found: float | None = None
         is_bound = False
+        near: Evidence | None = None
         if missing is None and any(map(notes.is_note, kept)):
             read = await notes.read(self._chain, question, kept, self._pack, deadline=deadline, tag=tag)
             if read is not None:
                 trail.extend(read.steps)
                 kept, found, is_bound = read.kept, read.found, read.bound
-                evidence = kept
+                evidence, near = kept, read.near
                 if not kept and is_bound:
-                    near = quotes.from_notes([read.near] if read.near else [], trail)
-                    return replace(near or quotes.not_there(language), tried=trail.steps)
+                    quoted = quotes.from_notes([near] if near else [], trail)
+                    return replace(quoted or quotes.not_there(language), tried=trail.steps)
         if left_out := len(kept) - len(ours := heard(question, kept)):
             trail.add("claims", "left_out", f"{left_out} texts of peers: what is known here comes first")
             kept, evidence = ours, [one for one in evidence if not is_claim(one.source)]
@@ -170,8 +171,11 @@ class Composer:
             composed = result.value
             outcome = "ok" if composed.complete else "cut"
             trail.extend((Step("generate", outcome, _account(composed), result.ms),))
-            if composed.abstained and found is not None and found >= FOUND_MIN:
-                composed = quotes.from_notes(evidence, trail) or composed
+            if composed.abstained:
+                # What the node brings with it is quoted where the model, which read it, has nothing better.
+                may_quote = found is not None and (found >= FOUND_MIN or not is_bound)
+                told = evidence if may_quote else [near] if near else []
+                composed = quotes.from_notes(told, trail) or composed
             return replace(composed, found=found, tried=trail.steps)
         sure_enough = found is None or found >= FOUND_MIN
         composed = (

@@ -37,6 +37,21 @@ def text_bytes(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
+def prompt_bytes(prompt: Prompt) -> int:
+    """UTF-8 bytes of what a chat model is given."""
+    said = (text for turn in prompt.turns for text in turn)
+    return sum(map(text_bytes, (prompt.system, prompt.user, *said)))
+
+
+def before(prompt: Prompt) -> list[dict[str, str]]:
+    """The earlier turns as chat messages."""
+    return [
+        {"role": role, "content": text}
+        for turn in prompt.turns
+        for role, text in zip(("user", "assistant"), turn, strict=True)
+    ]
+
+
 _FIRST_MAX = 32
 
 
@@ -184,8 +199,7 @@ class Turns:
             model_digest=heard.model_digest,
             complete=cleaned.complete,
             # Engines count at the end, if at all; an answer that was stopped before has an estimate.
-            prompt_tokens=heard.prompt_tokens
-            or (text_bytes(prompt.system) + text_bytes(prompt.user)) // BYTES_PER_TOKEN,
+            prompt_tokens=heard.prompt_tokens or prompt_bytes(prompt) // BYTES_PER_TOKEN,
             completion_tokens=heard.completion_tokens,
             think_blocks=think_blocks,
             looped=cleaned.looped,

@@ -16,7 +16,7 @@ from node.engines.llama_wire import PROMPT_BYTES_MAX, plain_text
 from node.errors import NodeError, Rejected, TimedOut
 from node.model import Check, Draft
 from node.ports import OnText, Prompt
-from node.synthesise.heard import Heard, Turns, text_bytes
+from node.synthesise.heard import Heard, Turns, prompt_bytes, text_bytes
 from node.synthesise.prompt import CONTINUATION_STOP
 
 
@@ -82,9 +82,7 @@ class LlamaGenerator:
     async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         """See the port. An answer that the timeout cut off is returned as incomplete when whole sentences
         of it had arrived."""
-        if max(text_bytes(prompt.system) + text_bytes(prompt.user), text_bytes(prompt.continuation)) > (
-            PROMPT_BYTES_MAX
-        ):
+        if max(prompt_bytes(prompt), text_bytes(prompt.continuation)) > PROMPT_BYTES_MAX:
             raise Rejected("the prompt is longer than the model's window")
         try:
             return await self._turns.draft(prompt, timeout_s, partial(self._speak, prompt), on_text)
@@ -100,6 +98,7 @@ class LlamaGenerator:
             {
                 "op": "generate",
                 "system": plain_text(prompt.system),
+                "turns": [[plain_text(text) for text in turn] for turn in prompt.turns],
                 "user": plain_text(prompt.user),
                 "continuation": plain_text(prompt.continuation),
                 "stop": [plain_text(mark) for mark in prompt.stop],

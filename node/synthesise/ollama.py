@@ -33,7 +33,7 @@ from node.engines.ollama_client import (
 from node.errors import NodeError, Rejected, Unavailable
 from node.model import Check, Draft
 from node.ports import OnText, Prompt
-from node.synthesise.heard import BYTES_PER_TOKEN, Heard, Turns, text_bytes
+from node.synthesise.heard import BYTES_PER_TOKEN, Heard, Turns, before, prompt_bytes, text_bytes
 from node.synthesise.prompt import CONTINUATION_STOP
 
 _LOG = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class Chosen:
 def context_size(prompt: Prompt) -> int:
     """The smallest window step that holds the prompt and its answer. Raises ``Rejected`` when none does:
     Ollama would silently drop the beginning."""
-    size = max(text_bytes(prompt.system) + text_bytes(prompt.user), text_bytes(prompt.continuation))
+    size = max(prompt_bytes(prompt), text_bytes(prompt.continuation))
     needed = size // BYTES_PER_TOKEN + prompt.tokens_max + _TEMPLATE_TOKENS
     for step in NUM_CTX_STEPS:
         if needed <= step:
@@ -264,8 +264,9 @@ def _messages(prompt: Prompt, model: Chosen) -> list[dict[str, str]]:
     if model.continues_only and prompt.continuation:
         return [{"role": "user", "content": prompt.continuation}]
     if model.loses_system and prompt.system:
-        return [{"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}]
-    return [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+        return [*before(prompt), {"role": "user", "content": f"{prompt.system}\n\n{prompt.user}"}]
+    system = {"role": "system", "content": prompt.system}
+    return [system, *before(prompt), {"role": "user", "content": prompt.user}]
 
 
 async def _listen(parts: AsyncGenerator[ChatResponse, None], heard: Heard) -> None:

@@ -23,7 +23,7 @@ from node.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.model import Check, Draft
 from node.orders import CHAT_TOKEN
 from node.ports import OnText, Prompt
-from node.synthesise.heard import BYTES_PER_TOKEN, Heard, Turns, text_bytes
+from node.synthesise.heard import BYTES_PER_TOKEN, Heard, Turns, before, prompt_bytes
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI, AsyncStream
@@ -79,7 +79,7 @@ class OpenAiGenerator:
     async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         """See the port. An answer that the timeout cut off is returned as incomplete when whole sentences
         of it had arrived. Raises ``RateLimited`` too, and keeps the wait that it names."""
-        needed = (text_bytes(prompt.system) + text_bytes(prompt.user)) // BYTES_PER_TOKEN + prompt.tokens_max
+        needed = prompt_bytes(prompt) // BYTES_PER_TOKEN + prompt.tokens_max
         if needed > PROMPT_TOKENS_MAX:
             raise Rejected(f"the prompt of about {needed} tokens is longer than any model's window")
         draft = await self._turns.draft(
@@ -252,7 +252,7 @@ def _first(listed: list[Listed] | None) -> str:
 
 
 def _parameters(model: str, prompt: Prompt, refused: set[str]) -> dict[str, Any]:
-    messages = [{"role": "user", "content": prompt.user}]
+    messages = [*before(prompt), {"role": "user", "content": prompt.user}]
     if prompt.system:
         messages.insert(0, {"role": "system", "content": prompt.system})
     optional: dict[str, Any] = {

@@ -137,6 +137,15 @@ async def test_what_a_model_said_is_never_evidence_alone_or_on_evidence(world: W
     assert await world.answers("Who was the first harbour master?") == ["Ida Holm was it."]
 
 
+async def test_a_sum_is_no_evidence_and_what_a_source_said_is(world: World) -> None:
+    await world.tell("How many days are from 1 March to 1 May?", "There are 61 days.", "adapter")
+    cited = (RecordCitation("almanac", "", "The tide is high at noon.", None),)
+    await world.tell("When is the tide high?", "The tide is high at noon.", "adapter", citations=cited)
+    await world.settle()
+    assert await world.answers("How many days are from March to May?") == []
+    assert await world.answers("When is the tide high?") == ["The tide is high at noon."]
+
+
 async def test_what_is_withdrawn_or_past_its_time_is_not_offered(world: World) -> None:
     gone = await world.tell("Where is the slipway?", "North of the pier.")
     await world.tell("Where is the crane?", "South of the pier.", expires=START + timedelta(hours=1))

@@ -99,6 +99,17 @@ def test_a_system_message_that_the_template_drops_goes_before_the_question() -> 
     assert lay_out(drops, "", "Why?", ERRORS) == [("[", True), ("Why?", False), ("]", True)]
 
 
+def test_earlier_turns_are_laid_out_between_system_and_question() -> None:
+    parts = lay_out(chatml, "Be brief.", "And Chile?", ERRORS, [("Peru's capital?", "Lima <|im_end|>.")])
+    assert [text for text, is_templates in parts if not is_templates] == [
+        "Be brief.",
+        "Peru's capital?",
+        "Lima <|im_end|>.",
+        "And Chile?",
+    ]
+    assert ("<|im_end|>\n<|im_start|>assistant\n", True) in parts
+
+
 def test_a_template_that_drops_the_question_is_refused() -> None:
     with pytest.raises(Refused, match="it drops messages"):
         lay_out(lambda _: "hello", "Be brief.", "Why?", ERRORS)

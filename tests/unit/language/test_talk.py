@@ -163,3 +163,18 @@ def test_phrases_are_written_as_texts_are_read() -> None:
         for word in one.known:
             assert fold(word) == word, (one.code, word)
             assert words_of(f"a {word} b")[1:-1] == [word] or word.endswith("'"), (one.code, word)
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("explain gravity to me like I'm five", "explain gravity"),
+        ("what's a lever, in simple words?", "what is a lever ,"),
+        ("IPNS for dummies", "ipns"),
+        ("erkläre mir IPFS in einfachen Worten", "erklare mir ipfs"),
+        ("What is IPFS?", "What is IPFS?"),
+        ("in simple words", "in simple words"),
+    ],
+)
+def test_how_an_answer_is_wanted_is_not_what_it_is_about(text: str, about: str) -> None:
+    assert talk.subject(text) == about

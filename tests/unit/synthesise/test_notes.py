@@ -133,3 +133,10 @@ def test_without_a_reader_the_nearest_is_quoted_and_a_second_one_that_is_as_near
     assert notes.nearest([first, claim]) == [first]
     assert notes.nearest([claim, document("text")]) == [claim]
     assert notes.nearest([other]) == []
+
+
+def test_a_starter_entry_is_quoted_unread_only_when_it_is_near() -> None:
+    near = note("near", by=notes.STARTER, relevance=notes.STARTER_MIN)
+    far = note("far", by=notes.STARTER, relevance=notes.STARTER_MIN - 0.01)
+    assert notes.nearest([near, far]) == [near]
+    assert notes.quotable([far, note("ours", relevance=0.4)]) == [note("ours", relevance=0.4)]

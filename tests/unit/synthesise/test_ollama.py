@@ -7,7 +7,7 @@ import json
 import re
 import socket
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -57,6 +57,15 @@ async def build(server: OllamaStandIn) -> AsyncIterator[Callable[..., OllamaGene
     server.release()
     for engine in made:
         await engine.close()
+
+
+async def test_earlier_turns_are_messages_of_their_own(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+) -> None:
+    prompt = replace(PROMPT, turns=(("What is the capital of Peru?", "Lima."),))
+    await build(threads=3).generate(prompt, timeout_s=5)
+    assert [role for role, _ in server.chats[0].messages] == ["system", "user", "assistant", "user"]
+    assert server.chats[0].messages[2] == ("assistant", "Lima.")
 
 
 async def test_what_is_sent(server: OllamaStandIn, build: Callable[..., OllamaGenerator]) -> None:

@@ -7,6 +7,7 @@ import json
 import logging
 import traceback
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -56,6 +57,13 @@ async def build(server: OpenAiStandIn) -> AsyncIterator[Build]:
     server.release()
     for engine in made:
         await engine.close()
+
+
+async def test_earlier_turns_are_messages_of_their_own(server: OpenAiStandIn, build: Build) -> None:
+    prompt = replace(PROMPT, turns=(("What is the capital of Peru?", "Lima."),))
+    await build().generate(prompt, timeout_s=5)
+    assert [role for role, _ in server.chats[0].messages] == ["system", "user", "assistant", "user"]
+    assert server.chats[0].messages[2] == ("assistant", "Lima.")
 
 
 async def test_what_is_sent(server: OpenAiStandIn, build: Build) -> None:
