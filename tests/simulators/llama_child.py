@@ -129,7 +129,7 @@ class _Process:
         self.tell("done", reason=reason)
 
     def generate(self, request: dict[str, Any]) -> None:
-        said = [text for turn in request["turns"] for text in turn]
+        said = [text for turn in request.get("turns", []) for text in turn]
         prompt = "\n".join([request["system"], *said, request["user"]])
         if len(prompt.split()) + request["tokens_max"] > self.script.window:
             reason = "the prompt does not fit the model's window"
