@@ -117,6 +117,8 @@ class _Walk:
     tell: Tell | None = None
     retry_after_s: int | None = None
     """No model had time for it; then it says nothing about the question."""
+    read_as: str | None = None
+    """The question in English, where it is in another language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -820,7 +822,11 @@ class Pipeline:
             walk.trace.append(Step("documents", "bypassed", "no_cache_asked"))
             return None
         vector = await self._embed(walk)
-        subject = talk.subject(query.text)
+        walk.read_as, said = await self._composer.in_english(
+            query.text, deadline=query.deadline, tag=random_bytes(6).hex()
+        )
+        walk.trace.extend(said)
+        subject = talk.subject(walk.read_as or query.text)
         try:
             if subject != query.text:
                 [vector] = await self._semantics.embed([subject])
@@ -839,7 +845,7 @@ class Pipeline:
         near = [one for one in replies.few_of_each_peer(found) if not replies.is_said_by(one, speaking)]
         for one in near:
             walk.evidence_scopes.add(replies.scope_as_evidence(one.stored))
-            walk.evidence.append(replies.as_evidence(one, query.text))
+            walk.evidence.append(replies.as_evidence(one, walk.read_as or query.text))
         best = f", the nearest {near[0].relevance:.2f}" if near else ""
         walk.trace.append(Step("documents", "found" if near else "missed", f"{len(near)} near records{best}"))
         if walk.route.kind is Kind.HISTORICAL and not near and not query.pasted:
@@ -874,6 +880,7 @@ class Pipeline:
             deadline=deadline,
             tag=random_bytes(6).hex(),
             language=language_of(walk.query.text),
+            read_as=walk.read_as,
             temperature=temperature,
             seed=seed,
             tell=tell,

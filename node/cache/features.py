@@ -198,6 +198,11 @@ _TAILS = (
     ("cheers",),
     ("pls",),
     ("plz",),
+    ("explained", "simply"),
+    ("simply", "explained"),
+    ("explained",),
+    ("please", "explain"),
+    ("pls", "explain"),
 )
 
 

@@ -139,6 +139,13 @@ of all time =>
 in general =>
 one way => oneway
 as a rule =>
+(explained)? (in|with) (very|more)? (simple|simpler|plain|easy|layman 's) (words|terms|english) =>
+(explained)? in a nutshell =>
+(explained)? for (dummies|laymen|a layman) =>
+(explained)? to me? like i (am|'m|m|was) (five|5|a child|a kid) (years old|year old)? =>
+(explained)? like i (am|'m|m|was) (five|5|a child|a kid) (years old|year old)? =>
+explained? eli5 =>
+i? never (really|quite)? (understood|got|get) (it|that|this) =>
 in (your|my|our)? real? life =>
 world war one => world war 1
 (mile|miles) (per|an) hour => mph
@@ -185,6 +192,7 @@ let me know
 (quick question|question|hi|hello|hey|hi there|hello there|good morning|good evening)
 (dear|thanks|ok|okay|so|well|and|but|also|now)
 (here 's|here is) (a|my)? question
+i (keep|kept) (hearing|reading|seeing) (about)?
 """
 
 _POLITE = """

@@ -93,10 +93,10 @@ class Composer:
         *,
         route_kind: Kind,
         could_not_look_up: str | None = None,
-        history: Sequence[tuple[str, str]] = (),
         deadline: float,
         tag: str,
         language: str = "en",
+        read_as: str | None = None,
         temperature: float = 0.0,
         seed: int = 0,
         tell: Tell | None = None,
@@ -108,17 +108,20 @@ class Composer:
         ``could_not_look_up``: why a live or computed value is missing, in words for a person; the answer
         then says so and states no figure that the evidence lacks. The same holds for a deterministic
         question without evidence: what should be exact is never guessed. ``language``: of what is said in
-        this node's own words."""
+        this node's own words. ``read_as``: the question in English, where it is in another language: notes
+        are read for it."""
         missing = could_not_look_up
         if missing is None and route_kind is Kind.DETERMINISTIC and not evidence:
             missing = asker.say("not_exact", language)
         trail = Trail(self._clock)
-        kept = _extract(question, evidence, trail)
+        kept = _extract(read_as or question, evidence, trail)
         found: float | None = None
         is_bound = False
         near: Evidence | None = None
         if missing is None and any(map(notes.is_note, kept)):
-            read = await notes.read(self._chain, question, kept, self._pack, deadline=deadline, tag=tag)
+            read = await notes.read(
+                self._chain, read_as or question, kept, self._pack, deadline=deadline, tag=tag
+            )
             if read is not None:
                 trail.extend(read.steps)
                 kept, found, is_bound = read.kept, read.found, read.bound
@@ -133,7 +136,7 @@ class Composer:
         if evidence:
             trail.add("pack", "ok" if packed.blocks else "empty", packed.summary)
         asked = prompt.build(
-            question, packed.blocks, tag, history, could_not_look_up=missing, tokens_max=self._tokens_max
+            question, packed.blocks, tag, could_not_look_up=missing, tokens_max=self._tokens_max
         )
         asked = replace(asked, temperature=temperature, seed=seed)
 
@@ -185,6 +188,21 @@ class Composer:
             or quotes.fallback(missing, evidence, result.steps, trail, language)
         )
         return replace(composed, found=found, tried=trail.steps, retry_after_s=result.retry_after_s)
+
+    async def in_english(
+        self, question: str, *, deadline: float, tag: str
+    ) -> tuple[str | None, Sequence[Step]]:
+        """The question in English where it is clearly in another language and an engine can say so; what is
+        stored is mostly in English, and so is what the embedder knows."""
+        if tongue.name_of(question) in (None, revise.ENGLISH):
+            return None, ()
+        asked = revise.translation(question, tag)
+        result = await self._chain.first(
+            asked, lambda draft: revise.translated(draft, asked), deadline=deadline
+        )
+        if result.value is None:
+            return None, ()
+        return result.value, (Step("translate", "ok", result.value, result.ms),)
 
     async def revise(
         self, order: revise.Revision, *, deadline: float, tag: str, tell: Tell | None = None

@@ -17,7 +17,6 @@ ADAPTER_LABEL = "ADAPTER CONTEXT"
 STORED_LABEL = "STORED CONTEXT"
 QUESTION_LABEL = "QUESTION"
 PASTED_LABEL = "TEXT FROM THE USER"
-HISTORY_LABEL = "CONVERSATION SO FAR"
 ANSWER_LABEL = "ANSWER"
 
 STOP = (
@@ -38,12 +37,12 @@ between parts of an answer. The label behind it in a turn is one, and a rule at 
 DATA_MARK = re.compile(r"<{2,}\s*/?\s*(?:DATA|END)\b[^<>\n]{0,80}>{2,}|<{3,}|>{3,}", re.IGNORECASE)
 LABEL_LINE = re.compile(
     r"(?m)^[ \t]*(?:#{1,6}[ \t]*|\*{1,2})?"
-    r"(?:(?:ADAPTER|STORED)[ \t]+CONTEXT|CONTEXT|TEXT FROM THE USER|QUESTION|CONVERSATION SO FAR|INSTRUCTIONS"
+    r"(?:(?:ADAPTER|STORED)[ \t]+CONTEXT|CONTEXT|TEXT FROM THE USER|QUESTION|INSTRUCTIONS"
     r"|RULES)\b"
     r"[^:\n]{0,80}:"
 )
 PROMPT_LABELS = (
-    ADAPTER_LABEL, STORED_LABEL, "CONTEXT", QUESTION_LABEL, HISTORY_LABEL, "INSTRUCTIONS", "RULES",
+    ADAPTER_LABEL, STORED_LABEL, "CONTEXT", QUESTION_LABEL, "INSTRUCTIONS", "RULES",
 )  # fmt: skip
 THINK_TAG = re.compile(
     r"<\s{0,4}(/?)\s{0,4}(think|thinking|thought|reasoning)\b[^<>\n]{0,80}>", re.IGNORECASE

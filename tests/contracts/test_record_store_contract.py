@@ -715,7 +715,13 @@ async def test_select_combines_its_fields(store: Store) -> None:
 
     coins = RecordSource("adapter", "coingecko")
     one = await add("One", tags=("a", "b"), source=coins)
-    two = await add("Two", tags=("b",), scope="public", timestamp=START - timedelta(days=2))
+    two = await add(
+        "Two",
+        tags=("b",),
+        scope="public",
+        source=RecordSource("client", "local"),
+        timestamp=START - timedelta(days=2),
+    )
     three = await add("Three", scope="private:x", source=coins, tags=("a%", 'b"'))
     gone = await add("Gone", tags=("a",))
     await store.records.withdraw(gone, "test")
@@ -734,7 +740,7 @@ async def test_select_combines_its_fields(store: Store) -> None:
     assert await chosen(tag="a") == [one]
     assert await chosen(scopes=(US.scope, "public")) == [one, two]
     assert await chosen(scopes=()) == []
-    assert await chosen(tag="b", source="llm") == [two]
+    assert await chosen(tag="b", source="client") == [two]
     assert await chosen(tag="b", scopes=("private:x",)) == []
     with pytest.raises(Rejected):
         await chosen()

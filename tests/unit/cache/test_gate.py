@@ -12,6 +12,11 @@ SAME = [
     ("What is photosynthesis?", "Explain photosynthesis, please"),
     ("Explain quantum computing", "Could you tell me about quantum computing?"),
     ("definition of entropy", "What does entropy mean?"),
+    ("entropy in simple words pls", "What is entropy?"),
+    ("explain entropy to me like i'm five", "What is entropy?"),
+    ("entropy for dummies", "What is entropy?"),
+    ("entropy explained simply", "What is entropy?"),
+    ("i keep reading about entropy, what is that", "What is entropy?"),
     ("colour of the sky", "What's the color of the sky?"),
     ("Bitcoin value", "What is the price of BTC?"),
     ("Who wrote Hamlet?", "Hamlet was written by whom?"),
@@ -32,6 +37,8 @@ SAME = [
     ("Why did my transfer fail?", "why did the transfer fail"),
 ]
 DIFFERENT = [
+    ("What are good chess books for beginners?", "What are good chess books?", "word"),
+    ("entropy of a black hole in simple words", "What is entropy?", "word|scope|name"),
     ("What was proposal 123?", "What was proposal 124?", "number"),
     ("What was proposal 123?", "What was the proposal?", "number"),
     ("Who won the second round?", "Who won the third round?", "number"),

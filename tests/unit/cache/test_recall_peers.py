@@ -218,7 +218,7 @@ async def test_a_peer_s_word_as_evidence_is_marked_and_is_not_published_in_our_n
     by_origin = {one.origin: one for one in seen}
     theirs, ours = by_origin[PEER.did], by_origin["local"]
     assert as_evidence(relevant(theirs), "x").source.id.startswith("claimed by a peer")
-    assert as_evidence(relevant(ours), "x").source.id == "test-model"
+    assert as_evidence(relevant(ours), "x").source.id == "test-adapter"
     assert (scope_as_evidence(relevant(theirs).stored), scope_as_evidence(relevant(ours).stored)) == (
         "shared",
         "public",

@@ -409,10 +409,18 @@ async def test_injected_orders_reach_the_model_as_data_only() -> None:
     )
 
 
-async def test_history_reaches_the_model() -> None:
-    engine = ScriptedGenerator("It is a number of members.")
-    await compose([engine], "and that?", history=[("What is a quorum?", "A number.")])
-    assert "They asked: What is a quorum?" in engine.prompts[0].user
+async def test_a_question_in_another_language_is_read_in_english_where_a_model_can_say_it() -> None:
+    clock, asked = ManualClock(), "Wie wird das Meer geheizt und von wem?"
+    deadline = clock.monotonic() + 30.0
+
+    async def said(text: str, question: str = asked) -> tuple[str | None, int]:
+        composer = Composer([ScriptedGenerator(text)], clock, 2_000, 200)
+        english, steps = await composer.in_english(question, deadline=deadline, tag="t4g")
+        return english, len(steps)
+
+    assert await said("How is the sea heated?") == ("How is the sea heated?", 1)
+    assert await said("Das Meer wird von der Sonne und von der Erde geheizt.") == (None, 0)
+    assert await said("Never asked.", "How is the sea heated?") == (None, 0)
 
 
 async def test_cancelling_goes_through() -> None:
