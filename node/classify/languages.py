@@ -211,6 +211,16 @@ ENGLISH = Language(
             r" (?:\w+ ){0,2}?(?:work\w*|arriv\w+|come|came|show\w*|accept\w*|go through|gone through)"
             r"|(?:was|got|is|has been) (?:declin\w+|reject\w+|blocked|stolen|charged|swallowed))\b)",
         ),
+        _asks(
+            "names what is wanted of something",
+            r"^(?=(?:\S+ ){6})(?:the )?(?:(?:tele)?phone number|address|e-?mail(?: address)?|name|price|cost"
+            r"|fee|opening hours|date|size|weight|height|depth|distance|colou?r|age|recipe|meaning"
+            r"|definition|list|password|code|reason|(?:best|easiest|fastest|cheapest|safest) (?:way|time"
+            r"|place)) "
+            r"(?:of|for|to|from|between|in|at|why)\b"
+            r"(?!(?:(?!\b(?:where|that|which|who|when|if|so|i|we|you)\b).)*"
+            r"\b(?:is|was|are|were|has|have|had|will|went|goes|seems|makes|made|got|keeps|rose|fell)\b)",
+        ),
         # what sounds like asking and does not
         _tells(
             "an exclamation",

@@ -67,12 +67,13 @@ def judge(reading: Reading) -> Asked:
 
 
 def guess(words: tuple[str, ...]) -> tuple[Language, ...]:
-    """The languages with most common words in the text, several on a tie; English where that does not
-    tell."""
+    """The languages with most common words in the text, on a tie several, first those that know its first
+    word; English where that does not tell."""
     seen = frozenset(words[:80])
     scores = [(_score(language, seen), language) for language in LANGUAGES]
     best = max(score for score, _ in scores)
-    return tuple(language for score, language in scores if score == best) if best else (ENGLISH,)
+    tied = [language for score, language in scores if score == best] if best else [ENGLISH]
+    return tuple(sorted(tied, key=lambda language: not language.common.intersection(words[:1])))
 
 
 def language_of(text: str) -> str:

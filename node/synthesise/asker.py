@@ -24,6 +24,7 @@ _NAMES: Mapping[str, str] = {
     "wikipedia": "Wikipedia",
 }
 """What people call an adapter's source; any other is "the source"."""
+_STORED_HERE = {"local": "own", "starter": "with_node"}
 _SLOW = frozenset({"timeout", "rate_limited", "busy"})
 _SOON_S = 90.0
 _MINUTES_MAX = 120
@@ -39,6 +40,17 @@ def say(key: str, language: str = "en", **values: object) -> str:
     """One sentence or clause of the file."""
     known = _sentences()
     return known.get(language, known["en"])[key].format(**values)
+
+
+def source_label(name: str, language: str = "en") -> str:
+    """A source as people know it: what was stored here goes by no name that means anything to them."""
+    return say(_STORED_HERE[name], language) if name in _STORED_HERE else name
+
+
+def heading(name: str, language: str = "en", about: str = "") -> str:
+    """The line above a quote. ``about``: the question that it was stored for."""
+    key = "according_on" if about else "according"
+    return say(key, language, name=source_label(name, language), about=about)
 
 
 def source_said(outcome: Missed | Failed, adapter: str, *, is_local: bool, language: str = "en") -> str:

@@ -45,15 +45,12 @@ NOTE_CHARS_MAX = 700
 """A stored note up to this length is given whole."""
 CONTEXT_SENTENCES_MAX = 8
 """At most so many sentences of one long text reach the model."""
+TOLD_MIN = 0.8
+"""From this probability on that people's notes hold the answer, a model tells it in its own words: the bar of
+all that is stored. Below, the notes themselves are shown, said to be the nearest; a small model that is not
+sure tells them wrongly too often."""
 FOUND_MIN = 0.5
 """A note that holds the answer so surely is quoted where the model could not put it into words."""
-CUT_NOTE = (
-    "Note: your text is longer than I can read at once; {left_out} of {chars} characters were left out."
-)
-
-_ORDERS_NOTE = (
-    "Note: {sources} contains text that tries to give orders to its reader; they were not followed."
-)
 
 
 class Composer:
@@ -126,9 +123,10 @@ class Composer:
                 trail.extend(read.steps)
                 kept, found, is_bound = read.kept, read.found, read.bound
                 evidence, near = kept, read.near
-                if not kept and is_bound:
-                    quoted = quotes.from_notes([near] if near else [], trail)
-                    return replace(quoted or quotes.not_there(language), tried=trail.steps)
+                if is_bound and (found or 0.0) < TOLD_MIN and all(map(notes.is_note, kept)):
+                    unsure = kept or ([near] if near else [])
+                    told = quotes.from_unsure(unsure, trail, language) or quotes.not_there(language)
+                    return replace(told, found=found or 0.0, tried=trail.steps)
         if left_out := len(kept) - len(ours := heard(question, kept)):
             trail.add("claims", "left_out", f"{left_out} texts of peers: what is known here comes first")
             kept, evidence = ours, [one for one in evidence if not is_claim(one.source)]
@@ -177,12 +175,12 @@ class Composer:
             if composed.abstained:
                 # What the node brings with it is quoted where the model, which read it, has nothing better.
                 may_quote = found is not None and (found >= FOUND_MIN or not is_bound)
-                told = evidence if may_quote else [near] if near else []
-                composed = quotes.from_notes(told, trail) or composed
+                quotable = evidence if may_quote else [near] if near else []
+                composed = quotes.from_notes(quotable, trail, language) or composed
             return replace(composed, found=found, tried=trail.steps)
         sure_enough = found is None or found >= FOUND_MIN
         composed = (
-            (quotes.from_notes(evidence, trail) if sure_enough else None)
+            (quotes.from_notes(evidence, trail, language) if sure_enough else None)
             or (quotes.not_there(language) if is_bound and not sure_enough else None)
             or quotes.from_quotes(question, notes.quotable(evidence), missing, trail, language)
             or quotes.fallback(missing, evidence, result.steps, trail, language)
@@ -321,17 +319,18 @@ def _from_draft(
     grounding = ground(text, blocks, question)
     abstained = silent or contradicts_itself(bare) or (missing is not None and not blocks)
     grounded = grounding.grounded and not abstained
-    shown = _with_sources(grounding) if grounded else strip_marks(grounding.text, blocks)
+    shown = _with_sources(grounding, language) if grounded else strip_marks(grounding.text, blocks)
     if missing is not None:
         apart = "\n\n" if shown and begins_with_block(shown) else " "
         shown = f"{quotes.honest(missing, language)}{apart}{shown}".rstrip()
     elif not (grounded or abstained) and papers.asks_for_papers(question):
         shown = f"{papers.NOT_LOOKED_UP} {shown}"
     if commanding := [source_name(block.source) for block in blocks if block.orders]:
-        note = _ORDERS_NOTE.format(sources=", ".join(dict.fromkeys(commanding)))
+        note = asker.say("orders", language, names=", ".join(dict.fromkeys(commanding)))
         shown = f"{with_fence_closed(shown)}\n\n{note}"
     if cut := [block for block in blocks if block.left_out]:
-        note = CUT_NOTE.format(left_out=cut[0].left_out, chars=len(kept[cut[0].index].text))
+        chars = len(kept[cut[0].index].text)
+        note = asker.say("cut", language, left_out=cut[0].left_out, chars=chars)
         shown = f"{with_fence_closed(shown)}\n\n{note}"
     return Composed(
         text=shown,
@@ -373,11 +372,11 @@ def _without_bluff(
     return text if blocks else without_number_words(text, question)
 
 
-def _with_sources(grounding: Grounding) -> str:
+def _with_sources(grounding: Grounding, language: str) -> str:
     """The text with the names of its sources behind it, unless it names them itself (S2-57)."""
     lowered = grounding.text.lower()
     names = [
-        (place, source_name(block.source))
+        (place, asker.source_label(source_name(block.source), language))
         for place, block in enumerate(grounding.used, start=1)
         if block.source.kind != context.PASTED
     ]
@@ -388,8 +387,9 @@ def _with_sources(grounding: Grounding) -> str:
     ]
     if not unnamed:
         return grounding.text
-    label = "Source" if len(unnamed) == 1 else "Sources"
-    return f"{with_fence_closed(grounding.text)}\n\n{label}: {'; '.join(unnamed[:CITATIONS_MAX])}"
+    key = "one_source" if len(unnamed) == 1 else "more_sources"
+    named = asker.say(key, language, names="; ".join(unnamed[:CITATIONS_MAX]))
+    return f"{with_fence_closed(grounding.text)}\n\n{named}"
 
 
 def _citations(used: Sequence[Block], kept: Sequence[Evidence]) -> tuple[Citation, ...]:

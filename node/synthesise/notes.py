@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from node.model import Evidence, Step
 from node.orders import CHAT_TOKEN
-from node.synthesise import context, reading
+from node.synthesise import asker, context, reading
 from node.synthesise.chain import Chain
 from node.synthesise.claims import is_claim
 from node.synthesise.markup import DATA_MARK
@@ -126,9 +126,7 @@ def _is_far_starter(one: Evidence) -> bool:
     return one.source.id == STARTER and (one.relevance or 0.0) < STARTER_MIN
 
 
-def quoted(one: Evidence) -> str:
+def quoted(one: Evidence, language: str) -> str:
     """A note as it is quoted: the question it was stored for, then its first sentences."""
     said = cut_to_sentence(plain(one.text), QUOTE_CHARS_MAX)
-    about = one_line(one.about, 200)
-    heading = f"According to {context.source_name(one.source)}"
-    return f"{heading}, on “{about}”:\n- {said}" if about else f"{heading}:\n- {said}"
+    return f"{asker.heading(context.source_name(one.source), language, one_line(one.about, 200))}\n- {said}"

@@ -15,12 +15,7 @@ from node.synthesise.sentences import one_line, plain, sentences
 
 SNIPPET_CHARS = 200
 QUOTE_CHARS_MAX = 600
-NOT_IN_TEXT = (
-    "No sentence of your text speaks to that in its words, and no language model was there to read it. Ask "
-    "for something that the text says, and I quote it."
-)
-"""Said where a text came with the question, none of its sentences speaks to it, and no model answered."""
-PART_FOUND = "I cannot answer that as a whole; what I could look up:"
+UNSURE_MAX = 2
 
 
 def not_there(language: str) -> Composed:
@@ -39,15 +34,25 @@ def unanswered(text: str) -> Composed:
     return Composed(text, SourceRef("fallback", "none"), abstained=True)
 
 
-def from_notes(evidence: Sequence[Evidence], trail: Trail) -> Composed | None:
+def from_notes(evidence: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:
     """The nearest stored notes as they stand, or None."""
-    quoted = notes.nearest(evidence)
+    return _as_they_stand(notes.nearest(evidence), trail, language)
+
+
+def from_unsure(read: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:
+    """Notes that a model read and that may hold the answer, said to be no more than that, or None."""
+    return _as_they_stand(read[:UNSURE_MAX], trail, language, asker.say("near", language))
+
+
+def _as_they_stand(
+    quoted: Sequence[Evidence], trail: Trail, language: str, heading: str = ""
+) -> Composed | None:
     if not quoted:
         return None
     trail.add("extract", "ok", f"{len(quoted)} stored notes as they stand")
     first = quoted[0].source
     return Composed(
-        text="\n".join(map(notes.quoted, quoted)),
+        text="\n".join([*filter(None, [heading]), *(notes.quoted(one, language) for one in quoted)]),
         source=SourceRef("extractive", source_name(first), first.url, first.time, first.digest),
         citations=tuple(citation(one, one.text) for one in quoted),
         grounded=True,
@@ -84,7 +89,7 @@ def from_quotes(
     lines = [honest(missing, language)] if missing is not None else []
     for place in used:
         said = [one_line(quote.text, QUOTE_CHARS_MAX) for quote in quotes if quote.source == place]
-        lines.extend(_under_its_source(evidence[place], said))
+        lines.extend(_under_its_source(evidence[place], said, language))
     citations = [
         citation(evidence[place], next(quote.text for quote in quotes if quote.source == place))
         for place in used
@@ -100,13 +105,13 @@ def from_quotes(
     )
 
 
-def _under_its_source(item: Evidence, said: Sequence[str]) -> list[str]:
+def _under_its_source(item: Evidence, said: Sequence[str], language: str) -> list[str]:
     """Quotes as bullets below the name of their source. An adapter's sentences name it themselves; those that
     answer another question (a price where a yield was asked for) are given as what they are."""
     if item.source.kind == "adapter" and any("according to" in line.casefold() for line in said):
         text = " ".join(said)
-        return [text if item.partial else f"{PART_FOUND} {text}"]
-    return [f"According to {source_name(item.source)}:", *(f"- {line}" for line in said)]
+        return [text if item.partial else f"{asker.say('part_found', language)} {text}"]
+    return [asker.heading(source_name(item.source), language), *(f"- {line}" for line in said)]
 
 
 def fallback(
@@ -117,7 +122,7 @@ def fallback(
     if missing is not None:
         said = honest(missing, language)
     elif any(item.source.kind == context.PASTED for item in evidence):
-        said = NOT_IN_TEXT
+        said = asker.say("not_in_text", language)
     else:
         said = asker.no_answer(tried, language)
     trail.add("fallback", "ok", "no engine could answer")

@@ -10,11 +10,12 @@ import pytest
 
 from node.clock import ManualClock
 from node.errors import NodeError, Unavailable
-from node.model import Draft, Evidence, Freshness, SourceRef
+from node.model import Draft, Evidence, Freshness, Kind, SourceRef
 from node.ports import Prompt
 from node.synthesise import context, notes, reading
 from node.synthesise.chain import Chain
 from node.synthesise.claims import CLAIM
+from node.synthesise.compose import TOLD_MIN, Composer
 from tests.unit.synthesise.evidence import ScriptedGenerator, document
 
 PACK = partial(context.pack, chars_max=2_000)
@@ -140,3 +141,34 @@ def test_a_starter_entry_is_quoted_unread_only_when_it_is_near() -> None:
     far = note("far", by=notes.STARTER, relevance=notes.STARTER_MIN - 0.01)
     assert notes.nearest([near, far]) == [near]
     assert notes.quotable([far, note("ours", relevance=0.4)]) == [note("ours", relevance=0.4)]
+
+
+@pytest.mark.parametrize(
+    ("probability", "kind", "said"),
+    [
+        (TOLD_MIN + 0.05, "llm", "A berth costs 12 crowns [1]."),
+        (TOLD_MIN - 0.05, "extractive", "I don't know for sure. The nearest note here:"),
+        ((CURVE.floor + CURVE.quote) / 2, "extractive", "I don't know for sure. The nearest note here:"),
+        (CURVE.quote / 2, "fallback", "I don't know. There are notes about this here"),
+    ],
+)
+async def test_a_model_tells_in_its_own_words_only_what_is_surely_held(
+    probability: float, kind: str, said: str
+) -> None:
+    reader = surely(berth=probability)
+
+    def script(prompt: Prompt) -> str | Draft:
+        return reader(prompt) if prompt.alternatives else "A berth costs 12 crowns [1]."
+
+    clock = ManualClock()
+    composer = Composer([ScriptedGenerator(script)], clock, 2_000, 200)
+    composed = await composer.compose(
+        ASKED,
+        [note("A berth costs 12 crowns.")],
+        route_kind=Kind.GENERATIVE,
+        deadline=clock.monotonic() + 30,
+        tag="t4g",
+    )
+    assert composed.source.kind == kind
+    assert composed.text.startswith(said)
+    assert ("A berth costs 12 crowns." in composed.text) == (kind == "extractive")
