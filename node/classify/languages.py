@@ -197,6 +197,7 @@ ENGLISH = Language(
         )
     ),
     gate=(
+        _asks("asks for something", r"^(?:[^ ]+ ){4,}(?:please|pls|plz)$"),
         # A wish or a trouble asks what to do about it; a sentence of few words ("I need coffee") only tells.
         _asks(
             "a wish or a trouble",

@@ -8,6 +8,7 @@ quoted."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,10 @@ BESIDE = 0.1
 """Where nobody reads them, the second note is quoted too if it is so near to the first."""
 QUOTE_CHARS_MAX = 600
 _QUESTION_CHARS_MAX = 1_000
+_NAME = "NeuroSwarm"
+_YOU = re.compile(r"\b(?:you|yours?|u)\b", re.IGNORECASE)
+_WHO_YOU_ARE = f"(you are {_NAME})"
+"""Behind a question to the node itself where the note speaks of it by its name."""
 
 Pack = Callable[[Sequence[Evidence]], context.Packed]
 
@@ -76,8 +81,9 @@ async def read(
         blocks = pack([one]).blocks
         if not blocks or (held and is_claim(one.source)):
             continue
+        is_of_us = _NAME in blocks[0].told and _YOU.search(asked) is not None
         result = await chain.first(
-            reading.check(asked, blocks[0], tag, curve),
+            reading.check(f"{asked} {_WHO_YOU_ARE}" if is_of_us else asked, blocks[0], tag, curve),
             lambda draft: curve.probability(reading.log_odds(draft, curve)),
             deadline=deadline,
         )

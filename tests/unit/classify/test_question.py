@@ -187,6 +187,9 @@ nothing compares to you lyrics
 gracias in japanese
 merci meaning
 problem of evil
+phone number of the shop where broken bikes from the race go
+best way to store apples so they keep until spring
+warum is der Mond manchmal rot
 """.strip().splitlines()
 
 
@@ -201,7 +204,12 @@ def test_what_only_begins_like_a_reaction_or_a_statement_asks(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["my sister, who is a doctor, lives in Rome", "I met her when I was in Paris"]
+    "text",
+    [
+        "my sister, who is a doctor, lives in Rome",
+        "I met her when I was in Paris",
+        "the price of the house has gone up again",
+    ],
 )
 def test_a_relative_clause_asks_nothing(text: str) -> None:
     assert not judge(read(text)).asks

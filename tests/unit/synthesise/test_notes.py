@@ -172,3 +172,20 @@ async def test_a_model_tells_in_its_own_words_only_what_is_surely_held(
     assert composed.source.kind == kind
     assert composed.text.startswith(said)
     assert ("A berth costs 12 crowns." in composed.text) == (kind == "extractive")
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_told"),
+    [
+        ("are you free?", "NeuroSwarm costs nothing.", True),
+        ("are you free?", "The hall costs nothing.", False),
+        ("is it free?", "NeuroSwarm costs nothing.", False),
+    ],
+)
+async def test_who_is_spoken_to_is_told_where_the_note_names_the_node(
+    question: str, text: str, is_told: bool
+) -> None:
+    clock, engine = ManualClock(), ScriptedGenerator("yes")
+    chain = Chain([engine], clock, queue_max=8)
+    await notes.read(chain, question, [note(text)], PACK, deadline=clock.monotonic() + 30, tag="t4g")
+    assert ("(you are NeuroSwarm)" in engine.prompts[0].user) == is_told
