@@ -4,9 +4,11 @@
 
 The question passes the node's own ``Composer`` and prompt and its driver of OpenAI-compatible servers. What
 is kept is the draft as the driver handed it over (with the log-probabilities of its tokens, where the driver
-gives them), a second one at temperature 0.7, and the evidence offered. With ``--set worlds`` the facts of
-the question's community are searched for evidence. Appends to FILE and leaves out what is there, so that a
-run can be broken off and taken up again; ``python -m bench.calibrate --take FILE --name NAME`` takes it in.
+gives them), a second one at temperature 0.7, and the notes that the model was given. With ``--set worlds``
+the facts of the question's community are searched for notes, and the model reads them first.
+
+Appends to FILE and leaves out what is there, so that a run can be broken off and taken up again;
+``python -m bench.calibrate --take FILE --name NAME`` takes it in.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,32 +32,45 @@ from node.normalise import normalise
 from node.ports import Generator, OnText, Prompt
 from node.settings import Models
 from node.synthesise.compose import Composer
+from node.synthesise.notes import BOUND
 from node.synthesise.openai_compatible import OpenAiGenerator
 from node.synthesise.sentences import content_words
 
 TIMEOUT_S = 900.0
 TEMPERATURE, SEED = 0.7, 11
 OFFERED = 3
+_SEEN_CHARS = 40
 RANK = 60
 """Reciprocal rank fusion's constant."""
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """``about``: the question it was stored for."""
+
+    id: str
+    about: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
-    """A question with the evidence that it is asked with."""
+    """A question with the notes that are offered for it."""
 
     id: str
     text: str
-    evidence: tuple[tuple[str, str], ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 class Recorder:
-    """``node.ports.Generator`` that keeps the last draft; ``warm`` asks for a sample instead of the best."""
+    """``node.ports.Generator`` that keeps the last prompt; ``warm`` asks for a sample instead of the best,
+    where an answer is wanted and not one word."""
 
     def __init__(self, inner: Generator) -> None:
         self._inner = inner
         self.warm = False
-        self.draft: Draft | None = None
+        self.prompt: Prompt | None = None
+        self.model = ""
 
     @property
     def name(self) -> str:
@@ -66,10 +81,12 @@ class Recorder:
         return self._inner.slots
 
     async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
-        if self.warm:
+        if self.warm and not prompt.alternatives:
             prompt = replace(prompt, temperature=TEMPERATURE, seed=SEED)
-        self.draft = await self._inner.generate(prompt, timeout_s=timeout_s, on_text=on_text)
-        return self.draft
+        self.prompt = prompt
+        draft = await self._inner.generate(prompt, timeout_s=timeout_s, on_text=on_text)
+        self.model = draft.model
+        return draft
 
     async def probe(self) -> Check:
         return await self._inner.probe()
@@ -96,19 +113,18 @@ class Search:
 
     def __init__(self, world: data.World, engine: MiniLm) -> None:
         self._engine = engine
-        self._ids = list(world.facts)
-        self._answers = [world.facts[item][1] for item in self._ids]
-        questions = [world.facts[item][0] for item in self._ids]
-        self._vectors = self._embed(questions), self._embed(self._answers)
-        self._words = [
-            frozenset(content_words(f"{q} {a}")) for q, a in zip(questions, self._answers, strict=True)
-        ]
+        self._notes = [Note(item, *world.facts[item]) for item in world.facts]
+        self._vectors = (
+            self._embed([one.about for one in self._notes]),
+            self._embed([one.text for one in self._notes]),
+        )
+        self._words = [frozenset(content_words(f"{one.about} {one.text}")) for one in self._notes]
 
     def _embed(self, texts: Sequence[str]) -> Any:
         found = self._engine.embed([normalise(text) for text in texts])
         return np.stack([one if one is not None else np.zeros(384, np.float32) for one in found])
 
-    def find(self, question: str, top: int = OFFERED) -> tuple[tuple[str, str], ...]:
+    def find(self, question: str, top: int = OFFERED) -> tuple[Note, ...]:
         vector = self._embed([question])[0]
         near = np.maximum(self._vectors[0] @ vector, self._vectors[1] @ vector)
         wanted = set(content_words(question))
@@ -116,38 +132,54 @@ class Search:
         shared = np.array([sum(rare[word] for word in wanted & words) for words in self._words])
         fused = sum(1 / (RANK + np.argsort(np.argsort(-ranked, kind="stable"))) for ranked in (near, shared))
         best = np.argsort(-fused, kind="stable")[:top]
-        return tuple((self._ids[place], self._answers[place]) for place in best)
+        return tuple(self._notes[place] for place in best)
 
     def _held_by(self, word: str) -> int:
         return sum(word in words for words in self._words)
 
 
-def as_evidence(offered: Sequence[tuple[str, str]]) -> list[Evidence]:
-    """Facts as evidence that a person stored."""
+def as_evidence(offered: Sequence[Note]) -> list[Evidence]:
+    """Notes as evidence that a person stored, near enough to be read."""
     return [
-        Evidence(text, SourceRef("cache", item), confidence=0.9, freshness=Freshness.GENERAL, partial=True)
-        for item, text in offered
+        Evidence(
+            one.text,
+            SourceRef("cache", "local", one.id),
+            confidence=0.9,
+            freshness=Freshness.GENERAL,
+            partial=True,
+            about=one.about,
+            relevance=BOUND,
+        )
+        for one in offered
     ]
 
 
-async def said(ask: Ask, composer: Composer, recorder: Recorder, *, warm: bool) -> dict[str, Any] | None:
-    """What the model said, or None where it could not be asked."""
+async def said(
+    ask: Ask, composer: Composer, recorder: Recorder, *, warm: bool
+) -> tuple[dict[str, Any], list[dict[str, str]]] | None:
+    """What the model said, and the notes that it was given; None where it was not asked: no note holds the
+    answer for sure."""
     clock = SystemClock()
-    recorder.warm, recorder.draft = warm, None
-    await composer.compose(
+    recorder.warm, recorder.prompt = warm, None
+    composed = await composer.compose(
         ask.text,
-        as_evidence(ask.evidence),
+        as_evidence(ask.notes),
         route_kind=Kind.GENERATIVE,
         deadline=clock.monotonic() + TIMEOUT_S,
         tag="a1b2c3d4e5f6",
     )
-    draft = recorder.draft
-    if draft is None:
+    draft = composed.draft
+    if draft is None or recorder.prompt is None:
         return None
     out: dict[str, Any] = {"text": draft.text, "complete": draft.complete}
-    if not warm and (given := getattr(draft, "token_logprobs", ())):
-        out["logprobs"] = [round(one, 3) for one in given]
-    return out
+    if not warm and draft.token_logprobs:
+        out["logprobs"] = [round(one, 3) for one in draft.token_logprobs]
+    given = [
+        {"id": one.id, "text": one.text}
+        for one in ask.notes
+        if one.text[:_SEEN_CHARS] in recorder.prompt.user
+    ]
+    return out, given
 
 
 async def run(options: argparse.Namespace) -> int:
@@ -157,28 +189,24 @@ async def run(options: argparse.Namespace) -> int:
     composer = Composer(
         [recorder], clock, context_chars_max=models.context_chars_max, tokens_max=models.tokens_max
     )
-    can_sample = {"temperature", "seed"} <= {one.name for one in fields(Prompt)}
     have = {json.loads(line)["id"] for line in options.out.open()} if options.out.exists() else set()
     wanted = [ask for ask in asks(options.set) if ask.id not in have][: options.limit]
     print(f"{len(wanted)} questions to ask, {len(have)} are there", flush=True)
-    failed = 0
+    silent = 0
     for ask in wanted:
         first = await said(ask, composer, recorder, warm=False)
+        row: dict[str, Any] = {"id": ask.id, "q": ask.text, "model": recorder.model}
         if first is None:
-            failed += 1
-            print(f"{ask.id}: no answer", file=sys.stderr, flush=True)
-            continue
-        model = recorder.draft.model if recorder.draft is not None else options.model
-        row: dict[str, Any] = {"id": ask.id, "q": ask.text, "model": model, "first": first}
-        second = await said(ask, composer, recorder, warm=True) if can_sample else None
-        if second is not None:
-            row["second"] = second
-        if ask.evidence:
-            row["evidence"] = [{"id": item, "text": text} for item, text in ask.evidence]
+            silent += 1
+        else:
+            row |= {"first": first[0], "evidence": first[1]} if ask.notes else {"first": first[0]}
+            if (second := await said(ask, composer, recorder, warm=True)) is not None:
+                row["second"] = second[0]
         with options.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
     await recorder.close()
-    return 1 if failed else 0
+    print(f"{silent} questions left to their notes, or unanswered", flush=True)
+    return 0
 
 
 def main(arguments: Sequence[str]) -> int:

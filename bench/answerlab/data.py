@@ -139,6 +139,8 @@ def pack(source: Path, name: str, model: str, folder: Path = FOLDER) -> int:
     """Take a transcript made by ``bench.transcripts`` in, without what is not needed; how many lines."""
     rows = []
     for row in read_lines(source):
+        if "first" not in row:
+            continue  # it was left to its notes
         first, second = row["first"], row.get("second")
         kept = {"id": row["id"], "q": row["q"], "model": row.get("model", model), "first": _packed(first)}
         if second is not None:
