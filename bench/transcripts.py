@@ -1,6 +1,7 @@
 """Asks a model the labelled questions as the node would, and keeps what it said.
 
     python -m bench.transcripts --base-url URL --out FILE [--set general|worlds] [--model NAME] [--limit N]
+        [--at-once N]
 
 The question passes the node's own ``Composer`` and prompt and its driver of OpenAI-compatible servers. What
 is kept is the draft as the driver handed it over (with the log-probabilities of its tokens, where the driver
@@ -183,17 +184,24 @@ async def said(
 
 
 async def run(options: argparse.Namespace) -> int:
-    models = Models()
-    clock = SystemClock()
+    have = {json.loads(line)["id"] for line in options.out.open()} if options.out.exists() else set()
+    wanted = [ask for ask in asks(options.set) if ask.id not in have][: options.limit]
+    print(f"{len(wanted)} questions to ask, {len(have)} are there", flush=True)
+    left = iter(wanted)
+    silent = sum(await asyncio.gather(*(lane(left, options) for _ in range(options.at_once))))
+    print(f"{silent} questions left to their notes, or unanswered", flush=True)
+    return 0
+
+
+async def lane(left: Iterator[Ask], options: argparse.Namespace) -> int:
+    """Ask one question after the other; how many brought no answer."""
+    models, clock = Models(), SystemClock()
     recorder = Recorder(OpenAiGenerator(options.base_url, options.api_key, options.model, clock))
     composer = Composer(
         [recorder], clock, context_chars_max=models.context_chars_max, tokens_max=models.tokens_max
     )
-    have = {json.loads(line)["id"] for line in options.out.open()} if options.out.exists() else set()
-    wanted = [ask for ask in asks(options.set) if ask.id not in have][: options.limit]
-    print(f"{len(wanted)} questions to ask, {len(have)} are there", flush=True)
     silent = 0
-    for ask in wanted:
+    for ask in left:
         first = await said(ask, composer, recorder, warm=False)
         row: dict[str, Any] = {"id": ask.id, "q": ask.text, "model": recorder.model}
         if first is None:
@@ -205,8 +213,7 @@ async def run(options: argparse.Namespace) -> int:
         with options.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
     await recorder.close()
-    print(f"{silent} questions left to their notes, or unanswered", flush=True)
-    return 0
+    return silent
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -217,6 +224,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--set", choices=("general", "worlds"), default="general")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--limit", type=int, help="at most so many questions in this run")
+    parser.add_argument("--at-once", type=int, default=1, help="how many questions; the server's slots")
     return asyncio.run(run(parser.parse_args(arguments)))
 
 
