@@ -180,7 +180,7 @@ class Composer:
             return replace(composed, found=found, tried=trail.steps)
         sure_enough = found is None or found >= FOUND_MIN
         composed = (
-            (quotes.from_notes(evidence, trail, language) if sure_enough else None)
+            (quotes.from_notes(evidence, trail, language, unread=found is None) if sure_enough else None)
             or (quotes.not_there(language) if is_bound and not sure_enough else None)
             or quotes.from_quotes(question, notes.quotable(evidence), missing, trail, language)
             or quotes.fallback(missing, evidence, result.steps, trail, language)

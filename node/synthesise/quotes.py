@@ -34,9 +34,13 @@ def unanswered(text: str) -> Composed:
     return Composed(text, SourceRef("fallback", "none"), abstained=True)
 
 
-def from_notes(evidence: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:
-    """The nearest stored notes as they stand, or None."""
-    return _as_they_stand(notes.nearest(evidence), trail, language)
+def from_notes(
+    evidence: Sequence[Evidence], trail: Trail, language: str, *, unread: bool = False
+) -> Composed | None:
+    """The nearest stored notes as they stand, or None. ``unread``: no model judged whether they hold the
+    answer, and the reply says so: how near a note is tells what it is about, not what it says."""
+    heading = asker.say("unread", language) if unread else ""
+    return _as_they_stand(notes.nearest(evidence), trail, language, heading)
 
 
 def from_unsure(read: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:
