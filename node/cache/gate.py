@@ -4,7 +4,8 @@ around the stored one.
 Cosine similarity does not tell a swapped name, figure or direction from a paraphrase, so it only proposes.
 The gate decides in this order:
 
-1. The same words (case, spacing, politeness and end marks apart) are the same question.
+1. The same words (case, spacing, politeness and end marks apart) are the same question, and so are two
+   questions for what the same thing is or how it works (``definition``).
 2. A **veto** is final, whatever the similarity: a text too long to compare, another language, a sentence or
    instruction more, other figures or dates, units, negations or times (``HARD_VETOES``, found by
    ``difference``). For questions that a source can answer exactly (``deterministic``) every difference is
@@ -28,6 +29,7 @@ from dataclasses import dataclass
 
 from node.cache.compare import align
 from node.cache.crowd import SIZE_MAX, Near
+from node.cache.definition import thing
 from node.cache.difference import differs, first_difference, with_classes_soft, written_differently
 from node.cache.features import extract
 from node.cache.gate_model import WRONG_RATE, Estimate, packaged
@@ -137,6 +139,8 @@ def _compared(asked: str, stored: str, deterministic: bool) -> tuple[Verdict | N
         return _veto(*written), written
     if one.flat == other.flat and one.flat:
         return Verdict(True, 1.0, 0.0, "same words", None), None
+    if not deterministic and (defined := thing(asked)) is not None and defined == thing(stored):
+        return Verdict(True, 1.0, 0.0, "asks what the same thing is", None), None
     aligned = align(one, other)
     found = first_difference(one, other, aligned)
     if found is not None and (deterministic or found[0] in HARD_VETOES):

@@ -212,7 +212,7 @@ let me know
 """Openings that say nothing of what is wanted."""
 
 
-def _expand(pattern: str) -> list[tuple[str, ...]]:
+def expand(pattern: str) -> list[tuple[str, ...]]:
     """All word sequences of a pattern of groups ``(a|b c)`` and optional items with a ``?``."""
     parts: list[list[str]] = []
     rest = pattern.strip()
@@ -238,7 +238,7 @@ def _by_first_word(lines: str) -> Matches:
     patterns: dict[str, dict[tuple[str, ...], tuple[str, ...]]] = {}
     for line in lines.strip().split("\n"):
         left, _, right = line.partition("=>")
-        for words in _expand(left):
+        for words in expand(left):
             if words:
                 patterns.setdefault(words[0], {}).setdefault(words, tuple(right.split()))
     return {

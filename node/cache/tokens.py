@@ -49,6 +49,8 @@ _WHOLE_CONTRACTIONS = {
     "y'all": ("you",),
     "let's": ("let",),
     "whats": ("what", "is"),
+    "wats": ("what", "is"),
+    "wat": ("what",),
     "wheres": ("where", "is"),
     "whos": ("who", "is"),
     "whens": ("when", "is"),
