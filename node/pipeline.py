@@ -892,6 +892,9 @@ class Pipeline:
         if not walk.history:
             return self._from_model(walk, unanswered(talk.order_reply(code, "nothing_before")))
         answered = walk.history[-1][1]
+        is_empty = asker.found_nothing(answered)
+        if is_empty and kind:
+            return self._from_model(walk, unanswered(talk.order_reply(code, "no_answer")))
         if kind == "again":
             return self._from_model(walk, quoted(answered))
         started = self._clock.monotonic()
@@ -908,7 +911,7 @@ class Pipeline:
                 text, is_whole = first_sentence(answered)
                 composed = quoted(talk.order_reply(code, "already_short", text) if is_whole else text)
             else:
-                name = "without_model" if kind in _REWORDS else "no_more"
+                name = "no_answer" if is_empty else "without_model" if kind in _REWORDS else "no_more"
                 composed = unanswered(talk.order_reply(code, name, answered))
         walk.trace.append(Step("compose", composed.source.kind, composed.source.id, self._since(started)))
         return self._from_model(walk, composed)

@@ -188,10 +188,13 @@ def calibrated(
 ) -> Confidence:
     """The confidence in a model's answer: the parts as they are, the value as learnt on labelled answers.
     ``second`` is another sample's text. What was not said by a model, and what does not answer, keeps the
-    weighted mean of its parts."""
+    weighted mean of its parts, but is no surer than that its notes hold the answer."""
     draft = composed.draft
     if draft is None:
-        return weighed
+        if composed.found is None:
+            return weighed
+        surely = round(composed.found, 6)
+        return replace(weighed, value=min(weighed.value, surely), found=surely)
     said = Answered(
         question=query.text,
         text=draft.text,

@@ -198,6 +198,12 @@ ENGLISH = Language(
     ),
     gate=(
         _asks("asks for something", r"^(?:[^ ]+ ){4,}(?:please|pls|plz)$"),
+        _asks("asks for an explanation", r"(?:^|, )(?:please )?explain (?:that|this|it|the)\b[^,]{0,30}$"),
+        _asks(
+            "asks for an explanation",
+            r"^[^,]{1,60}, (?:i )?(?:have )?never (?:really |quite |fully )?(?:understood|got)"
+            r" (?:it|that|this)$",
+        ),
         # A wish or a trouble asks what to do about it; a sentence of few words ("I need coffee") only tells.
         _asks(
             "a wish or a trouble",

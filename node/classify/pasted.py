@@ -234,6 +234,7 @@ def _of_lines(lines: Sequence[str]) -> Message | None:
             return Message("", "\n".join(lines))
         return None
     points = any(said.points or said.orders for said in map(_said, asked))
+    points = points or (_introduces(body) and tail > 0)
     if looks or length >= TEXT_CHARS or (points and length >= _OF_CHARS):
         while body and not body[-1].strip():
             body = body[:-1]
@@ -241,6 +242,12 @@ def _of_lines(lines: Sequence[str]) -> Message | None:
             body = body[1:]
         return Message(_one(asked), "\n".join(body))
     return None
+
+
+def _introduces(body: Sequence[str]) -> bool:
+    """Whether the first line announces a text: "a mail from my landlord:", with the text in lines below."""
+    some = [line for line in body if line.strip()]
+    return len(some) > 2 and some[0].rstrip().endswith((":", "："))
 
 
 def _head(lines: Sequence[str]) -> int:

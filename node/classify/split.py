@@ -28,6 +28,7 @@ from typing import TypeAlias
 
 from node.classify import rules
 from node.classify.question import judge
+from node.language import talk
 from node.model import CERTAIN, CLAIM, Recognition
 from node.reading import read, word_list
 
@@ -304,6 +305,8 @@ def split(text: str, *, claims: Claims, follow: Follow) -> tuple[str, ...]:
     parts = _of_sentences(text, kept, looks, handed=handed)
     if parts is None or not 2 <= len(parts) <= PARTS_MAX or _is_worked_out(text, parts, looks):
         return whole
+    if any(map(talk.is_manner, parts[1:])):
+        return whole  # "how do planes fly? easy words"
     return tuple(parts)
 
 

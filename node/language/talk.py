@@ -57,9 +57,20 @@ class Order:
 def subject(text: str) -> str:
     """The text without the words that say how an answer is wanted ("explain X like I'm five"): what it is
     about. The text itself where there are none, or nothing else, or it is long."""
-    if len(text) > CHARS_MAX:
-        return text
+    words = words_of(fold(text))
+    kept = _without_manner(text)
+    return " ".join(kept) if 0 < len(kept) < len(words) else text
+
+
+def is_manner(text: str) -> bool:
+    """Whether it says how an answer is wanted and nothing else: "easy words"."""
+    return bool(words_of(fold(text))) and not _without_manner(text)
+
+
+def _without_manner(text: str) -> list[str]:
     words = tuple(words_of(fold(text)))
+    if len(text) > CHARS_MAX:
+        return list(words)
     kept: list[str] = []
     at = 0
     while at < len(words):
@@ -67,7 +78,7 @@ def subject(text: str) -> str:
         if ends == at:
             kept.append(words[at])
         at = max(ends, at + 1)
-    return " ".join(kept) if 0 < len(kept) < len(words) else text
+    return kept
 
 
 @lru_cache(maxsize=32)

@@ -25,6 +25,7 @@ _NAMES: Mapping[str, str] = {
 }
 """What people call an adapter's source; any other is "the source"."""
 _STORED_HERE = {"local": "own", "starter": "with_node"}
+_NOTHING = ("no_model", "model_slow", "model_unusable", "late", "not_there")
 _SLOW = frozenset({"timeout", "rate_limited", "busy"})
 _SOON_S = 90.0
 _MINUTES_MAX = 120
@@ -40,6 +41,11 @@ def say(key: str, language: str = "en", **values: object) -> str:
     """One sentence or clause of the file."""
     known = _sentences()
     return known.get(language, known["en"])[key].format(**values)
+
+
+def found_nothing(text: str) -> bool:
+    """Whether an earlier answer only said that it could not be found out."""
+    return any(text == known[key] for known in _sentences().values() for key in _NOTHING)
 
 
 def source_label(name: str, language: str = "en") -> str:

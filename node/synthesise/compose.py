@@ -174,18 +174,29 @@ class Composer:
             trail.extend((Step("generate", outcome, _account(composed), result.ms),))
             if composed.abstained:
                 # What the node brings with it is quoted where the model, which read it, has nothing better.
-                may_quote = found is not None and (found >= FOUND_MIN or not is_bound)
-                quotable = evidence if may_quote else [near] if near else []
+                is_read = found is not None and (found >= FOUND_MIN or not is_bound)
+                quotable = evidence if is_read else [near] if near else []
                 composed = quotes.from_notes(quotable, trail, language) or composed
             return replace(composed, found=found, tried=trail.steps)
         sure_enough = found is None or found >= FOUND_MIN
+        has_text = any(one.source.kind == context.PASTED for one in evidence)
+        unread = found is None
+        may_quote = notes.quotable(evidence)
+        if unread or has_text:
+            may_quote = [one for one in may_quote if not notes.is_note(one)]
         composed = (
-            (quotes.from_notes(evidence, trail, language, unread=found is None) if sure_enough else None)
+            (
+                quotes.from_notes(evidence, trail, language, unread=unread)
+                if sure_enough and not has_text
+                else None
+            )
             or (quotes.not_there(language) if is_bound and not sure_enough else None)
-            or quotes.from_quotes(question, notes.quotable(evidence), missing, trail, language)
+            or quotes.from_quotes(question, may_quote, missing, trail, language)
             or quotes.fallback(missing, evidence, result.steps, trail, language)
         )
-        return replace(composed, found=found, tried=trail.steps, retry_after_s=result.retry_after_s)
+        if found is not None:
+            composed = replace(composed, found=found)
+        return replace(composed, tried=trail.steps, retry_after_s=result.retry_after_s)
 
     async def in_english(
         self, question: str, *, deadline: float, tag: str

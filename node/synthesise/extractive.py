@@ -145,6 +145,9 @@ _GIST = re.compile(
     r"|riassum)|要約|总结|總結|кратко|перескаж",
     re.IGNORECASE,
 )
+_WRAPPED = re.compile(r"(?<![.!?:;\n|])\n(?=[a-zà-ÿ(])")
+"""A sentence goes on in the next line."""
+_CODE_LINE = re.compile(r"^(?: {2,}|\t)\S|[{};]\s*\Z|\):\s*\Z")
 _GIST_WORDS = 8
 _GIST_SENTENCE_WORDS = 4
 _SHORT_LINE_CHARS = 50
@@ -154,6 +157,10 @@ def of_a_pasted(question: str, text: str) -> tuple[Quote, ...]:
     """The best sentences of a text that came with the question. Where a summary is asked for, they are those
     that hold the words that the text says most often."""
     body = plain(text[:TEXT_CHARS_MAX])
+    lines = [line for line in body.split("\n") if line.strip()]
+    if sum(_CODE_LINE.search(line) is not None for line in lines) * 3 >= len(lines):
+        return ()  # a line of code says nothing by itself
+    body = _WRAPPED.sub(" ", body)
     lines = [line for line in body.split("\n") if line.strip()]
     if sum(map(len, lines)) < _SHORT_LINE_CHARS * len(lines):
         body = "\n\n".join(lines)  # lines so short are entries of their own, not wrapped sentences

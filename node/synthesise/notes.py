@@ -34,6 +34,10 @@ STARTER_MIN = 0.73
 """The relevance from which a starter entry is quoted unread. Most questions are not about its subjects: .27
 of 440 general ones had such an entry above the retriever's floor, .06 from here on, most of those rightly
 (``bench/answerlab/general.jsonl``)."""
+UNREAD_FOUND = 0.5
+"""How often the nearest note held the answer where nobody read it: 149 of 272 questions to eight made-up
+communities, a third of which asked for what is not stored (``bench/answerlab/worlds.jsonl``). How near it is
+does not tell: what is not stored is asked in the words of what is."""
 BESIDE = 0.1
 """Where nobody reads them, the second note is quoted too if it is so near to the first."""
 QUOTE_CHARS_MAX = 600
@@ -120,6 +124,11 @@ def nearest(evidence: Sequence[Evidence]) -> list[Evidence]:
         if (one.relevance or 0.0) >= (notes[0].relevance or 0.0) - BESIDE
         and is_claim(one.source) == is_claim(notes[0].source)
     ]
+
+
+def is_about_it(one: Evidence) -> bool:
+    """Whether a note is near enough to be quoted though nobody read it."""
+    return (one.relevance or 0.0) >= BOUND
 
 
 def quotable(evidence: Sequence[Evidence]) -> list[Evidence]:

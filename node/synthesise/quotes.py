@@ -39,8 +39,11 @@ def from_notes(
 ) -> Composed | None:
     """The nearest stored notes as they stand, or None. ``unread``: no model judged whether they hold the
     answer, and the reply says so: how near a note is tells what it is about, not what it says."""
-    heading = asker.say("unread", language) if unread else ""
-    return _as_they_stand(notes.nearest(evidence), trail, language, heading)
+    if not unread:
+        return _as_they_stand(notes.nearest(evidence), trail, language)
+    near = [one for one in notes.nearest(evidence) if notes.is_about_it(one)]
+    composed = _as_they_stand(near, trail, language, asker.say("unread", language))
+    return composed and replace(composed, found=notes.UNREAD_FOUND)
 
 
 def from_unsure(read: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:

@@ -14,6 +14,7 @@ from node.model import Kind, Source
 
 MAIL = "Dear team,\n\nthe meeting moves to 5 May at 14:00.\n  Please bring the budget.\n\nBob"
 SLOPPY = "hi Tom\n\nthe parcel with number 4471 was sent on 12 march, it comes in 3 days\n\ncheers ann"
+SHORT = "The plumber comes on Thursday.\nThe key is with Mrs. Odell."
 CODE = "def f(x)\n    return a[0]"
 LOG = "2026-01-01 10:00:00 ERROR disk full\n2026-01-01 10:00:01 INFO retry"
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
@@ -47,6 +48,7 @@ LONG = "The lighthouse was built by fishermen who had lost a boat. " * 8
         *((text, "", text) for text in (MAIL, CODE, LOG, TABLE, f"```\n{CODE}\n```", LONG.strip())),
         (f"pls summarize\n\n{SLOPPY}", "pls summarize", SLOPPY),
         (SLOPPY, "", SLOPPY),
+        (f"A note i got:\n\n{SHORT}\n\nwhere is the key", "where is the key", f"A note i got:\n\n{SHORT}"),
         (f"Here is my code:\n```\n{CODE}\n```", "", f"```\n{CODE}\n```"),
         (
             "Dear Anna,\n\ncan you send the slides?\n\nThanks\nBob",

@@ -103,6 +103,9 @@ def test_languages_are_told_apart(text: str, language: str) -> None:
         ("Thanks. That helped.", False),
         ("thanks, what about tomorrow", True),
         ("Great, now explain the second part", True),
+        ("naming data by its hash, explain that idea", True),
+        ("IPLD, never understood it", True),
+        ("I got the joke, never understood it before", False),
         # marks
         ("The sky is blue?", True),
         ("hello?", False),

@@ -109,6 +109,7 @@ CUT = [
 ]
 
 WHOLE = """
+how does a plane stay in the air? easy words
 price of btc and eth
 compare python and rust
 what's the temperature and humidity in Paris

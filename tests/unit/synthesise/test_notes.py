@@ -16,6 +16,7 @@ from node.synthesise import context, notes, reading
 from node.synthesise.chain import Chain
 from node.synthesise.claims import CLAIM
 from node.synthesise.compose import TOLD_MIN, Composer
+from node.synthesise.composed import Composed
 from tests.unit.synthesise.evidence import ScriptedGenerator, document
 
 PACK = partial(context.pack, chars_max=2_000)
@@ -189,3 +190,35 @@ async def test_who_is_spoken_to_is_told_where_the_note_names_the_node(
     chain = Chain([engine], clock, queue_max=8)
     await notes.read(chain, question, [note(text)], PACK, deadline=clock.monotonic() + 30, tag="t4g")
     assert ("(you are NeuroSwarm)" in engine.prompts[0].user) == is_told
+
+
+async def composed_without_a_model(question: str, *evidence: Evidence) -> Composed:
+    clock = ManualClock()
+    composer = Composer([ScriptedGenerator(Unavailable("no engine"))], clock, 2_000, 200)
+    return await composer.compose(
+        question, evidence, route_kind=Kind.GENERATIVE, deadline=clock.monotonic() + 30, tag="t4g"
+    )
+
+
+async def test_what_nobody_read_is_said_to_be_unread() -> None:
+    composed = await composed_without_a_model(ASKED, note("A berth costs 12 crowns."))
+    assert composed.text.startswith("No language model was here to check")
+    assert "A berth costs 12 crowns." in composed.text
+    assert composed.found == notes.UNREAD_FOUND
+
+
+async def test_a_note_that_is_not_near_is_not_quoted_unread() -> None:
+    composed = await composed_without_a_model(ASKED, note("A berth costs 12.", relevance=notes.BOUND - 0.01))
+    assert composed.source.kind == "fallback"
+    assert "12" not in composed.text
+
+
+async def test_what_is_asked_of_a_pasted_text_is_not_answered_from_a_note() -> None:
+    pasted = Evidence(
+        "The plumber comes on Thursday.", SourceRef(context.PASTED, ""), 0.9, Freshness.GENERAL, True
+    )
+    composed = await composed_without_a_model(
+        "When does the plumber come?", pasted, note("The ferry comes on Friday.")
+    )
+    assert "Thursday" in composed.text
+    assert "Friday" not in composed.text
