@@ -25,6 +25,8 @@ CHARS_MAX = 300
 _CLAUSE_WORDS = 18
 _EDGES_MAX = 4
 _SAID_MAX = 2
+_MANNERS = ("shorter", "simpler", "language")
+"""Orders that say how an answer is wanted, of this one as well as of the last."""
 _PHATIC = ("how_are_you", "thanks", "farewell", "greeting")
 """Topics that ask for nothing; of several the first in this order is replied to."""
 _EDGE = re.compile(r"[,.!?;:…]+(?=\s|$)|[。，！？]+|\n+|\s[-–—]\s")
@@ -63,7 +65,10 @@ def subject(text: str) -> str:
 
 
 def is_manner(text: str) -> bool:
-    """Whether it says how an answer is wanted and nothing else: "easy words"."""
+    """Whether it says how an answer is wanted and nothing else: "easy words", "short please"."""
+    ordered = order(text)
+    if ordered is not None:
+        return ordered.kind in _MANNERS
     return bool(words_of(fold(text))) and not _without_manner(text)
 
 

@@ -110,6 +110,7 @@ CUT = [
 
 WHOLE = """
 how does a plane stay in the air? easy words
+why do we dream? simple please
 price of btc and eth
 compare python and rust
 what's the temperature and humidity in Paris
