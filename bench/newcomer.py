@@ -21,7 +21,7 @@ from typing import Any
 
 LAB = Path(__file__).parent / "newcomerlab"
 WAIT_S = 600
-_HONEST = re.compile(r"\b(?:don.t know|could not find|weiß ich nicht|no lo sé|ne sais pas)\b", re.IGNORECASE)
+HONEST = re.compile(r"\b(?:don.t know|could not find|weiß ich nicht|no lo sé|ne sais pas)\b", re.IGNORECASE)
 _KEPT = (
     "answer",
     "route",
@@ -96,7 +96,7 @@ def count(out: Path) -> Counter[str]:
             found["ask: right with citation"] += right and bool(reply["citations"])
             found["ask: stored and wrong"] += bool(reply["stored"]) and not right
         elif name == "absent":
-            honest = _HONEST.search(text) is not None
+            honest = HONEST.search(text) is not None
             found["absent: honest"] += honest
             found["absent: quoted beside"] += not honest and kind == "extractive"
         elif name == "casual":

@@ -1,0 +1,169 @@
+"""What newcomers were answered, as a table: before issue 17 and after, by language model and engine.
+
+    python -m bench.newcomer_report                             writes bench/results/newcomer.md
+    python -m bench.newcomer_report --take FILE --setup NAME    takes replies of ``bench.newcomer`` in
+
+Replies lie in ``newcomerlab/replies``, one file for each setup. What a program can count it counts: the right
+words beside a citation, the right entry quoted first, the node's own words for not knowing. The rest was read
+by a person: ``judged.tsv`` holds setup, id, verdict (right, wrong, honest, silly) and why, and goes before
+what the program says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from bench.newcomer import HONEST, LAB, rows
+
+REPLIES = LAB / "replies"
+JUDGED = LAB / "judged.tsv"
+RESULT = Path(__file__).parent / "results" / "newcomer.md"
+SETUPS: Mapping[str, str] = {
+    "before-none": "before, no model",
+    "none": "no model",
+    "qwen15-xllamacpp": "Qwen 1.5B, xllamacpp",
+    "qwen15-llamacpp": "Qwen 1.5B, llama-cpp-python",
+    "qwen05-xllamacpp": "Qwen 0.5B, xllamacpp",
+}
+_QUOTED = re.compile(r"[“«„]([^“”«»„]+)[”»“]")
+Row: TypeAlias = dict[str, Any]
+Verdicts: TypeAlias = Mapping[tuple[str, str], str]
+
+
+def read(setup: str) -> list[Row]:
+    """The replies of a setup; none where it was not asked."""
+    file = REPLIES / f"{setup}.jsonl.gz"
+    if not file.exists():
+        return []
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def judged() -> dict[tuple[str, str], str]:
+    """What a person said of a reply, by setup and id."""
+    if not JUDGED.exists():
+        return {}
+    lines = [line.split("\t") for line in JUDGED.read_text("utf-8").splitlines() if not line.startswith("#")]
+    return {(setup, item): verdict for setup, item, verdict, *_ in lines}
+
+
+def _first_entry(row: Row, questions: Mapping[str, str]) -> str | None:
+    """The fact that the reply quotes first."""
+    quoted = _QUOTED.search(row["replies"][-1]["answer"] or "")
+    return None if quoted is None else questions.get(quoted[1].strip().rstrip("?").casefold())
+
+
+def _without(text: str, kind: str) -> str:
+    """What a reply is that does not hold the answer: a quotation beside the question, honest, or wrong."""
+    return "beside" if kind == "extractive" else "honest" if HONEST.search(text) else "wrong"
+
+
+def count(setup: str, verdicts: Verdicts) -> Counter[str]:
+    """The figures of one setup."""
+    questions = {row["q"].rstrip("?").casefold(): row["fact_id"] for row in rows("facts")}
+    found: Counter[str] = Counter()
+    for row in read(setup):
+        name, item, reply = row["set"], row["item"], row["replies"][-1]
+        text, kind = (reply["answer"] or "").lower(), (reply["source"] or {}).get("kind", "none")
+        verdict = verdicts.get((setup, item["id"]))
+        found[name] += 1
+        is_model = kind == "llm"
+        if name == "ask":
+            is_right = any(must in text for must in item["must"]) and bool(reply["citations"])
+            verdict = verdict or ("right" if is_right else _without(text, kind))
+            found["first"] += _first_entry(row, questions) in item["needs"] or kind == "cache"
+        elif name == "absent":
+            verdict = verdict or _without(text, kind)
+        elif name == "casual":
+            hit, is_there = kind == "cache", item["query_hash_or_query"] is not None
+            found["casual there"] += is_there
+            found["casual hit"] += hit and is_there and verdict != "wrong"
+            found["casual wrong hit"] += hit and (not is_there or verdict == "wrong")
+            continue
+        found[f"{name} {verdict or 'unread'}"] += 1
+        if reply["stored"] and is_model:
+            found["stored"] += 1
+            found["stored wrong"] += verdict in ("wrong", "silly")
+            found["stored right"] += verdict == "right"
+        if is_model and verdict == "right":
+            found["right, on evidence" if reply["citations"] else "right, alone"] += 1
+            if reply["stored"]:
+                found["kept, on evidence" if reply["citations"] else "kept, alone"] += 1
+    return found
+
+
+_COLUMNS: tuple[tuple[str, str], ...] = (
+    (
+        "everyday: right / wrong / honest / silly",
+        "everyday right|everyday wrong|everyday honest|everyday silly",
+    ),
+    ("facts: right with citation", "ask right|ask"),
+    ("facts: right entry quoted first", "first|ask"),
+    ("facts: wrong / quoted beside / honest", "ask wrong|ask beside|ask honest"),
+    ("not there: invented", "absent wrong|absent"),
+    ("not there: quoted beside", "absent beside|absent"),
+    ("casual: hits / wrong hits", "casual hit|casual there|casual wrong hit"),
+    ("model's answers stored / of them wrong", "stored|stored wrong"),
+    ("right ones stored: on evidence", "kept, on evidence|right, on evidence"),
+    ("right ones stored: alone", "kept, alone|right, alone"),
+)
+
+
+def report() -> str:
+    verdicts = judged()
+    counted = {setup: count(setup, verdicts) for setup in SETUPS if read(setup)}
+    lines = [
+        "# What newcomers were answered",
+        "",
+        "`python -m bench.newcomer_report` writes this from the replies and the readings in",
+        "`bench/newcomerlab`; `python -m bench.newcomer` asks a running node. The sets were written by a hand",
+        "that had not seen the code: 152 questions of everyday, 48 facts of a made-up harbour trust asked for",
+        "in 72 other wordings, 48 questions to it that no fact answers, 84 casual wordings about the starter",
+        "entries (20 of them about something that is not there). A person read what no word decides.",
+        "",
+        "| | " + " | ".join(SETUPS[setup] for setup in counted) + " |",
+        "|---" * (len(counted) + 1) + "|",
+    ]
+    for title, names in _COLUMNS:
+        cells = [" / ".join(str(figures[name]) for name in names.split("|")) for figures in counted.values()]
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    unread = {
+        setup: figures["everyday unread"] for setup, figures in counted.items() if figures["everyday unread"]
+    }
+    lines += ["", f"Replies that nobody read yet: {unread or 'none'}.", ""]
+    return "\n".join(lines)
+
+
+def take(file: Path, setup: str) -> int:
+    """Take replies in; what was read of older ones under this name counts no more."""
+    if setup not in SETUPS:
+        print(f"setups are: {', '.join(SETUPS)}")
+        return 1
+    REPLIES.mkdir(exist_ok=True)
+    text = file.read_text(encoding="utf-8")
+    (REPLIES / f"{setup}.jsonl.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench.newcomer_report")
+    parser.add_argument("--take", type=Path)
+    parser.add_argument("--setup", default="")
+    given = parser.parse_args()
+    if given.take is not None:
+        return take(given.take, given.setup)
+    RESULT.write_text(report(), encoding="utf-8")
+    print(report())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
