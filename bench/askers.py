@@ -32,7 +32,8 @@ STAGGER_S = 0.03
 SPARE_S = 5.0
 """An answer that comes so shortly before the deadline, or later, was not turned away early."""
 SLOTS = 2
-LEAVES_AFTER_S = 2.0
+LEAVERS, LEAVES_AFTER_S = 5, 2.0
+WARM_UP = "explain how ink dries"
 _THINGS = word_list(
     """rain thunder rust yeast soap glass batteries magnets tides snow concrete vinegar mirrors candles sails
     bridges compasses thermometers kites springs pulleys anchors pendulums wheels lenses"""
@@ -47,9 +48,6 @@ class Served:
     answered: float
     kind: str
     trace: tuple[dict[str, Any], ...]
-
-    def ms_of(self, stage: str) -> float:
-        return sum(step["ms"] for step in self.trace if step["stage"] == stage)
 
 
 async def _ask(http: aiohttp.ClientSession, url: str, text: str, clock: Clock, began: float) -> Served:
@@ -72,7 +70,7 @@ async def crowd(url: str, askers: int, deadline_s: float, clock: Clock) -> bool:
     """The first part; whether nobody was turned away and nobody overtaken."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(trust_env=False, connector=connector) as http:
-        await _ask(http, url, "explain how ink dries", clock, 0.0)
+        await _ask(http, url, WARM_UP, clock, 0.0)
         began = clock.monotonic()
 
         async def one(place: int) -> Served:
@@ -94,27 +92,24 @@ async def crowd(url: str, askers: int, deadline_s: float, clock: Clock) -> bool:
     return not away and not order
 
 
-async def leave(url: str, clock: Clock) -> float:
+async def leave(url: str, first: str, second: str, clock: Clock) -> float:
     """The second part: seconds from the first asker's leaving to the beginning of the second's turn."""
     async with (
-        aiohttp.ClientSession(trust_env=False) as first,
+        aiohttp.ClientSession(trust_env=False) as other,
         aiohttp.ClientSession(trust_env=False) as http,
     ):
-        leaving = asyncio.create_task(_ask(first, url, "explain how a violin makes its sound", clock, 0.0))
+        leaving = asyncio.create_task(_ask(other, url, f"explain how {first} work", clock, 0.0))
         await clock.sleep(LEAVES_AFTER_S)
-        waiting = asyncio.create_task(_ask(http, url, "explain how a lock keeps a door shut", clock, 0.0))
+        waiting = asyncio.create_task(_ask(http, url, f"explain how {second} work", clock, 0.0))
         await clock.sleep(LEAVES_AFTER_S / 4)
         leaving.cancel()
         left = clock.monotonic()
         await asyncio.gather(leaving, return_exceptions=True)
         served = await waiting
-    after_s = sum(step["ms"] for at, step in enumerate(served.trace) if at >= _turn(served.trace)) / 1_000
-    return served.answered - after_s - left
-
-
-def _turn(trace: tuple[dict[str, Any], ...]) -> int:
-    """The place of the first step that the model had its turn in."""
-    return next(at for at, step in enumerate(trace) if step["stage"] == "generate")
+    ms = {(step["stage"], step["outcome"]): step["ms"] for step in served.trace}
+    # What the generation took holds the wait for its turn.
+    spoke_ms = ms["generate", "ok"] - ms.get(("queue", "waited"), 0.0)
+    return served.answered - spoke_ms / 1_000 - left
 
 
 async def measure(gguf: Path, askers: int, deadline_s: float) -> int:
@@ -125,8 +120,12 @@ async def measure(gguf: Path, askers: int, deadline_s: float) -> int:
         async with fresh_node(Path(folder) / "crowd", more) as node:
             is_fair = await crowd(node.url, askers, deadline_s, clock)
         async with fresh_node(Path(folder) / "leave", {**more, "MODELS__GGUF_PARALLEL": "1"}) as node:
-            freed_s = await leave(node.url, clock)
-    print(f"an asker left while being answered: the next one's turn began {freed_s * 1_000:.0f} ms later")
+            async with aiohttp.ClientSession(trust_env=False) as http:
+                await _ask(http, node.url, WARM_UP, clock, 0.0)
+            pairs = zip(_THINGS[:LEAVERS], _THINGS[LEAVERS : 2 * LEAVERS], strict=True)
+            freed = [await leave(node.url, *pair, clock) for pair in pairs]
+    told = ", ".join(f"{seconds * 1_000:.0f}" for seconds in freed)
+    print(f"an asker left while being answered: the next one's turn began {told} ms later")
     return int(not is_fair)
 
 

@@ -21,7 +21,11 @@ from typing import Any
 
 LAB = Path(__file__).parent / "newcomerlab"
 WAIT_S = 600
-HONEST = re.compile(r"\b(?:don.t know|could not find|weiß ich nicht|no lo sé|ne sais pas)\b", re.IGNORECASE)
+HONEST = re.compile(
+    r"\b(?:don.t know|could not find|weiß ich nicht|konnte ich nicht|no lo sé|no he podido|ne sais pas"
+    r"|n.ai pas pu)\b",
+    re.IGNORECASE,
+)
 _KEPT = (
     "answer",
     "route",
