@@ -108,7 +108,7 @@ async def leave(url: str, first: str, second: str, clock: Clock) -> float:
         served = await waiting
     ms = {(step["stage"], step["outcome"]): step["ms"] for step in served.trace}
     # What the generation took holds the wait for its turn.
-    spoke_ms = ms["generate", "ok"] - ms.get(("queue", "waited"), 0.0)
+    spoke_ms: float = ms["generate", "ok"] - ms.get(("queue", "waited"), 0.0)
     return served.answered - spoke_ms / 1_000 - left
 
 

@@ -75,8 +75,8 @@ async def signs() -> tuple[list[Asked], list[Asked], list[Asked]]:
         notes += [(f"s{n}", one["query"], one["answer"]) for n, one in enumerate(starter)]
         keywords = Keywords()
         cids = [Cid.of(one[0].encode(), RAW) for one in notes]
-        for cid, (_, about, text) in zip(cids, notes, strict=True):
-            keywords.add(cid, f"{about} {text}", scope="shared", context=None)
+        for cid, (_, asked, text) in zip(cids, notes, strict=True):
+            keywords.add(cid, f"{asked} {text}", scope="shared", context=None)
         about, said = await vectors([one[1] for one in notes]), await vectors([one[2] for one in notes])
         ids = tuple(one[0] for one in notes)
 
@@ -98,7 +98,7 @@ async def signs() -> tuple[list[Asked], list[Asked], list[Asked]]:
 
         name = str(world["facts"][0]["id"]).partition("-")[0]
         present += await look(
-            [(str(a["id"]), str(a["q"]), tuple(map(str, a["needs"]))) for a in world["asks"]]  # type: ignore[call-overload]
+            [(str(a["id"]), str(a["q"]), tuple(map(str, a["needs"]))) for a in world["asks"]]
         )
         absent += await look([(str(a["id"]), str(a["q"]), ()) for a in world["absent"]])
         mine = general[place :: len(worlds())]

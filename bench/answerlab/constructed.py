@@ -38,7 +38,7 @@ def constructed() -> list[Row]:
         search = Search(world, engine)
         names = _names(all_worlds[(number + 1) % len(all_worlds)])
         for item, question, needs in world.asks:
-            offered = search.find(question)
+            offered = tuple((note.id, note.text) for note in search.find(question))
             found = bool(needs) and set(needs) <= {one for one, _ in offered}
             for made in _answers(item, needs, offered, gold.get(item, ""), found, names):
                 label = "right" if made.right else "wrong"

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.answerlab.data import Labelled, Said, worlds
-from bench.transcripts import as_evidence
+from bench.transcripts import Note, as_evidence
 from node.clock import SystemClock
 from node.model import Check, Draft, Kind
 from node.ports import OnText, Prompt
@@ -145,7 +145,7 @@ async def _composed(said: Said, one: Labelled, composer: Composer, replay: Repla
     clock = SystemClock()
     return await composer.compose(
         one.question,
-        as_evidence(one.evidence),
+        as_evidence([Note(item, _about().get(item, ""), text) for item, text in one.evidence]),
         route_kind=Kind.GENERATIVE,
         deadline=clock.monotonic() + 60,
         tag="a1b2c3d4e5f6",
@@ -184,6 +184,12 @@ async def _row(one: Labelled, composer: Composer, replay: Replay) -> Row:
     needs = _needs().get(one.id)
     found = None if needs is None else bool(needs) and needs <= {item for item, _ in one.evidence}
     return Row(one.id, said, one.label == "right", one.label, one.model, one.held, silent, found)
+
+
+@cache
+def _about() -> Mapping[str, str]:
+    """The question that each fact of the invented communities was stored for."""
+    return {item: about for world in worlds() for item, (about, _) in world.facts.items()}
 
 
 @cache
