@@ -126,7 +126,7 @@ class Composer:
                 if is_bound and (found or 0.0) < TOLD_MIN and all(map(notes.is_note, kept)):
                     unsure = kept or ([near] if near else [])
                     told = quotes.from_unsure(unsure, trail, language) or quotes.not_there(language)
-                    return replace(told, found=found or 0.0, tried=trail.steps)
+                    return replace(told, found=found or read.near_found, tried=trail.steps)
         if left_out := len(kept) - len(ours := heard(question, kept)):
             trail.add("claims", "left_out", f"{left_out} texts of peers: what is known here comes first")
             kept, evidence = ours, [one for one in evidence if not is_claim(one.source)]

@@ -60,6 +60,8 @@ class Read:
     bound: bool
     near: Evidence | None = None
     """Where no note is sure to hold the answer: the one that comes nearest to it, if it may be quoted."""
+    near_found: float = 0.0
+    """How probable it is that ``near`` does."""
     steps: tuple[Step, ...] = ()
 
 
@@ -79,7 +81,7 @@ async def read(
     asked = one_line(CHAT_TOKEN.sub(" ", DATA_MARK.sub(" ", question)), _QUESTION_CHARS_MAX)
     held: list[Evidence] = []
     near: Evidence | None = None
-    best = took_ms = 0.0
+    best = took_ms = nearest_found = 0.0
     count = 0
     for one in notes[:NOTES_MAX]:
         blocks = pack([one]).blocks
@@ -95,7 +97,7 @@ async def read(
             return None
         needed = SURE if one.note else curve.floor
         if result.value > best and result.value >= curve.quote and not one.note:
-            near = one
+            near, nearest_found = one, result.value
         count, took_ms, best = count + 1, took_ms + result.ms, max(best, result.value)
         if result.value >= needed:
             held.append(one)
@@ -104,7 +106,9 @@ async def read(
     said = f"{len(held)} of {count} notes hold the answer; the best with {best:.2f}"
     step = Step("read", "found" if held else "missed", said, took_ms)
     bound = any(map(_binds, notes))
-    return Read([*others, *held], best if held else None, bound, None if held else near, (step,))
+    if held or near is None:
+        return Read([*others, *held], best if held else None, bound, steps=(step,))
+    return Read(others, None, bound, near, nearest_found, (step,))
 
 
 def _binds(one: Evidence) -> bool:

@@ -73,6 +73,7 @@ async def test_what_comes_near_may_be_quoted_and_what_does_not_may_not() -> None
     found, _ = await read(surely(maybe=nearly, paint=0.01), note("paint"), note("maybe"))
     assert found is not None
     assert (found.kept, found.found) == ([], None)
+    assert found.near_found == pytest.approx(nearly, abs=0.001)
     assert found.near == note("maybe")
     found, _ = await read(surely(paint=CURVE.quote / 2), note("paint"))
     assert found is not None
