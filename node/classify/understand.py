@@ -78,9 +78,11 @@ class Understanding:
             return [Part(message.question, route, pasted="" if route.adapter else message.pasted)]
         text = text.strip()
         said = talk.talk(text)
-        if said is not None and (said.is_phatic or not turns or leaning(text) is None):
+        asks_on = text.endswith("?") and bool(turns) and self._router.follow(text, turns[-1], now) is not None
+        if said is not None and not asks_on and (said.is_phatic or not turns or leaning(text) is None):
             return [Part(text, self._router.conversation(said.topics))]
-        text = talk.without(text)
+        if not asks_on:  # "und morgen?" greets nobody behind a question for the weather
+            text = talk.without(text)
 
         def claims(part: str) -> Recognition | None:
             return self._router.claims(part, now)
