@@ -88,6 +88,8 @@ def count(setup: str, verdicts: Verdicts) -> Counter[str]:
             found["casual hit"] += hit and is_there and verdict != "wrong"
             found["casual wrong hit"] += hit and (not is_there or verdict == "wrong")
             continue
+        elif kind == "fallback" and HONEST.search(text):
+            verdict = verdict or "honest"
         found[f"{name} {verdict or 'unread'}"] += 1
         if reply["stored"] and is_model:
             found["stored"] += 1

@@ -232,6 +232,8 @@ class Evidence:
     """What a reader should know of it: how its question differs from the one that is asked."""
     relevance: float | None = None
     """How near a stored text is to the question (``ports.Relevant``); None for all others."""
+    cosine: float | None = None
+    """The same by its vectors alone."""
     figures: Mapping[str, str] = field(default_factory=dict)
     """Decimals by name that another source of the same key may state too (``bitcoin`` -> ``76975``)."""
 

@@ -500,7 +500,8 @@ class Semantics(Forgets, Protocol):
 @dataclass(frozen=True, slots=True)
 class Relevant:
     """A stored entry that is about what is asked; whether it answers is not said. ``relevance`` orders them;
-    ``cosine`` in [-1, 1] to the nearer of its question and its answer, None where no vector said so;
+    ``cosine`` in [-1, 1] to the nearer of its question and its answer (at most that, where words found it
+    and its vectors are not among the nearest), None without an embedder;
     ``coverage`` in [0, 1]: the part of the question's words, by their rarity, that stand in it."""
 
     stored: StoredRecord

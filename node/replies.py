@@ -263,6 +263,7 @@ def as_evidence(found: Relevant, asked: str) -> Evidence:
         about=record.query,
         note=verdict.reason if verdict.veto in _TOLD and "≠" in verdict.reason else "",
         relevance=found.relevance,
+        cosine=found.cosine,
     )
 
 

@@ -249,11 +249,13 @@ class StoredEvidence:
         found = dict.fromkeys([*cosines, *near, *ours])
         covered = self._keywords.coverage(weights, found)
         digest = "" if embedded is None else embedded.info.digest
+        # What only its words have found is no nearer than the last of those that its vectors have.
+        least = min(cosines.values(), default=None)
         scored = {
             cid: score
             for cid in found
             if cid in self._keywords
-            and (score := self._rule.score(cosines.get(cid), covered[cid], digest)) is not None
+            and (score := self._rule.score(cosines.get(cid, least), covered[cid], digest)) is not None
         }
         best = sorted(scored, key=lambda cid: (-scored[cid], str(cid)))
         own = [cid for cid in best if cid not in self._peers][: 4 * k]
@@ -264,7 +266,7 @@ class StoredEvidence:
         chosen = [cid for cid in current if cid not in self._peers][: (k + 1) // 2]
         chosen += [cid for cid in current if cid not in chosen][: k - len(chosen)]
         return [
-            Relevant(live[cid], scored[cid], cosines.get(cid), covered[cid])
+            Relevant(live[cid], scored[cid], cosines.get(cid, least), covered[cid])
             for cid in current
             if cid in chosen
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -142,6 +143,8 @@ def test_a_starter_entry_is_quoted_unread_only_when_it_is_near() -> None:
     near = note("near", by=notes.STARTER, relevance=notes.STARTER_MIN)
     far = note("far", by=notes.STARTER, relevance=notes.STARTER_MIN - 0.01)
     assert notes.nearest([near, far]) == [near]
+    assert notes.nearest([replace(near, cosine=notes.STARTER_COSINE - 0.01)]) == []
+    assert notes.nearest([alike := replace(near, cosine=notes.STARTER_COSINE)]) == [alike]
     assert notes.quotable([far, note("ours", relevance=0.4)]) == [note("ours", relevance=0.4)]
 
 
