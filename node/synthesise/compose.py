@@ -29,6 +29,7 @@ from node.synthesise.grounding import (
     abstains,
     admits_no_lookup,
     contradicts_itself,
+    ends_before_it_answers,
     ground,
     only_given_figures,
     puts_a_figure_on_what_is_missing,
@@ -36,6 +37,7 @@ from node.synthesise.grounding import (
     strip_marks,
     without_number_words,
 )
+from node.synthesise.sentences import sentences
 from node.synthesise.stream import Shown
 from node.synthesise.verbatim import begins_with_block, with_fence_closed
 
@@ -321,7 +323,9 @@ def _from_draft(
     if not cleaned.usable:
         raise Rejected(f"the model's answer was unusable: {cleaned.reason}")
     bare = strip_marks(cleaned.text, blocks)
-    silent = abstains(bare) or says_nothing_new(question, bare)
+    # "The expression is [1]": the mark stands where the answer should.
+    is_blank = bare != cleaned.text and ends_before_it_answers(bare)
+    silent = abstains(bare) or says_nothing_new(question, bare) or is_blank
     text = _without_bluff(cleaned.text, question, blocks, missing, silent=silent)
     real = papers.without_invented(question, text, [block.text for block in blocks])
     if not any(char.isalnum() for char in real):
@@ -331,7 +335,9 @@ def _from_draft(
     abstained = silent or contradicts_itself(bare) or (missing is not None and not blocks)
     grounded = grounding.grounded and not abstained
     shown = _with_sources(grounding, language) if grounded else strip_marks(grounding.text, blocks)
-    if missing is not None:
+    if missing is not None and silent and len(sentences(shown)) <= 1:
+        shown = quotes.honest(missing, language)  # "I don't know" adds nothing to it
+    elif missing is not None:
         apart = "\n\n" if shown and begins_with_block(shown) else " "
         shown = f"{quotes.honest(missing, language)}{apart}{shown}".rstrip()
     elif not (grounded or abstained) and papers.asks_for_papers(question):

@@ -241,6 +241,16 @@ def _sentences_where(text: str, fits: Callable[[str], bool]) -> str:
     return "".join(kept)
 
 
+_COPULA_AT_END = re.compile(
+    r"\b(?:is|are|was|were|be|ist|sind|war|est|sont|es|son|era|è|sono|é|são)\s*[.:;,]?\s*\Z", re.IGNORECASE
+)
+
+
+def ends_before_it_answers(answer: str) -> bool:
+    """Whether the answer, without its marks, breaks off where it should begin: "the expression is"."""
+    return _COPULA_AT_END.search(answer) is not None
+
+
 def says_nothing_new(question: str, answer: str) -> bool:
     """Whether the answer to an open question holds no word beyond the question ("The mayor is the mayor")."""
     if _OPEN_QUESTION.match(question) is None or _CHOICE.search(question):

@@ -326,6 +326,11 @@ async def test_invalid_citations_are_dropped_from_the_text() -> None:
     assert "[7]" not in composed.text
 
 
+async def test_a_mark_in_the_place_of_the_answer_is_no_answer() -> None:
+    composed = await compose([ScriptedGenerator("A quorum is [1].")], evidence=[document(MINUTES)])
+    assert (composed.abstained, composed.citations) == (True, ())
+
+
 async def test_without_evidence_brackets_are_no_citations() -> None:
     text = "[3] is a list, a[0] its first member and [1, 2] another."
     assert (await compose([ScriptedGenerator(text)])).text == text
@@ -352,6 +357,15 @@ class TestWhatCouldNotBeLookedUp:
         assert composed.text == "I could not look that up: open-meteo did not answer."
         assert "12" not in composed.text
         assert "as if it had been" in composed.tried[0].reason
+
+    async def test_that_a_model_does_not_know_either_is_not_said(self) -> None:
+        composed = await compose(
+            [ScriptedGenerator("I don't know.")],
+            "price of btc",
+            kind=Kind.DETERMINISTIC,
+            could_not_look_up="coingecko did not answer",
+        )
+        assert composed.text == "I could not look that up: coingecko did not answer."
 
     async def test_an_honest_model_is_kept_without_its_figures(self) -> None:
         engine = ScriptedGenerator(
