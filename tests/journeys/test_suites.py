@@ -346,6 +346,7 @@ async def test_suite_3_what_no_record_covers_is_not_known(start: Start, model: M
             near = next(one["reason"] for one in reply["trace"] if one["stage"] == "documents")
             assert near.startswith("1 near records, the nearest "), reply["trace"]
             assert honest_about_the_turnout(reply), reply
+            assert not model.stand_in or "83" not in reply["answer"]
 
 
 def honest_about_the_turnout(reply: dict[str, Any]) -> bool:
