@@ -188,6 +188,8 @@ def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
     )
 
 
+_MISJOINED = 0.5
+"""What figures of different clauses in one are worth."""
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!\A)\b[A-Z][\w'’-]+")
 
 
@@ -201,13 +203,31 @@ def support(
     names = {stem(name) for name in _NAME.findall(text)}
     stated = set(figures(text)) - set(figures(question))
     missing = unsupported_figures(text, (*texts, question))
+    held = 1.0 - len(missing) / len(stated) if stated else 1.0
     return Support(
         words=sum(shares) / len(shares) if shares else 0.0,
         weakest=min(shares, default=0.0),
-        figures=1.0 - len(missing) / len(stated) if stated else 1.0,
+        figures=held * _MISJOINED if joins_figures(text, texts, question) else held,
         names=len(names & given) / len(names) if names else 1.0,
         question=coverage(question, _texts(used or blocks)),
         cited=cited,
+    )
+
+
+_CLAUSE_END = re.compile(
+    r"[.;:,!?](?=\s|\Z)|\n|\s(?:and|or|but|while|und|oder|aber|y|o|pero|et|ou|mais|e|ma|mas)\s", re.IGNORECASE
+)
+
+
+def joins_figures(text: str, given: Sequence[str], question: str) -> bool:
+    """Whether a clause of the answer puts figures together that stand in different clauses of the evidence:
+    from "28 up to 10 metres and 41 for longer boats" small models make "41 up to 10 metres"."""
+    known = set(figures(question))
+    clauses = [set(figures(clause)) for one in given for clause in _CLAUSE_END.split(one)]
+    every = set().union(*clauses)
+    stated = [set(figures(clause)) - known for clause in _CLAUSE_END.split(text)]
+    return any(
+        len(mine) > 1 and mine <= every and not any(mine <= clause for clause in clauses) for mine in stated
     )
 
 

@@ -10,6 +10,7 @@ from node.synthesise.grounding import (
     admits_no_lookup,
     contradicts_itself,
     ground,
+    joins_figures,
     only_given_figures,
     without_number_words,
 )
@@ -129,3 +130,18 @@ def test_sentences_with_numbers_in_words_go_unless_the_question_has_some() -> No
     text = "I could not check. It is about forty thousand."
     assert without_number_words(text, "price of btc") == "I could not check."
     assert without_number_words(text, "Are there two of them?") == text
+
+
+@pytest.mark.parametrize(
+    ("answer", "joins"),
+    [
+        ("A berth costs 41 crowns for boats up to 10 metres.", True),
+        ("A berth costs 28 crowns for boats up to 10 metres and 41 crowns for longer ones.", False),
+        ("It costs 41 crowns for 12 metres.", False),
+        ("It costs 41 crowns.", False),
+        ("It costs 41 crowns or 55 euros.", False),
+    ],
+)
+def test_figures_of_different_clauses_are_not_one_fact(answer: str, joins: bool) -> None:
+    note = "A berth costs 28 crowns a night for boats up to 10 metres, and 41 crowns for longer boats."
+    assert joins_figures(answer, [note], "what does a berth cost for 12 metres?") == joins
