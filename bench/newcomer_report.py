@@ -119,6 +119,21 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
 )
 
 
+_SETS = {
+    "facts": "ask",
+    "not there": "absent",
+    "right ones stored": "ask",
+    "model's answers stored / of them wrong": "ask",
+}
+
+
+def _cell(figures: Counter[str], title: str, names: str) -> str:
+    """The figures of a row; a dash where that set was not asked."""
+    if not figures[_SETS.get(title, title)]:
+        return "–"
+    return " / ".join(str(figures[name]) for name in names.split("|"))
+
+
 def report() -> str:
     verdicts = judged()
     counted = {setup: count(setup, verdicts) for setup in SETUPS if read(setup)}
@@ -136,7 +151,7 @@ def report() -> str:
         "|---" * (len(counted) + 1) + "|",
     ]
     for title, names in _COLUMNS:
-        cells = [" / ".join(str(figures[name]) for name in names.split("|")) for figures in counted.values()]
+        cells = [_cell(figures, title.partition(":")[0], names) for figures in counted.values()]
         lines.append(f"| {title} | " + " | ".join(cells) + " |")
     unread = {
         setup: figures["everyday unread"] for setup, figures in counted.items() if figures["everyday unread"]
