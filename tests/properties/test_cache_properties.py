@@ -143,8 +143,13 @@ def test_case_spacing_and_politeness_of_either_text_change_nothing(
     def outcome(one: str, two: str) -> tuple[bool, bool, float, float]:
         return _outcome(judge(one, two, similarity=similarity, deterministic=deterministic))
 
-    assert outcome(dressed, other) == outcome(plain, other), dressed
-    assert outcome(other, dressed) == outcome(other, plain), dressed
+    for got, wanted in (
+        (outcome(dressed, other), outcome(plain, other)),
+        (outcome(other, dressed), outcome(other, plain)),
+    ):
+        assert got[:2] == wanted[:2], dressed
+        # A capital inside a sentence shows that a shared word is a name: a sign among a hundred.
+        assert got[2:] == pytest.approx(wanted[2:], abs=0.02), dressed
 
 
 @FEWER
