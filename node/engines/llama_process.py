@@ -90,9 +90,8 @@ def _import_path() -> list[str]:
 
 
 def threads_to_spare() -> int:
-    """Cores of this machine but one, of few cores all: the child is niced."""
-    cores = os.cpu_count() or 2
-    return cores if cores <= 2 else cores - 1
+    """Cores of this machine but one."""
+    return max(1, (os.cpu_count() or 2) - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ from node.engines.llama_child import (
     leave_the_network,
     protocol_out,
     stay_small,
+    threads_for_reading,
 )
 from node.engines.llama_wire import encode
 from node.orders import CHAT_TOKEN
@@ -80,7 +81,8 @@ class Model:
             params.n_parallel = slots
             params.n_ctx = window * slots
             params.n_batch = params.n_ubatch = BATCH
-            params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+            params.cpuparams.n_threads = threads
+            params.cpuparams_batch.n_threads = threads_for_reading(threads)
             params.n_threads_http = 1
             params.n_gpu_layers = 0
             params.cache_ram_mib = 0
