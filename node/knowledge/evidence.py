@@ -8,7 +8,8 @@ Implements ``node.ports.Retriever`` over the record store. Promises:
 - vectors of answers are derived: they live in this index and in its file, never in a record or an export. A
   lost file costs embedding again, in the background, while questions go first;
 - without an embedder, keywords go on;
-- peers' entries, however many and near, never take all places from ours.
+- peers' entries, however many and near, never take all places from ours;
+- an answer that is stored for several wordings takes one place.
 
 It must not know what becomes of the evidence.
 """
@@ -262,6 +263,11 @@ class StoredEvidence:
         live = await self._records.live([*own, *(cid for cid in best if cid in self._peers)][: 8 * k])
         now = self._clock.now()
         current = [cid for cid in best if cid in live and _is_current(live[cid], now)]
+        # One answer may be stored for several wordings: it is read once, by the nearest of them, ours first.
+        first: dict[str, Cid] = {}
+        for cid in sorted(current, key=self._peers.__contains__):
+            first.setdefault(_answer(live[cid]), cid)
+        current = [cid for cid in current if first[_answer(live[cid])] == cid]
         # However much peers say, it takes no more than half of the places from what is ours.
         chosen = [cid for cid in current if cid not in self._peers][: (k + 1) // 2]
         chosen += [cid for cid in current if cid not in chosen][: k - len(chosen)]

@@ -202,3 +202,13 @@ async def test_peers_texts_however_many_and_near_leave_room_for_what_is_ours(wor
     found = await world.answers(asked, k=4)
     assert "A berth costs 310 crowns a year." in found
     assert len(found) == 4
+
+
+async def test_one_answer_to_several_wordings_takes_one_place(world: World) -> None:
+    for query in ("Where is the slipway?", "How do I find the slipway?", "What way to the slipway?"):
+        await world.tell(query, "North of the pier.")
+    await world.tell("Who built the slipway?", "Maren Brook built the slipway.")
+    await world.settle()
+    found = await world.answers("Where is the slipway?")
+    assert found.count("North of the pier.") == 1
+    assert "Maren Brook built the slipway." in found
