@@ -1,9 +1,11 @@
 """Evidence: is the right note found, and does a model that reads it see whether it holds the answer?
 
 ``python -m bench.evidence`` fits ``node/knowledge/relevance.json`` on the notes and questions of half of the
-invented communities in ``bench/answerlab/worlds.jsonl`` and reports on the other half; and fits the curve of
-``node/synthesise/reading.json`` on ``bench/answerlab/readings.jsonl`` (log odds of "yes" by a real model),
-likewise. ``--write`` keeps what was fitted and writes ``bench/results/evidence.md``."""
+invented communities in ``bench/answerlab/worlds.jsonl`` and reports on the other half; and fits the curves of
+``node/synthesise/reading.json``: the packaged reader's on the same questions, a language model's on
+``bench/answerlab/readings.jsonl`` (log odds of "yes" by a real one), likewise. The packaged reader is also
+reported on the sets of ``bench/newcomerlab``, which nothing was fitted on. ``--write`` keeps what was fitted
+and writes ``bench/results/evidence.md``."""
 
 from __future__ import annotations
 
@@ -11,29 +13,39 @@ import argparse
 import asyncio
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.newcomer import COMMUNITIES, rows
 from node.clock import SystemClock
-from node.embed.local import ONNX_SHA256, LocalEmbedder
+from node.embed.cross_encoder import CrossEncoder
+from node.embed.local import ONNX_SHA256, LocalEmbedder, installed_files
 from node.ipfs.cid import RAW, Cid
 from node.knowledge import relevance
 from node.knowledge.keywords import Keywords
 from node.settings import Embed
+from node.synthesise.notes import NEARNESS, NOTES_MAX
+from node.synthesise.reading import trained
 
 HERE = Path(__file__).parent
 DATA = HERE / "answerlab"
 ROOT = HERE.parent
 OTHERS_MAX = 0.05
-"""At most so many general questions may be given a note of a community."""
+"""At most so many general questions may be given a note of a community: there the weight is fitted, and a
+language model reads no note that is farther (``notes.BY_MODEL_MIN``)."""
+OFFERED = 0.2
+"""The floor of what is offered to the packaged reader, which judges better and costs little."""
 INVENTED_MAX = 0.03
 """The share of questions with an absent answer for which a note may be taken to hold it."""
 BESIDE_MAX = 0.15
 """The share of them for which a note may be quoted."""
+PASSED_MAX = 0.08
+"""The share of them for which the packaged reader may take a note to hold the answer: where there is a
+language model, it still has to find the answer in it."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +69,8 @@ def worlds() -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DATA / "worlds.jsonl").read_text().splitlines()]
 
 
-async def signs() -> tuple[list[Asked], list[Asked], list[Asked]]:
-    """(answerable, absent, general) questions."""
+async def signs(some: list[dict[str, Any]]) -> tuple[list[Asked], list[Asked], list[Asked]]:
+    """(answerable, absent, general) questions to ``some`` communities."""
     starter = json.loads((ROOT / "knowledge-index.json").read_text())["entries"]
     general = [json.loads(line)["q"] for line in (DATA / "general.jsonl").read_text().splitlines()]
     embedder = await LocalEmbedder.load(Embed(), SystemClock())
@@ -70,7 +82,7 @@ async def signs() -> tuple[list[Asked], list[Asked], list[Asked]]:
     present: list[Asked] = []
     absent: list[Asked] = []
     others: list[Asked] = []
-    for place, world in enumerate(worlds()):
+    for place, world in enumerate(some):
         notes = [(str(one["id"]), str(one["q"]), str(one["a"])) for one in world["facts"]]
         notes += [(f"s{n}", one["query"], one["answer"]) for n, one in enumerate(starter)]
         keywords = Keywords()
@@ -101,16 +113,22 @@ async def signs() -> tuple[list[Asked], list[Asked], list[Asked]]:
             [(str(a["id"]), str(a["q"]), tuple(map(str, a["needs"]))) for a in world["asks"]]
         )
         absent += await look([(str(a["id"]), str(a["q"]), ()) for a in world["absent"]])
-        mine = general[place :: len(worlds())]
+        mine = general[place :: len(some)]
         others += await look([(f"{name}-g{n}", text, ()) for n, text in enumerate(mine)])
     await embedder.close()
     return present, absent, others
 
 
-def order(asked: Asked, weight: float, floor: float) -> list[str]:
-    """The ids of the four most relevant notes above the floor."""
+def order(asked: Asked, weight: float, floor: float, count: int = 4) -> list[str]:
+    """The ids of the ``count`` most relevant notes above the floor."""
     score = np.maximum(asked.cosine, 0.0) + weight * asked.coverage
-    return [asked.ids[at] for at in np.argsort(-score, kind="stable")[:4] if score[at] >= floor]
+    return [asked.ids[at] for at in np.argsort(-score, kind="stable")[:count] if score[at] >= floor]
+
+
+def relevances(asked: Asked, weight: float) -> dict[str, float]:
+    """The relevance of each note."""
+    score = np.maximum(asked.cosine, 0.0) + weight * asked.coverage
+    return dict(zip(asked.ids, map(float, score), strict=True))
 
 
 def found(asks: list[Asked], weight: float, floor: float) -> tuple[float, float]:
@@ -143,12 +161,14 @@ def split(rows: list[Asked], *, held: bool) -> list[Asked]:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a model made of one note for one question. ``kind``: ask, or absent: no note holds the answer."""
+    """What a language model made of one note for one question, and the packaged reader (``first``). ``kind``:
+    ask, or absent: no note holds the answer."""
 
     id: str
     kind: str
     holds: bool
     log_odds: float
+    first: float = 0.0
 
     @property
     def is_held(self) -> bool:
@@ -157,22 +177,34 @@ class Reading:
 
 def readings() -> list[Reading]:
     rows = [json.loads(line) for line in (DATA / "readings.jsonl").read_text().splitlines()]
-    return [Reading(row["id"], row["kind"], row["holds"], row["log_odds"]) for row in rows]
+    texts = texts_of(worlds())
+    asked = {str(one["id"]): str(one["q"]) for world in worlds() for one in world["asks"] + world["absent"]}
+    reader = CrossEncoder.open(installed_files(), threads=2)
+    made = []
+    for row in rows:
+        [first] = reader.score(asked[row["id"]], [texts[row["note"]]])
+        made.append(Reading(row["id"], row["kind"], row["holds"], row["log_odds"], first))
+    return made
+
+
+def fit(columns: list[list[float]], holds: list[bool]) -> list[float]:
+    """A slope for each column and the offset of the logistic curve by Newton's method; a weak prior keeps the
+    slopes finite."""
+    x = np.array([*columns, [1.0] * len(holds)]).T
+    y = np.array(holds, np.float64)
+    prior = np.diag([0.05] * len(columns) + [1e-9])
+    weights = np.zeros(x.shape[1])
+    for _ in range(50):
+        p = 1.0 / (1.0 + np.exp(-(x @ weights)))
+        hessian = (x * (p * (1.0 - p) + 1e-9)[:, None]).T @ x + prior
+        weights = weights + np.linalg.solve(hessian, x.T @ (y - p) - prior @ weights)
+    return [float(one) for one in weights]
 
 
 def fit_reading(rows: list[Reading]) -> tuple[float, float]:
-    """Slope and offset of the logistic curve by Newton's method; a weak prior keeps the slope finite."""
-    x = np.array([row.log_odds for row in rows])
-    y = np.array([float(row.holds) for row in rows])
-    slope, offset = 1.0, 0.0
-    for _ in range(50):
-        p = 1.0 / (1.0 + np.exp(-(slope * x + offset)))
-        w = p * (1.0 - p) + 1e-9
-        gradient = np.array([((y - p) * x).sum() - 0.05 * slope, (y - p).sum()])
-        hessian = np.array([[(w * x * x).sum() + 0.05, (w * x).sum()], [(w * x).sum(), w.sum()]])
-        step = np.linalg.solve(hessian, gradient)
-        slope, offset = slope + step[0], offset + step[1]
-    return float(slope), float(offset)
+    """Slope and offset of a language model's curve."""
+    slope, offset = fit([[row.log_odds for row in rows]], [row.holds for row in rows])
+    return slope, offset
 
 
 def auc(rows: list[Reading]) -> float:
@@ -189,7 +221,127 @@ def shares(rows: list[Reading], threshold: float) -> tuple[float, float]:
     return sum(right) / len(right), sum(absent) / len(absent)
 
 
-def report(relevance_lines: list[str], reading_lines: list[str]) -> str:
+@dataclass(frozen=True)
+class Best:
+    """The note that the packaged reader thinks likeliest to hold the answer. ``is_absent``: none does."""
+
+    is_absent: bool
+    is_right: bool
+    log_odds: float
+
+
+def bests(asked: list[Asked], texts: dict[str, str], weight: float, floor: float) -> list[Best]:
+    """One for each question that is offered any note."""
+    reader = CrossEncoder.open(installed_files(), threads=2)
+    made = []
+    for one in asked:
+        if near := order(one, weight, floor, NOTES_MAX):
+            odds = reader.score(one.text, [texts[name] for name in near])
+            scores = relevances(one, weight)
+            worth = [
+                trained().slope * said + NEARNESS * scores[name]
+                for name, said in zip(near, odds, strict=True)
+            ]
+            at = int(np.argmax(worth))
+            made.append(Best(not one.needs, near[at] in one.needs, odds[at]))
+        else:
+            made.append(Best(not one.needs, False, -math.inf))
+    return made
+
+
+def trained_table(kept: dict[str, list[Best]], fitted: list[Best]) -> tuple[dict[str, float], list[str]]:
+    """What ``reading.json`` holds of the packaged reader, and what it comes to."""
+    rows = [Reading("", "", one.is_right, one.log_odds) for one in fitted if math.isfinite(one.log_odds)]
+    slope, offset = fit_reading(rows)
+    wrong = sorted((one.log_odds for one in fitted if one.is_absent), reverse=True)
+    passes, quotes = (wrong[int(share * len(wrong))] + 0.01 for share in (PASSED_MAX, BESIDE_MAX))
+    lines = [
+        "| questions | right note first of all | AUC | right notes that pass, or are quoted at least "
+        "| absent answers, likewise |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, some in kept.items():
+        right, absent = [one for one in some if not one.is_absent], [one for one in some if one.is_absent]
+        first = sum(one.is_right for one in right) / len(right)
+        told = [
+            sum(one.log_odds >= cut and (one.is_right or one.is_absent) for one in group) / len(group)
+            for group in (right, absent)
+            for cut in (passes, quotes)
+        ]
+        apart = auc([Reading("", "", not one.is_absent, one.log_odds) for one in some])
+        lines.append(
+            f"| {len(some)} {name} | {first:.2f} | {apart:.3f} | {told[0]:.2f}, {told[1]:.2f} "
+            f"| {told[2]:.3f}, {told[3]:.3f} |"
+        )
+    curve = {
+        "slope": round(slope, 3),
+        "offset": round(offset, 3),
+        "floor": round(logistic(slope * passes + offset), 4),
+        "quote": round(logistic(slope * quotes + offset), 4),
+    }
+    return curve, lines
+
+
+def both_table(rows: list[Reading]) -> tuple[dict[str, float], list[str]]:
+    """The curve of a language model that reads beside the packaged reader, and what it comes to. What counts
+    is the likeliest note of each question."""
+    train = [row for row in rows if not row.is_held]
+    slope, second, offset = fit(
+        [[row.first for row in train], [row.log_odds for row in train]], [row.holds for row in train]
+    )
+
+    def joined(some: list[Reading]) -> list[Reading]:
+        return [replace(row, log_odds=slope * row.first + second * row.log_odds + offset) for row in some]
+
+    best: dict[str, float] = {}
+    for row in joined(train):
+        if row.kind == "absent":
+            best[row.id] = max(row.log_odds, best.get(row.id, -math.inf))
+    wrong = sorted(best.values(), reverse=True)
+    passes, quotes = (wrong[int(share * len(wrong))] + 0.01 for share in (PASSED_MAX, BESIDE_MAX))
+    lines = [
+        "| read by both | AUC | right notes that pass, or are quoted at least | absent answers, likewise |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, some in (("fitted on", joined(train)), ("kept back", joined([r for r in rows if r.is_held]))):
+        (passed, invented), (told, beside) = shares(some, passes), shares(some, quotes)
+        right, absent = f"{passed:.2f}, {told:.2f}", f"{invented:.3f}, {beside:.3f}"
+        lines.append(f"| {len(some)} {name} | {auc(some):.3f} | {right} | {absent} |")
+    fitted = {"slope": round(slope, 3), "second": round(second, 3), "offset": round(offset, 3)}
+    return fitted | {"floor": round(logistic(passes), 4), "quote": round(logistic(quotes), 4)}, lines
+
+
+def texts_of(some: list[dict[str, Any]]) -> dict[str, str]:
+    """Each note as it is read, by its id."""
+    starter = json.loads((ROOT / "knowledge-index.json").read_text())["entries"]
+    texts = {f"s{n}": f"{one['query']} {one['answer']}" for n, one in enumerate(starter)}
+    return texts | {str(one["id"]): f"{one['q']} {one['a']}" for world in some for one in world["facts"]}
+
+
+def newcomers(community: str) -> list[dict[str, Any]]:
+    """One of ``bench/newcomerlab`` as a world."""
+    facts, asks, absent = (rows(f"{community}_{kind}") for kind in ("facts", "asks", "absent"))
+    return [{"facts": [one | {"id": one["fact_id"]} for one in facts], "asks": asks, "absent": absent}]
+
+
+def read_by_all(
+    asked: tuple[list[Asked], list[Asked], list[Asked]], weight: float, floor: float
+) -> tuple[dict[str, list[Best]], list[Best]]:
+    """What the packaged reader says, by the name of the set; and of the set to fit on."""
+    present, absent, _ = asked
+    fit, kept = (
+        bests(split(present, held=held) + split(absent, held=held), texts_of(worlds()), weight, floor)
+        for held in (False, True)
+    )
+    told = {"fitted on": fit, "kept back": kept}
+    for community in COMMUNITIES:
+        world = newcomers(community)
+        found_in, not_in, _ = asyncio.run(signs(world))
+        told[f"newcomers', {community}"] = bests(found_in + not_in, texts_of(world), weight, floor)
+    return told, fit
+
+
+def report(relevance_lines: list[str], trained_lines: list[str], reading_lines: list[str]) -> str:
     return "\n".join(
         [
             "# Evidence",
@@ -200,7 +352,11 @@ def report(relevance_lines: list[str], reading_lines: list[str]) -> str:
             "",
             *relevance_lines,
             "",
-            "## Does a model that reads a note see whether it holds the answer?",
+            "## Does the packaged reader see whether a note holds the answer?",
+            "",
+            *trained_lines,
+            "",
+            "## Does a language model that reads a note see it?",
             "",
             *reading_lines,
             "",
@@ -264,18 +420,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.evidence")
     parser.add_argument("--write", action="store_true", help="keep what was fitted, and the report")
     wanted = parser.parse_args()
-    weight, floor, relevance_lines = relevance_table(*asyncio.run(signs()))
-    fitted, reading_lines = reading_table(readings())
-    text = report(relevance_lines, reading_lines)
+    asked = asyncio.run(signs(worlds()))
+    weight, _, relevance_lines = relevance_table(*asked)
+    curve, trained_lines = trained_table(*read_by_all(asked, weight, OFFERED))
+    read = readings()
+    fitted, reading_lines = reading_table(read)
+    joint, joint_lines = both_table(read)
+    reading_lines += ["", *joint_lines]
+    text = report(relevance_lines, trained_lines, reading_lines)
     print(text)
     if not wanted.write:
         return
     (HERE / "results" / "evidence.md").write_text(text)
-    rule = {"version": 1, "embedder": ONNX_SHA256, "weight": weight, "floor": floor}
+    rule = {"version": 1, "embedder": ONNX_SHA256, "weight": weight, "floor": OFFERED}
     rule["coverage_floor"] = relevance.packaged().coverage_floor
     (ROOT / "node" / "knowledge" / "relevance.json").write_text(json.dumps(rule, indent=2) + "\n")
     path = ROOT / "node" / "synthesise" / "reading.json"
-    told = json.dumps(json.loads(path.read_text()) | fitted, indent=2, ensure_ascii=False)
+    kept = json.loads(path.read_text()) | fitted | {"trained": curve, "both": joint}
+    told = json.dumps(kept, indent=2, ensure_ascii=False)
     path.write_text(told + "\n")
 
 

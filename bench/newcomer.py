@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 LAB = Path(__file__).parent / "newcomerlab"
+COMMUNITIES = ("harbour", "library", "company")
+"""Each with facts, questions in other words and questions that no fact answers."""
 WAIT_S = 600
 HONEST = re.compile(
     r"\b(?:don.t know|could not find|weiß ich nicht|konnte ich nicht|no lo sé|no he podido|ne sais pas"
@@ -56,10 +58,15 @@ def post(url: str, body: Mapping[str, object]) -> dict[str, Any]:
         return {"answer": f"HTTP {exc.code}: {exc.read(500).decode('utf-8', 'replace')}"}
 
 
+def communities(sets: str) -> list[str]:
+    """Those named in ``sets``; "facts" stands for all."""
+    return [name for name in COMMUNITIES if "facts" in sets or name in sets]
+
+
 def wanted(sets: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    if "facts" in sets:
-        yield from (("ask", row) for row in rows("fact_asks"))
-        yield from (("absent", row) for row in rows("fact_absent"))
+    for community in communities(sets):
+        yield from (("ask", row) for row in rows(f"{community}_asks"))
+        yield from (("absent", row) for row in rows(f"{community}_absent"))
     if "casual" in sets:
         yield from (("casual", row) for row in rows("casual_starter"))
     if "everyday" in sets:
@@ -71,9 +78,8 @@ def ask(url: str, sets: str, out: Path) -> None:
     done: set[str] = set()
     if out.exists():
         done = {json.loads(line)["item"]["id"] for line in out.read_text().splitlines()}
-    if "facts" in sets and not done:
-        for row in rows("facts"):
-            post(f"{url}/v1/cache/entries", {"query": row["q"], "answer": row["a"]})
+    for row in (row for name in communities(sets) if not done for row in rows(f"{name}_facts")):
+        post(f"{url}/v1/cache/entries", {"query": row["q"], "answer": row["a"]})
     for name, row in wanted(sets):
         if row["id"] in done:
             continue

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from bench.newcomer import HONEST, LAB, rows
+from bench.newcomer import COMMUNITIES, HONEST, LAB, rows
 
 REPLIES = LAB / "replies"
 JUDGED = LAB / "judged.tsv"
@@ -68,7 +68,8 @@ def _without(text: str, kind: str) -> str:
 
 def count(setup: str, verdicts: Verdicts) -> Counter[str]:
     """The figures of one setup."""
-    questions = {row["q"].rstrip("?").casefold(): row["fact_id"] for row in rows("facts")}
+    facts = [row for name in COMMUNITIES for row in rows(f"{name}_facts")]
+    questions = {row["q"].rstrip("?").casefold(): row["fact_id"] for row in facts}
     found: Counter[str] = Counter()
     for row in read(setup):
         name, item, reply = row["set"], row["item"], row["replies"][-1]

@@ -36,6 +36,7 @@ from node.app_engines import (
     generators_of,
     mirror_of,
     not_configured,
+    note_reader,
     semantic_head,
     stop_mirror,
     token_count,
@@ -242,6 +243,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         ),
     )
     stack.push_async_callback(auditor.stop)
+    if (reader := await note_reader(settings)) is not None:
+        stack.push_async_callback(reader.close)
     composer = Composer(
         generators,
         clock,
@@ -251,6 +254,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         queue_max=settings.models.queue_max,
         context_tokens_max=settings.models.context_tokens_max,
         count_tokens=await asyncio.to_thread(token_count),
+        reader=reader,
     )
     refresher = Refresher(
         clock,

@@ -22,7 +22,7 @@ from node.errors import Misconfigured, NodeError, Unavailable
 from node.jobs.semantics import Choice, Load
 from node.metrics import Metrics
 from node.model import Check
-from node.ports import Embedder, Generator
+from node.ports import Embedder, Generator, NoteReader
 from node.settings import Models, Settings, is_loopback
 from node.store import kubo
 from node.store.kubo import Http, KuboBlockStore
@@ -77,6 +77,20 @@ def token_count() -> Count:
     except (ImportError, Unavailable) as exc:
         log.warning("tokens of contexts are estimated: %s", exc)
         return estimate
+
+
+async def note_reader(settings: Settings) -> NoteReader | None:
+    """The packaged reader of stored notes: it goes with the packaged embedder's files, whichever embedder
+    serves."""
+    if settings.embed.engine == "none":
+        return None
+    try:
+        from node.embed.cross_encoder import Reader
+
+        return await Reader.load(threads=settings.embed.threads)
+    except (ImportError, Unavailable) as exc:
+        log.warning("stored notes are read by language models alone: %s", exc)
+        return None
 
 
 def semantic_head(settings: Settings) -> SemanticHead | None:

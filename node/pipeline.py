@@ -72,7 +72,7 @@ STALE_CONFIDENCE_MAX = 0.6
 STATEMENT_FLOOR = 0.8
 STATEMENT_WORDS = 5
 """Words that only tell are looked up from so many on: fewer are remarks."""
-NOTES_MAX = 4
+NOTES_MAX = 12
 """So many stored entries are offered as evidence."""
 SECOND_OPINION_WAIT_S = 1.0
 """How long an answer waits for a second source to compare with."""

@@ -526,6 +526,16 @@ class Retriever(Protocol):
 # --- the log --------------------------------------------------------------------------------------
 
 
+class NoteReader(Protocol):
+    """Says of stored notes whether they hold the answer to a question."""
+
+    async def score(self, question: str, notes: Sequence[str]) -> list[float]:
+        """The log odds that each note does, in their order. Raises ``Unavailable``."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Appended:
     """Where an entry stands: the log's origin and the entry's index, from 0."""

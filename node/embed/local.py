@@ -93,14 +93,7 @@ def tokens_of(path: Path) -> Callable[[str], int]:
 
     Not for embedding: a word of a hundred letters, such as an address or a hash, is one unknown token here
     and many to a language model, so that a text counts a token for each ``CHARS_OF_A_TOKEN`` at least."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as exc:
-        raise Unavailable(f"counting tokens needs tokenizers: {exc}") from exc
-    counter = Tokenizer.from_buffer(_read_pinned(path, TOKENIZER_SHA256))
-    counter.no_truncation()
-    counter.no_padding()
-    counter.encode_special_tokens = True
+    counter = open_tokenizer(path)
 
     def count(text: str) -> int:
         clean = text.encode("utf-8", "replace").decode()
@@ -109,7 +102,63 @@ def tokens_of(path: Path) -> Callable[[str], int]:
     return count
 
 
-def _read_pinned(path: Path, sha256: str) -> bytes:
+def open_session(weights: bytes, threads: int) -> tuple[Any, tuple[type[Exception], ...]]:
+    """The network of a file of weights, ready to run, and the errors that running it may raise. Raises
+    ``Unavailable``."""
+    try:
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as state
+    except ImportError as exc:
+        raise Unavailable(f"the local embedder needs onnxruntime: {exc}") from exc
+    errors: tuple[type[Exception], ...] = (
+        state.EngineError,
+        state.EPFail,
+        state.Fail,
+        state.InvalidArgument,
+        state.InvalidGraph,
+        state.InvalidProtobuf,
+        state.NotImplemented,
+        state.RuntimeException,
+        ValueError,
+        RuntimeError,
+    )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # A spinning thread takes a core from the rest of the node for nothing.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    # The arena keeps the peak of the longest batch for ever (60 MB here) and saves no time.
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    try:
+        onnxruntime.disable_telemetry_events()
+        session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    except errors as exc:
+        raise Unavailable(f"the local embedding model does not load: {exc}") from exc
+    return session, errors
+
+
+def open_tokenizer(path: Path) -> Tokenizer:
+    """The pinned tokenizer, which neither cuts nor pads. Raises ``Unavailable``."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as exc:
+        raise Unavailable(f"the local embedder needs tokenizers: {exc}") from exc
+    try:
+        tokenizer = Tokenizer.from_buffer(pinned(path, TOKENIZER_SHA256))
+    except (ValueError, RuntimeError) as exc:
+        raise Unavailable(f"the tokenizer does not load: {exc}") from exc
+    # The file asks for truncation and padding to 128. We measure the whole text and pad ourselves.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # "[SEP]" in somebody's question is text, not a control token.
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def pinned(path: Path, sha256: str) -> bytes:
     """The bytes of ``path``, which are used afterwards, so that what was hashed is what is loaded."""
     try:
         with path.open("rb") as file:
@@ -139,47 +188,8 @@ class MiniLm:
     def open(cls, files: ModelFiles, *, threads: int) -> MiniLm:
         """Read, check and load both files and embed a few sentences, so that the first question
         is as fast as the next. About 0.3 s. Raises ``Unavailable``."""
-        try:
-            import onnxruntime
-            from onnxruntime.capi import onnxruntime_pybind11_state as state
-            from tokenizers import Tokenizer
-        except ImportError as exc:
-            raise Unavailable(f"the local embedder needs onnxruntime and tokenizers: {exc}") from exc
-        errors: tuple[type[Exception], ...] = (
-            state.EngineError,
-            state.EPFail,
-            state.Fail,
-            state.InvalidArgument,
-            state.InvalidGraph,
-            state.InvalidProtobuf,
-            state.NotImplemented,
-            state.RuntimeException,
-            ValueError,
-            RuntimeError,
-        )
-        weights = _read_pinned(files.onnx, ONNX_SHA256)
-        vocabulary = _read_pinned(files.tokenizer, TOKENIZER_SHA256)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # A spinning thread takes a core from the rest of the node for nothing.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-        # The arena keeps the peak of the longest batch for ever (60 MB here) and saves no time.
-        options.enable_cpu_mem_arena = False
-        options.enable_mem_pattern = False
-        options.log_severity_level = 3
-        try:
-            onnxruntime.disable_telemetry_events()
-            session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
-            tokenizer = Tokenizer.from_buffer(vocabulary)
-        except errors as exc:
-            raise Unavailable(f"the local embedding model does not load: {exc}") from exc
-        # The file asks for truncation and padding to 128. We measure the whole text and pad ourselves.
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        # "[SEP]" in somebody's question is text, not a control token.
-        tokenizer.encode_special_tokens = True
+        session, errors = open_session(pinned(files.onnx, ONNX_SHA256), threads)
+        tokenizer = open_tokenizer(files.tokenizer)
         engine = cls(session, tokenizer, errors)
         engine._check()
         return engine

@@ -52,6 +52,16 @@ def name_of(text: str) -> str | None:
     return next((one.name for one in languages() if one.code == code), None)
 
 
+def may_be_english(text: str) -> bool:
+    """Whether no other language fits the text better: names and keywords alone belong to all."""
+    body = _CODE.sub(" ", text[:CHARS_MAX])
+    if read(body).script not in ("latin", "none"):
+        return False
+    words = _words(body)
+    scores = {code: _score(words, common) for code, common in _common().items()}
+    return scores["en"] >= max(scores.values())
+
+
 def other_than(wanted: str | None, answer: str) -> bool:
     """Whether an answer is clearly in another language than ``wanted``, an English name."""
     if wanted is None or (len(_words(answer)) < ANSWER_WORDS_MIN and read(answer).script == "latin"):

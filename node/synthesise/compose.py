@@ -17,7 +17,7 @@ from node.clock import Clock
 from node.errors import Rejected
 from node.language import tongue
 from node.model import Citation, Draft, Evidence, Kind, SourceRef, Step
-from node.ports import Generator, Prompt, Tell
+from node.ports import Generator, NoteReader, Prompt, Tell
 from node.synthesise import asker, context, extractive, notes, papers, prompt, quotes, revise
 from node.synthesise.chain import Chain, Engine, Result, answers
 from node.synthesise.claims import heard, is_claim
@@ -69,10 +69,13 @@ class Composer:
         queue_max: int = 64,
         context_tokens_max: int | None = None,
         count_tokens: context.Count = context.estimate,
+        reader: NoteReader | None = None,
     ) -> None:
         """``generator_timeout_s`` bounds each generator by itself; ``queue_max`` questions wait for each.
-        ``count_tokens`` is a tokenizer's, for the budget of the context."""
+        ``count_tokens`` is a tokenizer's, for the budget of the context. ``reader`` reads stored notes; it is
+        the caller's to close."""
         self._chain = Chain(generators, clock, queue_max=queue_max, timeout_s=generator_timeout_s)
+        self._readers = notes.Readers(reader, self._chain)
         self._clock = clock
         self._pack = partial(
             context.pack, chars_max=context_chars_max, tokens_max=context_tokens_max, count=count_tokens
@@ -119,7 +122,7 @@ class Composer:
         near: Evidence | None = None
         if missing is None and any(map(notes.is_note, kept)):
             read = await notes.read(
-                self._chain, read_as or question, kept, self._pack, deadline=deadline, tag=tag
+                self._readers, read_as or question, kept, self._pack, deadline=deadline, tag=tag
             )
             if read is not None:
                 trail.extend(read.steps)

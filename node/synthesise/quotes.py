@@ -37,10 +37,10 @@ def unanswered(text: str) -> Composed:
 def from_notes(
     evidence: Sequence[Evidence], trail: Trail, language: str, *, unread: bool = False
 ) -> Composed | None:
-    """The nearest stored notes as they stand, or None. ``unread``: no model judged whether they hold the
+    """The likeliest stored notes as they stand, or None. ``unread``: nobody judged whether they hold the
     answer, and the reply says so: how near a note is tells what it is about, not what it says."""
     if not unread:
-        return _as_they_stand(notes.nearest(evidence), trail, language)
+        return _as_they_stand(notes.likeliest(evidence), trail, language)
     near = [one for one in notes.nearest(evidence) if notes.is_about_it(one)]
     composed = _as_they_stand(near, trail, language, asker.say("unread", language))
     return composed and replace(composed, found=notes.UNREAD_FOUND)

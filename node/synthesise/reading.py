@@ -1,4 +1,5 @@
-"""Whether a stored note holds the answer to a question: asked of the model, one word, with its probability.
+"""Whether a stored note holds the answer to a question: asked of a language model, one word, with its
+probability. For notes that the packaged reader can't read: it knows English.
 
 How near a note is does not tell an answer that is there from one that is absent (the median relevance of
 absent answers is the higher one, for people ask about the same things). A model that reads one note and says
@@ -15,6 +16,7 @@ import functools
 import importlib.resources
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
@@ -32,29 +34,49 @@ _LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """P(the note holds the answer) = 1 / (1 + exp(-(slope x log odds + offset))). A note goes to the model
-    from the probability ``floor`` on, and is quoted from ``quote`` on: there the model is not sure, but
-    people are. ``word``: the log odds that a word without its probability stands for.
-    ``system``: the constant part of the prompt."""
+    """P(the note holds the answer) = 1 / (1 + exp(-(slope x log odds + second x log odds of a second reader +
+    offset))). A note counts from the probability ``floor`` on, and is quoted from ``quote`` on: there the
+    reader is not sure, but people are. ``word``: the log odds that a word without its probability stands
+    for. ``system``: the constant part of the prompt."""
 
     slope: float
     offset: float
     floor: float
     quote: float
-    word: float
-    system: str
+    word: float = 0.0
+    system: str = ""
+    second: float = 0.0
 
-    def probability(self, odds: float) -> float:
-        return 1.0 / (1.0 + math.exp(-(self.slope * odds + self.offset)))
+    def probability(self, odds: float, second: float = 0.0) -> float:
+        return 1.0 / (1.0 + math.exp(-(self.slope * odds + self.second * second + self.offset)))
+
+
+def _file() -> dict[str, Any]:
+    data: dict[str, Any] = orjson.loads(
+        importlib.resources.files(__package__).joinpath("reading.json").read_bytes()
+    )
+    return data
 
 
 @functools.cache
 def packaged() -> Curve:
-    """The curve that comes with the node (``python -m bench.reading``)."""
-    data = orjson.loads(importlib.resources.files(__package__).joinpath("reading.json").read_bytes())
+    """The curve of a language model that reads (``python -m bench.evidence``)."""
+    data = _file()
     examples = [f"{_asked(note, question)} {word}" for note, question, word in data["examples"]]
     system = "\n\n".join([data["order"], *examples])
     return Curve(data["slope"], data["offset"], data["floor"], data["quote"], data["word"], system)
+
+
+@functools.cache
+def trained() -> Curve:
+    """The curve of the packaged note reader (``python -m bench.evidence``)."""
+    return Curve(**_file()["trained"])
+
+
+@functools.cache
+def both() -> Curve:
+    """The curve of a language model that reads beside the packaged reader: its log odds are the second."""
+    return Curve(**_file()["both"])
 
 
 def _asked(note: str, question: str) -> str:

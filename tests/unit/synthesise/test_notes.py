@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -48,7 +48,10 @@ async def read(
     clock = ManualClock()
     engine = ScriptedGenerator(script)
     chain = Chain([engine], clock, queue_max=8)
-    return await notes.read(chain, ASKED, evidence, PACK, deadline=clock.monotonic() + 30, tag="t4g"), engine
+    readers = notes.Readers(None, chain)
+    return await notes.read(
+        readers, ASKED, evidence, PACK, deadline=clock.monotonic() + 30, tag="t4g"
+    ), engine
 
 
 async def test_only_what_holds_the_answer_is_kept_beside_what_is_no_note() -> None:
@@ -66,7 +69,7 @@ async def test_a_sure_note_needs_no_other_and_few_are_read() -> None:
     _, engine = await read(surely(sure=0.99), note("sure"), note("sure too"))
     assert len(engine.prompts) == 1
     _, engine = await read(surely(paint=0.05), *(note(f"paint {number}") for number in range(9)))
-    assert len(engine.prompts) == notes.NOTES_MAX
+    assert len(engine.prompts) == notes.BY_MODEL_MAX
 
 
 async def test_what_comes_near_may_be_quoted_and_what_does_not_may_not() -> None:
@@ -191,8 +194,8 @@ async def test_who_is_spoken_to_is_told_where_the_note_names_the_node(
     question: str, text: str, is_told: bool
 ) -> None:
     clock, engine = ManualClock(), ScriptedGenerator("yes")
-    chain = Chain([engine], clock, queue_max=8)
-    await notes.read(chain, question, [note(text)], PACK, deadline=clock.monotonic() + 30, tag="t4g")
+    readers = notes.Readers(None, Chain([engine], clock, queue_max=8))
+    await notes.read(readers, question, [note(text)], PACK, deadline=clock.monotonic() + 30, tag="t4g")
     assert ("(you are NeuroSwarm)" in engine.prompts[0].user) == is_told
 
 
@@ -226,3 +229,85 @@ async def test_what_is_asked_of_a_pasted_text_is_not_answered_from_a_note() -> N
     )
     assert "Thursday" in composed.text
     assert "Friday" not in composed.text
+
+
+class Trained:
+    """A ``NoteReader`` that gives the note with this word this probability, and all others hardly any."""
+
+    def __init__(self, error: Unavailable | None = None, **by_text: float) -> None:
+        self.asked: list[tuple[str, list[str]]] = []
+        self._error = error
+        self._by_text = by_text
+
+    async def score(self, question: str, notes: Sequence[str]) -> list[float]:
+        if self._error is not None:
+            raise self._error
+        self.asked.append((question, list(notes)))
+        curve = reading.trained()
+        shares = [
+            next((share for word, share in self._by_text.items() if word in one), 0.001) for one in notes
+        ]
+        return [(math.log(share / (1 - share)) - curve.offset) / curve.slope for share in shares]
+
+    async def close(self) -> None: ...
+
+
+async def read_by(
+    trained: Trained, *evidence: Evidence, asked: str = ASKED, script: NodeError | str = "no"
+) -> tuple[notes.Read | None, ScriptedGenerator]:
+    clock, engine = ManualClock(), ScriptedGenerator(script)
+    readers = notes.Readers(trained, Chain([engine], clock, queue_max=8))
+    return await notes.read(
+        readers, asked, evidence, PACK, deadline=clock.monotonic() + 30, tag="t4g"
+    ), engine
+
+
+async def test_the_trained_reader_reads_all_at_once_and_no_model_is_asked() -> None:
+    best, second, third, fourth = (note(f"{word} crowns") for word in ("ten", "two", "six", "one"))
+    trained = Trained(ten=0.99, two=0.985, six=0.98, one=0.975)
+    found, engine = await read_by(trained, note("paint"), fourth, third, second, best)
+    assert found is not None
+    assert found.kept == [best, second, third]
+    assert found.found == pytest.approx(0.99, abs=0.001)
+    assert not engine.prompts
+    assert len(trained.asked) == 1
+
+
+async def test_ours_goes_before_a_peers_claim_however_sure_it_is() -> None:
+    claim = note("pearls", by=f"{CLAIM}minutes")
+    found, _ = await read_by(Trained(pearls=0.999, costs=0.97), claim, note("costs"))
+    assert found is not None
+    assert found.kept == [note("costs")]
+    found, _ = await read_by(Trained(pearls=0.999), claim, note("paint"))
+    assert found is not None
+    assert found.kept == [claim]
+
+
+async def test_what_is_not_english_is_read_by_a_model() -> None:
+    german = note("Ein Liegeplatz kostet zwölf Kronen und wird im März bezahlt.")
+    trained = Trained(costs=0.99)
+    found, engine = await read_by(trained, german, note("costs"))
+    assert found is not None
+    assert found.kept == [note("costs")]
+    assert [text for _, told in trained.asked for text in told] == ["? costs"]
+    assert len(engine.prompts) == 1
+    found, engine = await read_by(trained, note("costs"), asked="Was kostet ein Liegeplatz in der Marina?")
+    assert found is not None
+    assert len(engine.prompts) == 1
+    assert len(trained.asked) == 1
+
+
+async def test_where_the_trained_reader_fails_a_model_reads() -> None:
+    found, engine = await read_by(Trained(Unavailable("no memory")), note("costs"), script="yes")
+    assert found is not None
+    assert found.kept == [note("costs")]
+    assert engine.prompts
+
+
+async def test_who_is_spoken_to_is_told_to_the_trained_reader_too() -> None:
+    trained = Trained()
+    await read_by(trained, note("NeuroSwarm is free."), note("The hall is free."), asked="are you free?")
+    assert {told[0]: question for question, told in trained.asked} == {
+        "? NeuroSwarm is free.": "are you free? (you are NeuroSwarm)",
+        "? The hall is free.": "are you free?",
+    }
