@@ -48,9 +48,10 @@ notes whose answers were not among them had one, .02 of all others."""
 STARTER = "starter"
 """Source of the entries that come with the node: general knowledge, which binds no question."""
 STARTER_MIN = 0.73
-"""The relevance from which a starter entry is quoted unread. Most questions are not about its subjects: .27
-of 440 general ones had such an entry above the retriever's floor, .06 from here on, most of those rightly
-(``bench/answerlab/general.jsonl``)."""
+"""The relevance from which a starter entry is read, or quoted unread. Most questions are not about its
+subjects: .27 of 440 general ones had such an entry above .38, .06 from here on, most of those rightly
+(``bench/answerlab/general.jsonl``); the packaged reader, which was trained on questions to one community,
+takes entries for answers to a joke that was asked for, or to a slow laptop's owner."""
 UNREAD_FOUND = 0.5
 """How often the nearest note held the answer where nobody read it: 149 of 272 questions to eight made-up
 communities, a third of which asked for what is not stored (``bench/answerlab/worlds.jsonl``). How near it is
@@ -119,8 +120,11 @@ async def read(
 ) -> Read | None:
     """What of the evidence is worth answering from; None where nobody could say. Raises nothing but
     ``CancelledError``."""
-    notes = sorted(filter(is_note, evidence), key=lambda one: is_claim(one.source))[:NOTES_MAX]
+    near = [one for one in evidence if is_note(one) and not _is_far_starter(one)]
+    notes = sorted(near, key=lambda one: is_claim(one.source))[:NOTES_MAX]
     others = [one for one in evidence if not is_note(one)]
+    if not notes:
+        return Read(others, None, bound=False)
     asked = one_line(CHAT_TOKEN.sub(" ", DATA_MARK.sub(" ", question)), _QUESTION_CHARS_MAX)
     odds = await _by_trained(readers.trained, asked, notes)
     curve = reading.trained()
@@ -152,10 +156,10 @@ async def read(
     bound = any(map(_binds, notes))
     if held:
         return Read([*others, *(one.note for one in held)], held[0].share, bound, steps=steps)
-    near = max((one for one in said if one.is_near), key=lambda one: one.share, default=None)
-    if near is None:
+    nearest_one = max((one for one in said if one.is_near), key=lambda one: one.share, default=None)
+    if nearest_one is None:
         return Read(others, None, bound, steps=steps)
-    return Read(others, None, bound, near.note, near.share, steps)
+    return Read(others, None, bound, nearest_one.note, nearest_one.share, steps)
 
 
 def _likeliest(one: _Said) -> tuple[bool, float]:
@@ -250,14 +254,20 @@ def is_about_it(one: Evidence) -> bool:
 
 def quotable(evidence: Sequence[Evidence]) -> list[Evidence]:
     """What may be quoted unread: all but the notes known to be about another number, unit or time, and the
-    starter entries that are not near."""
-    return [one for one in evidence if not is_note(one) or not (one.note or _is_far_starter(one))]
+    starter entries that are not near, by their vectors too."""
+    return [
+        one
+        for one in evidence
+        if not is_note(one) or not (one.note or _is_far_starter(one) or _is_far_by_vector(one))
+    ]
 
 
 def _is_far_starter(one: Evidence) -> bool:
-    if one.source.id != STARTER:
-        return False
-    return (one.relevance or 0.0) < STARTER_MIN or (one.cosine is not None and one.cosine < STARTER_COSINE)
+    return one.source.id == STARTER and (one.relevance or 0.0) < STARTER_MIN
+
+
+def _is_far_by_vector(one: Evidence) -> bool:
+    return one.source.id == STARTER and one.cosine is not None and one.cosine < STARTER_COSINE
 
 
 def quoted(one: Evidence, language: str) -> str:

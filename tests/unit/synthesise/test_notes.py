@@ -101,6 +101,7 @@ async def test_a_note_on_another_number_counts_only_where_the_model_is_sure(
         (note("paint", relevance=notes.BOUND), True),
         (note("paint", relevance=notes.BOUND - 0.01), False),
         (note("paint", by=notes.STARTER), False),
+        (note("paint", by=notes.STARTER, relevance=notes.STARTER_MIN - 0.01), False),
     ],
 )
 async def test_a_question_is_bound_by_near_notes_of_people(one: Evidence, is_bound: bool) -> None:
@@ -311,3 +312,13 @@ async def test_who_is_spoken_to_is_told_to_the_trained_reader_too() -> None:
         "? NeuroSwarm is free.": "are you free? (you are NeuroSwarm)",
         "? The hall is free.": "are you free?",
     }
+
+
+async def test_a_far_starter_entry_is_not_read_and_reaches_nobody() -> None:
+    far = note("costs", by=notes.STARTER, relevance=notes.STARTER_MIN - 0.01)
+    trained = Trained(costs=0.99)
+    found, engine = await read_by(trained, far, minutes := document("whole text"))
+    assert found is not None
+    assert (found.kept, found.found, found.bound) == ([minutes], None, False)
+    assert not trained.asked
+    assert not engine.prompts
