@@ -2,10 +2,10 @@
 there, casual wordings of starter entries. The sets in ``bench/newcomerlab`` were written by a hand that had
 not seen the code.
 
-``python -m bench.newcomer --url http://127.0.0.1:8642 --out FILE.jsonl [--sets facts,casual,everyday]`` asks
-a running node (facts are stored in it first) and appends each reply; what is in FILE already is not asked
-again. At the end it counts what can be counted by program. Whether a reply to an everyday question is right,
-wrong, honest or silly has to be read."""
+``python -m bench.newcomer --url http://127.0.0.1:8642 --out FILE.jsonl [--sets harbour,casual,everyday]``
+asks a running node (facts are stored in it first) and appends each reply; what is in FILE already is not
+asked again. At the end it counts what can be counted by program. Whether a reply to an everyday question is
+right, wrong, honest or silly has to be read."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def post(url: str, body: Mapping[str, object]) -> dict[str, Any]:
 
 
 def communities(sets: str) -> list[str]:
-    """Those named in ``sets``; "facts" stands for all."""
-    return [name for name in COMMUNITIES if "facts" in sets or name in sets]
+    """Those named in ``sets``. Each wants a node of its own: "the office" is another one elsewhere."""
+    return [name for name in COMMUNITIES if name in sets]
 
 
 def wanted(sets: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -102,7 +102,7 @@ def count(out: Path) -> Counter[str]:
         found[name] += 1
         found[f"{name}: stored"] += bool(reply["stored"])
         if name == "ask":
-            right = any(must in text for must in item["must"])
+            right = any(must.lower() in text for must in item["must"])
             found["ask: right with citation"] += right and bool(reply["citations"])
             found["ask: stored and wrong"] += bool(reply["stored"]) and not right
         elif name == "absent":
@@ -120,7 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.newcomer")
     parser.add_argument("--url", default="http://127.0.0.1:8642")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--sets", default="facts,casual,everyday")
+    parser.add_argument("--sets", default="harbour,casual,everyday")
     given = parser.parse_args()
     ask(given.url, given.sets, given.out)
     for name, number in sorted(count(given.out).items()):

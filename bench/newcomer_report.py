@@ -78,7 +78,7 @@ def count(setup: str, verdicts: Verdicts) -> Counter[str]:
         found[name] += 1
         is_model = kind == "llm"
         if name == "ask":
-            is_right = any(must in text for must in item["must"]) and bool(reply["citations"])
+            is_right = any(must.lower() in text for must in item["must"]) and bool(reply["citations"])
             verdict = verdict or ("right" if is_right else _without(text, kind))
             found["first"] += _first_entry(row, questions) in item["needs"] or kind == "cache"
         elif name == "absent":

@@ -19,7 +19,7 @@ import functools
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -142,6 +142,18 @@ def packed(trained: Tree, at: dict[str, list[int]]) -> dict[str, Any]:
             else:
                 parts[f"{name}/v"] = np.asarray(value).astype(np.float16)
     return parts
+
+
+def unpacked(parts: Mapping[str, Any]) -> Tree:
+    """What ``packed`` made, to go on from."""
+    layers: list[dict[str, Any]] = [{} for _ in range(LAYERS)]
+    for name, value in parts.items():
+        place, _, kind = name.partition("/")
+        number, _, key = place.partition(".")
+        if key and kind in ("A", "B", "v"):
+            told = value.astype(np.float32) / (SCALE if kind == "B" else 1.0)
+            layers[int(number)][key if kind == "v" else f"{key}_{kind}"] = told
+    return {"type": parts["type/v"].astype(np.float32), "layers": layers, "head": parts["head"]}
 
 
 # --- the network -----------------------------------------------------------------------------------
@@ -340,7 +352,8 @@ def likeliest(world: World, count: int) -> list[list[int]]:
 
 
 def of_worlds(some: Sequence[World], rng: np.random.Generator, *, others: int) -> list[Example]:
-    """One round: each question with its notes and the likeliest that do not answer it."""
+    """One round: each question with its notes and the likeliest that do not answer it. Notes of other
+    communities beside them made nothing better."""
     examples: list[Example] = []
     for world in some:
         for (question, needs), near in zip(world.asked, likeliest(world, 8), strict=True):
@@ -360,7 +373,8 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=24_000, help="of SQuAD")
     parser.add_argument("--rounds", type=int, default=4, help="over the communities")
     parser.add_argument("--skip", type=int, default=0, help="so many questions of SQuAD")
-    parser.add_argument("--begin-from", type=Path, help="what --keep kept")
+    parser.add_argument("--rate", type=float, default=5e-4, help="of learning, over the communities")
+    parser.add_argument("--begin-from", type=Path, help="such a file, to go on from")
     parser.add_argument("--keep", type=Path, help="where to keep what SQuAD taught")
     parser.add_argument("--out", type=Path, default=OUT)
     wanted = parser.parse_args()
@@ -371,19 +385,17 @@ def main() -> None:
     begun = base()
     params = jax.tree.map(jnp.asarray, begun.params)
     trained = jax.tree.map(jnp.asarray, fresh(begun.params, 3))
-    leaves, shape = jax.tree.flatten(trained)
     if wanted.begin_from:
-        with np.load(wanted.begin_from) as held:
-            trained = jax.tree.unflatten(shape, [jnp.asarray(held[f"p{n}"]) for n in range(len(leaves))])
+        with np.load(wanted.begin_from, allow_pickle=False) as held:
+            trained = jax.tree.map(jnp.asarray, unpacked(held))
     if wanted.squad:
         taught = squad(wanted.squad, rng, wanted.questions, wanted.skip)
         trained = train(trained, params, taught, rate=6e-4, tokens_max=64, seed=0)
         if wanted.keep:
-            kept = {f"p{n}": np.asarray(one) for n, one in enumerate(jax.tree.leaves(trained))}
-            np.savez(wanted.keep, allow_pickle=False, **kept)
+            np.savez_compressed(wanted.keep, allow_pickle=False, **packed(trained, begun.at))
     some = [world for world in worlds() if world.name not in HELD]
     rounds = [one for _ in range(wanted.rounds) for one in of_worlds(some, rng, others=3)]
-    trained = train(trained, params, rounds, rate=5e-4, tokens_max=128, seed=1)
+    trained = train(trained, params, rounds, rate=wanted.rate, tokens_max=128, seed=1)
     np.savez_compressed(wanted.out, allow_pickle=False, **packed(trained, begun.at))
     print(f"{wanted.out}: {wanted.out.stat().st_size} bytes")
 

@@ -138,14 +138,14 @@ async def read(
     if not (said or second):
         return None
     took_ms = sum(ms for _, ms in second.values())
+    if second:  # what was not worth a second reading counts no more
+        said = [one for one in said if one.share >= SURE]
     for at, one in enumerate(notes):
-        if (model_odds := second.get(id(one))) is None:
-            continue
-        if at in odds:
-            curve, share = reading.both(), reading.both().probability(odds[at], model_odds[0])
-        else:
-            curve, share = reading.packaged(), reading.packaged().probability(model_odds[0])
-        said = [known for known in said if known.note is not one] + [_Said(one, share, curve)]
+        if id(one) in second:
+            curve = reading.both() if at in odds else reading.packaged()
+            model_odds, _ = second[id(one)]
+            share = curve.probability(odds[at], model_odds) if at in odds else curve.probability(model_odds)
+            said.append(_Said(one, share, curve))
     said.sort(key=_likeliest)
     held = [one for one in said if one.is_held][:HELD_MAX]
     if held and not is_claim(held[0].note.source):
@@ -254,20 +254,21 @@ def is_about_it(one: Evidence) -> bool:
 
 def quotable(evidence: Sequence[Evidence]) -> list[Evidence]:
     """What may be quoted unread: all but the notes known to be about another number, unit or time, and the
-    starter entries that are not near, by their vectors too."""
-    return [
-        one
-        for one in evidence
-        if not is_note(one) or not (one.note or _is_far_starter(one) or _is_far_by_vector(one))
-    ]
+    starter entries that are not near."""
+    return [one for one in evidence if not is_note(one) or not (one.note or _is_far_starter(one))]
 
 
 def _is_far_starter(one: Evidence) -> bool:
-    return one.source.id == STARTER and (one.relevance or 0.0) < STARTER_MIN
+    if one.source.id != STARTER:
+        return False
+    return (one.relevance or 0.0) < STARTER_MIN or (one.cosine is not None and one.cosine < STARTER_COSINE)
 
 
-def _is_far_by_vector(one: Evidence) -> bool:
-    return one.source.id == STARTER and one.cosine is not None and one.cosine < STARTER_COSINE
+def is_doubtful(evidence: Sequence[Evidence]) -> bool:
+    """Whether the likeliest note is one of people's that is not near: what the packaged reader says of
+    questions that are not to the community at all is worth little."""
+    first = next(filter(is_note, evidence), None)
+    return first is not None and first.source.id != STARTER and not any(map(_binds, evidence))
 
 
 def quoted(one: Evidence, language: str) -> str:

@@ -314,6 +314,31 @@ async def test_who_is_spoken_to_is_told_to_the_trained_reader_too() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("relevance", "said"),
+    [
+        (notes.BOUND, "According to the notes kept here"),
+        (notes.BOUND - 0.01, "I don't know for sure. The nearest note here:"),
+    ],
+)
+async def test_what_only_the_trained_reader_says_of_a_note_that_is_not_near_is_not_told_as_sure(
+    relevance: float, said: str
+) -> None:
+    clock = ManualClock()
+    composer = Composer(
+        [ScriptedGenerator(Unavailable("no engine"))], clock, 2_000, 200, reader=Trained(crowns=0.9)
+    )
+    composed = await composer.compose(
+        ASKED,
+        [note("A berth costs 12 crowns.", by="local", relevance=relevance)],
+        route_kind=Kind.GENERATIVE,
+        deadline=clock.monotonic() + 30,
+        tag="t4g",
+    )
+    assert composed.text.startswith(said)
+    assert "A berth costs 12 crowns." in composed.text
+
+
 async def test_a_far_starter_entry_is_not_read_and_reaches_nobody() -> None:
     far = note("costs", by=notes.STARTER, relevance=notes.STARTER_MIN - 0.01)
     trained = Trained(costs=0.99)
