@@ -169,6 +169,8 @@ class Reading:
     holds: bool
     log_odds: float
     first: float = 0.0
+    by_reader: bool = False
+    """It was read because the packaged reader ranked it so high, not because it was near."""
 
     @property
     def is_held(self) -> bool:
@@ -183,7 +185,8 @@ def readings() -> list[Reading]:
     made = []
     for row in rows:
         [first] = reader.score(asked[row["id"]], [texts[row["note"]]])
-        made.append(Reading(row["id"], row["kind"], row["holds"], row["log_odds"], first))
+        by_reader = row.get("ranked_by") == "reader"
+        made.append(Reading(row["id"], row["kind"], row["holds"], row["log_odds"], first, by_reader))
     return made
 
 
@@ -298,17 +301,14 @@ def both_table(rows: list[Reading]) -> tuple[dict[str, float], list[str]]:
         if row.kind == "absent":
             best[row.id] = max(row.log_odds, best.get(row.id, -math.inf))
     wrong = sorted(best.values(), reverse=True)
-    passes, quotes = (wrong[int(share * len(wrong))] + 0.01 for share in (PASSED_MAX, BESIDE_MAX))
-    lines = [
-        "| read by both | AUC | right notes that pass, or are quoted at least | absent answers, likewise |",
-        "| --- | --- | --- | --- |",
-    ]
+    passes = wrong[int(PASSED_MAX * len(wrong))] + 0.01
+    lines = ["| read by both | AUC | right notes that pass | absent answers |", "| --- | --- | --- | --- |"]
     for name, some in (("fitted on", joined(train)), ("kept back", joined([r for r in rows if r.is_held]))):
-        (passed, invented), (told, beside) = shares(some, passes), shares(some, quotes)
-        right, absent = f"{passed:.2f}, {told:.2f}", f"{invented:.3f}, {beside:.3f}"
-        lines.append(f"| {len(some)} {name} | {auc(some):.3f} | {right} | {absent} |")
+        passed, invented = shares(some, passes)
+        lines.append(f"| {len(some)} {name} | {auc(some):.3f} | {passed:.2f} | {invented:.3f} |")
     fitted = {"slope": round(slope, 3), "second": round(second, 3), "offset": round(offset, 3)}
-    return fitted | {"floor": round(logistic(passes), 4), "quote": round(logistic(quotes), 4)}, lines
+    cut = round(logistic(passes), 4)
+    return fitted | {"floor": cut, "quote": cut}, lines
 
 
 def texts_of(some: list[dict[str, Any]]) -> dict[str, str]:
@@ -424,7 +424,7 @@ def main() -> None:
     weight, _, relevance_lines = relevance_table(*asked)
     curve, trained_lines = trained_table(*read_by_all(asked, weight, OFFERED))
     read = readings()
-    fitted, reading_lines = reading_table(read)
+    fitted, reading_lines = reading_table([row for row in read if not row.by_reader])
     joint, joint_lines = both_table(read)
     reading_lines += ["", *joint_lines]
     text = report(relevance_lines, trained_lines, reading_lines)

@@ -25,6 +25,7 @@ from bench.newcomer import COMMUNITIES, HONEST, LAB, rows
 
 REPLIES = LAB / "replies"
 JUDGED = LAB / "judged.tsv"
+INDEX = Path(__file__).parents[1] / "knowledge-index.json"
 RESULT = Path(__file__).parent / "results" / "newcomer.md"
 SETUPS: Mapping[str, str] = {
     "before-none": "before, no model",
@@ -33,6 +34,8 @@ SETUPS: Mapping[str, str] = {
     "qwen15-llamacpp": "Qwen 1.5B, llama-cpp-python",
     "qwen05-xllamacpp": "Qwen 0.5B, xllamacpp",
 }
+HARBOUR = ("fa", "ab")
+"""So begin the ids of the first community; two further ones were written later."""
 _QUOTED = re.compile(r"[“«„]([^“”«»„]+)[”»“]")
 Row: TypeAlias = dict[str, Any]
 Verdicts: TypeAlias = Mapping[tuple[str, str], str]
@@ -70,22 +73,27 @@ def count(setup: str, verdicts: Verdicts) -> Counter[str]:
     """The figures of one setup."""
     facts = [row for name in COMMUNITIES for row in rows(f"{name}_facts")]
     questions = {row["q"].rstrip("?").casefold(): row["fact_id"] for row in facts}
+    answers = {one["query"]: one["answer"] for one in json.loads(INDEX.read_text("utf-8"))["entries"]}
     found: Counter[str] = Counter()
     for row in read(setup):
         name, item, reply = row["set"], row["item"], row["replies"][-1]
         text, kind = (reply["answer"] or "").lower(), (reply["source"] or {}).get("kind", "none")
         verdict = verdicts.get((setup, item["id"]))
+        if name in ("ask", "absent") and not item["id"].startswith(HARBOUR):
+            name = f"further {name}"
         found[name] += 1
         is_model = kind == "llm"
-        if name == "ask":
+        if name.endswith("ask"):
             is_right = any(must.lower() in text for must in item["must"]) and bool(reply["citations"])
             verdict = verdict or ("right" if is_right else _without(text, kind))
-            found["first"] += _first_entry(row, questions) in item["needs"] or kind == "cache"
-        elif name == "absent":
+            found[f"{name} first"] += _first_entry(row, questions) in item["needs"] or kind == "cache"
+        elif name.endswith("absent"):
             verdict = verdict or _without(text, kind)
         elif name == "casual":
             hit, is_there = kind == "cache", item["query_hash_or_query"] is not None
             found["casual there"] += is_there
+            entry = answers.get(item["query_hash_or_query"], "?")
+            found["casual entry"] += entry[:60] in " ".join((reply["answer"] or "").split())
             found["casual hit"] += hit and is_there and verdict != "wrong"
             found["casual wrong hit"] += hit and (not is_there or verdict == "wrong")
             continue
@@ -109,11 +117,16 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
         "everyday right|everyday wrong|everyday honest|everyday silly",
     ),
     ("facts: right with citation", "ask right|ask"),
-    ("facts: right entry quoted first", "first|ask"),
+    ("facts: right entry quoted first", "ask first|ask"),
     ("facts: wrong / quoted beside / honest", "ask wrong|ask beside|ask honest"),
     ("not there: invented", "absent wrong|absent"),
     ("not there: quoted beside", "absent beside|absent"),
+    ("two further communities: right with citation", "further ask right|further ask"),
+    ("two further communities: wrong / quoted beside", "further ask wrong|further ask beside"),
+    ("two further, not there: invented", "further absent wrong|further absent"),
+    ("two further, not there: quoted beside", "further absent beside|further absent"),
     ("casual: hits / wrong hits", "casual hit|casual there|casual wrong hit"),
+    ("casual: the right entry served or quoted", "casual entry|casual there"),
     ("model's answers stored / of them wrong", "stored|stored wrong"),
     ("right ones stored: on evidence", "kept, on evidence|right, on evidence"),
     ("right ones stored: alone", "kept, alone|right, alone"),
@@ -123,6 +136,8 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
 _SETS = {
     "facts": "ask",
     "not there": "absent",
+    "two further communities": "further ask",
+    "two further, not there": "further absent",
     "right ones stored": "ask",
     "model's answers stored / of them wrong": "ask",
 }
@@ -145,8 +160,8 @@ def report() -> str:
         "`bench/newcomerlab`; `python -m bench.newcomer` asks a running node. The sets were written by a",
         "hand that had not seen the code: 152 questions of everyday, 48 facts of a made-up harbour trust",
         "asked for in 72 other wordings, 48 questions to it that no fact answers, 84 casual wordings about",
-        "the starter entries (20 of them about something that is not there). A person read what no word",
-        "decides.",
+        "the starter entries (20 of them about something that is not there); and two further communities of",
+        "110 questions and 70 that no fact answers, on a node each. A person read what no word decides.",
         "",
         "| | " + " | ".join(SETUPS[setup] for setup in counted) + " |",
         "|---" * (len(counted) + 1) + "|",
