@@ -147,7 +147,7 @@ async def read(
             share = curve.probability(odds[at], model_odds) if at in odds else curve.probability(model_odds)
             said.append(_Said(one, share, curve))
     said.sort(key=_likeliest)
-    held = [one for one in said if one.is_held][:HELD_MAX]
+    held = [one for one in said if one.is_held and not _is_beside_ours(one, notes)][:HELD_MAX]
     if held and not is_claim(held[0].note.source):
         held = [one for one in held if not is_claim(one.note.source)]
     best = max((one.share for one in said), default=0.0)
@@ -160,6 +160,16 @@ async def read(
     if nearest_one is None:
         return Read(others, None, bound, steps=steps)
     return Read(others, None, bound, nearest_one.note, nearest_one.share, steps)
+
+
+def _is_beside_ours(said: _Said, notes: Sequence[Evidence]) -> bool:
+    """Whether it is a peer's claim that the packaged reader alone has read, and no nearer than what people
+    stored here about the same thing: then it does not count even where the reader sees no answer in ours. It
+    may be mistaken, and claims can be made to please it."""
+    if not is_claim(said.note.source) or said.curve is not reading.trained():
+        return False
+    ours = [one.relevance or 0.0 for one in notes if _binds(one) and not is_claim(one.source)]
+    return bool(ours) and max(ours) >= (said.note.relevance or 0.0) - BESIDE
 
 
 def _likeliest(one: _Said) -> tuple[bool, float]:

@@ -14,7 +14,7 @@ import pytest
 from bench.poison import CERTAIN, DOUBTFUL, OWN_CONFIDENCE, Case, Said, cases, changed, poisoner
 from node.ipfs.cid import Cid
 from tests.faults.node_kit import start
-from tests.simulators.ollama import OllamaStandIn
+from tests.simulators.ollama import OllamaStandIn, sensible
 from tests.simulators.peer import PeerStandIn
 
 pytestmark = pytest.mark.timeout(300)
@@ -24,13 +24,18 @@ READS = "Does the note contain the answer?"
 """In a prompt that only asks whether a note holds the answer."""
 
 
+def reads_and_repeats(prompt: str) -> str:
+    """A model that finds an answer in every note, and repeats whatever stands first in its context."""
+    return "yes" if READS in prompt else sensible(prompt)
+
+
 async def told(
     folder: Path, asked: list[Case], claims: int, *, is_trusted: bool = False
 ) -> tuple[list[dict[str, Any]], list[str], dict[str, Any], frozenset[Cid]]:
     """What a node that knows something of everything answers, what its model read, how a round with the
     peer went, and the peer's records."""
     far = poisoner(asked, claims)
-    async with PeerStandIn(far) as server, OllamaStandIn() as model:
+    async with PeerStandIn(far) as server, OllamaStandIn(answer=reads_and_repeats) as model:
         peers = {"urls": [server.url], "every_s": 86_400, "trusted": [far.root] if is_trusted else []}
         async with start(folder, embed="local", ollama=model.url, peers=peers) as node:
             for case in asked:
@@ -78,7 +83,7 @@ async def test_the_same_texts_do_reach_the_model_of_a_node_that_knows_nothing_an
     """So that the test above cannot pass for another reason."""
     asked = HELD_OUT[:4]
     far = poisoner(asked, DOUBTFUL)
-    async with PeerStandIn(far) as server, OllamaStandIn() as model:
+    async with PeerStandIn(far) as server, OllamaStandIn(answer=reads_and_repeats) as model:
         peers = {"urls": [server.url], "every_s": 86_400, "trusted": [far.root]}
         async with start(tmp_path, embed="local", ollama=model.url, peers=peers) as node:
             await node.post("/peers/sync", {})

@@ -279,9 +279,16 @@ async def test_ours_goes_before_a_peers_claim_however_sure_it_is() -> None:
     found, _ = await read_by(Trained(pearls=0.999, costs=0.97), claim, note("costs"))
     assert found is not None
     assert found.kept == [note("costs")]
-    found, _ = await read_by(Trained(pearls=0.999), claim, note("paint"))
+    found, _ = await read_by(Trained(pearls=0.999), claim, note("paint", relevance=0.6))
     assert found is not None
     assert found.kept == [claim]
+
+
+async def test_a_claim_that_pleases_the_trained_reader_does_not_count_beside_ours_that_is_as_near() -> None:
+    claim = note("pearls", by=f"{CLAIM}minutes", relevance=0.85)
+    found, _ = await read_by(Trained(pearls=0.999), claim, note("paint"))
+    assert found is not None
+    assert (found.kept, found.bound) == ([], True)
 
 
 async def test_what_is_not_english_is_read_by_a_model() -> None:
