@@ -252,6 +252,16 @@ def bests(asked: list[Asked], texts: dict[str, str], weight: float, floor: float
     return made
 
 
+def curve_of(slope: float, offset: float, passes: float, quotes: float) -> dict[str, float]:
+    """A curve as ``reading.json`` holds it; ``passes`` and ``quotes`` are log odds."""
+    return {
+        "slope": round(slope, 3),
+        "offset": round(offset, 3),
+        "floor": round(logistic(slope * passes + offset), 4),
+        "quote": round(logistic(slope * quotes + offset), 4),
+    }
+
+
 def trained_table(kept: dict[str, list[Best]], fitted: list[Best]) -> tuple[dict[str, float], list[str]]:
     """What ``reading.json`` holds of the packaged reader, and what it comes to."""
     rows = [Reading("", "", one.is_right, one.log_odds) for one in fitted if math.isfinite(one.log_odds)]
@@ -276,13 +286,7 @@ def trained_table(kept: dict[str, list[Best]], fitted: list[Best]) -> tuple[dict
             f"| {len(some)} {name} | {first:.2f} | {apart:.3f} | {told[0]:.2f}, {told[1]:.2f} "
             f"| {told[2]:.3f}, {told[3]:.3f} |"
         )
-    curve = {
-        "slope": round(slope, 3),
-        "offset": round(offset, 3),
-        "floor": round(logistic(slope * passes + offset), 4),
-        "quote": round(logistic(slope * quotes + offset), 4),
-    }
-    return curve, lines
+    return curve_of(slope, offset, passes, quotes), lines
 
 
 def both_table(rows: list[Reading]) -> tuple[dict[str, float], list[str]]:
@@ -407,13 +411,7 @@ def reading_table(rows: list[Reading]) -> tuple[dict[str, float], list[str]]:
         f"P = 1 / (1 + exp(-({slope:.2f} x log odds + {offset:.2f}))); a note passes from log odds "
         f"{threshold:.2f} on and is quoted from {quoted:.2f} on.",
     ]
-    fitted = {
-        "slope": round(slope, 3),
-        "offset": round(offset, 3),
-        "floor": round(logistic(slope * threshold + offset), 4),
-        "quote": round(logistic(slope * quoted + offset), 4),
-    }
-    return fitted, lines
+    return curve_of(slope, offset, threshold, quoted), lines
 
 
 def main() -> None:

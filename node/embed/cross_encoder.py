@@ -19,6 +19,7 @@ import io
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -50,14 +51,21 @@ class CrossEncoder:
 
     @classmethod
     def open(cls, files: ModelFiles, *, threads: int, adapter: bytes | None = None) -> CrossEncoder:
-        """Load it. Raises ``Unavailable``: a file is missing or not the pinned one, or the engine is."""
-        raw = adapter or importlib.resources.files("node.embed").joinpath(FILE).read_bytes()
-        with np.load(io.BytesIO(raw), allow_pickle=False) as held:
-            parts = {name: held[name] for name in held.files}
-        if str(parts["weights"]) != ONNX_SHA256:
+        """Load it. Raises ``Unavailable``: a file is missing, damaged or not the pinned one, or the engine
+        is not there."""
+        weights = pinned(files.onnx, ONNX_SHA256)
+        try:
+            raw = adapter or importlib.resources.files("node.embed").joinpath(FILE).read_bytes()
+            with np.load(io.BytesIO(raw), allow_pickle=False) as held:
+                parts = {name: held[name] for name in held.files}
+            belongs_to, head = str(parts["weights"]), parts["head"].astype(np.float32)
+            file = changed(weights, parts) if belongs_to == ONNX_SHA256 else b""
+        except (OSError, EOFError, ValueError, KeyError, BadZipFile) as exc:
+            raise Unavailable(f"{FILE} is damaged: {exc}") from exc
+        if not file:
             raise Unavailable("the cross-encoder belongs to other weights than the packaged embedder's")
-        session, errors = open_session(changed(pinned(files.onnx, ONNX_SHA256), parts), threads)
-        return cls(session, open_tokenizer(files.tokenizer), parts["head"].astype(np.float32), errors)
+        session, errors = open_session(file, threads)
+        return cls(session, open_tokenizer(files.tokenizer), head, errors)
 
     def score(self, question: str, notes: Sequence[str]) -> list[float]:
         """The log odds that each note holds the answer, in their order. Raises ``Unavailable``."""

@@ -4,7 +4,7 @@ probability. For notes that the packaged reader can't read: it knows English.
 How near a note is does not tell an answer that is there from one that is absent (the median relevance of
 absent answers is the higher one, for people ask about the same things). A model that reads one note and says
 yes or no does: with Qwen2.5 1.5B the log odds of that word separate them with AUC .96 (``python -m
-bench.reading``).
+bench.evidence``).
 
 Rules: one note at a time; examples stand in the constant part of the prompt, which engines keep from
 question to question; the word and its probability count, not a model's reasons; without probabilities the

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import io
 
 import numpy as np
 import pytest
 
-from node.embed.cross_encoder import CHARS_MAX, CrossEncoder, Reader, changed
+from node.embed.cross_encoder import CHARS_MAX, FILE, CrossEncoder, Reader, changed
 from node.embed.local import installed_files
 from node.errors import Unavailable
 
@@ -53,6 +54,13 @@ def test_a_change_for_other_weights_is_refused() -> None:
     np.savez(file, weights=np.array("0" * 64), head=np.zeros(769, np.float32))
     with pytest.raises(Unavailable, match="other weights"):
         CrossEncoder.open(installed_files(), threads=1, adapter=file.getvalue())
+
+
+@pytest.mark.parametrize("cut", [1, 100, 50_000, -1])
+def test_a_damaged_change_is_refused_and_not_a_broken_start(cut: int) -> None:
+    whole = importlib.resources.files("node.embed").joinpath(FILE).read_bytes()
+    with pytest.raises(Unavailable, match="damaged"):
+        CrossEncoder.open(installed_files(), threads=1, adapter=whole[:cut])
 
 
 def test_a_change_stands_at_its_place_and_leaves_all_else() -> None:
