@@ -76,7 +76,8 @@ def strip_thinking(text: str) -> tuple[str, int]:
     at = 0
     code = [span for span in spans(text) if span.is_code and span.closed] if THINK_TAG.search(text) else []
     for match in THINK_TAG.finditer(text):
-        if depth == 0 and inside(code, match.start()) is not None:
+        span = inside(code, match.start())
+        if depth == 0 and span is not None and span.start >= at:  # what began in a block went with it
             continue
         if not match.group(1):
             if depth == 0:

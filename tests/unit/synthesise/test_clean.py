@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from node.synthesise.clean import RAW_CHARS_MAX, clean, find_loop, strip_thinking
@@ -183,6 +183,7 @@ _PIECES = st.sampled_from(
 )
 
 
+@example("<think>\n>>></think><think>", True)  # a quotation that began in a block protects nothing behind it
 @settings(max_examples=300, deadline=None)
 @given(st.lists(_PIECES, max_size=40).map("".join), st.booleans())
 def test_cleaning_is_idempotent(raw: str, complete: bool) -> None:
