@@ -1,6 +1,6 @@
 """Caches on streams of questions: the running node, and other caches with the same embedding.
 
-    python -m bench.cache [--data FOLDER] [--stream FILE] [--source NAME] [--limit N] [--quick]
+    python -m bench.cache [--data FOLDER] [--stream FILE] [--source NAME] [--limit N] [--quick] [--asked]
 
 Method. Each source (``cache_streams``) is replayed through a fresh node in a process of its own as a
 client would: search, and on a miss store the true answer (``cache_service``). There is no language model.
@@ -93,10 +93,10 @@ class Engine:
         return self._known[text]
 
 
-async def through_node(course: Course, folder: Path) -> tuple[list[Look], Service]:
+async def through_node(course: Course, folder: Path, *, asks: bool) -> tuple[list[Look], Service]:
     """Replay through a fresh node."""
     async with fresh_node(folder, {}) as node, session() as http:
-        client = Client(http, node.url)
+        client = Client(http, node.url, asks=asks)
         for text in WARM_UP:
             await client.search(text)
         service = Service(client, course.questions)
@@ -126,10 +126,26 @@ def scan_ms(course: Course) -> list[float]:
     return out
 
 
+async def asked(chosen: Sequence[Stream]) -> str:
+    """Each source once as a client looks it up and once as people ask it: what route and floor cost, and what
+    quoting notes does, of which no reply may count as a hit."""
+    engine, lines = Engine(), ["| source | looked up: recall, wrong | asked: recall, wrong |", "|---|---|---|"]
+    with tempfile.TemporaryDirectory(prefix="bench-cache-") as folder:
+        for stream in chosen:
+            course, _ = engine.course(stream)
+            told = []
+            for asks in (False, True):
+                looks, _ = await through_node(course, Path(folder) / f"{stream.name}-{asks}", asks=asks)
+                counted = tally(looks)
+                told.append(f"{counted.recall:.3f}, {counted.wrong} of {counted.look_ups}")
+            lines.append(f"| {stream.name} ({len(stream.questions)}) | {told[0]} | {told[1]} |")
+    return "\n".join(lines)
+
+
 async def measure(stream: Stream, engine: Engine, folder: Path) -> Result:
     """One source through the node and through all rules."""
     course, embed_ms = engine.course(stream)
-    looks, service = await through_node(course, folder)
+    looks, service = await through_node(course, folder, asks=False)
     curves = {"ours": reply_curve(course, looks), "cosine": cosine_curve(course, CUTS)}
     fresh = [look for look in looks if not look.again and look.reply.ms]
     return Result(
@@ -228,6 +244,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--quick", action="store_true", help=f"{LIMIT_QUICK} questions each: does it run at all"
     )
+    parser.add_argument(
+        "--asked", action="store_true", help="only: the node looked up beside the same node asked over /chat"
+    )
     parser.add_argument("--no-peers", action="store_true", help="without GPTCache and RedisVL")
     parser.add_argument("--write", action="store_true", help="write results/cache.md and .svg of any run")
     options = parser.parse_args(arguments)
@@ -241,6 +260,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = [one for one in chosen if not options.source or one.name in options.source]
         if not chosen:
             parser.error("no such source")
+        if options.asked:
+            print(asyncio.run(asked(chosen)))
+            return 0
         results, notes = asyncio.run(
             run(chosen, () if options.no_peers else outside.PEERS, make=not options.quick)
         )

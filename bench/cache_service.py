@@ -1,7 +1,8 @@
 """The running node as a cache under test: a client over HTTP, one question at a time.
 
-``POST /v1/cache/search`` looks up; ``POST /v1/cache/entries`` stores the true answer, which is the name
-of the class. Nothing else of the node is used: no language model, no source outside.
+``POST /v1/cache/search`` looks up, or ``POST /chat`` asks as people do, route and floor included;
+``POST /v1/cache/entries`` stores the true answer, which is the name of the class. Nothing else of the node is
+used: no language model, no source outside.
 
 Must not know: streams' sources, what counts as right.
 """
@@ -23,13 +24,17 @@ REQUEST_TIMEOUT_S = 30.0
 class Client:
     """A few routes of a node."""
 
-    def __init__(self, http: aiohttp.ClientSession, url: str) -> None:
+    def __init__(self, http: aiohttp.ClientSession, url: str, *, asks: bool = False) -> None:
         self._http = http
         self._url = url
+        self._asks = asks
 
     async def search(self, text: str) -> dict[str, Any]:
         """The reply to a look-up. Raises ``RuntimeError`` for any other status than 200."""
-        return await self._post("/v1/cache/search", {"query": text}, 200)
+        if not self._asks:
+            return await self._post("/v1/cache/search", {"query": text}, 200)
+        reply = await self._post("/chat", {"query": text}, 200)
+        return reply | {"candidates": [], "reason": reply["hit"]["reason"] if reply["hit"] else "no hit"}
 
     async def store(self, text: str, answer: str) -> str | None:
         """Store an answer; its CID, or None where the node refuses the text."""

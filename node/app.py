@@ -54,7 +54,7 @@ from node.app_ground import (
     router_of,
 )
 from node.app_ipfs import Ipfs, open_ipfs, routing
-from node.app_log import MEMORY, Logs, open_logs
+from node.app_log import MEMORY, Logs, fact, open_logs
 from node.app_peers import Links, admitter_of, forget_held, ledger_of, open_peers, open_store
 from node.cache import gate_model
 from node.cache.drafts import Drafts
@@ -243,7 +243,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         ),
     )
     stack.push_async_callback(auditor.stop)
-    if (reader := await note_reader(settings)) is not None:
+    reader, reader_check = await note_reader(settings)
+    if reader is not None:
         stack.push_async_callback(reader.close)
     composer = Composer(
         generators,
@@ -454,6 +455,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             adapters=adapters,
             generators=composer.engines,
             probes=(
+                fact(lambda: reader_check),
                 daemon_probe(mirror),
                 reference.probe,
                 ipfs.probe,

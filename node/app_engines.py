@@ -79,18 +79,17 @@ def token_count() -> Count:
         return estimate
 
 
-async def note_reader(settings: Settings) -> NoteReader | None:
-    """The packaged reader of stored notes: it goes with the packaged embedder's files, whichever embedder
-    serves."""
+async def note_reader(settings: Settings) -> tuple[NoteReader | None, Check]:
+    """The packaged reader of stored notes, which goes with the packaged embedder's files, whichever embedder
+    serves; and what there is to say about it."""
     if settings.embed.engine == "none":
-        return None
+        return None, Check("reader", "pass", "off, as embed.engine is none")
     try:
         from node.embed.cross_encoder import Reader
 
-        return await Reader.load(threads=settings.embed.threads)
+        return await Reader.load(threads=settings.embed.threads), Check("reader", "pass")
     except (ImportError, Unavailable) as exc:
-        log.warning("stored notes are read by language models alone: %s", exc)
-        return None
+        return None, Check("reader", "warn", f"stored notes are read by language models alone: {exc}")
 
 
 def semantic_head(settings: Settings) -> SemanticHead | None:

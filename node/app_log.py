@@ -133,7 +133,7 @@ async def open_logs(
     )
     stack.push_async_callback(witness.close)
     folders = {"publications": data_dir / "publications"}
-    probes = [_fact(lambda: replace(publications.health(), name="log:publications")), _fact(witness.health)]
+    probes = [fact(lambda: replace(publications.health(), name="log:publications")), fact(witness.health)]
     # Apart from the cache's blocks: a growing log must not drive answers out of them.
     store = await SqliteStore.open(
         data_dir / "log_blocks.sqlite",
@@ -152,7 +152,7 @@ async def open_logs(
     stack.push_async_callback(publications_blocks.close, LAST_BLOCKS_TIMEOUT_S / 2)
     publications.on_published(publications_blocks.published)
     publications_blocks.start()
-    probes.append(_fact(lambda: replace(publications_blocks.health(), name="log:publications:blocks")))
+    probes.append(fact(lambda: replace(publications_blocks.health(), name="log:publications:blocks")))
     heads: dict[str, Callable[[], Cid | None]] = {"publications": lambda: publications_blocks.head}
     if isinstance(decisions, DecisionLog):
         folders["decisions"] = decisions.directory
@@ -172,7 +172,7 @@ async def open_logs(
 
         scheduler.every(anchoring.TICK_S, "anchor", look_after_anchors)
         decisions.on_critical(_anchored_now(decisions, anchors))
-        probes += [*followers, _fact(anchors.health)]
+        probes += [*followers, fact(anchors.health)]
     return Logs(publications, folders, witness, store.blocks, heads, tuple(probes))
 
 
@@ -200,7 +200,7 @@ def _follow(
     decisions.on_published(log_blocks.published)
     decisions.on_critical(lambda _place: log_blocks.hasten())
     log_blocks.start()
-    checks = [_fact(log_blocks.health)]
+    checks = [fact(log_blocks.health)]
     if policy is not None and _asks(policy):
 
         def keys(origin: str) -> list[Verifier]:
@@ -219,7 +219,7 @@ def _follow(
         stack.push_async_callback(witnesses.close)
         decisions.on_published(witnesses.published)
         witnesses.start()
-        checks.append(_fact(witnesses.health))
+        checks.append(fact(witnesses.health))
     return checks
 
 
@@ -266,7 +266,9 @@ def _anchored_now(decisions: DecisionLog, anchors: Anchoring) -> Callable[[Appen
     return told
 
 
-def _fact(health: Callable[[], Check]) -> Callable[[], Awaitable[Check]]:
+def fact(health: Callable[[], Check]) -> Callable[[], Awaitable[Check]]:
+    """A probe that needs no asking."""
+
     async def probe() -> Check:
         return health()
 

@@ -72,7 +72,7 @@ _GROUPS: tuple[tuple[str, tuple[str, ...], Callable[[Sequence[Row]], str]], ...]
     ("language model", ("model",), _model),
     (
         "stored answers",
-        ("entries", "embedder", "semantic", "reembedding", "gate", "ipfs:blocks", "cache"),
+        ("entries", "embedder", "reader", "semantic", "reembedding", "gate", "ipfs:blocks", "cache"),
         _stored,
     ),
     ("sources", ("adapter",), _sources),

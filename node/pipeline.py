@@ -29,7 +29,7 @@ from node.classify.understand import Part, Understanding
 from node.clock import Clock, new_id, random_bytes
 from node.errors import NodeError, Unavailable
 from node.governance.entry import decision_entry, store_entry
-from node.language import talk
+from node.language import talk, tongue
 from node.metrics import Unlogged
 from node.model import (
     CLAIM,
@@ -70,8 +70,8 @@ from node.synthesise.stream import Audience, without_text
 
 STALE_CONFIDENCE_MAX = 0.6
 STATEMENT_FLOOR = 0.8
-STATEMENT_WORDS = 5
-"""Words that only tell are looked up from so many on: fewer are remarks."""
+STATEMENT_WORDS, LOOKED_UP_WORDS = 4, 5
+"""Words that only tell are read beside the notes from so many on, and looked up: fewer are remarks."""
 NOTES_MAX = 12
 """So many stored entries are offered as evidence."""
 SECOND_OPINION_WAIT_S = 1.0
@@ -550,7 +550,7 @@ class Pipeline:
     async def _acknowledge(self, walk: _Walk) -> _Outcome:
         said = talk.talk(walk.query.text)
         tells = said is None and not walk.query.pasted and len(walk.query.text.split()) >= STATEMENT_WORDS
-        if tells and (known := await self._known_by_statement(walk)) is not None:
+        if tells and walk.route.reason != REACTION and (known := await self._known_by_statement(walk)):
             return known
         if said is None:
             text = talk.acknowledge(walk.query.text, reacts=walk.route.reason == REACTION)
@@ -573,9 +573,18 @@ class Pipeline:
         route = walk.route
         walk.route = replace(route, floor=STATEMENT_FLOOR)
         try:
-            return await self._recall(walk)
+            if len(walk.query.text.split()) >= LOOKED_UP_WORDS and (hit := await self._recall(walk)):
+                return hit
         finally:
             walk.route = route
+        if not tongue.may_be_english(walk.query.text):
+            return None
+        await self._consult(walk)
+        composed = await self._composer.told(walk.query.text, walk.evidence, language="en")
+        if composed is None:
+            return None
+        walk.trace.extend(composed.tried)
+        return replace(self._from_model(walk, composed), store_reason="statement")
 
     async def _recall(self, walk: _Walk) -> _Outcome | None:
         query, route = walk.query, walk.route

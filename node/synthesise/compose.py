@@ -245,6 +245,15 @@ class Composer:
         checks = await asyncio.gather(*(engine.probe() for engine in self.engines))
         return tuple(f"{check.name} ({check.output})" for check in checks if answers(check))
 
+    async def told(self, text: str, evidence: Sequence[Evidence], *, language: str) -> Composed | None:
+        """The stored note that words which only tell are about, as it stands, or None. No model is asked."""
+        said = await notes.surest(self._readers.trained, text, evidence)
+        if said is None:
+            return None
+        trail = Trail(self._clock)
+        composed = quotes.from_read([said.note], trail, language)
+        return composed and replace(composed, found=said.share, tried=trail.steps)
+
     async def _in_language(
         self,
         wanted: str | None,

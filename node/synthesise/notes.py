@@ -42,6 +42,8 @@ HELD_MAX = 3
 SURE = 0.97
 """A note that holds the answer with this probability needs no other; one whose question has another number,
 unit or time needs it to count at all, for there small models are too quick to say yes."""
+TOLD_SHARE = 0.8
+"""So probably a note has to be meant by words that only tell."""
 BOUND = 0.55
 """The relevance from which a note that people stored says whose question it is: .98 of questions about such
 notes whose answers were not among them had one, .02 of all others."""
@@ -162,6 +164,18 @@ async def read(
     return Read(others, None, bound, nearest_one.note, nearest_one.share, steps)
 
 
+async def surest(reader: NoteReader | None, text: str, evidence: Sequence[Evidence]) -> _Said | None:
+    """The note of people here that the packaged reader takes for the answer to words that only tell ("The
+    tap drips"), or None: few are meant as a question, so it has to be near, and sure. No model is asked."""
+    near = [one for one in evidence if _binds(one) and not is_claim(one.source)][:NOTES_MAX]
+    asked = one_line(DATA_MARK.sub(" ", text), _QUESTION_CHARS_MAX)
+    curve = reading.trained()
+    odds = await _by_trained(reader, asked, near)
+    said = [_Said(near[at], curve.probability(value), curve) for at, value in odds.items()]
+    best = max(said, key=lambda one: one.share, default=None)
+    return best if best is not None and best.share >= (SURE if best.note.note else TOLD_SHARE) else None
+
+
 def _is_beside_ours(said: _Said, notes: Sequence[Evidence]) -> bool:
     """Whether it is a peer's claim that the packaged reader alone has read, and no nearer than what people
     stored here about the same thing: then it does not count even where the reader sees no answer in ours. It
@@ -185,8 +199,8 @@ async def _by_trained(reader: NoteReader | None, asked: str, notes: Sequence[Evi
         return {}
     odds: dict[int, float] = {}
     told = {at: f"{one.about} {plain(one.text)}" for at, one in enumerate(notes) if may_be_english(one.text)}
-    for wording in {asked, _asked_of_us(asked, _NAME)}:
-        some = [at for at, text in told.items() if _asked_of_us(asked, text) == wording]
+    for wording in {asked, addressed(asked, _NAME)}:
+        some = [at for at, text in told.items() if addressed(asked, text) == wording]
         try:
             scores = await reader.score(wording, [told[at] for at in some])
         except Unavailable:
@@ -195,7 +209,7 @@ async def _by_trained(reader: NoteReader | None, asked: str, notes: Sequence[Evi
     return odds
 
 
-def _asked_of_us(asked: str, note: str) -> str:
+def addressed(asked: str, note: str) -> str:
     """The question, with the name behind it of who is spoken to where the note names the node."""
     return f"{asked} {_WHO_YOU_ARE}" if _NAME in note and _YOU.search(asked) else asked
 
@@ -212,7 +226,7 @@ async def _by_model(
         if not blocks or (is_claim(one.source) and is_held):
             continue
         result = await chain.first(
-            reading.check(_asked_of_us(asked, blocks[0].told), blocks[0], tag, curve),
+            reading.check(addressed(asked, blocks[0].told), blocks[0], tag, curve),
             lambda draft: reading.log_odds(draft, curve),
             deadline=deadline,
         )

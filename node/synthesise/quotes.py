@@ -40,11 +40,15 @@ def from_notes(
     """The likeliest stored notes as they stand, or None. ``unread``: nobody judged whether they hold the
     answer, and the reply says so: how near a note is tells what it is about, not what it says."""
     if not unread:
-        read = notes.likeliest(evidence)
-        return (from_unsure if notes.is_doubtful(read) else _as_they_stand)(read, trail, language)
+        return from_read(notes.likeliest(evidence), trail, language)
     near = [one for one in notes.nearest(evidence) if notes.is_about_it(one)]
     composed = _as_they_stand(near, trail, language, asker.say("unread", language))
     return composed and replace(composed, found=notes.UNREAD_FOUND)
+
+
+def from_read(read: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:
+    """Notes that hold the answer, as they stand, or None."""
+    return (from_unsure if notes.is_doubtful(read) else _as_they_stand)(read, trail, language)
 
 
 def from_unsure(read: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:

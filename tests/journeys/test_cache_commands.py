@@ -10,9 +10,13 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from node.api import local
 from tests.journeys.conftest import Client, Start
 from tests.journeys.test_cli import run
+
+pytestmark = pytest.mark.slow
 
 KEEL, ALSO = "What is a keel?", "what is a keel"
 SPINE = "The spine of a ship."

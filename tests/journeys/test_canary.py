@@ -21,6 +21,8 @@ from tests.journeys.conftest import Client, Start
 from tests.journeys.test_cli import run
 from tests.simulators.kubo import KuboStandIn
 
+pytestmark = pytest.mark.slow
+
 PARTS = ("query", "answer", "tag", "source", "note")
 LEAVES = 40
 """More than a test of this file makes."""

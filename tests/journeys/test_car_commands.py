@@ -25,6 +25,8 @@ from tests.journeys.conftest import Client, Start
 from tests.journeys.test_cli import ROOT, run
 from tests.simulators.kubo import KuboStandIn
 
+pytestmark = pytest.mark.slow
+
 CANARY = "zanzibarquux"
 BOTH = pytest.mark.parametrize(
     "is_running",

@@ -40,6 +40,24 @@ async def test_a_greeting_joined_to_a_question_is_left_away(start: Start) -> Non
         assert "No language model is connected" in which["answer"]
 
 
+async def test_words_that_only_tell_find_the_note_that_is_meant(start: Start) -> None:
+    async with start() as node:
+        for question, answer in (
+            (
+                "What do I do when a tap drips?",
+                "Close the valve under the sink and call Mr Orlow, 0441 22 87.",
+            ),
+            ("When is the laundry room open?", "The laundry room is open from 7 to 21, not on Sundays."),
+        ):
+            body = {"query": question, "answer": answer}
+            assert (await node.post("/v1/cache/entries", body))[0] == 201
+        told = await node.ask("my tap is dripping")
+        assert (told["route"], told["source"]["kind"], told["stored"]) == ("statement", "extractive", False)
+        assert "Mr Orlow" in told["answer"]
+        for remark in ("i had soup for lunch today", "we sat in the laundry room yesterday and it was fun"):
+            assert (await node.ask(remark))["source"]["kind"] == "statement"
+
+
 async def test_orders_without_a_model(start: Start) -> None:
     async with start(index_file=STARTER) as node:
         whole = await node.ask("What is IPFS?", session_id="s")

@@ -27,6 +27,8 @@ from tests.journeys.test_cli import run
 from tests.name_owner import Owner
 from tests.simulators.kubo import KuboStandIn
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 30
 PUBLIC: dict[str, Any] = {"sharing": {"publish": "all"}}
 RECORD = "application/vnd.ipfs.ipns-record"

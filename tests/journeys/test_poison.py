@@ -17,7 +17,7 @@ from tests.faults.node_kit import start
 from tests.simulators.ollama import OllamaStandIn, sensible
 from tests.simulators.peer import PeerStandIn
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 HELD_OUT = cases("held_out")
 READS = "Does the note contain the answer?"
