@@ -129,7 +129,10 @@ def scan_ms(course: Course) -> list[float]:
 async def asked(chosen: Sequence[Stream]) -> str:
     """Each source once as a client looks it up and once as people ask it: what route and floor cost, and what
     quoting notes does, of which no reply may count as a hit."""
-    engine, lines = Engine(), ["| source | looked up: recall, wrong | asked: recall, wrong |", "|---|---|---|"]
+    engine, lines = (
+        Engine(),
+        ["| source | looked up: recall, wrong | asked: recall, wrong |", "|---|---|---|"],
+    )
     with tempfile.TemporaryDirectory(prefix="bench-cache-") as folder:
         for stream in chosen:
             course, _ = engine.course(stream)
