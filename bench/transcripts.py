@@ -1,12 +1,13 @@
 """Asks a model the labelled questions as the node would, and keeps what it said.
 
     python -m bench.transcripts --base-url URL --out FILE [--set general|worlds] [--model NAME] [--limit N]
-        [--at-once N]
+        [--at-once N] [--once]
 
 The question passes the node's own ``Composer`` and prompt and its driver of OpenAI-compatible servers. What
 is kept is the draft as the driver handed it over (with the log-probabilities of its tokens, where the driver
-gives them), a second one at temperature 0.7, and the notes that the model was given. With ``--set worlds``
-the facts of the question's community are searched for notes, and the model reads them first.
+gives them), a second one at temperature 0.7 (not with ``--once``), and the notes that the model was given.
+With ``--set worlds`` the facts of the question's community are searched for notes, which the packaged reader
+and the model read first, as in the node.
 
 Appends to FILE and leaves out what is there, so that a run can be broken off and taken up again;
 ``python -m bench.calibrate --take FILE --name NAME`` takes it in.
@@ -27,6 +28,7 @@ import numpy as np
 
 from bench.answerlab import data
 from node.clock import SystemClock
+from node.embed.cross_encoder import Reader
 from node.embed.local import MiniLm, installed_files
 from node.model import Check, Draft, Evidence, Freshness, Kind, SourceRef
 from node.normalise import normalise
@@ -197,8 +199,13 @@ async def lane(left: Iterator[Ask], options: argparse.Namespace) -> int:
     """Ask one question after the other; how many brought no answer."""
     models, clock = Models(), SystemClock()
     recorder = Recorder(OpenAiGenerator(options.base_url, options.api_key, options.model, clock))
+    reader = await Reader.load(threads=1)
     composer = Composer(
-        [recorder], clock, context_chars_max=models.context_chars_max, tokens_max=models.tokens_max
+        [recorder],
+        clock,
+        context_chars_max=models.context_chars_max,
+        tokens_max=models.tokens_max,
+        reader=reader,
     )
     silent = 0
     for ask in left:
@@ -208,11 +215,13 @@ async def lane(left: Iterator[Ask], options: argparse.Namespace) -> int:
             silent += 1
         else:
             row |= {"first": first[0], "evidence": first[1]} if ask.notes else {"first": first[0]}
-            if (second := await said(ask, composer, recorder, warm=True)) is not None:
+            second = None if options.once else await said(ask, composer, recorder, warm=True)
+            if second is not None:
                 row["second"] = second[0]
         with options.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
     await recorder.close()
+    await reader.close()
     return silent
 
 
@@ -224,6 +233,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--set", choices=("general", "worlds"), default="general")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--limit", type=int, help="at most so many questions in this run")
+    parser.add_argument("--once", action="store_true", help="no second sample")
     parser.add_argument("--at-once", type=int, default=1, help="how many questions; the server's slots")
     return asyncio.run(run(parser.parse_args(arguments)))
 

@@ -328,7 +328,10 @@ class Support:
     ``words``: the mean over its sentences of the share of content words that the evidence holds;
     ``weakest``: the same of its weakest sentence; ``figures`` and ``names``: the share of its figures and
     names that evidence or question give, 1 where it has none; ``question``: the share of the question's
-    content words that the evidence used holds; ``cited``: it cites, and what it cites holds its words."""
+    content words that the evidence used holds; ``cited``: it cites, and what it cites holds its words;
+    ``compares``: the question gives a figure that the evidence lacks ("my boat is 8 metres"), so that a
+    comparison was needed; ``answers``: how probable it is, by the packaged reader of notes, that the answer
+    says what was asked for, None where that did not read it."""
 
     words: float
     weakest: float
@@ -336,6 +339,8 @@ class Support:
     names: float
     question: float
     cited: bool
+    compares: bool = False
+    answers: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from bench.answerlab.data import Labelled, Said, worlds
 from bench.transcripts import Note, as_evidence
 from node.clock import SystemClock
+from node.embed.cross_encoder import Reader
 from node.model import Check, Draft, Kind
 from node.ports import OnText, Prompt
 from node.score.answer_features import Answered, features
@@ -37,7 +39,9 @@ from node.score.calibrated import BAR, PRECISION, VERSION, AnswerModel, Head, fo
 from node.settings import Models
 from node.synthesise.compose import Composer
 from node.synthesise.composed import Composed
+from node.synthesise.notes import answered
 
+_CITED = re.compile(r"\s?\[\d+\]")
 FOLDS = 5
 L2_TRIED = (0.3, 1.0, 3.0, 10.0)
 STEPS = 600
@@ -60,6 +64,7 @@ ALONE = (
 )
 EVIDENCE = (
     *("held_words", "held_weakest", "held_figures", "held_names", "question_held", "cited"),
+    *("answers", "compares"),
     *("sure_mean", "sure_low", "agrees", "contradicts", "same_words", "fits", "formed", "sums_fail"),
 )
 FOUND = ("question_held", "cited", "silent", "sure_mean")
@@ -67,8 +72,8 @@ SUPPORTED = ("held_words", "held_weakest", "held_figures", "held_names")
 SIGNS: Mapping[str, int] = {
     **dict.fromkeys(("sure_mean", "sure_low", "sure_least", "agrees", "same_words", "same_figures"), 1),
     **dict.fromkeys(("fits", "formed", "cited", "question_held"), 1),
-    **dict.fromkeys(("held_words", "held_weakest", "held_figures", "held_names"), 1),
-    **dict.fromkeys(("contradicts", "hedged", "figures", "sums_fail", "odd_name", "silent"), -1),
+    **dict.fromkeys(("held_words", "held_weakest", "held_figures", "held_names", "answers"), 1),
+    **dict.fromkeys(("compares", "contradicts", "hedged", "figures", "sums_fail", "odd_name", "silent"), -1),
 }
 """Which way a feature may count; either way where it is not named."""
 PRIOR: Mapping[str, float] = {
@@ -93,6 +98,8 @@ PRIOR: Mapping[str, float] = {
     "held_figures": 1.5,
     "held_names": 1.0,
     "question_held": 1.0,
+    "answers": 1.5,
+    "compares": -1.0,
 }
 """What is believed before any answer was labelled, from what others published (shared/facts/measured.md);
 L2 draws towards it, so that it counts less with each answer."""
@@ -161,21 +168,28 @@ def rows_of(labelled: Sequence[Labelled]) -> list[Row]:
     )
 
     async def all_of_them() -> list[Row]:
-        return [await _row(one, composer, replay) for one in labelled]
+        reader = await Reader.load(threads=2)
+        rows = [await _row(one, composer, replay, reader) for one in labelled]
+        await reader.close()
+        return rows
 
     return asyncio.run(all_of_them())
 
 
-async def _row(one: Labelled, composer: Composer, replay: Replay) -> Row:
+async def _row(one: Labelled, composer: Composer, replay: Replay, reader: Reader) -> Row:
     composed = await _composed(one.first, one, composer, replay)
-    draft = composed.draft
+    draft, support = composed.draft, composed.support
+    if support is not None and not composed.abstained:
+        support = replace(
+            support, answers=await answered(reader, one.question, _CITED.sub("", one.first.text))
+        )
     said = Answered(
         question=one.question,
         text=one.first.text if draft is None else draft.text,
         logprobs=one.first.logprobs,
         second=None if one.second is None else one.second.text,
         complete=composed.complete,
-        support=composed.support,
+        support=support,
         grounded=composed.grounded,
         abstained=composed.abstained,
     )

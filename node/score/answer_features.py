@@ -185,4 +185,6 @@ def _supported(support: Support) -> dict[str, float]:
         "held_names": _unit(support.names),
         "question_held": _unit(support.question),
         "cited": float(support.cited),
+        "compares": float(support.compares),
+        "answers": 0.5 if support.answers is None else support.answers,
     }

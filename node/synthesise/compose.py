@@ -174,7 +174,7 @@ class Composer:
         result = await self._in_language(wanted, asked, accept, result, deadline, trail, shown)
         trail.extend(result.steps)
         if result.value is not None:
-            composed = result.value
+            composed = await self._reread(question, result.value, packed.blocks)
             outcome = "ok" if composed.complete else "cut"
             trail.extend((Step("generate", outcome, _account(composed), result.ms),))
             if composed.abstained:
@@ -253,6 +253,14 @@ class Composer:
         trail = Trail(self._clock)
         composed = quotes.from_read([said.note], trail, language)
         return composed and replace(composed, found=said.share, tried=trail.steps)
+
+    async def _reread(self, question: str, composed: Composed, blocks: Sequence[Block]) -> Composed:
+        """With the packaged reader's word on whether an answer on evidence says what was asked for."""
+        if composed.support is None or composed.draft is None or composed.abstained:
+            return composed
+        bare = strip_marks(composed.draft.text, blocks)
+        said = await notes.answered(self._readers.trained, question, bare)
+        return replace(composed, support=replace(composed.support, answers=said))
 
     async def _in_language(
         self,

@@ -211,6 +211,7 @@ def support(
         names=len(names & given) / len(names) if names else 1.0,
         question=coverage(question, _texts(used or blocks)),
         cited=cited,
+        compares=bool(unsupported_figures(question, texts)),
     )
 
 

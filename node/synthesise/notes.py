@@ -176,6 +176,18 @@ async def surest(reader: NoteReader | None, text: str, evidence: Sequence[Eviden
     return best if best is not None and best.share >= (SURE if best.note.note else TOLD_SHARE) else None
 
 
+async def answered(reader: NoteReader | None, question: str, answer: str) -> float | None:
+    """How probable it is that an answer says what was asked for, by the packaged reader, which reads it like
+    a note; None where it can't."""
+    if reader is None or not (may_be_english(question) and may_be_english(answer)):
+        return None
+    try:
+        [odds] = await reader.score(one_line(question, _QUESTION_CHARS_MAX), [plain(answer)])
+    except Unavailable:
+        return None
+    return reading.trained().probability(odds)
+
+
 def _is_beside_ours(said: _Said, notes: Sequence[Evidence]) -> bool:
     """Whether it is a peer's claim that the packaged reader alone has read, and no nearer than what people
     stored here about the same thing: then it does not count even where the reader sees no answer in ours. It

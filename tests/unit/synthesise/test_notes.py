@@ -354,3 +354,45 @@ async def test_a_far_starter_entry_is_not_read_and_reaches_nobody() -> None:
     assert (found.kept, found.found, found.bound) == ([minutes], None, False)
     assert not trained.asked
     assert not engine.prompts
+
+
+@pytest.mark.parametrize(
+    ("one", "share", "is_found"),
+    [
+        (note("valve"), 0.85, True),
+        (note("valve"), 0.7, False),
+        (note("valve", relevance=0.5), 0.99, False),
+        (note("valve", by="starter"), 0.99, False),
+        (note("valve", by=CLAIM), 0.99, False),
+        (note("valve", differs="another number"), 0.9, False),
+    ],
+)
+async def test_words_that_only_tell_are_answered_by_a_note_that_is_near_and_sure(
+    one: Evidence, share: float, is_found: bool
+) -> None:
+    said = await notes.surest(Trained(valve=share), "my tap is dripping", [note("paint"), one])
+    assert (said is not None and said.note == one) is is_found
+
+
+async def test_an_answer_is_read_like_a_note_by_who_reads_english() -> None:
+    trained = Trained(crowns=0.9)
+    assert await notes.answered(trained, ASKED, "28 crowns") == pytest.approx(0.9, abs=0.001)
+    assert await notes.answered(trained, "Was kostet ein Liegeplatz?", "Das kostet 28 crowns") is None
+    assert await notes.answered(Trained(Unavailable("gone")), ASKED, "28 crowns") is None
+    assert await notes.answered(None, ASKED, "28 crowns") is None
+
+
+async def test_what_the_reader_says_of_an_answer_stands_in_its_support() -> None:
+    clock, trained = ManualClock(), Trained(berth=0.99, eight=0.2)
+    composer = Composer([ScriptedGenerator("A berth costs 28 crowns [1].")], clock, 2_000, 64, reader=trained)
+    composed = await composer.compose(
+        "What does a berth cost for a boat of 8 metres?",
+        [replace(note("A berth costs 28 crowns, 41 for longer boats."), about="What does a berth cost?")],
+        route_kind=Kind.GENERATIVE,
+        deadline=clock.monotonic() + 30,
+        tag="t4g",
+    )
+    assert composed.support is not None
+    assert composed.support.answers == pytest.approx(0.99, abs=0.001)
+    assert composed.support.compares
+    assert trained.asked[-1][1] == ["A berth costs 28 crowns."]
