@@ -57,6 +57,9 @@ _SUFFIX = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'d": "would"
 _BARE = {
     "whats": "what is",
     "wats": "what is",
+    "wots": "what is",
+    "wot": "what",
+    "wen": "when",
     "whos": "who is",
     "hows": "how is",
     "wheres": "where is",

@@ -32,10 +32,11 @@ from bench.answerlab.data import Labelled, Said, worlds
 from bench.transcripts import Note, as_evidence
 from node.clock import SystemClock
 from node.embed.cross_encoder import Reader
+from node.engines.names import folded
 from node.model import Check, Draft, Kind
 from node.ports import OnText, Prompt
 from node.score.answer_features import Answered, features
-from node.score.calibrated import BAR, PRECISION, VERSION, AnswerModel, Head, folded, head_name
+from node.score.calibrated import BAR, PRECISION, VERSION, AnswerModel, Head, head_name
 from node.settings import Models
 from node.synthesise.compose import Composer
 from node.synthesise.composed import Composed

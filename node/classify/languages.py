@@ -398,6 +398,12 @@ ENGLISH = Language(
         _asks("a question inside the sentence", r" , (?:<AUX>) (?:not )?<PRON> \w+"),
         _asks(
             "a question inside the sentence",
+            r" , (?:so |and |but |then )?(?:is|are|do|does|can|could|will|would|should) "
+            r"(?:the|my|our|your|that|this|these|those|all|any|some|(?:any|some)(?:body|one|thing)) \w+"
+            r"| , does \w+ \w+",
+        ),
+        _asks(
+            "a question inside the sentence",
             r"^(?!i |you |he |she |we |they |it |that |this )(?:[\w'.-]+ ){1,14}?"
             r"(?:how (?:many|much)|what (?:number|amount|kind|type|percentage) of|which (?:ones?|of)"
             r"|(?:in|by|to|at|of|for)"

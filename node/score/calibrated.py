@@ -29,6 +29,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from node.engines.names import is_among
 from node.score.answer_features import Answered, agrees, features
 
 FILE = "answer_model.json"
@@ -39,8 +40,6 @@ _BELOW = 0.78
 """Up to here the probability is told as it is; between here and the cut it is told as just below the bar."""
 _JUST_BELOW = 0.79
 _HEADS_MAX, _FEATURES_MAX = 32, 64
-_NAME_MIN = 12
-"""So many letters name a model well enough when the labelled one's name is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +105,7 @@ class AnswerModel:
 
     def knows(self, model: str) -> bool:
         """Whether answers of this model were among the labelled ones."""
-        name = folded(model)
-        shorter = len(name) >= _NAME_MIN and any(one.startswith(name) for one in self.engines)
-        return shorter or name.startswith(self.engines)
+        return is_among(model, self.engines)
 
     def judge(self, said: Answered, model: str) -> Calibrated:
         """The calibrated confidence in an answer of ``model``."""
@@ -132,11 +129,6 @@ def head_name(said: Answered) -> str:
     parts += ["sure"] if said.logprobs else []
     parts += ["second"] if said.second is not None else []
     return "+".join(parts)
-
-
-def folded(model: str) -> str:
-    """A model's name by its last path segment, letters and digits only, for engines spell it differently."""
-    return "".join(char for char in model.lower().rpartition("/")[2] if char.isalnum())
 
 
 def _head(raw: Mapping[str, Any]) -> Head:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from node.errors import Unavailable
 from node.language.tongue import may_be_english
@@ -94,10 +94,12 @@ def is_note(one: Evidence) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Who reads: ``trained`` the English notes, where it is there; the models of ``chain`` the others."""
+    """Who reads: ``trained`` the English notes, where it is there; the models of ``chain`` the others, and
+    beside it those that were measured. ``unmeasured`` are the names of those that turned out not to be."""
 
     trained: NoteReader | None
     chain: Chain
+    unmeasured: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +137,13 @@ async def read(
     unread = [
         one for at, one in enumerate(notes) if at not in odds and (one.relevance or 0.0) >= BY_MODEL_MIN
     ]
-    wanted = [*(one.note for one in unsure), *unread][:BY_MODEL_MAX]
-    second = await _by_model(readers.chain, asked, wanted, pack, deadline=deadline, tag=tag)
+    again = [] if readers.unmeasured else [one.note for one in unsure]
+    wanted = [*again, *unread][:BY_MODEL_MAX]
+    second = await _by_model(readers, asked, wanted, pack, deadline=deadline, tag=tag, beside=len(again))
     if not (said or second):
         return None
     took_ms = sum(ms for _, ms in second.values())
-    if second:  # what was not worth a second reading counts no more
+    if any(id(one) in second for one in again):  # what was not worth a second reading counts no more
         said = [one for one in said if one.share >= SURE]
     for at, one in enumerate(notes):
         if id(one) in second:
@@ -227,25 +230,37 @@ def addressed(asked: str, note: str) -> str:
 
 
 async def _by_model(
-    chain: Chain, asked: str, notes: Sequence[Evidence], pack: Pack, *, deadline: float, tag: str
+    readers: Readers,
+    asked: str,
+    notes: Sequence[Evidence],
+    pack: Pack,
+    *,
+    deadline: float,
+    tag: str,
+    beside: int,
 ) -> dict[int, tuple[float, float]]:
-    """By the note's identity the log odds, and the milliseconds that they took; of those that it read."""
+    """By the note's identity the log odds, and the milliseconds that they took; of those that it read. The
+    first ``beside`` notes were read by the packaged reader, whom no unmeasured model disturbs."""
     curve = reading.packaged()
     said: dict[int, tuple[float, float]] = {}
     is_held = False
-    for one in notes:
+    for place, one in enumerate(notes):
         blocks = pack([one]).blocks
-        if not blocks or (is_claim(one.source) and is_held):
+        if not blocks or (is_claim(one.source) and is_held) or (readers.unmeasured and place < beside):
             continue
-        result = await chain.first(
+        result = await readers.chain.first(
             reading.check(addressed(asked, blocks[0].told), blocks[0], tag, curve),
-            lambda draft: reading.log_odds(draft, curve),
+            lambda draft: (reading.log_odds(draft, curve), draft.model),
             deadline=deadline,
         )
         if result.value is None:
             break
-        said[id(one)] = result.value, result.ms
-        share = curve.probability(result.value)
+        odds, model = result.value
+        if place < beside and not reading.is_measured(model):
+            readers.unmeasured.add(model)
+            continue
+        said[id(one)] = odds, result.ms
+        share = curve.probability(odds)
         is_held = is_held or share >= (SURE if one.note else curve.floor)
         if share >= SURE:
             break

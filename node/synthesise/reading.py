@@ -20,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from node.engines.names import is_among
 from node.errors import Rejected
 from node.model import Draft
 from node.ports import Prompt
@@ -51,6 +52,7 @@ class Curve:
         return 1.0 / (1.0 + math.exp(-(self.slope * odds + self.second * second + self.offset)))
 
 
+@functools.cache
 def _file() -> dict[str, Any]:
     data: dict[str, Any] = orjson.loads(
         importlib.resources.files(__package__).joinpath("reading.json").read_bytes()
@@ -65,6 +67,12 @@ def packaged() -> Curve:
     examples = [f"{_asked(note, question)} {word}" for note, question, word in data["examples"]]
     system = "\n\n".join([data["order"], *examples])
     return Curve(data["slope"], data["offset"], data["floor"], data["quote"], data["word"], system)
+
+
+def is_measured(model: str) -> bool:
+    """Whether this model's readings were measured, beside the packaged reader's: a small one reads worse than
+    that, and would only disturb it."""
+    return is_among(model, _file()["measured"])
 
 
 @functools.cache

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.engines.names import folded
 from node.model import Support
 from node.score.answer_features import Answered
-from node.score.calibrated import BAR, AnswerModel, Head, folded, head_name, packaged
+from node.score.calibrated import BAR, AnswerModel, Head, head_name, packaged
 
 QUESTION = "Who painted the Night Watch?"
 ALONE = Answered(QUESTION, "The Night Watch was painted by Rembrandt.")

@@ -396,3 +396,19 @@ async def test_what_the_reader_says_of_an_answer_stands_in_its_support() -> None
     assert composed.support.answers == pytest.approx(0.99, abs=0.001)
     assert composed.support.compares
     assert trained.asked[-1][1] == ["A berth costs 28 crowns."]
+
+
+@pytest.mark.parametrize(("model", "is_measured"), [("qwen2.5-coder-1.5b.gguf", True), ("tiny-0.5b", False)])
+async def test_beside_the_trained_reader_only_measured_models_read(model: str, is_measured: bool) -> None:
+    clock = ManualClock()
+    said = Draft("no", "e", model, first_tokens=(("no", -0.01), ("yes", -6.0)))
+    engine = ScriptedGenerator(said)
+    readers = notes.Readers(Trained(ten=0.6), Chain([engine], clock, queue_max=8))
+    for _ in range(2):
+        found = await notes.read(
+            readers, ASKED, [note("ten crowns")], PACK, deadline=clock.monotonic() + 30, tag="t4g"
+        )
+        assert found is not None
+        assert bool(found.kept) is not is_measured
+    assert len(engine.prompts) == (2 if is_measured else 1)
+    assert readers.unmeasured == (set() if is_measured else {model})
