@@ -59,7 +59,6 @@ _BARE = {
     "wats": "what is",
     "wots": "what is",
     "wot": "what",
-    "wen": "when",
     "whos": "who is",
     "hows": "how is",
     "wheres": "where is",

@@ -398,9 +398,9 @@ ENGLISH = Language(
         _asks("a question inside the sentence", r" , (?:<AUX>) (?:not )?<PRON> \w+"),
         _asks(
             "a question inside the sentence",
-            r" , (?:so |and |but |then )?(?:is|are|do|does|can|could|will|would|should) "
-            r"(?:the|my|our|your|that|this|these|those|all|any|some|(?:any|some)(?:body|one|thing)) \w+"
-            r"| , does \w+ \w+",
+            r" , (?:so |and |but |then )?(?:do|does|is|are|can|could|will|would|should) "
+            r"(?:that|this|these|those|any|some|(?:any|some)(?:body|one|thing)) \w+"
+            r"| , (?:so |and |but |then )?(?:is|are|can|could|will|would|should) (?:the|my|our|your|all) \w+",
         ),
         _asks(
             "a question inside the sentence",
