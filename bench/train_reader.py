@@ -351,12 +351,14 @@ def likeliest(world: World, count: int) -> list[list[int]]:
     return [list(map(int, row)) for row in np.argsort(-near, axis=1)[:, :count]]
 
 
-def of_worlds(some: Sequence[World], rng: np.random.Generator, *, others: int) -> list[Example]:
-    """One round: each question with its notes and the likeliest that do not answer it. Notes of other
-    communities beside them made nothing better."""
+def of_worlds(
+    some: Sequence[tuple[World, list[list[int]]]], rng: np.random.Generator, *, others: int
+) -> list[Example]:
+    """One round over communities with what is ``likeliest`` there: each question with its notes and the
+    likeliest that do not answer it. Notes of other communities beside them made nothing better."""
     examples: list[Example] = []
-    for world in some:
-        for (question, needs), near in zip(world.asked, likeliest(world, 8), strict=True):
+    for world, nears in some:
+        for (question, needs), near in zip(world.asked, nears, strict=True):
             typed = question.lower().rstrip("?!. ") if rng.random() < 0.2 else question
             wrong = [place for place in near if place not in needs]
             chosen = [wrong[0], *rng.choice(wrong[1:], others - 1, replace=False)]
@@ -393,7 +395,8 @@ def main() -> None:
         trained = train(trained, params, taught, rate=6e-4, tokens_max=64, seed=0)
         if wanted.keep:
             np.savez_compressed(wanted.keep, allow_pickle=False, **packed(trained, begun.at))
-    rounds = [one for _ in range(wanted.rounds) for one in of_worlds(worlds(), rng, others=2)]
+    some = [(world, likeliest(world, 8)) for world in worlds()]
+    rounds = [one for _ in range(wanted.rounds) for one in of_worlds(some, rng, others=2)]
     trained = train(trained, params, rounds, rate=wanted.rate, tokens_max=128, seed=1)
     np.savez_compressed(wanted.out, allow_pickle=False, **packed(trained, begun.at))
     print(f"{wanted.out}: {wanted.out.stat().st_size} bytes")
