@@ -869,8 +869,20 @@ class Pipeline:
         composed = await self._composed(walk, walk.query.deadline, tell=walk.tell)
         walk.retry_after_s = composed.retry_after_s
         walk.trace.extend(composed.tried)
+        outcome = self._from_model(walk, composed)
+        sure = outcome.answer.confidence.value
+        is_lookup = order is None and not talk.asks_to_write(walk.query.text)
+        if is_lookup and sure < self._policy.confidence_min and not composed.abstained:
+            # What people stored is shown as it stands rather than told by a model that may have it wrong.
+            shown = self._composer.shown_instead(composed, language=language_of(walk.query.text))
+            if shown is not None:
+                walk.trace.append(Step("doubt", "quoted", f"the model's words about the notes: {sure:.2f}"))
+                walk.trace.extend(shown.tried)
+                if walk.tell is not None:
+                    walk.tell("reset", {})
+                composed, outcome = shown, self._from_model(walk, shown)
         walk.trace.append(Step("compose", composed.source.kind, composed.source.id, self._since(started)))
-        return self._from_model(walk, composed)
+        return outcome
 
     async def _composed(
         self,

@@ -23,6 +23,10 @@ from node.reading import fold, words_of
 CHARS_MAX = 300
 """Longer texts are no small talk as a whole; a greeting before them is looked for all the same."""
 _CLAUSE_WORDS = 18
+_WRITE_WORDS = 4
+"""An order to write stands among the first words."""
+_OWN = frozenset({"i", "we", "to"})
+"""Behind these it is no order: "how do I write to …", "how to write"."""
 _EDGES_MAX = 4
 _SAID_MAX = 2
 _MANNERS = ("shorter", "simpler", "language")
@@ -137,6 +141,13 @@ def order(text: str) -> Order | None:
                 named = next((one.languages[word] for word in spelt if word in one.languages), "")
                 return Order(kind, one.code, named if kind == "language" else "")
     return None
+
+
+def asks_to_write(text: str) -> bool:
+    """Whether a text is wanted ("please write a polite mail about …"), which no stored note is."""
+    words = tuple(word for word in words_of(fold(text[:CHARS_MAX])) if word != ",")
+    places = [at for at in range(min(len(words), _WRITE_WORDS)) if not at or words[at - 1] not in _OWN]
+    return any(one.writes.ends(words, at) for one in languages() for at in places)
 
 
 def answer(said: Said, engines: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 
 A file holds: ``name`` (as a model is told it), ``languages`` (what others are called in it), ``common`` words
 that tell it from others, ``fillers`` that may stand around a phrase, ``talk`` (phrases and replies by topic),
-``acknowledge``, ``orders`` on the last answer, ``manner``: how an answer is wanted ("in simple words"),
-``order_replies``.
+``acknowledge``, ``orders`` on the last answer, ``writes``: orders to make a text, ``manner``: how an answer
+is wanted ("in simple words"), ``order_replies``.
 
 In phrases ``|`` parts alternatives, ``(a/b)`` is one of them or nothing, ``[a/b]`` is one of them,
 ``{language}`` is the name of a language. They are written as ``reading`` folds what people type: lower case,
@@ -94,6 +94,7 @@ class Language:
     common: frozenset[str]
     talk: tuple[Topic, ...]
     orders: Mapping[str, Phrases]
+    writes: Phrases
     manner: Phrases
     fillers: Phrases
     replies: Mapping[str, str]
@@ -160,6 +161,7 @@ def _read(code: str) -> Language:
         frozenset(data["common"].split()),
         talk,
         MappingProxyType(orders),
+        Phrases(data["writes"], names),
         Phrases(data["manner"], names),
         fillers,
         MappingProxyType({**data["acknowledge"], **data["order_replies"]}),

@@ -15,7 +15,7 @@ from functools import partial
 
 from node.clock import Clock
 from node.errors import Rejected
-from node.language import tongue
+from node.language import talk, tongue
 from node.model import Citation, Draft, Evidence, Kind, SourceRef, Step
 from node.ports import Generator, NoteReader, Prompt, Tell
 from node.synthesise import asker, context, extractive, notes, papers, prompt, quotes, revise
@@ -119,6 +119,7 @@ class Composer:
         kept = _extract(read_as or question, evidence, trail)
         found: float | None = None
         is_bound = False
+        writes = talk.asks_to_write(question)
         near: Evidence | None = None
         if missing is None and any(map(notes.is_note, kept)):
             read = await notes.read(
@@ -126,7 +127,7 @@ class Composer:
             )
             if read is not None:
                 trail.extend(read.steps)
-                kept, found, is_bound = read.kept, read.found, read.bound
+                kept, found, is_bound = read.kept, read.found, read.bound and not writes
                 evidence, near = kept, read.near
                 if is_bound and (found or 0.0) < TOLD_MIN and all(map(notes.is_note, kept)):
                     unsure = kept or ([near] if near else [])
@@ -182,17 +183,18 @@ class Composer:
                 is_read = found is not None and (found >= FOUND_MIN or not is_bound)
                 quotable = evidence if is_read else [near] if near else []
                 composed = quotes.from_notes(quotable, trail, language) or composed
-            return replace(composed, found=found, tried=trail.steps)
+            retold = tuple(filter(notes.is_note, kept)) if is_bound and composed.draft is not None else ()
+            return replace(composed, found=found, notes=retold, tried=trail.steps)
         sure_enough = found is None or found >= FOUND_MIN
         has_text = any(one.source.kind == context.PASTED for one in evidence)
         unread = found is None
-        may_quote = notes.quotable(evidence)
+        may_quote = [] if writes and not has_text else notes.quotable(evidence)  # a note is no letter
         if unread or has_text:
             may_quote = [one for one in may_quote if not notes.is_note(one)]
         composed = (
             (
                 quotes.from_notes(evidence, trail, language, unread=unread)
-                if sure_enough and not has_text
+                if sure_enough and not has_text and not writes
                 else None
             )
             or (quotes.not_there(language) if is_bound and not sure_enough else None)
@@ -253,6 +255,12 @@ class Composer:
         trail = Trail(self._clock)
         composed = quotes.from_read([said.note], trail, language)
         return composed and replace(composed, found=said.share, tried=trail.steps)
+
+    def shown_instead(self, composed: Composed, *, language: str) -> Composed | None:
+        """The notes themselves in the place of a model's words about them; None where there are none."""
+        trail = Trail(self._clock)
+        shown = quotes.from_read(notes.likeliest(composed.notes), trail, language)
+        return shown and replace(shown, found=composed.found, tried=trail.steps)
 
     async def _reread(self, question: str, composed: Composed, blocks: Sequence[Block]) -> Composed:
         """With the packaged reader's word on whether an answer on evidence says what was asked for."""

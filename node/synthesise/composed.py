@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from node.clock import Clock
-from node.model import Citation, Draft, SourceRef, Step, Support
+from node.model import Citation, Draft, Evidence, SourceRef, Step, Support
 from node.synthesise.sentences import one_line
 
 CITATIONS_MAX = 16
@@ -25,6 +25,8 @@ class Composed:
     evidence. ``claimed``: a peer's word was among what it was made from. ``found``: the probability that the
     stored notes it was made from hold the answer; None where none was read. ``invented``: papers that nothing
     here holds were named in it, and were taken out.
+    ``notes``: people's notes that a model told in its own words, to be shown in their place where it is not
+    sure enough.
     ``tried`` is the trace, failures included; ``retry_after_s``: no model had time, ask again then."""
 
     text: str
@@ -40,6 +42,7 @@ class Composed:
     claimed: bool = False
     found: float | None = None
     invented: bool = False
+    notes: tuple[Evidence, ...] = ()
     tried: tuple[Step, ...] = ()
     retry_after_s: int | None = None
 

@@ -58,6 +58,30 @@ async def test_words_that_only_tell_find_the_note_that_is_meant(start: Start) ->
             assert (await node.ask(remark))["source"]["kind"] == "statement"
 
 
+async def test_what_a_model_has_wrong_about_a_note_is_not_shown(start: Start) -> None:
+    note = (
+        "A berth costs 28 crowns a night for boats up to 10 metres, and 41 crowns a night for longer boats."
+    )
+
+    def speak(prompt: str) -> str:
+        return "Yes." if "Does the note contain the answer" in prompt else said
+
+    async with OllamaStandIn(answer=speak) as model, start(ollama=model.url) as node:
+        body = {"query": "What does a berth cost?", "answer": note}
+        assert (await node.post("/v1/cache/entries", body))[0] == 201
+        said = "A berth costs 41 crowns a night for boats up to 10 metres [1]."
+        doubted = await node.ask("what does a berth cost for my boat of 8 metres")
+        assert doubted["source"]["kind"] == "extractive"
+        assert note in doubted["answer"]
+        assert said[:40] not in doubted["answer"]
+        said = "Dear harbour, my boat needs a berth [1]. Kind regards"
+        written = await node.ask("please write a polite mail that asks what a berth costs")
+        assert written["source"]["kind"] == "llm"
+    async with start() as node:
+        assert (await node.post("/v1/cache/entries", body))[0] == 201
+        assert (await node.ask("please write a polite mail about the berth"))["source"]["kind"] == "fallback"
+
+
 async def test_orders_without_a_model(start: Start) -> None:
     async with start(index_file=STARTER) as node:
         whole = await node.ask("What is IPFS?", session_id="s")

@@ -188,3 +188,20 @@ def test_phrases_are_written_as_texts_are_read() -> None:
 )
 def test_how_an_answer_is_wanted_is_not_what_it_is_about(text: str, about: str) -> None:
     assert talk.subject(text) == about
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("please write a polite mail to the landlord about the tap", True),
+        ("can you draft a letter for me", True),
+        ("Schreib eine Mail an den Vorstand", True),
+        ("Übersetze das ins Englische", True),
+        ("who wrote the statutes", False),
+        ("how do i write to the office", False),
+        ("Draft beer: what does it cost", False),
+        ("", False),
+    ],
+)
+def test_an_order_to_write_is_no_question_for_a_note(text: str, is_one: bool) -> None:
+    assert talk.asks_to_write(text) is is_one
