@@ -358,8 +358,9 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class HitInfo:
-    """How a stored answer was matched. ``kind``: exact, slot, semantic; ``similarity`` is 1.0 for exact,
-    None for slot; ``score`` = similarity x confidence; ``u`` is the upper limit of being wrong."""
+    """How a stored answer was matched. ``kind``: exact, slot, semantic, or read (``pipeline``);
+    ``similarity`` is 1.0 for exact, None for slot; ``score`` = similarity x confidence, of what was read the
+    probability that it answers x confidence."""
 
     kind: str
     similarity: float | None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -54,7 +54,7 @@ from node.model import (
     private_scope,
 )
 from node.normalise import normalise, query_hash
-from node.ports import Adapter, AuditLog, Embedded, Retriever, Semantics, StoredRecord, Tell
+from node.ports import Adapter, AuditLog, Embedded, Relevant, Retriever, Semantics, StoredRecord, Tell
 from node.record import AnswerRecord, ModelRef
 from node.score.agreement import TOLERANCE, WIDE, Weighed, weigh
 from node.score.confidence import Origin, judge, observe, origin_of
@@ -852,14 +852,35 @@ class Pipeline:
         # What a source says now stands before what it said then.
         speaking = {one.source.id for one in walk.evidence if one.source.kind == "adapter"}
         near = [one for one in replies.few_of_each_peer(found) if not replies.is_said_by(one, speaking)]
+        offered = [replies.as_evidence(one, walk.read_as or query.text) for one in near]
+        if (meant := await self._meant(walk, near, offered)) is not None:
+            return meant
         for one in near:
             walk.evidence_scopes.add(replies.scope_as_evidence(one.stored))
-            walk.evidence.append(replies.as_evidence(one, walk.read_as or query.text))
+        walk.evidence += offered
         best = f", the nearest {near[0].relevance:.2f}" if near else ""
         walk.trace.append(Step("documents", "found" if near else "missed", f"{len(near)} near records{best}"))
         if walk.route.kind is Kind.HISTORICAL and not near and not query.pasted:
             walk.could_not_look_up = asker.say("no_record", language_of(query.text))
         return None
+
+    async def _meant(
+        self, walk: _Walk, near: Sequence[Relevant], offered: Sequence[Evidence]
+    ) -> _Outcome | None:
+        """An entry that came with the node, where it is the answer without doubt."""
+        query, route = walk.query, walk.route
+        bypassed = query.no_cache or query.pasted or self._policy.shadow or walk.evidence
+        if bypassed or route.floor is None or route.kind not in (Kind.GENERATIVE, Kind.UNCLASSIFIED):
+            return None
+        found = await self._composer.meant(query.text, offered)
+        if found is None:
+            return None
+        at, share = found
+        walk.trace.append(Step("documents", "hit", f"an entry is the answer: {share:.2f}", code="read"))
+        answer = replies.from_read(
+            query, route, near[at].stored, self._clock.now(), cosine=near[at].cosine, share=share
+        )
+        return _Outcome(answer, walk.vector, None, store_reason="from_cache")
 
     async def _compose(self, walk: _Walk) -> _Outcome:
         order = None if walk.query.pasted else talk.order(walk.query.text)

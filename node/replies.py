@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 
 from node.cache.gate import agree
@@ -23,6 +24,7 @@ from node.model import (
     Evidence,
     Found,
     Freshness,
+    HitInfo,
     Missed,
     Outcome,
     Query,
@@ -165,6 +167,26 @@ def from_record(query: Query, route: Route, found: Recalled) -> Answer:
         hit=found.hit,
         unverified=record.is_unverified,
     )
+
+
+def from_read(
+    query: Query, route: Route, stored: StoredRecord, now: datetime, *, cosine: float | None, share: float
+) -> Answer:
+    """A stored entry that the packaged reader takes for the answer, whatever its question says."""
+    record = stored.record
+    assert isinstance(record, AnswerRecord)
+    hit = HitInfo(
+        kind="read",
+        similarity=cosine,
+        score=share * record.confidence / PPM,
+        threshold=None,
+        p_correct=share,
+        age_s=max(0, int((now - record.timestamp).total_seconds())),
+        origin=stored.origin,
+        reason="the reader of notes sees the answer in it",
+        code="read",
+    )
+    return from_record(query, route, Recalled(stored, record, hit))
 
 
 def from_expired(query: Query, route: Route, stored: StoredRecord, record: AnswerRecord) -> Answer:

@@ -78,6 +78,7 @@ _MATCHES = {
     "exact": "the same question, word for word",
     "slot": "a question with the same particulars (slots)",
     "semantic": "a question of the same meaning",
+    "read": "an entry that came with the node and holds the answer",
 }
 _CODES = {
     "": "",

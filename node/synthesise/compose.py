@@ -256,6 +256,16 @@ class Composer:
         composed = quotes.from_read([said.note], trail, language)
         return composed and replace(composed, found=said.share, tried=trail.steps)
 
+    async def meant(self, question: str, evidence: Sequence[Evidence]) -> tuple[int, float] | None:
+        """The place of the starter entry that is the answer to the question, and how surely it is; None where
+        there is doubt, or where a text is wanted that nobody has stored."""
+        if talk.asks_to_write(question):
+            return None
+        said = await notes.meant(self._readers.trained, question, evidence)
+        if said is None:
+            return None
+        return next(at for at, one in enumerate(evidence) if one is said.note), said.share
+
     def shown_instead(self, composed: Composed, *, language: str) -> Composed | None:
         """The notes themselves in the place of a model's words about them; None where there are none."""
         trail = Trail(self._clock)

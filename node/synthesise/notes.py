@@ -42,6 +42,9 @@ HELD_MAX = 3
 SURE = 0.97
 """A note that holds the answer with this probability needs no other; one whose question has another number,
 unit or time needs it to count at all, for there small models are too quick to say yes."""
+ENTRY_SHARE, ENTRY_MARGIN = 0.9, 2.0
+"""So probably a starter entry has to hold the answer, and by so many log odds more than any entry that says
+something else, to be served as the answer itself."""
 TOLD_SHARE = 0.8
 """So probably a note has to be meant by words that only tell."""
 BOUND = 0.55
@@ -177,6 +180,24 @@ async def surest(reader: NoteReader | None, text: str, evidence: Sequence[Eviden
     said = [_Said(near[at], curve.probability(value), curve) for at, value in odds.items()]
     best = max(said, key=lambda one: one.share, default=None)
     return best if best is not None and best.share >= (SURE if best.note.note else TOLD_SHARE) else None
+
+
+async def meant(reader: NoteReader | None, question: str, evidence: Sequence[Evidence]) -> _Said | None:
+    """The starter entry that is the answer, or None: there is doubt, or people's notes are about it too.
+    Those entries were written to be answers, and the packaged reader was trained on questions to them."""
+    if any(map(_binds, evidence)):
+        return None
+    entries = [one for one in evidence if one.source.id == STARTER][:NOTES_MAX]
+    asked = one_line(DATA_MARK.sub(" ", question), _QUESTION_CHARS_MAX)
+    odds = await _by_trained(reader, asked, entries)
+    if not odds:
+        return None
+    best = max(odds, key=odds.__getitem__)
+    rival = max((odds[at] for at in odds if entries[at].text != entries[best].text), default=-math.inf)
+    share = reading.trained().probability(odds[best])
+    if entries[best].note or share < ENTRY_SHARE or odds[best] - rival < ENTRY_MARGIN:
+        return None
+    return _Said(entries[best], share, reading.trained())
 
 
 async def answered(reader: NoteReader | None, question: str, answer: str) -> float | None:

@@ -412,3 +412,26 @@ async def test_beside_the_trained_reader_only_measured_models_read(model: str, i
         assert bool(found.kept) is not is_measured
     assert len(engine.prompts) == (2 if is_measured else 1)
     assert readers.unmeasured == (set() if is_measured else {model})
+
+
+def entry(text: str, *, differs: str = "") -> Evidence:
+    return note(text, by=notes.STARTER, relevance=0.4, differs=differs)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "shares", "is_meant"),
+    [
+        ([entry("blocks"), entry("pins")], {"blocks": 0.99}, True),
+        ([entry("blocks"), entry("blocks")], {"blocks": 0.99}, True),  # another wording of the same entry
+        ([entry("blocks"), entry("pins")], {"blocks": 0.8}, False),
+        ([entry("blocks"), entry("pins")], {"blocks": 0.99, "pins": 0.98}, False),
+        ([entry("blocks", differs="another number")], {"blocks": 0.99}, False),
+        ([entry("blocks"), note("paint")], {"blocks": 0.99}, False),
+        ([note("blocks")], {"blocks": 0.99}, False),
+    ],
+)
+async def test_an_entry_is_the_answer_only_without_doubt(
+    evidence: list[Evidence], shares: dict[str, float], is_meant: bool
+) -> None:
+    said = await notes.meant(Trained(**shares), "what are blocks", evidence)
+    assert (said is not None and "blocks" in said.note.text) is is_meant
