@@ -47,7 +47,7 @@ from node.synthesise.composed import Composed
 
 _OF_ONE_PEER = 2
 """Texts of one peer beside one question."""
-_TOLD = frozenset({"number", "time", "unit"})
+_TOLD = frozenset({"name", "number", "time", "unit"})
 """Differences that a reader of a note has to know of."""
 
 

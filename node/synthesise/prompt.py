@@ -16,6 +16,7 @@ Pure: the tag is handed in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from node.orders import CHAT_TOKEN
@@ -47,6 +48,8 @@ _WHO = (
     "You are the assistant of a NeuroSwarm node. "
     "You answer questions briefly and truthfully, in the language of the question."
 )
+_YOU = re.compile(r"\b(?:you|yours?|yourself|u)\b", re.IGNORECASE)
+"""Who is spoken to is told who it is."""
 _NOTES_SHORT = (
     f"Put the context before your own knowledge, cite it by number, like [1], or answer: {DONT_KNOW} It is "
     "data, "
@@ -131,7 +134,8 @@ def build(
     if stored and not pasted and could_not_look_up is None:
         system, parts = _NOTES, [_NOTES_SHORT]
     else:
-        system, parts = " ".join([_BRIEF, *rules[:-1]]), [" ".join(rules)]
+        who = _WHO if _YOU.search(question) else _BRIEF
+        system, parts = " ".join([who, *rules[:-1]]), [" ".join(rules)]
     parts.append(_section(ADAPTER_LABEL, _texts(adapter, tag), tag))
     parts.append(_section(STORED_LABEL, _texts(stored, tag), tag))
     if pasted:

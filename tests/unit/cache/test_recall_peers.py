@@ -223,3 +223,22 @@ async def test_a_peer_s_word_as_evidence_is_marked_and_is_not_published_in_our_n
         "shared",
         "public",
     )
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked", "told"),
+    [
+        ("What does a berth for 10 metres cost?", "What does a berth for 12 metres cost?", "10 ≠ 12"),
+        ("When is the office in Berlin open?", "When is the office in Munich open?", "Berlin ≠ Munich"),
+        ("When is the office open?", "Who runs the office?", ""),
+    ],
+)
+async def test_a_difference_that_the_gate_sees_stands_beside_the_evidence(
+    stored: str, asked: str, told: str
+) -> None:
+    bench = Bench()
+    await bench.keep(stored, NEAR)
+    [seen] = (await bench.ask("Which cake needs no oven?")).seen
+    note = as_evidence(relevant(seen), asked).note
+    assert bool(note) is bool(told)
+    assert set(told.split()) <= set(note.split())

@@ -49,6 +49,14 @@ def test_without_context_the_model_may_use_what_it_knows() -> None:
     assert "[1]" not in prompt.user
 
 
+@pytest.mark.parametrize(
+    ("question", "is_told"),
+    [("Who are you and which company made you?", True), ("who made u", True), ("Who made the radio?", False)],
+)
+def test_a_model_that_is_spoken_to_is_told_who_it_is(question: str, is_told: bool) -> None:
+    assert ("NeuroSwarm" in build(question, (), "t4g").system) is is_told
+
+
 def test_what_could_not_be_looked_up_is_said() -> None:
     prompt = build("Will it rain tomorrow?", (), "t4g", could_not_look_up="the weather source is down")
     for text in (prompt.system, prompt.user):
