@@ -58,6 +58,15 @@ async def test_words_that_only_tell_find_the_note_that_is_meant(start: Start) ->
             assert (await node.ask(remark))["source"]["kind"] == "statement"
 
 
+async def test_words_that_only_tell_hit_what_was_stored_for_other_words(start: Start) -> None:
+    async with start() as node:
+        body = {"query": "My card has not arrived yet", "answer": "Call the branch on 0441 88; it comes by post."}
+        assert (await node.post("/v1/cache/entries", body))[0] == 201
+        reply = await node.ask("my card still has not arrived")
+        assert (reply["route"], reply["hit"]["kind"]) == ("statement", "semantic")
+        assert reply["answer"] == body["answer"]
+
+
 async def test_what_a_model_has_wrong_about_a_note_is_not_shown(start: Start) -> None:
     note = (
         "A berth costs 28 crowns a night for boats up to 10 metres, and 41 crowns a night for longer boats."
