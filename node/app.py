@@ -487,6 +487,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
             decisions,
             clock,
             by_calibration,
+            peer_store.begin,
+            admitter.retier,
             least=cache.confidence_min,
             policy=VERSION,
         ),
