@@ -71,7 +71,7 @@ gate: $(VENV)/.dev ## train the cache's gate anew (ARGS="--data FOLDER")
 	@$(PIP) -e '.[bench]'
 	@$(BIN)/python -m bench.gatelab.train $(ARGS)
 
-calibrate: $(VENV)/.dev ## fit what hangs on embedder and engines: confidence; with ARGS="--data FOLDER" router and gate too
+calibrate: $(VENV)/.dev ## fit what hangs on embedder and engines: relevance, confidence, router; with ARGS="--data FOLDER" gate too
 	@$(BIN)/python -m bench.calibrate $(ARGS)
 
 clean: ## remove what make made (never data/ or governance_logs/)

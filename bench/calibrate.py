@@ -3,15 +3,18 @@
     python -m bench.calibrate [--check] [--data FOLDER] [--only STEP]      (make calibrate)
     python -m bench.calibrate --take FILE --name NAME --model MODEL         take transcripts in
 
-``confidence`` is fitted from ``bench/answerlab`` in seconds and writes ``node/score/answer_model.json`` and
-``bench/results/confidence.md``. The steps that need labelled questions of others (the gate) or minutes run
-with ``--data`` only. ``--check`` fits and reports, and writes nothing. A step is a function in ``STEPS``: a
-name, whether it needs the data folder, and what it does.
+From committed data, in this order: ``evidence`` (``bench.evidence``; first and in a process of its own, for
+the confidence reads answers by the packaged reader's new curve), ``confidence`` (``bench/answerlab``; writes
+``node/score/answer_model.json`` and ``bench/results/confidence.md``) and ``router``
+(``bench/routing_questions.jsonl``). ``gate`` needs ``--data``: what ships learnt from labelled streams too,
+which are not committed and set its cut-offs; from the committed families alone it would be a looser one.
+``--check`` fits and reports, and writes nothing. A step is a function in ``STEPS``.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODEL = ROOT / "node" / "score" / FILE
 RESULT = ROOT / "bench" / "results" / "confidence.md"
 STRANGER = "a model that nobody labelled"
+NO_STREAMS = "The gate is left out without --data FOLDER: it learns from labelled streams not committed here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +41,22 @@ class Step:
     """``run`` takes the data folder and whether to write; it returns an exit status."""
 
     name: str
-    needs_data: bool
     run: Callable[[Path | None, bool], int]
+
+
+def evidence(folder: Path | None, write: bool) -> int:
+    """What relevance weighs and asks, and the readers' curves."""
+    command = [sys.executable, "-m", "bench.evidence", *(["--write"] if write else [])]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
 def confidence(folder: Path | None, write: bool) -> int:
     """The confidence in a model's answer."""
-    rows = rows_of(data.labelled())
+    labelled = data.labelled()
+    rows = rows_of(labelled)
     made = constructed()
-    model, taken = borne_out(AnswerModel.parse(written(trained(rows, made))), rows)
-    text = written(model)
+    model, taken = borne_out(AnswerModel.parse(written(trained(rows, made), labelled)), rows)
+    text = written(model, labelled)
     report = reported(model, rows, made, taken)
     print(report)
     if write:
@@ -62,16 +72,18 @@ def router(folder: Path | None, write: bool) -> int:
 
 def gate(folder: Path | None, write: bool) -> int:
     """The cache's gate, with its similarity floor."""
-    if not write:
-        print("the gate has no check: it is trained and written, or left alone")
+    if folder is None or not write:
+        no_check = "the gate has no check: it is trained and written, or left alone"
+        print(NO_STREAMS if folder is None else no_check)
         return 0
-    return train_gate.main([] if folder is None else ["--data", str(folder)])
+    return train_gate.main(["--data", str(folder)])
 
 
 STEPS = (
-    Step("confidence", False, confidence),
-    Step("router", True, router),
-    Step("gate", True, gate),
+    Step("evidence", evidence),
+    Step("confidence", confidence),
+    Step("router", router),
+    Step("gate", gate),
 )
 
 
@@ -166,10 +178,11 @@ def _short(found: Worth) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="bench.calibrate", description=(__doc__ or "").split("\n")[0])
+    about = f"{(__doc__ or '.').splitlines()[0]} {NO_STREAMS}"
+    parser = argparse.ArgumentParser(prog="bench.calibrate", description=about)
     parser.add_argument("--check", action="store_true", help="fit and report, write nothing")
-    parser.add_argument("--data", type=Path, help="folder with labelled questions: run all steps")
-    parser.add_argument("--only", choices=[step.name for step in STEPS])
+    parser.add_argument("--data", type=Path, help="folder with labelled streams: train the gate too")
+    parser.add_argument("--only", choices=[step.name for step in STEPS], help="this step alone")
     parser.add_argument("--take", type=Path, help="a file that bench.transcripts wrote")
     parser.add_argument("--name", default="", help="the name to take it in under")
     parser.add_argument("--model", default="", help="the model's name, where the file has none")
@@ -179,11 +192,10 @@ def main(arguments: Sequence[str]) -> int:
             parser.error("--take needs --name")
         print(f"{data.pack(options.take, options.name, options.model)} transcripts taken in")
         return 0
+    if options.only == "gate" and options.data is None:
+        parser.error(NO_STREAMS)
     for step in STEPS:
-        wanted = options.only == step.name or (
-            options.only is None and not (step.needs_data and options.data is None)
-        )
-        if wanted and (status := step.run(options.data, not options.check)):
+        if options.only in (None, step.name) and (status := step.run(options.data, not options.check)):
             return status
     return 0
 

@@ -21,8 +21,8 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -68,6 +68,7 @@ EVIDENCE = (
     *("answers", "compares"),
     *("sure_mean", "sure_low", "agrees", "contradicts", "same_words", "fits", "formed", "sums_fail"),
 )
+FEATURES = sorted({*ALONE, *EVIDENCE})
 FOUND = ("question_held", "cited", "silent", "sure_mean")
 SUPPORTED = ("held_words", "held_weakest", "held_figures", "held_names")
 SIGNS: Mapping[str, int] = {
@@ -375,14 +376,21 @@ def _right(rows: Sequence[Row]) -> Numbers:
     return np.array([float(row.right) for row in rows])
 
 
-def written(model: AnswerModel) -> str:
-    """The file's text."""
+def digest_of(labelled: Iterable[Labelled]) -> str:
+    """Hex SHA-256 of transcripts and labels, whatever their order and packing."""
+    lines = sorted(json.dumps(asdict(one), sort_keys=True) for one in labelled)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def written(model: AnswerModel, labelled: Iterable[Labelled]) -> str:
+    """The file's text. ``features`` and ``data`` say what it was made from; the node reads neither."""
     heads = {
         name: {"bias": one.bias, "weights": dict(one.weights), "cut": one.cut, "fitted_on": one.fitted_on}
         for name, one in sorted(model.heads.items())
     }
-    raw = {"version": VERSION, "engines": list(model.engines), "heads": heads}
-    return json.dumps(raw, indent=1, sort_keys=True) + "\n"
+    made_from = {"features": "@", "data": digest_of(labelled)}
+    raw = {"version": VERSION, "engines": list(model.engines), "heads": heads, **made_from}
+    return json.dumps(raw, indent=1, sort_keys=True).replace('"@"', json.dumps(FEATURES)) + "\n"
 
 
 # --- what it is worth -----------------------------------------------------------------------------

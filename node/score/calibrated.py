@@ -93,7 +93,8 @@ class AnswerModel:
 
     @classmethod
     def parse(cls, text: str) -> AnswerModel:
-        """Raises ``ValueError`` for anything but a whole file of this version."""
+        """Raises ``ValueError`` for anything but a whole file of this version. What it was made from
+        (``features``, ``data``) is for ``bench`` and counts for nothing here."""
         try:
             raw: Any = json.loads(text)
             if raw["version"] != VERSION or not 0 < len(raw["heads"]) <= _HEADS_MAX:

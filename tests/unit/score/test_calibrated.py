@@ -112,6 +112,7 @@ def test_a_damaged_file_is_refused(change: dict[str, object]) -> None:
         "engines": [],
         "heads": {"alone": {"bias": 0, "weights": {"fits": 1}, "cut": None, "fitted_on": 1}},
     }
-    AnswerModel.parse(json.dumps(good))
+    marked = good | {"features": ["fits"], "data": None}
+    assert AnswerModel.parse(json.dumps(marked)) == AnswerModel.parse(json.dumps(good))
     with pytest.raises(ValueError, match=r".+"):
         AnswerModel.parse(json.dumps(good | change))
