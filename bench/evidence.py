@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +27,9 @@ from node.clock import SystemClock
 from node.embed.cross_encoder import CrossEncoder
 from node.embed.local import ONNX_SHA256, LocalEmbedder, installed_files
 from node.ipfs.cid import RAW, Cid
-from node.knowledge import relevance
 from node.knowledge.keywords import Keywords
 from node.settings import Embed
-from node.synthesise.notes import NEARNESS, NOTES_MAX
+from node.synthesise.notes import BOUND, BY_MODEL_MIN, NEARNESS, NOTES_MAX, STARTER_COSINE, STARTER_MIN
 from node.synthesise.reading import trained
 
 HERE = Path(__file__).parent
@@ -39,6 +40,8 @@ OTHERS_MAX = 0.05
 language model reads no note that is farther (``notes.BY_MODEL_MIN``)."""
 OFFERED = 0.2
 """The floor of what is offered to the packaged reader, which judges better and costs little."""
+RANK = 60
+"""Reciprocal rank fusion's constant."""
 INVENTED_MAX = 0.03
 """The share of questions with an absent answer for which a note may be taken to hold it."""
 BESIDE_MAX = 0.15
@@ -119,28 +122,48 @@ async def signs(some: list[dict[str, Any]]) -> tuple[list[Asked], list[Asked], l
     return present, absent, others
 
 
-def order(asked: Asked, weight: float, floor: float, count: int = 4) -> list[str]:
-    """The ids of the ``count`` most relevant notes above the floor."""
-    score = np.maximum(asked.cosine, 0.0) + weight * asked.coverage
+Offer: TypeAlias = Callable[[Asked], list[str]]
+"""The ids of the notes that a question is offered, the best first."""
+
+
+def best_of(asked: Asked, score: NDArray[np.float64], floor: float, count: int) -> list[str]:
+    """The ids of the ``count`` best notes by ``score`` that are above the floor."""
     return [asked.ids[at] for at in np.argsort(-score, kind="stable")[:count] if score[at] >= floor]
 
 
-def relevances(asked: Asked, weight: float) -> dict[str, float]:
-    """The relevance of each note."""
-    score = np.maximum(asked.cosine, 0.0) + weight * asked.coverage
-    return dict(zip(asked.ids, map(float, score), strict=True))
+def fused(asked: Asked, weight: float) -> NDArray[np.float64]:
+    """The relevance of each note, as in ``node.knowledge.relevance``."""
+    return np.maximum(asked.cosine, 0.0) + weight * asked.coverage
 
 
-def found(asks: list[Asked], weight: float, floor: float) -> tuple[float, float]:
-    """The shares of questions whose right note comes first, and whose right notes are all among four."""
-    tops = [(one, order(one, weight, floor)) for one in asks]
-    first = sum(bool(top) and top[0] in one.needs for one, top in tops)
-    return first / len(tops), sum(all(need in top for need in one.needs) for one, top in tops) / len(tops)
+def order(asked: Asked, weight: float, floor: float, count: int = 4) -> list[str]:
+    """The ids of the ``count`` most relevant notes above the floor."""
+    return best_of(asked, fused(asked, weight), floor, count)
 
 
-def disturbed(asks: list[Asked], weight: float, floor: float) -> float:
+def by_rank(asked: Asked) -> list[str]:
+    """The ids of the best notes by reciprocal rank fusion; equal signs have equal ranks."""
+    ranks = [(sign > sign[:, None]).sum(axis=1) + 1 for sign in (asked.cosine, asked.coverage)]
+    return best_of(asked, 1.0 / (RANK + ranks[0]) + 1.0 / (RANK + ranks[1]), 0.0, NOTES_MAX)
+
+
+def by_words(asked: Asked, floor: float) -> list[str]:
+    """The ids of the notes that are offered where there is no vector."""
+    return best_of(asked, asked.coverage, floor, NOTES_MAX)
+
+
+def found(asks: list[Asked], offer: Offer) -> tuple[float, float, float]:
+    """The shares of questions whose right note comes first, and whose right notes are all among four, or
+    offered at all."""
+    tops = [(set(one.needs), offer(one)) for one in asks]
+    first = sum(bool(top) and top[0] in needs for needs, top in tops)
+    among, offered = (sum(needs <= set(top[:count]) for needs, top in tops) for count in (4, None))
+    return first / len(tops), among / len(tops), offered / len(tops)
+
+
+def disturbed(asks: list[Asked], offer: Offer) -> float:
     """The share of general questions that are offered a note of a community."""
-    return sum(any(name.startswith("w") for name in order(one, weight, floor)) for one in asks) / len(asks)
+    return sum(any(name.startswith("w") for name in offer(one)) for one in asks) / len(asks)
 
 
 def fit_relevance(present: list[Asked], others: list[Asked]) -> tuple[float, float]:
@@ -149,10 +172,18 @@ def fit_relevance(present: list[Asked], others: list[Asked]) -> tuple[float, flo
     best = (-1.0, 0.0, 0.0)
     for weight in np.arange(0.0, 0.81, 0.1):
         for floor in np.arange(0.30, 0.61, 0.02):
-            if disturbed(others, weight, floor) <= OTHERS_MAX:
-                first, among = found(present, weight, floor)
+            offer = functools.partial(order, weight=weight, floor=floor)
+            if disturbed(others, offer) <= OTHERS_MAX:
+                first, among, _ = found(present, offer)
                 best = max(best, (first + among, float(floor), float(weight)))
     return round(best[2], 2), round(best[1], 2)
+
+
+def fit_coverage(others: list[Asked]) -> float:
+    """The floor where words alone decide: the least at which no other question is offered a community's note.
+    What passes it without a vector is near enough to be quoted unread."""
+    floors = (step / 20 for step in range(21))
+    return next(one for one in floors if not disturbed(others, functools.partial(by_words, floor=one)))
 
 
 def split(rows: list[Asked], *, held: bool) -> list[Asked]:
@@ -231,6 +262,8 @@ class Best:
     is_absent: bool
     is_right: bool
     log_odds: float
+    is_right_alone: bool = False
+    """Whether the right note is the likeliest for the reader alone, however near the notes are."""
 
 
 def bests(asked: list[Asked], texts: dict[str, str], weight: float, floor: float) -> list[Best]:
@@ -240,13 +273,14 @@ def bests(asked: list[Asked], texts: dict[str, str], weight: float, floor: float
     for one in asked:
         if near := order(one, weight, floor, NOTES_MAX):
             odds = reader.score(one.text, [texts[name] for name in near])
-            scores = relevances(one, weight)
+            scores = dict(zip(one.ids, map(float, fused(one, weight)), strict=True))
             worth = [
                 trained().slope * said + NEARNESS * scores[name]
                 for name, said in zip(near, odds, strict=True)
             ]
             at = int(np.argmax(worth))
-            made.append(Best(not one.needs, near[at] in one.needs, odds[at]))
+            alone = near[int(np.argmax(odds))] in one.needs
+            made.append(Best(not one.needs, near[at] in one.needs, odds[at], alone))
         else:
             made.append(Best(not one.needs, False, -math.inf))
     return made
@@ -286,6 +320,14 @@ def trained_table(kept: dict[str, list[Best]], fitted: list[Best]) -> tuple[dict
             f"| {len(some)} {name} | {first:.2f} | {apart:.3f} | {told[0]:.2f}, {told[1]:.2f} "
             f"| {told[2]:.3f}, {told[3]:.3f} |"
         )
+    every = [one for some in kept.values() for one in some if not one.is_absent]
+    first = sum(one.is_right for one in every) / len(every)
+    alone = sum(one.is_right_alone for one in every) / len(every)
+    lines += [
+        "",
+        f"Of all {len(every)} questions with an answer the right note stands first of all for {first:.2f}; "
+        f"for {alone:.2f} where its relevance (x {NEARNESS:g}) is not added to the reader's log odds.",
+    ]
     return curve_of(slope, offset, passes, quotes), lines
 
 
@@ -345,7 +387,9 @@ def read_by_all(
     return told, fit
 
 
-def report(relevance_lines: list[str], trained_lines: list[str], reading_lines: list[str]) -> str:
+def report(
+    relevance_lines: list[str], near_lines: list[str], trained_lines: list[str], reading_lines: list[str]
+) -> str:
     return "\n".join(
         [
             "# Evidence",
@@ -355,6 +399,10 @@ def report(relevance_lines: list[str], trained_lines: list[str], reading_lines: 
             "## Is the right note found?",
             "",
             *relevance_lines,
+            "",
+            "## What does the nearest note say of a question?",
+            "",
+            *near_lines,
             "",
             "## Does the packaged reader see whether a note holds the answer?",
             "",
@@ -375,19 +423,67 @@ def logistic(value: float) -> float:
 def relevance_table(
     present: list[Asked], absent: list[Asked], others: list[Asked]
 ) -> tuple[float, float, list[str]]:
-    """Weight, floor and what they come to."""
+    """Weight, the floor where words alone decide, and what they come to."""
     weight, floor = fit_relevance(split(present, held=False), split(others, held=False))
+    words_floor = fit_coverage(split(others, held=False))
+    fitted = functools.partial(order, weight=weight, floor=floor)
+    shipped = functools.partial(order, weight=weight, floor=OFFERED, count=NOTES_MAX)
+    offers: dict[str, Offer] = {f"floor {floor}, 4 notes": fitted}
+    offers |= {f"floor {OFFERED}, 12 notes (shipped)": shipped, "reciprocal ranks, 12 notes": by_rank}
+    for one in (0.2, 0.4, words_floor, 0.8):
+        offers[f"words alone, floor {one}"] = functools.partial(by_words, floor=one)
     lines = [
-        "| questions | right note first | right notes among four | general questions disturbed |",
-        "| --- | --- | --- | --- |",
+        "| offered | questions | right note first | right notes among four | right notes offered "
+        "| general questions disturbed |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
-    for name, held in (("fitted on", False), ("kept back", True)):
-        first, among = found(split(present, held=held), weight, floor)
-        other = disturbed(split(others, held=held), weight, floor)
-        lines.append(f"| {len(split(present, held=held))} {name} | {first:.2f} | {among:.2f} | {other:.3f} |")
-    offered = sum(bool(order(one, weight, floor)) for one in absent) / len(absent)
-    told = f"of {len(absent)} questions whose answer is absent {offered:.2f} are offered a note all the same."
-    return weight, floor, [*lines, "", f"Weight {weight}, floor {floor}; {told}"]
+    for offered, offer in offers.items():
+        for name, held in (("fitted on", False), ("kept back", True)):
+            asks = split(present, held=held)
+            first, four, every = found(asks, offer)
+            other = disturbed(split(others, held=held), offer)
+            told = f"{first:.2f} | {four:.2f} | {every:.2f} | {other:.3f}"
+            lines.append(f"| {offered} | {len(asks)} {name} | {told} |")
+    share = sum(bool(fitted(one)) for one in absent) / len(absent)
+    told = f"of {len(absent)} questions whose answer is absent {share:.2f} are offered a note all the same."
+    lines += ["", f"Weight {weight}, floor {floor}, by words alone {words_floor}; {told}"]
+    return weight, words_floor, lines
+
+
+def near_table(present: list[Asked], absent: list[Asked], others: list[Asked], weight: float) -> list[str]:
+    """What the constants of ``node/synthesise/notes.py`` rest on."""
+
+    def most(one: Asked, kind: str, score: NDArray[np.float64]) -> float:
+        return max(float(at) for name, at in zip(one.ids, score, strict=True) if name.startswith(kind))
+
+    near = [[most(one, "w", fused(one, weight)) for one in some] for some in (present, absent, others)]
+    entries = [most(one, "s", fused(one, weight)) for one in others]
+    lines = [
+        "| relevance from | answerable questions with such a note of the community | absent answers "
+        f"| general questions | of {len(others)} general ones with such a starter entry |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for least in (BY_MODEL_MIN, 0.45, BOUND, 0.65, STARTER_MIN):
+        shares = " | ".join(f"{sum(one >= least for one in some) / len(some):.2f}" for some in near)
+        lines.append(f"| {least} | {shares} | {sum(one >= least for one in entries)} |")
+    lines += ["", "| cosine from | general questions with such a starter entry |", "| --- | --- |"]
+    for least in (0.4, STARTER_COSINE, 0.6):
+        lines.append(f"| {least} | {sum(most(one, 's', one.cosine) >= least for one in others)} |")
+    lines += ["", "| nearest to quote, from | questions | it holds the answer |", "| --- | --- | --- |"]
+    nearest = [(nearest_of(one, weight), one.needs) for one in present + absent]
+    for least in (0.0, BOUND, 1.0):
+        right = [name in needs for (name, score), needs in nearest if score >= least]
+        lines.append(f"| {least} | {len(right)} | {sum(right)} ({sum(right) / len(right):.2f}) |")
+    return lines
+
+
+def nearest_of(asked: Asked, weight: float) -> tuple[str, float]:
+    """The note that is quoted where nobody reads, and its relevance: no starter entry that is far."""
+    score = fused(asked, weight)
+    far = (score < STARTER_MIN) | (asked.cosine < STARTER_COSINE)
+    is_far = far & np.array([name.startswith("s") for name in asked.ids])
+    at = int(np.argmax(np.where(is_far, -1.0, score)))
+    return asked.ids[at], float(score[at])
 
 
 def reading_table(rows: list[Reading]) -> tuple[dict[str, float], list[str]]:
@@ -419,19 +515,19 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="keep what was fitted, and the report")
     wanted = parser.parse_args()
     asked = asyncio.run(signs(worlds()))
-    weight, _, relevance_lines = relevance_table(*asked)
+    weight, words_floor, relevance_lines = relevance_table(*asked)
     curve, trained_lines = trained_table(*read_by_all(asked, weight, OFFERED))
     read = readings()
     fitted, reading_lines = reading_table([row for row in read if not row.by_reader])
     joint, joint_lines = both_table(read)
     reading_lines += ["", *joint_lines]
-    text = report(relevance_lines, trained_lines, reading_lines)
+    text = report(relevance_lines, near_table(*asked, weight), trained_lines, reading_lines)
     print(text)
     if not wanted.write:
         return
     (HERE / "results" / "evidence.md").write_text(text)
     rule = {"version": 1, "embedder": ONNX_SHA256, "weight": weight, "floor": OFFERED}
-    rule["coverage_floor"] = relevance.packaged().coverage_floor
+    rule["coverage_floor"] = words_floor
     (ROOT / "node" / "knowledge" / "relevance.json").write_text(json.dumps(rule, indent=2) + "\n")
     path = ROOT / "node" / "synthesise" / "reading.json"
     kept = json.loads(path.read_text()) | fitted | {"trained": curve, "both": joint}

@@ -29,7 +29,10 @@ import numpy as np
 from bench.answerlab import data
 from node.clock import SystemClock
 from node.embed.cross_encoder import Reader
-from node.embed.local import MiniLm, installed_files
+from node.embed.local import ONNX_SHA256, MiniLm, installed_files
+from node.ipfs.cid import RAW, Cid
+from node.knowledge.keywords import Keywords
+from node.knowledge.relevance import packaged
 from node.model import Check, Draft, Evidence, Freshness, Kind, SourceRef
 from node.normalise import normalise
 from node.ports import Generator, OnText, Prompt
@@ -37,14 +40,11 @@ from node.settings import Models
 from node.synthesise.compose import Composer
 from node.synthesise.notes import BOUND
 from node.synthesise.openai_compatible import OpenAiGenerator
-from node.synthesise.sentences import content_words
 
 TIMEOUT_S = 900.0
 TEMPERATURE, SEED = 0.7, 11
 OFFERED = 3
 _SEEN_CHARS = 40
-RANK = 60
-"""Reciprocal rank fusion's constant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def asks(which: str) -> Iterator[Ask]:
 
 class Search:
     """Finds a community's facts for a question, as the node's own retrieval does: the nearer of the vectors
-    of question and answer, and keywords, joined by reciprocal rank."""
+    of question and answer, and keywords, by their relevance; however far, some are found."""
 
     def __init__(self, world: data.World, engine: MiniLm) -> None:
         self._engine = engine
@@ -121,7 +121,10 @@ class Search:
             self._embed([one.about for one in self._notes]),
             self._embed([one.text for one in self._notes]),
         )
-        self._words = [frozenset(content_words(f"{one.about} {one.text}")) for one in self._notes]
+        self._cids = [Cid.of(one.id.encode(), RAW) for one in self._notes]
+        self._keywords = Keywords()
+        for cid, one in zip(self._cids, self._notes, strict=True):
+            self._keywords.add(cid, f"{one.about} {one.text}", scope="shared", context=None)
 
     def _embed(self, texts: Sequence[str]) -> Any:
         found = self._engine.embed([normalise(text) for text in texts])
@@ -130,15 +133,13 @@ class Search:
     def find(self, question: str, top: int = OFFERED) -> tuple[Note, ...]:
         vector = self._embed([question])[0]
         near = np.maximum(self._vectors[0] @ vector, self._vectors[1] @ vector)
-        wanted = set(content_words(question))
-        rare = {word: np.log(1 + len(self._words) / (1 + self._held_by(word))) for word in wanted}
-        shared = np.array([sum(rare[word] for word in wanted & words) for words in self._words])
-        fused = sum(1 / (RANK + np.argsort(np.argsort(-ranked, kind="stable"))) for ranked in (near, shared))
-        best = np.argsort(-fused, kind="stable")[:top]
+        covered = self._keywords.coverage(self._keywords.weights(question, [("shared", None)]), self._cids)
+        scored = [
+            packaged().score(float(cosine), covered[cid], ONNX_SHA256) or 0.0
+            for cosine, cid in zip(near, self._cids, strict=True)
+        ]
+        best = np.argsort(-np.array(scored), kind="stable")[:top]
         return tuple(self._notes[place] for place in best)
-
-    def _held_by(self, word: str) -> int:
-        return sum(word in words for words in self._words)
 
 
 def as_evidence(offered: Sequence[Note]) -> list[Evidence]:

@@ -7,6 +7,8 @@ import sys
 import unicodedata
 from typing import Any, TextIO
 
+_TAB = 8
+
 
 class LiveAnswer:
     """Shows what ``/chat`` streams, and puts the finished answer in its place."""
@@ -67,10 +69,16 @@ class LiveAnswer:
 
 
 def _rows(line: str, columns: int) -> int:
-    width = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line)
-    return max(1, -(-width // max(1, columns)))
+    columns, width = max(1, columns), 0
+    for char in line:
+        if char == "\t":  # to the next stop, and never into the next row
+            at = width % columns
+            width += min(_TAB - at % _TAB, columns - 1 - at)
+        else:
+            width += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return max(1, -(-width // columns))
 
 
 def _printable(text: str) -> str:
     """Without what steers a terminal."""
-    return "".join(char for char in text if char == "\n" or char.isprintable())
+    return "".join(char for char in text if char in "\n\t" or char.isprintable())

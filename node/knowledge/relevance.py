@@ -2,11 +2,13 @@
 
 relevance = max(cosine to the stored question, cosine to the stored answer) + weight x coverage, where
 coverage is the share of the question's content words, weighted by their rarity, that stand in the entry.
-Weight and floor are fitted on labelled questions by ``python -m bench.relevance`` and belong to one embedder
-(``relevance.json``). With another embedder, or with none, coverage alone decides.
+Weight and ``coverage_floor`` are fitted on labelled questions by ``python -m bench.evidence``, which reports
+on the floor too; they belong to one embedder (``relevance.json``). With another embedder, or with none,
+coverage alone decides.
 
-Linear fusion, not reciprocal rank: among 124 entries the right one came first for .86 of 154 questions
-against .66 by rank fusion, because a rank does not say how near the nearest is, and a floor has to.
+Linear fusion, not reciprocal rank: among a community's 24 notes and the starter entries the right one comes
+first for .85 of the 88 questions fitted on and .78 of the 88 kept back, against .70 and .72 by rank fusion. A
+rank does not say how near the nearest is, and a floor has to.
 
 Pure. Must not know: stores, indices, models.
 """

@@ -1,9 +1,9 @@
 """Which evidence a model reads, within a budget of characters and one of tokens.
 
 Rules: most reliable first; each block carries a number, its source and its time; outside text is stripped of
-whatever could pass for our marks or a chat template's, and sentences that give orders to their reader are
-left out and reported; long texts end at a sentence; what did not fit is counted (S2-66). Pure; knows nothing
-of models."""
+whatever could pass for our marks or a chat template's, code and tables of nothing else, and sentences that
+give orders to their reader are left out and reported; long texts end at a sentence or, in a block, at a line;
+what did not fit is counted (S2-66). Pure; knows nothing of models."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 
 from node.model import Evidence, SourceRef
 from node.orders import gives_orders
-from node.synthesise.markup import defang, defang_own
-from node.synthesise.sentences import cut_to_sentence, one_line, plain, sentence_spans, squeeze
+from node.synthesise import verbatim
+from node.synthesise.markup import defang, defang_own, defang_stored
+from node.synthesise.sentences import one_line, plain, sentence_spans
 
 COUNTED_CHARS = 4_000
 """Of a text that is dropped no more is counted; the rest is reckoned from it."""
@@ -58,8 +59,13 @@ class Block:
     @property
     def told(self) -> str:
         """The text behind the question that it was stored for."""
-        said = f"{self.about} - {self.text}" if self.about else self.text
-        return f"{said} ({self.note})" if self.note else said
+        said, behind = self.text, " "
+        if self.note and any(block.end == len(said) for block in verbatim.blocks(said)):
+            behind = "\n"
+        if self.about:
+            between = "\n" if verbatim.begins_with_block(said) else " "
+            said = f"{self.about} -{between}{said}"
+        return f"{said}{behind}({self.note})" if self.note else said
 
     @property
     def label(self) -> str:
@@ -113,7 +119,7 @@ def _without_orders(text: str) -> tuple[str, int]:
         else:
             remarked = False
     pieces.append(text[at:])
-    return squeeze("".join(pieces)) if orders else text, orders
+    return verbatim.squeeze_prose("".join(pieces)) if orders else text, orders
 
 
 Count = Callable[[str], int]
@@ -155,7 +161,8 @@ def pack(
         if item.source.kind == PASTED:
             text, orders = _without_orders(defang_own(plain(item.text)).strip("\n"))
         else:
-            text, orders = _without_orders(squeeze(defang(squeeze(plain(item.text)))))
+            text, orders = _without_orders(verbatim.squeeze_prose(defang_stored(plain(item.text))))
+        text = verbatim.with_fence_closed(text)
         same = " ".join(text.casefold().split())
         if not same or same in seen:
             continue
@@ -179,7 +186,7 @@ def pack(
             dropped, tokens_dropped = dropped + len(text), tokens_dropped + _reckoned(text, count)
             continue
         is_own = item.source.kind == PASTED
-        fitted = _lines_that_fit(text, room) if is_own else cut_to_sentence(text, room)
+        fitted = _lines_that_fit(text, room) if is_own else verbatim.cut(text, room)
         size = count(block.label)
         if tokens_max is not None:
             room = tokens_max * 5 // 3 if is_own else tokens_max
@@ -209,5 +216,5 @@ def _within(text: str, tokens_max: int, count: Count) -> str:
             return text
         if tokens_max < 1:
             break
-        text = cut_to_sentence(text, len(text) * tokens_max // size)
+        text = verbatim.cut(text, len(text) * tokens_max // size)
     return ""

@@ -4,6 +4,7 @@ Rules (S0-04 … S0-08):
 - score = 0.5 x shared keywords / keywords of the question + 0.2 if it defines something + 0.2 x position
   - 0.2 if longer than 50 words + 0.1 for each exact term, where position = 1 - (index / sentences) x 0.3;
 - a sentence below 0.25, or one that shares nothing with the question, says nothing to it;
+- code and tables are not parted, and go with the words that lead to them;
 - the best are given back in document order, as exact quotes.
 Pure and linear in the length of the texts. Quotes may be wrong about the world; they are never invented.
 """
@@ -15,12 +16,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from node.synthesise.sentences import WORD, content_words, plain, sentences
+from node.synthesise import verbatim
+from node.synthesise.sentences import WORD, content_words, is_closed, plain, sentence_spans, sentences
 
 FLOOR = 0.25
 TOP = 3
 LONG_WORDS = 50
 TEXT_CHARS_MAX = 262_144
+TABLE_CHARS_MAX = 600
+"""A longer table, or text that is only indented, is quoted by its lines."""
+_TABLE_READ_CHARS_MAX = 2_000
+"""The same for what a model is to read."""
 _EXACT_TERMS_MAX = 8
 _EXACT_TERM_CHARS_MAX = 80
 
@@ -115,20 +121,42 @@ def score(
     return value
 
 
-def select(question: str, texts: Sequence[str], *, top: int = TOP) -> tuple[Quote, ...]:
+def _pieces(text: str, table_chars_max: int) -> list[tuple[str, str]]:
+    """The sentences of a text and its blocks, those with what leads to them, each beside its own words."""
+    whole = [
+        block
+        for block in verbatim.blocks(text)
+        if block.form is verbatim.Form.FENCE or block.end - block.start <= table_chars_max
+    ]
+    if not whole:
+        return [(sentence, sentence) for sentence in sentences(text)]
+    pieces: list[tuple[int, int]] = []
+    for start, end in verbatim.units(text, sentence_spans(text), whole):
+        if (block := verbatim.inside(whole, start)) is not None:
+            start = block.start
+            before, behind = pieces[-1] if pieces else (0, 0)
+            if behind and not is_closed(text[before:behind]) and verbatim.inside(whole, behind - 1) is None:
+                start = pieces.pop()[0]
+        pieces.append((start, end))
+    return [(said := text[start:end], verbatim.prose(said)) for start, end in pieces]
+
+
+def select(
+    question: str, texts: Sequence[str], *, top: int = TOP, table_chars_max: int = TABLE_CHARS_MAX
+) -> tuple[Quote, ...]:
     """The best ``top`` sentences over all texts with at least ``FLOOR``, in order of text and place."""
     terms = terms_of(question)
     found: list[Quote] = []
     seen: set[str] = set()
     budget = TEXT_CHARS_MAX
     for number, text in enumerate(texts):
-        parts = sentences(plain(text[:budget]))
+        parts = _pieces(plain(text[:budget]), table_chars_max)
         budget -= min(budget, len(text))
-        for index, sentence in enumerate(parts):
+        for index, (sentence, words) in enumerate(parts):
             matched = matches(terms, sentence)
             if not any(matched):
                 continue
-            value = score(terms, sentence, index, len(parts), matched)
+            value = score(terms, words, index, len(parts), matched)
             # Rounded, so that a score of exactly 0.25 is not lost to binary fractions.
             if round(value, 9) < FLOOR:
                 continue
@@ -155,31 +183,45 @@ _SHORT_LINE_CHARS = 50
 
 def of_a_pasted(question: str, text: str) -> tuple[Quote, ...]:
     """The best sentences of a text that came with the question. Where a summary is asked for, they are those
-    that hold the words that the text says most often."""
+    that hold the words that the text says most often, and no code or table."""
     body = plain(text[:TEXT_CHARS_MAX])
-    lines = [line for line in body.split("\n") if line.strip()]
-    if sum(_CODE_LINE.search(line) is not None for line in lines) * 3 >= len(lines):
+    drawn = [block for block in verbatim.blocks(body) if not body[block.start].isspace()]
+    starts, ends = [0, *(block.end for block in drawn)], [*(block.start for block in drawn), len(body)]
+    prose = [body[start:end] for start, end in zip(starts, ends, strict=True)]
+    lines = [line for stretch in prose for line in stretch.split("\n") if line.strip()]
+    if sum(_CODE_LINE.search(line) is not None for line in lines) * 3 >= len(lines) > 0:
         return ()  # a line of code says nothing by itself
-    body = _WRAPPED.sub(" ", body)
-    lines = [line for line in body.split("\n") if line.strip()]
-    if sum(map(len, lines)) < _SHORT_LINE_CHARS * len(lines):
-        body = "\n\n".join(lines)  # lines so short are entries of their own, not wrapped sentences
     if _GIST.search(question):
+        body = "\n\n".join(map(_entries, prose))
         said = Counter(word for word in WORD.findall(body) if content_words(word))
         said_most = " ".join(word for word, _ in said.most_common(_GIST_WORDS))
         found = select(said_most, (body,), top=2 * TOP)
         return tuple(one for one in found if len(WORD.findall(one.text)) >= _GIST_SENTENCE_WORDS)[:TOP]
-    return select(question, (body,))
+    return select(question, (verbatim.outside(body, _entries, drawn),))
+
+
+def _entries(prose: str) -> str:
+    """Prose with each sentence on one line."""
+    body = _WRAPPED.sub(" ", prose)
+    lines = [line for line in body.split("\n") if line.strip()]
+    if sum(map(len, lines)) < _SHORT_LINE_CHARS * len(lines):
+        return "\n" + "\n\n".join(lines) + "\n"  # so short, they are entries and not wrapped sentences
+    return body
 
 
 def narrow(question: str, text: str, *, keep_whole_chars: int, top: int) -> tuple[str, int, int]:
     """The part of a text that a model should read: (text, sentences kept, sentences there were).
 
     A text of at most ``keep_whole_chars`` is kept whole: there is nothing to gain. Otherwise only the
-    sentences that speak to the question stay, in order; none means an empty text."""
+    sentences and blocks that speak to the question stay, in order; none means an empty text."""
     body = plain(text[:TEXT_CHARS_MAX])
     total = len(sentences(body))
     if len(body) <= keep_whole_chars:
         return body, total, total
-    quotes = select(question, (body,), top=top)
-    return " ".join(quote.text for quote in quotes), len(quotes), total
+    quotes = select(question, (body,), top=top, table_chars_max=_TABLE_READ_CHARS_MAX)
+    said, was_block = "", False
+    for quote in quotes:
+        is_block = bool(verbatim.blocks(quote.text))
+        said += ("\n\n" if is_block or was_block else " ") + quote.text if said else quote.text
+        was_block = is_block
+    return said, len(quotes), total

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from node.orders import CHAT_TOKEN
+from node.synthesise import verbatim
 
 OPEN = "<<<DATA {tag}>>>"
 CLOSE = "<<<END {tag}>>>"
@@ -53,6 +54,18 @@ _ROLE_LINE = re.compile(
     r"(?mi)^([ \t]*(?:#{1,6}[ \t]*)?(?:system|user|assistant|human|developer|answer|tool)"
     r"(?:[ \t]+(?:message|prompt))?)[ \t]*:"
 )
+_TEMPLATE_ROLE = re.compile(
+    r"(?m)^([ \t]*(?:#{1,6}[ \t]*)?(?=[A-Z])(?i:system|user|assistant|human|developer|answer|tool)"
+    r"(?i:[ \t]+(?:message|prompt))?)[ \t]*:"
+)
+"""As chat templates write it. ``user: root`` is a line of settings."""
+_NUMBER_ALONE = re.compile(
+    r"(?m)(^[ \t>#*+|/;%-]*|[\w.;!?…。！？)\"'”’»|][ \t]+|[.;!?…。！？][ \t]*)"
+    r"(?<!\breturn )(?<!\byield )(?<!\bin )((?:\[\d{1,3}\][ \t]*)+)"
+)
+"""Numbers in code that could pass for a source's: they begin a line, or stand behind a word and a blank.
+``items[0]`` and ``= [1]`` can't."""
+_ROUND = str.maketrans("[]", "()")
 _SOURCE_NUMBER = re.compile(r"\[(\d{1,3})\]")
 _RULER = re.compile(r"-{3,}")
 
@@ -65,6 +78,17 @@ def defang(text: str) -> str:
     text = _ROLE_LINE.sub(r"\1 -", text)
     text = _SOURCE_NUMBER.sub(r"(\1)", text)
     return _RULER.sub("–", text)
+
+
+def defang_stored(text: str) -> str:
+    """The same, but from code, tables and mathematics goes only what could pass for a turn, for one of our
+    marks or labels, or for the number of a source: with each other sign they would lose their meaning."""
+    text = verbatim.outside(text, defang, verbatim.spans(text, quotes=False))
+    for pattern in (CHAT_TOKEN, _OWN_MARK, THINK_TAG):
+        text = pattern.sub("\n–", text)  # neither blank nor empty: what stood around it could make a new mark
+    text = LABEL_LINE.sub(lambda match: match.group().lower(), text)
+    text = _TEMPLATE_ROLE.sub(r"\1 -", text)
+    return _NUMBER_ALONE.sub(lambda match: match.group(1) + match.group(2).translate(_ROUND), text)
 
 
 def defang_own(text: str) -> str:

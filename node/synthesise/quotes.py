@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from node.model import Citation, Evidence, SourceRef, Step
-from node.synthesise import asker, context, extractive, notes
+from node.synthesise import asker, context, extractive, notes, verbatim
 from node.synthesise.claims import is_claim
 from node.synthesise.composed import CITATIONS_MAX, REASON_CHARS_MAX, Composed, Trail
 from node.synthesise.context import source_name
@@ -100,7 +100,7 @@ def from_quotes(
     used = list(dict.fromkeys(quote.source for quote in quotes))
     lines = [honest(missing, language)] if missing is not None else []
     for place in used:
-        said = [one_line(quote.text, QUOTE_CHARS_MAX) for quote in quotes if quote.source == place]
+        said = [_said(quote.text) for quote in quotes if quote.source == place]
         lines.extend(_under_its_source(evidence[place], said, language))
     citations = [
         citation(evidence[place], next(quote.text for quote in quotes if quote.source == place))
@@ -118,12 +118,21 @@ def from_quotes(
 
 
 def _under_its_source(item: Evidence, said: Sequence[str], language: str) -> list[str]:
-    """Quotes as bullets below the name of their source. An adapter's sentences name it themselves; those that
-    answer another question (a price where a yield was asked for) are given as what they are."""
+    """Quotes as bullets, code and tables as they are, below the name of their source. An adapter's sentences
+    name it themselves; those that answer another question (a price where a yield was asked for) are given as
+    what they are."""
     if item.source.kind == "adapter" and any("according to" in line.casefold() for line in said):
         text = " ".join(said)
         return [text if item.partial else f"{asker.say('part_found', language)} {text}"]
-    return [asker.heading(source_name(item.source), language), *(f"- {line}" for line in said)]
+    lines = [f"\n{one}" if verbatim.blocks(one) else f"- {one}" for one in said]
+    return [asker.heading(source_name(item.source), language), *lines]
+
+
+def _said(quote: str) -> str:
+    """A sentence on one line; what holds code or a table as it stands."""
+    if verbatim.blocks(quote):
+        return verbatim.cut(quote, QUOTE_CHARS_MAX)
+    return one_line(quote, QUOTE_CHARS_MAX)
 
 
 def fallback(

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from node.synthesise.sentences import cut_to_sentence
+
 FAR_CHARS = 4_000
 """A mark of mathematics or quotation is closed within so many characters, or not at all."""
 _SINGLE_QUOTE_CHARS = 300
@@ -62,19 +64,25 @@ _QUOTE_LINE = re.compile(r" {0,3}>")
 _DISPLAY = re.compile(r"[ \t]*(\\\[|\$\$|\\begin\{([A-Za-z]{1,20}\*?)\})")
 
 
-def spans(text: str) -> tuple[Span, ...]:
-    """The parts of ``text`` that are kept as they are."""
+def spans(text: str, *, quotes: bool = True) -> tuple[Span, ...]:
+    """The parts of ``text`` that are kept as they are. Without ``quotes``, quotations are prose like any
+    other, and the code in them is found."""
     found: list[Span] = []
     at = 0
-    for block in _blocks(text):
-        found.extend(_inline(text, at, block.start))
+    for block in _blocks(text, quotes=quotes):
+        found.extend(_inline(text, at, block.start, quotes=quotes))
         found.append(block)
         at = block.end
-    found.extend(_inline(text, at, len(text)))
+    found.extend(_inline(text, at, len(text), quotes=quotes))
     return tuple(found)
 
 
-def _blocks(text: str) -> Iterator[Span]:
+def blocks(text: str) -> tuple[Span, ...]:
+    """The code, tables and displayed mathematics of ``text`` that take whole lines."""
+    return tuple(_blocks(text, quotes=False))
+
+
+def _blocks(text: str, *, quotes: bool) -> Iterator[Span]:
     """Blocks in order. A run of lines of one kind is one block."""
     at, length = 0, len(text)
     listed = False
@@ -84,7 +92,7 @@ def _blocks(text: str) -> Iterator[Span]:
         block = _fenced(text, at, line) or _displayed(text, at, line)
         if block is None and _is_tabular(text, at, line, line_end):
             block = _run(text, at, _goes_on_as_table)
-        if block is None and _QUOTE_LINE.match(line):
+        if block is None and quotes and _QUOTE_LINE.match(line):
             block = _run(text, at, lambda following: _QUOTE_LINE.match(following) is not None)
         if block is None and _INDENTED.match(line) and not (listed and _LIST_LINE.match(line)):
             block = _run(text, at, lambda following: _INDENTED.match(following) is not None, over_blank=True)
@@ -181,13 +189,15 @@ _CLOSERS = {
 }
 
 
-def _inline(text: str, start: int, end: int) -> Iterator[Span]:
+def _inline(text: str, start: int, end: int, *, quotes: bool) -> Iterator[Span]:
     marks = _Marks(text, start, end)
     at = start
     while (opened := _OPENER.search(text, at, end)) is not None:
-        closed = None if opened.group() == "\\$" else marks.closing(opened)
+        form = _FORMS.get(opened.group()[0], Form.QUOTE)
+        is_mark = opened.group() != "\\$" and (quotes or form is not Form.QUOTE)
+        closed = marks.closing(opened) if is_mark else None
         if closed is not None:
-            yield Span(opened.start(), closed, _FORMS.get(opened.group()[0], Form.QUOTE))
+            yield Span(opened.start(), closed, form)
         at = closed or opened.end()
 
 
@@ -307,6 +317,29 @@ def prose(text: str) -> str:
 
 def begins_with_block(text: str) -> bool:
     return any(span.is_block and span.start == 0 for span in spans(text)[:1])
+
+
+def cut(text: str, chars_max: int) -> str:
+    """The beginning of ``text`` that fits, with its last fence closed: whole sentences, or whole lines of the
+    block that does not fit."""
+    room = chars_max
+    while (size := len(closed := with_fence_closed(_beginning(text, room)))) > chars_max and room > 0:
+        room -= size - chars_max
+    return closed if size <= chars_max else ""
+
+
+def _beginning(text: str, chars_max: int) -> str:
+    if len(text) <= chars_max:
+        return text
+    found = blocks(text)
+    block = inside(found, chars_max)
+    if block is not None:
+        line = text.rfind("\n", block.start, max(0, chars_max))
+        if before := text[: max(line, block.start)].rstrip():
+            return before
+    end = max((block.end for block in found if block.end <= chars_max), default=0)
+    sentences = cut_to_sentence(text, max(1, chars_max))
+    return sentences if len(sentences) > end else text[:end]
 
 
 def with_fence_closed(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from node.cli_live import LiveAnswer
+from node.cli_live import LiveAnswer, _rows
 
 Events = list[tuple[str, dict[str, Any]]]
 
@@ -45,6 +45,7 @@ def screen(written: str) -> str:
         ([("delta", {"text": "Wrong."}), ("reset", {}), ("delta", {"text": "Right."})], "Right."),
         ([("wait", {"engine": "a", "ahead": 0, "wait_s": None})], "Done."),
         ([("delta", {"text": "A \x1b[2Jtrick."})], "A [2Jtrick."),
+        ([("delta", {"text": "all:\n\tgo"})], "all:\n\tgo build"),
     ],
 )
 def test_the_answer_is_what_stays(events: Events, answer: str) -> None:
@@ -54,3 +55,11 @@ def test_the_answer_is_what_stays(events: Events, answer: str) -> None:
         live.hear(name, facts)
     live.end(answer)
     assert screen(out.getvalue()) == answer + "\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "rows"),
+    [("", 1), ("\tgo", 1), ("\t" * 9 + "12345678", 1), ("\t" * 9 + "123456789", 2), ("\t" * 12, 1)],
+)
+def test_a_tab_takes_the_room_to_the_next_stop(line: str, rows: int) -> None:
+    assert _rows(line, 80) == rows

@@ -12,6 +12,7 @@ from node.synthesise.extractive import (
     defines,
     exact_hits,
     narrow,
+    of_a_pasted,
     position,
     score,
     select,
@@ -124,6 +125,36 @@ def test_narrowing_leaves_unrelated_sentences_out() -> None:
     assert (kept, total) == (2, 7)
     assert narrow("What is the quorum?", HANDBOOK, keep_whole_chars=10_000, top=8)[0] == HANDBOOK
     assert narrow("Which planets have rings?", HANDBOOK, keep_whole_chars=50, top=8)[0] == ""
+
+
+BLOCK = "```\nprinter stop\n\n\tprinter  start --hot\n```"
+TABLE = "| day | bin |\n| --- | --- |\n| Monday | paper |\n| Friday | glass |"
+
+
+@pytest.mark.parametrize("block", [BLOCK, TABLE, "\tprinter stop\n\n\tprinter  start"])
+@pytest.mark.parametrize("lead", ["To restart the printer run this:", "# Restart of the printer"])
+def test_narrowing_keeps_a_block_whole_with_what_leads_to_it(block: str, lead: str) -> None:
+    text = f"{HANDBOOK}\n\n{lead}\n\n{block}\n\nThe hall has chairs. A restart takes a minute."
+    said, kept, _ = narrow("How do I restart the printer?", text, keep_whole_chars=50, top=8)
+    assert said == f"{lead}\n\n{block}\n\nA restart takes a minute."
+    assert kept == 2
+
+
+def test_a_long_table_is_read_by_its_rows() -> None:
+    rows = "\n".join(f"| item {n} | {n} crowns |" for n in range(200))
+    said, _, _ = narrow(
+        "What does item 77 cost?", f"| a | b |\n| --- | --- |\n{rows}", keep_whole_chars=9, top=1
+    )
+    assert said == "| item 77 | 77 crowns |"
+
+
+def test_of_a_pasted_text_blocks_are_quoted_whole_and_prose_unwrapped() -> None:
+    text = f"The bins are\ncollected weekly by the town.\n\n{TABLE}\n\nAll else is kept\nby the committee."
+    assert [quote.text for quote in of_a_pasted("Which day is paper?", text)] == [TABLE]
+    assert [quote.text for quote in of_a_pasted("When are they collected?", text)] == [
+        "The bins are collected weekly by the town."
+    ]
+    assert all("|" not in quote.text for quote in of_a_pasted("Summarise this", text))
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=300), max_size=4))
