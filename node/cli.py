@@ -135,6 +135,9 @@ def _ask(args: argparse.Namespace) -> int:
     source = reply["source"]
     print(f"  source      {source['kind']}: {source['id']}")
     print(f"  confidence  {reply['confidence']:.2f}")
+    sure = [(word, reply.get(name)) for word, name in (("found", "found"), ("supported", "support"))]
+    if evidence := ", ".join(f"{word} {share:.2f}" for word, share in sure if share is not None):
+        print(f"  evidence    {evidence}")
     if reply["hit"]:
         hit = reply["hit"]
         print(f"  from cache  {hit['kind']}, {hit['age_s']} s old: {hit['reason']}")

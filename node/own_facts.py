@@ -1,7 +1,8 @@
 """Questions about the node itself, answered from its own records and decisions, without a model.
 
-Which source answered, how sure it was, why; how many answers are stored, under which CID and since when; what
-was asked last. It keeps the ``node.ports.Adapter`` contract, and lives here because adapters see no store.
+Which source answered, how sure it was, why; how many answers are stored, under which CID and since when; how
+many questions were answered; what was asked last. It keeps the ``node.ports.Adapter`` contract, and lives
+here because adapters see no store.
 
 Rules:
 - A caller is told of records in ``Caller.visible_scopes`` only, and of turns of the own session only.
@@ -9,6 +10,10 @@ Rules:
   (``Recognition.about_node``).
 - A text is recognised as a whole or not at all (``own_facts.toml``): "how many answers does a multiple choice
   test have" is a question like any other.
+- The answer is in the language of the form that the question was read by, and in words for whoever asks;
+  technical reasons are for the trace.
+- What is stored outlives a restart. Turns ("that", "my last question", "why") and the count of questions are
+  in memory only: the last ``TURNS_MAX`` turns of a session, the last ``DAYS_MAX`` days of a tenant.
 """
 
 from __future__ import annotations
@@ -16,10 +21,10 @@ from __future__ import annotations
 import asyncio
 import re
 import tomllib
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
@@ -33,7 +38,6 @@ from node.model import (
     Budget,
     Check,
     Evidence,
-    Failed,
     Found,
     Freshness,
     Kind,
@@ -41,6 +45,7 @@ from node.model import (
     Query,
     Recognition,
     SourceRef,
+    Unclear,
 )
 from node.ports import RecordStore, Semantics, StoredRecord
 from node.reading import fold, read, word_list, words_of
@@ -50,6 +55,7 @@ NAME: Final = "node-facts"
 WORDS_MAX: Final = 24
 SESSIONS_MAX: Final = 2_000
 TURNS_MAX: Final = 6
+DAYS_MAX: Final = 40
 NEWEST_MAX: Final = 500
 """So many of the newest records are looked through for the words of a topic."""
 NEAR_MAX: Final = 16
@@ -63,39 +69,69 @@ _NOT_TOPIC = frozenset(
     )
 )
 
-_SOURCES: Final[Mapping[str, str]] = {
-    "adapter": "the adapter {id}",
-    "cache": "a stored answer, first made by {id}",
-    "llm": "the language model {id}",
-    "extractive": "sentences quoted from {id}",
-    "documents": "the document {id}",
-    "client": "an answer that was stored by {id}",
-    "statement": "the node itself, for nothing was asked",
-    "fallback": "nobody: the node could not find out",
-    "composite": "several sources, one for each part",
-}
+_NOT_ANSWERED = frozenset({"statement", "fallback"})
+_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 
 
 @lru_cache(maxsize=1)
-def _patterns() -> tuple[tuple[tuple[str, re.Pattern[str]], ...], re.Pattern[str], Mapping[str, str]]:
-    """The patterns with what each asks, the openers and closers, and the spans of time by their words."""
+def _patterns() -> tuple[
+    tuple[tuple[str, str, re.Pattern[str]], ...],
+    re.Pattern[str],
+    Mapping[str, str],
+    Mapping[str, dict[str, str]],
+]:
+    """The patterns with their language and what each asks, the openers and closers, the spans of time by
+    their words, and the replies by language."""
     data = tomllib.loads((files("node") / "own_facts.toml").read_text(encoding="utf-8"))
-    words = {name: f"(?:{'|'.join(data[name])})" for name in ("that", "about", "when")}
+    words = {name: f"(?:{'|'.join(data[name])})" for name in ("that", "about", "named", "when")}
     words["about"] += " (?P<topic>.+)"
     found = []
-    for ask, texts in data["asks"].items():
-        for text in texts:
-            for name, pattern in words.items():
-                text = text.replace(f"{{{name}}}", pattern)
-            found.append((ask, re.compile(text)))
+    for language, asks in data["asks"].items():
+        for ask, texts in asks.items():
+            for text in texts:
+                for name, pattern in words.items():
+                    text = text.replace(f"{{{name}}}", pattern)
+                found.append((language, ask, re.compile(text)))
     around = re.compile(rf"^(?:(?:{data['openers']}) )+|(?: (?:{data['closers']}))+$")
     spans = {word: name for name, words in data["days"].items() for word in words}
-    return tuple(found), around, spans
+    return tuple(found), around, spans, data["replies"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tongue:
+    """The replies of one language."""
+
+    code: str
+
+    def has(self, key: str) -> bool:
+        return key in _patterns()[3][self.code]
+
+    def say(self, key: str, **values: object) -> str:
+        return _patterns()[3][self.code][key].format(**values)
+
+    def number(self, number: int) -> str:
+        return f"{number:,}".replace(",", self.say("thousands"))
+
+    def share(self, share: float) -> str:
+        return f"{share:.2f}".replace(".", self.say("decimal"))
+
+    def source(self, source: SourceRef) -> str:
+        """Whoever stored it here under no name of his own is not named."""
+        for key in (f"by_{source.kind}_{source.id}", f"by_{source.kind}"):
+            if self.has(key):
+                return self.say(key, id=_cut(source.id))
+        return f"{_cut(source.kind)} {_cut(source.id)}"
+
+    def parts(self, parts: Mapping[str, float]) -> str:
+        """The parts of a confidence, as far as the language has words for them."""
+        named = [(self.say(key), part) for name, part in parts.items() if self.has(key := f"parts_{name}")]
+        return ", ".join(f"{said} {self.share(part)}" for said, part in named)
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One answer of a session, as far as it is asked about. ``why`` is the decision in words."""
+    """One answer of a session, as far as it is asked about. ``why`` is the decision in English words; from
+    ``kind`` and ``match`` (how a stored answer was found, or empty) the other languages tell it."""
 
     question: str
     sources: tuple[tuple[str, SourceRef], ...]
@@ -103,6 +139,8 @@ class Told:
     parts: Mapping[str, float]
     cid: str | None
     why: str
+    kind: str
+    match: str
 
 
 class OwnFacts:
@@ -112,6 +150,7 @@ class OwnFacts:
         self._records = records
         self._semantics = semantics
         self._sessions: OrderedDict[tuple[str, str], deque[Told]] = OrderedDict()
+        self._days: OrderedDict[str, Counter[tuple[date, str]]] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -124,6 +163,7 @@ class OwnFacts:
     def hear(self, answer: Answer, entry: Mapping[str, object]) -> None:
         """Remember what was answered in a session, and why; ``entry`` is the decision as logged."""
         query = answer.query
+        self._count_in(answer)
         if query.session is None or answer.route.about_node:
             return
         parts = answer.parts or (answer,)
@@ -135,6 +175,8 @@ class OwnFacts:
             answer.confidence.parts,
             cid,
             " ".join(in_brief(entry, answer.route.reason))[:WHY_CHARS_MAX],
+            answer.route.kind.value,
+            answer.hit.kind if answer.hit is not None else "",
         )
         turns = self._sessions.setdefault((query.caller.tenant, query.session), deque(maxlen=TURNS_MAX))
         turns.append(told)
@@ -142,21 +184,36 @@ class OwnFacts:
         while len(self._sessions) > SESSIONS_MAX:
             self._sessions.popitem(last=False)
 
+    def _count_in(self, answer: Answer) -> None:
+        """Count the questions of a request that were answered, and those that what is stored answered."""
+        day, tenant = answer.query.local.date(), answer.query.caller.tenant
+        counted = self._days.setdefault(tenant, Counter())
+        self._days.move_to_end(tenant)
+        for part in answer.parts or (answer,):
+            if part.source.kind not in _NOT_ANSWERED and not part.route.about_node:
+                counted[day, "questions"] += 1
+                counted[day, "hits"] += part.hit is not None
+        for old in sorted({one for one, _ in counted})[:-DAYS_MAX]:
+            del counted[old, "questions"], counted[old, "hits"]
+        while len(self._days) > SESSIONS_MAX:
+            self._days.popitem(last=False)
+
     # --- the adapter ------------------------------------------------------------------------------
 
     def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         reading = read(text)
         if not 2 <= len(reading.words) <= WORDS_MAX or reading.script != "latin":
             return None
-        patterns, around, spans = _patterns()
+        patterns, around, spans, _ = _patterns()
         flat = around.sub("", reading.flat)
-        for ask, pattern in patterns:
+        for language, ask, pattern in patterns:
             if (match := pattern.fullmatch(flat)) is not None:
                 groups = match.groupdict()
                 slots = {
                     "metric": ask,
                     "topic": groups.get("topic"),
-                    "when": _span_in(flat, spans) if ask == "count" else None,
+                    "when": _span_in(flat, spans) if ask in ("count", "questions", "hits") else None,
+                    "language": language,
                 }
                 reason = f"asks about the node itself ({ask})"
                 return Recognition(
@@ -173,15 +230,17 @@ class OwnFacts:
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         slots = recognition.slots
         topic, when = slots.get("topic"), slots.get("when")
+        tongue = _Tongue(str(slots.get("language")))
         try:
             text = await self._say(
                 str(slots.get("metric")),
                 topic if isinstance(topic, str) else None,
                 when if isinstance(when, str) else None,
                 query,
+                tongue,
             )
-        except NodeError as exc:
-            return Failed("unavailable", f"the node's own records could not be read: {exc}")
+        except NodeError as exc:  # unclear, and not failed: a local source's failure is told as it is
+            return Unclear(tongue.say("unreadable"), f"the node's own records could not be read: {exc}")
         return Found(Evidence(text, SourceRef("adapter", NAME), 1.0, Freshness.COMPUTED))
 
     def health(self) -> Check:
@@ -195,59 +254,65 @@ class OwnFacts:
 
     # --- what is said -----------------------------------------------------------------------------
 
-    async def _say(self, ask: str, topic: str | None, when: str | None, query: Query) -> str:
-        if ask == "count":
-            return await self._count(when, query)
+    async def _say(self, ask: str, topic: str | None, when: str | None, query: Query, tongue: _Tongue) -> str:
+        if ask in ("count", "questions", "hits"):
+            return await self._count(ask, when, query, tongue)
         turns = tuple(self._sessions.get((query.caller.tenant, query.session or ""), ()))
         told = _turn_about(turns, topic)
         if told is not None and (topic is None or ask in ("source", "confidence", "why")):
-            return await self._of_turn(ask, told, query)
+            return await self._of_turn(ask, told, query, tongue)
         if topic is not None:
             stored = await self._about(topic, query)
             if stored is not None:
-                return _of_record(ask, stored)
-            return f"Nothing that is stored here and that you may see is about “{_cut(topic)}”."
-        if query.session is None:
-            return (
-                "No earlier question is known: this one came without a session (session_id, or --session with"
-                " neuroswarm ask)."
-            )
-        return "Nothing was asked in this session before, as far as this node remembers."
+                return _of_record(ask, stored, tongue)
+            return tongue.say("no_topic", topic=_cut(topic))
+        return tongue.say("no_conversation" if query.session is None else "nothing_before")
 
-    async def _of_turn(self, ask: str, told: Told, query: Query) -> str:
-        asked = f"“{told.question}”"
+    async def _of_turn(self, ask: str, told: Told, query: Query, tongue: _Tongue) -> str:
+        asked = told.question
         if ask == "last":
-            return f"Your last question was {asked}."
+            return tongue.say("last", asked=asked)
         if ask == "why":
-            return f"On {asked}: {told.why}"
+            return tongue.say("why", asked=asked, why=_why(told, tongue))
         if ask == "confidence":
-            parts = ", ".join(f"{name.replace('_', ' ')} {part:.2f}" for name, part in told.parts.items())
-            return f"The answer to {asked} had a confidence of {told.confidence:.2f}{_from(parts)}."
+            parts, share = tongue.parts(told.parts), tongue.share(told.confidence)
+            return tongue.say(
+                "confidence_of" if parts else "confidence", asked=asked, share=share, parts=parts
+            )
         if ask == "source":
             if len(told.sources) == 1:
-                return f"{asked} was answered by {_named(told.sources[0][1])}."
-            each = "; ".join(f"“{question}” by {_named(source)}" for question, source in told.sources)
-            return f"Each part of it had its own source: {each}."
+                return tongue.say("source", asked=asked, source=tongue.source(told.sources[0][1]))
+            each = [
+                tongue.say("part", asked=part, source=tongue.source(source)) for part, source in told.sources
+            ]
+            return tongue.say("sources", each="; ".join(each))
         if told.cid is None:
-            return f"The answer to {asked} was not stored, so it has no CID."
+            return tongue.say("not_stored", asked=asked)
         found = (await self._records.live([Cid.parse(told.cid)])).values()
         stored = next((one for one in found if one.record.scope in query.caller.visible_scopes), None)
         if stored is None:
-            return f"The answer to {asked} was stored as {told.cid}, and is not kept any more."
-        return _of_record(ask, stored)
+            return tongue.say("gone", asked=asked, cid=told.cid)
+        return _of_record(ask, stored, tongue)
 
-    async def _count(self, when: str | None, query: Query) -> str:
+    async def _count(self, ask: str, when: str | None, query: Query, tongue: _Tongue) -> str:
         scopes, today = query.caller.visible_scopes, datetime.combine(query.local.date(), time(), query.zone)
-        since, before, said = {
-            "today": (today, None, "today"),
-            "yesterday": (today - timedelta(days=1), today, "yesterday"),
-            "week": (today - timedelta(days=today.weekday()), None, "this week"),
-            "month": (today.replace(day=1), None, "this month"),
-        }.get(when or "", (None, None, ""))
-        number = await self._records.tally(scopes=scopes, since=since, before=before)
-        if since is None:
-            return f"{_answers(number)} that you may see {_are(number)} stored here."
-        return f"{_answers(number)} that you may see {_are(number, past=True)} stored {said} and kept since."
+        since, before = {
+            "today": (today, None),
+            "yesterday": (today - timedelta(days=1), today),
+            "week": (today - timedelta(days=today.weekday()), None),
+            "month": (today.replace(day=1), None),
+        }.get(when or "", (None, None))
+        said = tongue.say(when or "ever")
+        if ask != "count":
+            sums: Counter[str] = Counter()
+            for (day, what), times in self._days.get(query.caller.tenant, {}).items():
+                if (since is None or day >= since.date()) and (before is None or day < before.date()):
+                    sums[what] += times
+            number, hits = tongue.number(sums["questions"]), tongue.number(sums["hits"])
+            return tongue.say("asked_in", when=said, number=number, hits=hits)
+        stored = await self._records.tally(scopes=scopes, since=since, before=before)
+        key = ("count" if since is None else "count_of") + ("_one" if stored == 1 else "")
+        return tongue.say(key, number=tongue.number(stored), when=said)
 
     async def _about(self, topic: str, query: Query) -> StoredRecord | None:
         """The record whose question, or else whose answer, holds the words of the topic: first of those that
@@ -317,40 +382,40 @@ def _words(text: str) -> frozenset[str]:
     )
 
 
-def _of_record(ask: str, stored: StoredRecord) -> str:
+def _of_record(ask: str, stored: StoredRecord, tongue: _Tongue) -> str:
     record = stored.record
     assert isinstance(record, AnswerRecord)
-    asked = f"The answer to “{_cut(record.query)}”"
-    if ask == "cid":
-        return f"{asked} is stored as {stored.cid}."
-    if ask == "confidence":
-        return f"{asked} is stored with a confidence of {record.confidence / PPM:.2f}."
-    since = record.timestamp.strftime("%Y-%m-%d %H:%M UTC")
-    peer = "" if stored.origin == "local" else f", and came from the peer {_cut(stored.origin)}"
-    source = SourceRef(record.source.kind, record.source.id)
-    if ask == "stored":
-        until = f", until {record.expires:%Y-%m-%d %H:%M UTC}" if record.expires else ""
-        return f"{asked} is stored since {since}{until}{peer}."
-    return f"{asked} was made by {_named(source)} on {since}{peer}; it is stored as {stored.cid}."
+    local = stored.origin == "local"
+    return tongue.say(
+        {"cid": "cid", "confidence": "share", "stored": "stored"}.get(ask, "made"),
+        asked=_cut(record.query),
+        cid=stored.cid,
+        share=tongue.share(record.confidence / PPM),
+        since=_moment(record.timestamp),
+        until=tongue.say("until", until=_moment(record.expires)) if record.expires else "",
+        peer="" if local else tongue.say("peer", peer=_cut(stored.origin)),
+        source=tongue.source(SourceRef(record.source.kind, record.source.id)),
+    )
 
 
-def _named(source: SourceRef) -> str:
-    return _SOURCES.get(source.kind, f"{source.kind} {{id}}").format(id=_cut(source.id))
+def _why(told: Told, tongue: _Tongue) -> str:
+    """The decision in words: for a language that is not the log's, from what is known of it."""
+    if tongue.code == "en":
+        return told.why
+    said = [tongue.say(key) for key in (f"why_{told.kind}", f"why_{told.match}") if tongue.has(key)]
+    source = "; ".join(dict.fromkeys(tongue.source(source) for _, source in told.sources))
+    said += [
+        tongue.say("why_source", source=source),
+        tongue.say("why_share", share=tongue.share(told.confidence)),
+    ]
+    return " ".join(said)
+
+
+def _moment(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _cut(text: str) -> str:
     """Somebody's words in one line, without the quotation marks that are put around them."""
-    line = " ".join(text.translate({ord("“"): '"', ord("”"): '"'}).split())
+    line = " ".join(text.translate(_QUOTES).split())
     return line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]} …"
-
-
-def _from(parts: str) -> str:
-    return f", from {parts}" if parts else ""
-
-
-def _answers(number: int) -> str:
-    return f"{number:,} answer{'' if number == 1 else 's'}"
-
-
-def _are(number: int, *, past: bool = False) -> str:
-    return ("was" if past else "is") if number == 1 else ("were" if past else "are")

@@ -126,6 +126,10 @@ def _marks(reply: Mapping[str, Any]) -> list[str]:
     alone = reply["source"]["kind"] == "llm" and not reply["citations"]
     if reply.get("unverified", alone):
         found.append("Unverified: a language model said this, and no source here supports it.")
+    if reply.get("draft"):
+        found.append(
+            "Draft: the model said the same a while ago, and was not sure enough for it to be stored."
+        )
     if reply["stale"]:
         found.append("Out of date: a newer value could not be had yet.")
     return found
@@ -145,10 +149,17 @@ def _facts(reply: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("Source", escape(f"{source['kind']}: {source['id']}")),
         ("Confidence", f"{reply['confidence']:.0%}"),
+        ("Evidence", _evidence(reply)),
         ("Citations", _citations(reply["citations"])),
         ("From the cache", cached),
         ("Stored", stored),
     ]
+
+
+def _evidence(reply: Mapping[str, Any]) -> str:
+    """How sure it is that the right evidence was found, and how far that supports the answer."""
+    sure = (("found", reply.get("found")), ("supported", reply.get("support")))
+    return ", ".join(f"{word} {share:.2f}" for word, share in sure if share is not None)
 
 
 def _citations(rows: list[Mapping[str, Any]]) -> str:

@@ -9,7 +9,11 @@ Promises:
 - the library's HTTP server listens on a Unix socket that nobody can open: its name is gone before the first
   request;
 - "stop" is heard before each token and each piece of a prompt that is read;
-- turn marks in texts are taken out before the library sees them; nothing is kept from request to request.
+- turn marks in texts are taken out before the library sees them;
+- of a request each slot keeps one thing, for speed: the model's state after the tokens it read and wrote
+  last. The next request there reads only what follows the tokens that both begin with, and the rest of that
+  state is dropped. Its answer hangs on its own tokens alone; probabilities may differ in their last digits.
+  Temperature, seed and stop marks come with each request, and no other prompt is kept.
 
 It must not know who asks, or why."""
 

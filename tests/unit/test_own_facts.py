@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ import pytest
 
 from node.cache.flat_index import FlatIndex
 from node.clock import ManualClock
+from node.errors import Unavailable
 from node.governance.entry import decision_entry
 from node.model import (
     CERTAIN,
@@ -17,13 +19,15 @@ from node.model import (
     Confidence,
     Found,
     Freshness,
+    HitInfo,
     Kind,
     Query,
     Route,
     Source,
     SourceRef,
+    Unclear,
 )
-from node.own_facts import SESSIONS_MAX, OwnFacts
+from node.own_facts import SESSIONS_MAX, OwnFacts, _patterns
 from node.ports import RecordStore
 from node.record import RecordSource
 from node.store.memory import MemoryStore
@@ -48,6 +52,15 @@ how many answers have you stored this week|count
 how many entries do you have|count
 how many entries are in the cache|count
 which CID holds the answer about ipfs|cid
+what's the CID for the IPFS answer|cid
+the cid of the ipfs entry|cid
+what is the cid of my last question|cid
+who gave that answer|source
+how many questions were answered today|questions
+how many questions did you answer this week|questions
+how many cache hits today|hits
+how many cache hits were there yesterday?|hits
+how many questions were answered from the cache|hits
 what is the cid of that|cid
 when was the answer about ipfs stored|stored
 when did you store that|stored
@@ -62,17 +75,38 @@ welche CID enthält die Antwort über ipfs|cid
 wann wurde die antwort zu ipfs gespeichert|stored
 warum hast du das gesagt|why
 was war meine letzte frage|last
+wer hat diese antwort gegeben|source
+wie viele fragen wurden heute beantwortet|questions
+wie viele Cache-Treffer gab es heute|hits
+was ist die CID der Antwort zu IPFS|cid
 ¿de dónde sacaste eso?|source
 ¿qué confianza tiene eso?|confidence
 cuántas respuestas se guardaron hoy|count
 qué cid guarda la respuesta sobre ipfs|cid
 por qué dijiste eso|why
 cuál fue mi última pregunta|last
+¿quién dio esa respuesta?|source
+cuántas preguntas has respondido hoy|questions
+cuál es el cid de la respuesta sobre ipfs|cid
 d'où tiens-tu ça|source
 combien de réponses as-tu enregistrées aujourd'hui|count
 quel CID contient la réponse sur ipfs|cid
 pourquoi as-tu dit ça|why
 quelle était ma dernière question|last
+qui a donné cette réponse|source
+à combien de questions as-tu répondu aujourd'hui|questions
+quel est le CID de la réponse sur ipfs|cid
+da dove viene questa risposta|source
+quanto sei sicuro di questo|confidence
+a quante domande hai risposto oggi|questions
+qual è il CID della risposta su ipfs|cid
+perché hai detto questo|why
+qual era la mia ultima domanda|last
+quem deu essa resposta|source
+quantas perguntas você respondeu hoje|questions
+qual é o cid da resposta sobre ipfs|cid
+por que você disse isso|why
+qual foi a minha última pergunta|last
 """
 OTHERS = """
 how many answers does a multiple choice test have
@@ -86,6 +120,11 @@ how old is the answer to life
 what was the last question by asimov
 how sure are scientists about the big bang
 which cid won the medal
+who gave the best answer
+how many questions were asked in parliament today
+how many hits today
+how many hits did he have yesterday
+the last question of the exam
 where did you get that dress
 what is my last name
 how many records did the beatles sell
@@ -117,12 +156,18 @@ async def say(facts: OwnFacts, text: str, session: str | None = "s", tenant: str
 
 
 def hear(
-    facts: OwnFacts, text: str, source: SourceRef, *, session: str = "s", cid: str | None = None
+    facts: OwnFacts,
+    text: str,
+    source: SourceRef,
+    *,
+    session: str | None = "s",
+    cid: str | None = None,
+    hit: HitInfo | None = None,
 ) -> None:
     route = Route(Kind.GENERATIVE, (Source.CACHE, Source.MODEL), 0.7, "asks for an explanation")
     answer = Answer(
         query(text, session), "An answer.", route, source, Confidence(0.87, {"completeness": 1.0}),
-        Freshness.GENERAL, cid=cid,
+        Freshness.GENERAL, cid=cid, hit=hit,
     )  # fmt: skip
     entry, _ = decision_entry(
         answer, policy="1", embedder=None, will_store=False, store_reason="", scope="shared"
@@ -165,7 +210,7 @@ async def test_other_sessions_and_tenants_are_told_nothing() -> None:
     for session, tenant in (("t", "local"), ("s", "other"), (None, "local")):
         said = await say(facts, "what was my last question", session, tenant)
         assert "secret" not in said
-    assert "session_id" in await say(facts, "what was my last question", None)
+    assert "on its own" in await say(facts, "what was my last question", None)
 
 
 async def test_its_own_answers_are_no_turns_and_sessions_are_bounded() -> None:
@@ -235,3 +280,90 @@ async def test_each_part_has_its_source() -> None:
     facts.hear(joined, {})
     said = await say(facts, "which adapter answered that")
     assert "“what is 2+2” by the adapter math-calculator; “who is ann” by the adapter wikipedia" in said
+
+
+HIT = HitInfo("exact", 1.0, 0.9, None, None, 5, "coingecko", "the same question")
+
+
+async def test_questions_and_hits_are_counted_for_the_caller_since_the_start() -> None:
+    facts = node()
+    hear(facts, "why is the sky blue", SourceRef("llm", "x"), session=None)
+    hear(facts, "what is ipfs", SourceRef("cache", "local"), hit=HIT)
+    hear(facts, "what is it", SourceRef("fallback", "fallback"))
+    said = await say(facts, "how many questions were answered today")
+    assert said.startswith(
+        "Questions of yours that were answered today: 2, of them 1 from what is stored here."
+    )
+    assert "in memory only" in said
+    assert await say(facts, "how many cache hits today", None) == said
+    assert "yesterday: 0," in await say(facts, "how many questions were answered yesterday")
+    assert "today: 0," in await say(facts, "how many cache hits today", tenant="ann")
+    assert "so far: 2," in await say(facts, "how many questions did you answer")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("was war meine letzte Frage", "Die letzte Frage war „what is ipfs“."),
+        ("wie sicher bist du dir", "hatte eine Konfidenz von 0,87, aus: Vollständigkeit 1,00."),
+        ("wie viele Fragen wurden heute beantwortet", "heute beantwortet wurden: 1, davon 1 aus"),
+        (
+            "warum hast du das gesagt",
+            "Gefunden als dieselbe Frage, Wort für Wort. Quelle: ein mitgelieferter",
+        ),
+        ("wie viele Antworten wurden heute gespeichert", "0 Antworten, die Sie sehen dürfen, wurden heute"),
+        ("¿de dónde sacaste eso?", "a «what is ipfs»: una entrada incluida con el nodo."),
+        ("por qué dijiste eso", "Se encontró como la misma pregunta, palabra por palabra."),
+        ("qué cid guarda la respuesta sobre bitcoin", "Sobre «bitcoin» no hay nada guardado aquí"),
+        ("quelle était ma dernière question", "Votre dernière question était « what is ipfs »."),
+        ("pourquoi as-tu dit ça", "Trouvée comme la même question, mot pour mot."),
+        ("combien de réponses as-tu enregistrées aujourd'hui", "ont été enregistrées aujourd'hui"),
+        ("qual era la mia ultima domanda", "La tua ultima domanda era «what is ipfs»."),
+        ("qual foi a minha última pergunta", "A sua última pergunta foi “what is ipfs”."),
+    ],
+)
+async def test_the_answer_is_in_the_language_of_the_question(text: str, said: str) -> None:
+    facts = node()
+    hear(facts, "what is ipfs", SourceRef("cache", "starter"), hit=HIT)
+    assert said in await say(facts, text)
+
+
+async def test_every_reply_is_there_in_every_language() -> None:
+    *_, replies = _patterns()
+    full = set(replies["de"])
+    for code, one in replies.items():
+        missing = {key for key in full - set(one) if not (code == "en" and key.startswith("why_"))}
+        assert not missing, code
+        assert set(one) <= full
+    for code in replies:
+        for key in full & set(replies[code]):
+            fields = [set(re.findall(r"\{(\w+)\}", replies[one][key])) for one in (code, "de")]
+            assert fields[0] == fields[1], (code, key)
+
+
+@pytest.mark.parametrize(("text", "topic"), [("what's the CID for the IPFS answer", "ipfs")])
+async def test_a_topic_may_stand_before_the_answer(text: str, topic: str) -> None:
+    store = MemoryStore(own_issuer=US.did)
+    kept = await store.records.add(US.answer("What is IPFS?"))
+    assert str(kept.cid) in await say(node(store), text)
+    found = node().recognise(text, START)
+    assert found is not None
+    assert found.slots["topic"] == topic
+
+
+async def test_records_that_cannot_be_read_are_told_plainly_and_the_reason_is_for_the_trace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = MemoryStore(own_issuer=US.did)
+
+    async def broken(**_: object) -> int:
+        raise Unavailable("state.sqlite: disk I/O error")
+
+    monkeypatch.setattr(store.records, "tally", broken)
+    facts, text = node(store), "wie viele antworten wurden heute gespeichert"
+    recognition = facts.recognise(text, START)
+    assert recognition is not None
+    outcome = await facts.ask(recognition, query(text))
+    assert isinstance(outcome, Unclear)
+    assert "sqlite" in outcome.reason
+    assert outcome.ask.startswith("Ich konnte gerade nicht in meinen eigenen Aufzeichnungen nachsehen")

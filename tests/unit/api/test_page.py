@@ -92,6 +92,25 @@ def test_where_an_answer_comes_from_and_what_became_of_it() -> None:
     assert "Confidence" not in shown(reply=reply(source={"kind": "fallback", "id": "none"}))
 
 
+@pytest.mark.parametrize(
+    ("sure", "said"),
+    [
+        ({"found": 0.934, "support": 0.88}, "<dt>Evidence</dt><dd>found 0.93, supported 0.88</dd>"),
+        ({"found": 0.0, "support": None}, "<dt>Evidence</dt><dd>found 0.00</dd>"),
+    ],
+)
+def test_how_sure_the_evidence_is_stands_apart_from_what_it_supports(sure: dict[str, Any], said: str) -> None:
+    assert said in shown(reply=reply(**sure))
+    assert "Evidence" not in shown(reply=reply(found=None, support=None))
+
+
+@pytest.mark.parametrize("unverified", [False, True])
+@pytest.mark.parametrize("draft", [False, True])
+def test_what_is_unverified_or_a_draft_is_marked_so(unverified: bool, draft: bool) -> None:
+    html = shown(reply=reply(source={"kind": "llm", "id": "ollama/tiny"}, unverified=unverified, draft=draft))
+    assert ('<p class="mark">Unverified: ' in html, '<p class="mark">Draft: ' in html) == (unverified, draft)
+
+
 def test_lines_of_an_answer_are_kept() -> None:
     assert "for x in a:\n    print(a[0])" in shown(reply=reply(answer="for x in a:\n    print(a[0])"))
 
