@@ -54,6 +54,7 @@ MEASUREMENTS = (
     Measurement("reconcile", "Sets compared by ranges", markdown=True),
     Measurement("swarm", "Twenty nodes, four of them liars"),
     Measurement("engines", "Engines side by side", markdown=True),
+    Measurement("askers", "Twenty askers of one language model"),
     Measurement("model_ratio", "A hit against a model", markdown=True),
 )
 

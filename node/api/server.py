@@ -234,7 +234,7 @@ async def _page_ask(request: web.Request) -> web.Response:
         asked = [fields.must_text("q", most=limit), fields.text("text", most=limit)]
         fields.end()
         ask = Ask(text="\n\n".join(filter(None, asked)), caller=request[_CALLER], session=session)
-        answer = await request.app[SERVICE].answer(ask, request[_ID])
+        answer = await while_there(request, request.app[SERVICE].answer(ask, request[_ID]))
     except (BadInput, Unavailable) as exc:
         return page.respond(question=question, text=text, error=exc)
     return page.respond(question=question, session=session, reply=views.answer(answer, verbose=True))

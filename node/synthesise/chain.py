@@ -3,8 +3,9 @@
 Promises, for every question:
 - no engine eats the time of those behind it: each gets what is left less a reserve for every engine behind it
   that is up, and for the answer without a model;
-- who waits for an engine does so in its queue (``queue``), first come first served, until his own time for it
-  is up; where the turn would come too late and another engine is free sooner, that one is asked first;
+- who waits for an engine does so in its queue (``queue``), in the order of the questions' deadlines, which is
+  the order in which they came, however many generations each takes, until his own time for it is up; where
+  the turn would come too late and another engine is free sooner, that one is asked first;
 - an engine that breaks off in the middle is asked once more, within the same time;
 - an engine that failed is left alone for 1, 2, 4, then 5 s while another can answer; then one question is its
   trial. One that failed in an instant is asked again when no other is left: that costs nothing;
@@ -146,20 +147,22 @@ class Engine:
         *,
         timeout_s: float,
         elsewhere: bool,
+        due: float | None = None,
         generation_s: float | None = None,
         tell: Tell | None = None,
         on_text: OnText | None = None,
         waited: Callable[[Place, float], None] | None = None,
     ) -> Draft:
         """One completion within ``timeout_s``, the wait for the turn included; the generation itself takes no
-        longer than ``generation_s``. ``elsewhere``: another engine can answer instead. ``waited`` is told of
-        a wait when it is over, with the seconds. Raises ``NotAsked``, ``Busy``, and what the port allows."""
+        longer than ``generation_s``. ``elsewhere``: another engine can answer instead. ``due``: the deadline
+        of the question (monotonic seconds), its place among those who wait. ``waited`` is told of a wait when
+        it is over, with the seconds. Raises ``NotAsked``, ``Busy``, and what the port allows."""
         self._refuse_if_failing(elsewhere, trial=False)
         trial = self._failing is not None and not self._trying
         self._trying = self._trying or trial
         until = self._clock.monotonic() + timeout_s
         try:
-            with self._place(until) as place:
+            with self._place(until, until if due is None else due) as place:
                 if place.waits:
                     await self._wait(place, timeout_s, tell, waited)
                 # Whoever was before this question may have found the engine dead.
@@ -173,10 +176,10 @@ class Engine:
                 self._trying = False
 
     @contextmanager
-    def _place(self, until: float) -> Iterator[Place]:
+    def _place(self, until: float, due: float) -> Iterator[Place]:
         with ExitStack() as stack:
             try:
-                place = stack.enter_context(self.queue.place(until))
+                place = stack.enter_context(self.queue.place(until, due))
             except Busy as exc:
                 raise Busy(f"{self.name} {exc}", retry_after_s=exc.retry_after_s) from exc
             yield place
@@ -358,12 +361,12 @@ class Chain:
     def _too_late(self, engine: Engine, others: Sequence[Engine], deadline: float) -> str:
         """Why to ask the others first: this one's turn would come too late, as far as the last generations
         tell, and one of the others is up and free sooner. Empty where it is to be asked."""
-        wait_s = engine.queue.wait_s()
+        wait_s = engine.queue.wait_s(due=deadline)
         if not wait_s or engine.missing is not None or engine.failing is not None:
             return ""
         if self._clock.monotonic() + wait_s + engine.queue.usual_s + FALLBACK_RESERVE_S < deadline:
             return ""
-        if not any(one.is_up and (one.queue.wait_s() or 0.0) < wait_s for one in others):
+        if not any(one.is_up and (one.queue.wait_s(due=deadline) or 0.0) < wait_s for one in others):
             return ""
         return f"{engine.name}: its turn would come in {wait_s:.0f} s; another engine is free sooner"
 
@@ -382,6 +385,8 @@ class Chain:
         up = sum(one.is_up for one in behind)
         timeout_s = self._share(deadline - self._clock.monotonic() - FALLBACK_RESERVE_S, up)
         if timeout_s < GENERATION_MIN_S:
+            if not engine.queue.is_free:
+                raise Busy("no time left before the deadline", retry_after_s=engine.queue.retry_after_s())
             raise NotAsked("no time left before the deadline", cause="no time was left for a language model")
 
         def waited(place: Place, seconds: float) -> None:
@@ -392,6 +397,7 @@ class Chain:
             prompt,
             timeout_s=timeout_s,
             elsewhere=up > 0,
+            due=deadline,
             generation_s=self._timeout_s,
             tell=tell,
             on_text=on_text,

@@ -161,9 +161,7 @@ class Composer:
 
         judged = missing is not None or route_kind is Kind.HISTORICAL
         judged = judged or any(block.from_adapter for block in packed.blocks)
-        shown = None
-        if tell is not None and not judged:
-            shown = Shown(tell, stop=asked.stop, echo=(asked.system, question), thinks=self._thinks)
+        shown = self._shown(None if judged else tell, asked, question)
         result = await self._chain.first(
             asked,
             accept,
@@ -228,19 +226,33 @@ class Composer:
         asked = revise.task(order, tag, self._tokens_max)
 
         def accept(draft: Draft) -> Composed:
+            self._thinks = draft.think_blocks > 0
             made = revise.accepted(draft, asked)
             source = SourceRef(
                 "llm", f"{draft.engine}/{draft.model}", time=self._clock.now(), digest=draft.model_digest
             )
             return Composed(made.text, source, draft=made, abstained=abstains(made.text))
 
-        result = await self._chain.first(asked, accept, deadline=deadline, tell=tell)
-        result = await self._in_language(order.language, asked, accept, result, deadline, trail)
+        shown = self._shown(tell, asked)
+        result = await self._chain.first(
+            asked,
+            accept,
+            deadline=deadline,
+            tell=None if shown is None else shown.tell,
+            on_text=None if shown is None else shown.add,
+        )
+        result = await self._in_language(order.language, asked, accept, result, deadline, trail, shown)
         trail.extend(result.steps)
         if result.value is None:
             return replace(quotes.unanswered(""), tried=trail.steps, retry_after_s=result.retry_after_s)
         trail.extend((Step("generate", "ok", _account(result.value), result.ms),))
         return replace(result.value, tried=trail.steps)
+
+    def _shown(self, tell: Tell | None, asked: Prompt, *echo: str) -> Shown | None:
+        """What an answer is told with while it is made, where somebody watches."""
+        if tell is None:
+            return None
+        return Shown(tell, stop=asked.stop, echo=(asked.system, *echo), thinks=self._thinks)
 
     async def present(self) -> tuple[str, ...]:
         """The engines that answer now, by name and in their own words."""

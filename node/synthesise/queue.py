@@ -1,7 +1,10 @@
 """Who speaks to an engine next: a fair, bounded queue in front of it.
 
 Promises:
-- first come, first served, as many at once as the engine has slots;
+- first come, first served, as many at once as the engine has slots. Who came first is told by ``due``, when
+  the asker's whole answer is due: all have the same time for it. So it holds for every generation of one
+  asker: nobody who came later has a turn between two that follow at once, and where something else is done
+  between them, nobody gets a turn before the second that was not free when the first ended;
 - who waits, waits until his own time is up, never less because of an estimate; a place that is given up
   (cancelled, out of time) goes to the next at once;
 - a turn goes to the first who has time for a whole answer, as far as the last ones tell; to one who has time
@@ -15,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import math
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,10 +49,12 @@ class Busy(Unavailable):
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """One question in the queue, or at its turn. ``ahead`` so many waited when it came, ``wait_s`` was the
-    expected wait then (None: not known); ``until`` (monotonic seconds) its time is up."""
+    """One question in the queue, or at its turn. ``ahead`` so many waited before it when it came, ``wait_s``
+    was the expected wait then (None: not known); ``until`` (monotonic seconds) its time is up, ``due`` gives
+    it its place."""
 
     until: float
+    due: float
     turn: asyncio.Future[None]
     ahead: int
     wait_s: float | None
@@ -100,9 +106,9 @@ class Queue:
         """A generation went to its end and took so long."""
         self._took.append(took_s)
 
-    def wait_s(self, gone: float = -math.inf) -> float | None:
-        """What somebody who comes now would wait, None while nothing shows it. ``gone``: without those whose
-        time is up by then (monotonic seconds)."""
+    def wait_s(self, *, due: float = math.inf, gone: float = -math.inf) -> float | None:
+        """What somebody whose answer is due then would wait from now on, None while nothing shows it.
+        ``gone``: without those whose time is up by then (monotonic seconds)."""
         if self.is_free:
             return 0.0
         if not self._took:
@@ -112,38 +118,39 @@ class Queue:
         ends = [max(0.0, usual - (now - (one.began or now))) for one in self._running]
         ends += [0.0] * (max(1, self._slots()) - len(ends))
         heapq.heapify(ends)
-        for _ in [one for one in self._waiting if one.until > gone]:
+        for _ in [one for one in self._waiting if one.until > gone and one.due <= due]:
             heapq.heapreplace(ends, ends[0] + usual)
         return ends[0]
 
     def retry_after_s(self) -> int:
         """When to ask again, for somebody who is turned away now."""
-        wait_s = self.wait_s(self._clock.monotonic() + _SOON_S)
+        wait_s = self.wait_s(gone=self._clock.monotonic() + _SOON_S)
         if wait_s is None:
             return RETRY_UNKNOWN_S
         return max(RETRY_MIN_S, min(RETRY_MAX_S, round(wait_s + 0.5)))
 
     @contextmanager
-    def place(self, until: float) -> Iterator[Place]:
+    def place(self, until: float, due: float) -> Iterator[Place]:
         """A place in the queue, or the turn itself, held while the context lasts; await ``turn`` of it.
-        ``until`` (monotonic seconds): when this asker's time is up, which the caller keeps. Raises ``Busy``
-        when too many wait already."""
-        if not self.has_room:
+        ``until`` (monotonic seconds): when this asker's time is up, which the caller keeps; ``due``: see the
+        module. Raises ``Busy`` when too many wait already, unless one of them came later."""
+        ahead = bisect_right(self._waiting, due, key=lambda one: one.due)
+        if not self.has_room and ahead == len(self._waiting):
             raise Busy(
                 f"is busy and {len(self._waiting)} questions wait already", retry_after_s=self.retry_after_s()
             )
         turn = asyncio.get_running_loop().create_future()
-        one = Place(until, turn, len(self._waiting), self.wait_s())
+        one = Place(until, due, turn, ahead, self.wait_s(due=due))
         if self.is_free:
             self._let(one)
         else:
-            self._waiting.append(one)
+            self._waiting.insert(ahead, one)
             self._next()  # those before it may have too little time for a turn that is free
         try:
             yield one
         finally:
             (self._waiting if one in self._waiting else self._running).remove(one)
-            self._next()
+            turn.get_loop().call_soon(self._next)  # after what the same asker may want next
 
     def _let(self, one: Place) -> None:
         one.began = self._clock.monotonic()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 import pytest
@@ -80,12 +81,13 @@ async def test_a_connection_that_drops_in_the_middle_is_asked_once_more(tmp_path
         assert arrived[-1] == "done"
 
 
-@pytest.mark.parametrize("stream", [True, False])
-async def test_a_client_that_leaves_ends_its_generation_and_frees_the_turn(
-    tmp_path: Path, stream: bool
-) -> None:
+@pytest.mark.parametrize("way", ["streamed", "whole", "page"])
+async def test_a_client_that_leaves_ends_its_generation_and_frees_the_turn(tmp_path: Path, way: str) -> None:
     async with OllamaStandIn(answer=ANSWER, hang=True) as model, _node(tmp_path, model) as node:
-        writer = await _post(node, {"query": QUESTION, "stream": stream})
+        if way == "page":
+            writer = await _send(node, "/", "application/x-www-form-urlencoded", urlencode({"q": QUESTION}))
+        else:
+            writer = await _post(node, {"query": QUESTION, "stream": way == "streamed"})
         await model.arrived.wait()
         second = asyncio.create_task(node.ask("Explain how a lighthouse works"))
         model.hang = False
@@ -115,6 +117,23 @@ async def test_twenty_people_at_once_are_all_answered_in_their_order(tmp_path: P
         assert model.running_max == 1
 
 
+async def test_as_many_people_at_once_as_the_engine_is_said_to_do(tmp_path: Path) -> None:
+    both = asyncio.Event()
+
+    async def until_both() -> None:
+        if model.running == 2:
+            both.set()
+        await both.wait()
+
+    async with OllamaStandIn(answer=ANSWER, delay=until_both) as model:
+        async with start(tmp_path, ollama=model.url, models={"ollama_parallel": 2}) as node:
+            replies = await asyncio.gather(
+                *(node.ask(f"Explain how bridge number {n} of the valley works") for n in range(4))
+            )
+            assert [reply["source"]["kind"] for reply in replies] == ["llm"] * 4
+            assert model.running_max == 2
+
+
 async def test_who_gets_no_turn_is_told_when_to_ask_again(tmp_path: Path) -> None:
     async with OllamaStandIn(answer=ANSWER, hang=True) as model:
         limits = {"request_timeout_s": 2}
@@ -130,13 +149,35 @@ async def test_who_gets_no_turn_is_told_when_to_ask_again(tmp_path: Path) -> Non
             await first
 
 
+@pytest.mark.parametrize("embed", ["local", "none"])  # without it the model would read the note, too
+async def test_who_gets_no_turn_gets_what_is_stored_about_it(tmp_path: Path, embed: str) -> None:
+    async with OllamaStandIn(answer=ANSWER) as model:
+        async with start(tmp_path, ollama=model.url, embed=embed, server={"request_timeout_s": 2}) as node:
+            assert node.node is not None
+            stored = "The lock of the boat house opens with the brass key that hangs behind the stove."
+            await node.store("How can the boat house lock be opened?", stored, confidence=0.5)
+            queue = node.node.service._p.pipeline._composer.engines[0].queue
+            with queue.place(until=math.inf, due=0.0):  # somebody has the turn all the while
+                reply = await node.ask("Explain how the lock of the boat house opens")
+            assert model.chats == []
+            assert reply["source"]["kind"] == "extractive"
+            assert stored in reply["answer"]
+            assert reply["citations"][0]["snippet"] in stored
+            assert 1 <= reply["retry_after_s"] <= 300
+            assert not reply["stored"]
+
+
 async def _post(node: Client, body: dict[str, Any]) -> asyncio.StreamWriter:
     """Ask and do not read."""
+    return await _send(node, "/chat", "application/json", json.dumps(body))
+
+
+async def _send(node: Client, path: str, kind: str, text: str) -> asyncio.StreamWriter:
     address = urlsplit(node.url)
     _, writer = await asyncio.open_connection(address.hostname, address.port)
-    data = json.dumps(body).encode()
+    data = text.encode()
     head = (
-        f"POST /chat HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: {kind}\r\n"
         f"Content-Length: {len(data)}\r\n\r\n"
     )
     writer.write(head.encode() + data)

@@ -349,6 +349,50 @@ async def test_twenty_at_once_are_served_in_order_and_nobody_is_turned_away_befo
     assert slow.running_max == 1
 
 
+@pytest.mark.parametrize(
+    ("pause_s", "served"),
+    [
+        (0.0, ["first", "first", "b", "c", "d"]),  # and the queue was full when e came
+        (1.0, ["first", "b", "first", "c", "d", "e"]),  # b took the turn that was free meanwhile
+    ],
+)
+async def test_an_asker_of_two_generations_is_not_overtaken_by_those_who_came_later(
+    pause_s: float, served: list[str]
+) -> None:
+    clock = ManualClock()
+    slow = Scripted(clock, (5.0, "Slowly."), name="a")
+    one = chain(clock, slow, queue_max=3)
+    order: list[str] = []
+
+    async def asker(name: str, comes_s: float, generations: int = 1) -> None:
+        await clock.sleep(comes_s)
+        deadline = clock.monotonic() + 60
+        for left in reversed(range(generations)):
+            result = await one.first(PROMPT, lambda draft: draft.text, deadline=deadline)
+            if result.value is not None:
+                order.append(name)
+            if left and pause_s:
+                await clock.sleep(pause_s)
+
+    later = (asker(name, comes_s) for name, comes_s in (("b", 1), ("c", 2), ("d", 3), ("e", 5.5)))
+    await drive(clock, asker("first", 0.0, 2), *later)
+    assert order == served
+    assert slow.running_max == 1
+
+
+async def test_who_came_first_is_told_the_wait_of_those_before_him_only() -> None:
+    clock = ManualClock()
+    one = chain(clock, Scripted(clock, (4.0, "Slowly."), name="a"))
+    await ask(clock, one)
+    early = clock.monotonic() + 30
+    results = await drive(
+        clock,
+        *(put(clock, one) for _ in range(3)),
+        one.first(PROMPT, lambda draft: draft.text, deadline=early),
+    )
+    assert trace(results[-1]) == ["waited a: 0 questions waited before it, expected wait 4 s"]
+
+
 async def test_the_wait_is_told_when_it_begins_and_in_the_trace() -> None:
     clock = ManualClock()
     one = chain(clock, Scripted(clock, (4.0, "Slowly."), name="a"), queue_max=64)

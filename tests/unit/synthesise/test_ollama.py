@@ -533,6 +533,24 @@ async def test_one_at_a_time_and_a_bounded_queue(
     assert server.running_max == 1
 
 
+async def test_as_many_at_once_as_the_server_does_in_parallel(
+    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+) -> None:
+    both = asyncio.Event()
+
+    async def until_both() -> None:
+        if server.running == 2:
+            both.set()
+        await both.wait()
+
+    server.delay = until_both
+    engine = build(slots=2)
+    assert engine.slots == 2
+    drafts = await asyncio.gather(*(engine.generate(PROMPT, timeout_s=30) for _ in range(4)))
+    assert [draft.complete for draft in drafts] == [True] * 4
+    assert server.running_max == 2
+
+
 async def test_waiting_counts_in_the_timeout(
     server: OllamaStandIn, build: Callable[..., OllamaGenerator]
 ) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+
 import pytest
 
 from node.clock import ManualClock
 from node.errors import Unavailable
-from node.model import Kind
+from node.model import Draft, Json, Kind
+from node.ports import OnText, Prompt
 from node.synthesise import revise
 from node.synthesise.compose import Composer
 from tests.unit.synthesise.evidence import ScriptedGenerator
@@ -82,6 +86,38 @@ async def test_a_revision_is_the_models_text() -> None:
     assert not composed.grounded
 
 
+async def told_of(engine: ScriptedGenerator, kind: str, target: str = "") -> tuple[list[str], str]:
+    """What is told while the last answer is revised, one text for each delta, and the answer."""
+    made, deadline = composer(engine)
+    told: list[str] = []
+
+    def tell(event: str, facts: Mapping[str, Json]) -> None:
+        told.append(str(facts["text"]) if event == "delta" else event)
+
+    order = revise.revision([TURN], kind, kind, target)
+    composed = await made.revise(order, deadline=deadline, tag="t4g", tell=tell)
+    return told, composed.text
+
+
+async def test_a_revision_is_shown_while_it_is_made() -> None:
+    said = "IPFS names data by its hash, and peers exchange the blocks."
+    told, text = await told_of(ScriptedGenerator(said), "shorter")
+    assert len(told) > 3
+    assert said.startswith("".join(told))
+    assert text == said
+    told, _ = await told_of(ScriptedGenerator(f"<think>Secret.</think>{said}"), "shorter")
+    assert said.startswith("".join(told))
+
+
+async def test_a_revision_in_the_wrong_language_is_taken_back() -> None:
+    told, text = await told_of(in_turn(ENGLISH, FRENCH), "language", "French")
+    assert text == FRENCH
+    at = told.index("reset")
+    assert ENGLISH.startswith("".join(told[:at]))
+    assert FRENCH.startswith("".join(told[at + 1 :]))
+    assert told[at + 1 :]
+
+
 async def test_without_a_model_a_revision_is_an_empty_fallback() -> None:
     made, deadline = composer(ScriptedGenerator(Unavailable("away")))
     composed = await made.revise(revise.revision([TURN], "shorter", "shorter"), deadline=deadline, tag="t4g")
@@ -111,3 +147,24 @@ async def test_once_only_and_never_where_it_is_right_or_unclear() -> None:
         engine = ScriptedGenerator(ENGLISH)
         await answer(engine, question)
         assert len(engine.prompts) == 1
+
+
+async def test_asking_once_more_for_the_language_does_not_queue_behind_those_who_came_later() -> None:
+    class Slow(ScriptedGenerator):
+        async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
+            await asyncio.sleep(0)
+            return await super().generate(prompt, timeout_s=timeout_s, on_text=on_text)
+
+    clock = ManualClock()
+    engine = Slow(ENGLISH)
+    made = Composer([engine], clock, 2_000, 200)
+
+    async def asker(question: str) -> None:
+        deadline = clock.monotonic() + 30
+        clock.advance(0.1)
+        await made.compose(question, [], route_kind=Kind.GENERATIVE, deadline=deadline, tag="t4g")
+
+    asked = ["Pourquoi la mer est-elle salée ?", "Why is the sea salty?", "Why is the sky blue?"]
+    await asyncio.gather(*map(asker, asked))
+    read = [next(one for one in asked if one in prompt.user) for prompt in engine.prompts]
+    assert read == [asked[0], *asked]
