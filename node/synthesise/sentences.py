@@ -14,8 +14,6 @@ _KEPT_FORMATS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 """Format characters that carry meaning (emoji, Persian, Indic scripts); all others can hide text or turn it
 round."""
 
-_BLANK_LINES = re.compile(r"\n{3,}")
-
 
 def plain(text: str) -> str:
     """``text`` without control, format, private-use and surrogate characters; line ends become ``\\n``.
@@ -38,11 +36,6 @@ def one_line(text: str, chars_max: int) -> str:
     """``text`` on one line, at most ``chars_max`` characters, an ellipsis where it was cut."""
     flat = " ".join(plain(text).split())
     return flat if len(flat) <= chars_max else flat[: max(0, chars_max - 1)].rstrip() + "…"
-
-
-def squeeze(text: str) -> str:
-    """Blanks at line ends go, runs of blank lines become one; indentation stays, for code and lists."""
-    return _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in text.split("\n"))).strip()
 
 
 # --- sentences ------------------------------------------------------------------------------------

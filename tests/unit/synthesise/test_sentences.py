@@ -18,7 +18,6 @@ from node.synthesise.sentences import (
     plain,
     sentence_spans,
     sentences,
-    squeeze,
     stem,
     unsupported_figures,
 )
@@ -71,10 +70,6 @@ def test_plain_is_idempotent_and_encodable(text: str) -> None:
 def test_plain_drops_what_hides_or_reverses() -> None:
     assert plain("a\x00b\x1b[31mc\u202ed\u200be\ufefff\ud800g\U000e0041h\r\ni\rj") == "ab[31mcdefgh\ni\nj"
     assert plain("می\u200cخواهم") == "می\u200cخواهم"
-
-
-def test_squeeze_keeps_indentation() -> None:
-    assert squeeze("a  \n\n\n\n    b\n") == "a\n\n    b"
 
 
 def test_one_line_is_bounded() -> None:
