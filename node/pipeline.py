@@ -853,7 +853,7 @@ class Pipeline:
         speaking = {one.source.id for one in walk.evidence if one.source.kind == "adapter"}
         near = [one for one in replies.few_of_each_peer(found) if not replies.is_said_by(one, speaking)]
         offered = [replies.as_evidence(one, walk.read_as or query.text) for one in near]
-        if (meant := await self._meant(walk, near, offered)) is not None:
+        if (meant := await self._meant(walk, subject, near, offered)) is not None:
             return meant
         for one in near:
             walk.evidence_scopes.add(replies.scope_as_evidence(one.stored))
@@ -865,14 +865,14 @@ class Pipeline:
         return None
 
     async def _meant(
-        self, walk: _Walk, near: Sequence[Relevant], offered: Sequence[Evidence]
+        self, walk: _Walk, subject: str, near: Sequence[Relevant], offered: Sequence[Evidence]
     ) -> _Outcome | None:
         """An entry that came with the node, where it is the answer without doubt."""
         query, route = walk.query, walk.route
         bypassed = query.no_cache or query.pasted or self._policy.shadow or walk.evidence
         if bypassed or route.floor is None or route.kind not in (Kind.GENERATIVE, Kind.UNCLASSIFIED):
             return None
-        found = await self._composer.meant(query.text, offered)
+        found = await self._composer.meant(subject, offered)
         if found is None:
             return None
         at, share = found

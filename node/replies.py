@@ -186,7 +186,11 @@ def from_read(
         reason="the reader of notes sees the answer in it",
         code="read",
     )
-    return from_record(query, route, Recalled(stored, record, hit))
+    answer = from_record(query, route, Recalled(stored, record, hit))
+    surely = replace(
+        answer.confidence, value=min(answer.confidence.value, round(share, 6)), found=round(share, 6)
+    )
+    return replace(answer, confidence=surely)
 
 
 def from_expired(query: Query, route: Route, stored: StoredRecord, record: AnswerRecord) -> Answer:

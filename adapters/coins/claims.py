@@ -28,7 +28,7 @@ from adapters.coins.metrics import LISTS, WHOLE
 from adapters.coins.questions import TEXT_CHARS_MAX, Sentence, is_thanks, read_question, sentences_of
 from adapters.coins.slots import LIMIT_DEFAULT, CoinQuestion
 from adapters.coins.sums import read_sum
-from adapters.coins.words import FIAT, one_apart
+from adapters.coins.words import FIAT, NAMED_ENDINGS, NOT_A_TICKER, one_apart
 from adapters.outgoing import may_leave
 from node.reading import Reading, read, word_list
 from node.wording import EXPLAINS
@@ -105,7 +105,7 @@ def _claim_on(text: str, today: date, hinted: bool) -> Claim | None:
         return None if hinted else weak
     if _TRAPS.search(flat):
         return None
-    return _loose(sentences, hinted=hinted)
+    return _loose(sentences, hinted=hinted) or _unlisted(sentences)
 
 
 _WORDS_MAX = 80
@@ -343,6 +343,34 @@ def _is_of_crypto(items: Sequence[Item]) -> bool:
     contexts = [item.value for item in items if item.kind == "ctx"]
     asks = any(item.kind in ("price", "doing", "how_much") for item in items)
     return bool(contexts) and asks and all(value.startswith("crypto") for value in contexts)
+
+
+_TRADED = re.compile(r"\btrad(?:es?|ing) (?:at|for)\b|\b(?:is|did|does|has)\b.+\bpeg\b", re.IGNORECASE)
+_AROUND_A_NAME = frozenset(
+    word_list("past aux fig fill now at price how_much currency link number times name date ctx")
+)
+
+
+def _unlisted(sentences: Sequence[Sentence]) -> Claim | None:
+    """The price of one name that no table holds, where its letters ($XQZT, XQZT, zorgcoin) or the wording
+    ("trading at") say that it is a coin's or a share's: that there is none is the source's to say."""
+    items = (sentences[0].items or ()) if len(sentences) == 1 else ()
+    kinds = {item.kind for item in items}
+    names = [item for item in items if item.kind == "name" and misspelt(item.value) is None]
+    if len(names) != 1 or not kinds <= _AROUND_A_NAME or sum(item.kind == "name" for item in items) != 1:
+        return None
+    name, text = names[0], sentences[0].text
+    marked = name.shown or name.value.endswith(NAMED_ENDINGS)
+    alone = re.search(rf"\b(?:an?|the|my|our) {name.value}\b", text.lower()) is None
+    priced = "currency" in kinds or any(item.value == "price" for item in items)
+    capital = priced and 3 <= len(name.value) <= 6 and not text.isupper() and name.value.upper() in text
+    if name.value in NOT_A_TICKER or not (marked or (alone and (capital or _TRADED.search(text)))):
+        return None
+    shown = [replace(item, shown=True) if item is name else item for item in items]
+    got = figure(
+        shown, sentences[0].said, assume_price=name.shown or not kinds.isdisjoint(("number", "currency"))
+    )
+    return None if got is None else _claim(got.question, STRENGTH_BARE)
 
 
 _WHEN_KINDS = frozenset(("now", "date", "past", "fill", "and", "currency", "link"))

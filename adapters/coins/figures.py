@@ -76,9 +76,9 @@ def figure(
         return None
     if metric == PEG:
         pegs = {PEGS.get(coin) for coin in coins}
-        if names or None in pegs or len(pegs) != 1:
+        if None in pegs or len(pegs) + len(names) != 1:
             return None
-        vs = PEGS[coins[0]]
+        vs = PEGS[coins[0]] if coins else vs
     if metric in WHOLE and (coins or names):
         return None
     amount = _amount(parts)
@@ -413,6 +413,7 @@ def top(items: Sequence[Item], kinds: set[str], *, loosely: bool = False) -> Coi
     number of coins will do, which may be others."""
     allowed = {"fill", "at", "now", "top", "list", "number", "ctx", "cap", "currency", "link", "and", "price"}
     movers = {item.value for item in items if item.kind == "mover"}
+    allowed |= {"aux"} if "cap" in kinds else set()
     if movers:
         allowed |= {"mover", "24h", "aux", "past"}
     if kinds - allowed or len(movers) > 1 or any(item.kind == "24h" and item.value for item in items):

@@ -1,8 +1,8 @@
 """Whether a text can be about coins at all: the cheap look before the reading. Pure.
 
 It promises: no text that ``claims`` would claim is refused, for it asks less than every reader behind it: one
-word that names a coin, nearly names one or says "coin", a ticker mark, or writing in another script. It says
-nothing of what is asked.
+word that names a coin, nearly names one or says "coin", a ticker (by its mark or its capitals), a word of
+markets, or writing in another script. It says nothing of what is asked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from adapters.coins.items import misspelt
 from adapters.coins.words import COIN_WORDS, NAMED_ENDINGS, PHRASES, plain
 
 _PIECES = re.compile(r"[^\W_]+")
-_TICKER_MARK = re.compile(r"\$[a-z]")
+_TICKER_MARK = re.compile(r"\$[a-z]|\btrad(?:es?|ing) (?:at|for)\b|\b(?:peg|trending list)\b")
+_CAPITALS = re.compile(r"(?<![^\W_])[A-Z]{3,6}(?![^\W_])")
 _ENDINGS = ("kurs", "preis", "wert", "marktkapitalisierung", *NAMED_ENDINGS)
 """Of German compounds that begin with a coin's name, and of names that say that they are a coin's."""
 
@@ -30,7 +31,7 @@ def names_coins(text: str) -> bool:
     """Whether a word of ``text`` could be a coin's."""
     low = plain(text).lower()
     words = _PIECES.findall(low)
-    if not _SINGLE.isdisjoint(words) or _TICKER_MARK.search(low):
+    if not _SINGLE.isdisjoint(words) or _TICKER_MARK.search(low) or _CAPITALS.search(text):
         return True
     if not _PAIRS.isdisjoint(itertools.pairwise(words)):
         return True

@@ -131,7 +131,8 @@ def _cut_compound(match: re.Match[str]) -> str:
 
 
 _COMPOUND = re.compile(r"\b([^\W\d_]{3,20}?)s?-?(kurs|preis|wert|marktkapitalisierung)\b", re.IGNORECASE)
-_SUBJECT = r"([\w$]{2,20}(?:\s[\w]{2,20})?)"
+_OFF = r"(?:away\s|off\s|below\s|under\s|down\s|up\s)"
+_SUBJECT = rf"([\w$]{{2,20}}(?:\s(?!{_OFF})[\w]{{2,20}})?)"
 _SUM = (
     r"(?:[$€£]\s?[\d.,]{0,20}\d[kmb]?"
     rf"|(?<![\d.,])[\d.,]{{0,20}}\d[kmb]?(?:\s(?:thousand|million))?\s?(?:{MONEY}|[$€£]))(?![^\W_])"
@@ -140,7 +141,9 @@ _SUM = (
 _PEGGED = "|".join(
     sorted({key[0] for key, (coin_id, _) in COIN_WORDS.items() if len(key) == 1 and coin_id in PEGS})
 )
-_EXTREME = r"(ath|atl|all[\s-]?time[\s-](?:high|low)|record\s(?:high|low)|(?:allzeit|rekord)(?:hoch|tief))s?"
+_EXTREME = (
+    r"(ath|atl|peak|all[\s-]?time[\s-](?:high|low)|record\s(?:high|low)|(?:allzeit|rekord)(?:hoch|tief))s?"
+)
 _WHOSE = r"(?:its|the|their|his|sein|seinem|ihr|ihrem|su|son|sa)\s"
 _TIMES = (
     r"(?:still|noch|immer|toujours|ever|really|just|actually|already|even|sigue|recently|currently|now)\s"
@@ -195,7 +198,10 @@ _ORDERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"change of \1",
         ),
         # how much is eth down today
-        (rf"\bhow\s(?:much|far)\s(?:is|are|was)\s(?:the\s)?{_SUBJECT}\s(?:up|down)\b", r"change of \1"),
+        (
+            rf"\bhow\s(?:much|far)\s(?:is|are|was)\s(?:the\s)?{_SUBJECT}\s(?:up|down)\b(?!\sfrom)",
+            r"change of \1",
+        ),
         # highest price bitcoin has ever been, lowest price of btc ever, highest btc price ever
         *(
             (pattern, f"{figure} of \\1")
@@ -210,8 +216,18 @@ _ORDERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
         # how far is btc from its ath, when did bitcoin hit its all time high, when was the ath of bitcoin
         (
-            rf"\bhow\s(?:far|much)\s(?:is|are)\s{_SUBJECT}\s(?:away\s|off\s|below\s|under\s|down\s|up\s)?"
+            rf"\bhow\s(?:far|much)\s(?:is|are)\s{_SUBJECT}\s{_OFF}?"
             rf"(?:from\s|below\s|of\s)?(?:{_WHOSE})?{_EXTREME}\b",
+            r"\2 of \1",
+        ),
+        (
+            rf"\bhow\s(?:far|much)\s{_OFF}?(?:from\s|of\s)?(?:{_WHOSE})?"
+            rf"{_EXTREME}\s(?:is|are)\s{_SUBJECT}",
+            r"\1 of \2",
+        ),
+        (
+            rf"^\s*(?:has|have|did)\s{_SUBJECT}\s(?:reach(?:ed)?|hit|made|make|set|broken?)"
+            rf"\s(?:an?\s|{_WHOSE})?(?:new\s)?{_EXTREME}\b",
             r"\2 of \1",
         ),
         (
@@ -244,18 +260,19 @@ _ORDERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
         # is usdc still at a dollar, did tether lose its peg, is usdt stable
         (
-            rf"^\W*(?:(?:is|ist|esta|does|el|la|le|l'|der)\s?)*({_PEGGED})(?:\s|-)(?:(?:is|vale|vaut|il|ist|esta|at|worth|equal|to"
-            rf"|trading|on|a|la|par|con|al|el|auf|bei|zu|par|avec|le|du|wert)[\s-]|{_TIMES})*?"
+            rf"^\W*(?:(?:how\sfar|is|ist|esta|does|el|la|le|l'|der)\s?)*({_PEGGED})(?:\s|-)(?:(?:is|vale|vaut|il|ist|esta|at|worth|equal|to"
+            rf"|trading|away|from|off|on|a|la|par|con|al|el|auf|bei|zu|par|avec|le|du|wert)[\s-]|{_TIMES})*?"
             r"(?:an?|one|1|1:1|einen?|einem|un|uno|par\scon\sel|\$\s?1)\s?(?:us[\s-])?(?:dollars?|dolar|bucks?|usd|euros?|eur)?"
             r"(?:\s(?:wert|or\snot|right\snow|now|today|still|atm|rn|lol|pls|please|bro|anymore))*\s*$",
             r"peg of \1",
         ),
         (rf"\b(?:is|are|ist|est|es)\s({_PEGGED})\s(?:{_TIMES})*(?:stable|stabil|estable)\b", r"peg of \1"),
         (
-            rf"\b({_PEGGED})\s(?:{_TIMES})*(?:lose|lost|losing|keep|kept|keeping|hold|holding|held|off|at|on|above|below|under"
-            rf"|broken|broke|break|de)\s?(?:{_WHOSE})?(?:dollar\s|usd\s)?(?=peg)",
+            rf"\b([\w$]{{2,20}})\s(?:{_TIMES})*(?:lose|lost|losing|keep|kept|keeping|hold|holding|held|off|at|on|above|below|under"
+            rf"|broken|broke|break|de)\s?(?:{_WHOSE})?(?:dollar\s|usd\s|euro\s)?(?=peg)",
             r"\1 ",
         ),
+        (r"\btrending\slist\b(?=\s*$|\son\scoingecko)", "trending coins"),
         # how did btc do today
         (rf"^\s*how\s(?:did|has)\s{_SUBJECT}\s(?:do|done|perform|performed|move|moved)\b", r"change of \1"),
     )

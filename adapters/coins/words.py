@@ -248,7 +248,7 @@ pct||%;percent;percentage;prozent;por ciento;pour cent
 24h|30d|letzten 30 tagen;diesen monat;este mes;ultimos 30 dias;ce mois;30 derniers jours
 24h|1y|1y;1 year;1yr;past year;this year;yearly;12 months;last 12 months;dieses jahr;este ano;cette annee
 fig|ath|ath;aths;all time high;all time highs;alltime high;all time record;highest price ever
-fig|ath|highest ever price
+fig|ath|highest ever price;peak
 fig|ath|price record;record price;record high;peak price;highest ever;allzeithoch;rekordhoch;maximo historico
 fig|ath|record historico;plus haut historique;plus haut de tous les temps;massimo storico;maxima historica
 fig|atl|atl;all time low;all time lows;alltime low;lowest price ever;lowest ever price;record low;lowest ever
@@ -299,7 +299,7 @@ move||increased;decrease;decreased;performance;perform;performed;performing;rise
 move||gone up or down;go up;went up;gone up;going up;go down;went down;gone down;going down;lost;lose;losing
 move||jumped;climbed;slipped;dipped;gestiegen;gefallen;subido;bajado;monte;baisse;salito;sceso;down;pump
 move||dump;pumped;dumped
-fill||bei;among;bei den;unter den;entre;parmi;sind;son;sont;in the market;out of all;auf dem markt
+fill||welche;bei;among;bei den;unter den;entre;parmi;sind;son;sont;in the market;out of all;auf dem markt
 top||plus grosses;plus importantes;mas importantes;mas valiosas;mayores;maiores;most valuable
 top||top;biggest;largest;leading;highest;grossten;mas grandes;plus grandes;principales;maiores
 list|rank|rank
@@ -405,3 +405,12 @@ _OTHER_NAMES = """
 NAMED_ENDINGS = ("coin", "token")
 """A name that ends so says that it is a coin's (zorgcoin)."""
 NOT_A_COIN_NAME = frozenset(_OTHER_NAMES.split())
+_NO_TICKERS = """
+    oil crude brent wti lng lpg wheat corn coffee cocoa sugar palladium copper uranium lithium apple tesla
+    nvidia microsoft google alphabet amazon netflix facebook intel dow nasdaq dax ftse nikkei stoxx nifty
+    sensex ipo etf gdp cpi ppi vat mri gpu cpu ram ssd hdd usb led oled lcd suv bmw vw dvd vip nba nfl nhl
+    mlb ufc mba phd sms sim aws dhl ups ikea lego kfc psp xbox cbd thc pvc all not asap milk bread gas water
+    path home user lbs kilo people stock stocks shares market markets everything abc xyz
+"""
+NOT_A_TICKER = frozenset(_NO_TICKERS.split())
+"""What trades besides, and what else is written in capitals beside a price."""

@@ -1060,6 +1060,12 @@ KM_PER_DEGREE = 111.2
 
 
 def nearest(latitude: float, longitude: float) -> str | None:
+    """The name of ``town_at``."""
+    town = town_at(latitude, longitude)
+    return None if town is None else town.name
+
+
+def town_at(latitude: float, longitude: float) -> Place | None:
     """The town by which people know the spot: near, and large rather than a part of a large one. None where
     none is known within ``NEAR_KM``."""
     data = _gazetteer()
@@ -1072,8 +1078,8 @@ def nearest(latitude: float, longitude: float) -> str | None:
         across = ((data.longitudes[row] - longitude + 180.0) % 360.0 - 180.0) * east
         km = math.hypot(north, across) * KM_PER_DEGREE
         if km <= NEAR_KM and population / (km + 5.0) ** 2 > weight:
-            best, weight = data.names[row], population / (km + 5.0) ** 2
-    return best
+            best, weight = row, population / (km + 5.0) ** 2
+    return None if best is None else data.place(best)
 
 
 def seat_of(place: Place) -> tuple[str, frozenset[str]]:

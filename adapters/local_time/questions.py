@@ -31,6 +31,7 @@ from adapters.local_time.zones import (
     WORDS_TOO,
     offset_name,
 )
+from adapters.weather import coordinates
 from node.model import Slots, SlotValue
 from node.reading import Reading, fold, read, word_list, words_of
 
@@ -604,6 +605,14 @@ class _Spot:
 
 def read_question(text: str, today: date, *, hinted: bool = False) -> Read | None:
     """The question about the time in ``text``; None where it holds none. See the module."""
+    plain, spot = coordinates.with_place(text) if len(text) <= 400 else (text, None)
+    found = None if spot is None else _read_named(plain, today, hinted)
+    if found is None or found.question != Question(coordinates.STAND_IN):
+        return _read_named(text, today, hinted)
+    return Read(Question(spot), found.strength, f"the time at {spot}")
+
+
+def _read_named(text: str, today: date, hinted: bool) -> Read | None:
     reading = read(text)
     if len(reading.plain) > 400 or len(reading.words) > WORDS_MAX:
         return None

@@ -17,6 +17,7 @@ from adapters.grammar.places import Place
 from adapters.local_time import questions
 from adapters.local_time.questions import Question
 from adapters.local_time.zones import ABBREVIATIONS, Local, label, local, offset_text, zone, zone_named
+from adapters.weather import coordinates
 from node.clock import Clock
 from node.model import (
     CLAIM,
@@ -149,6 +150,11 @@ def _where(name: str | None, query: Query) -> _Where | None:
     fixed = zone_named(name)
     if fixed is not None:
         return _Where(name, fixed, abbreviation=name)
+    spot = coordinates.spot_of(name)
+    if spot is not None:
+        town = places.town_at(*spot)
+        at = None if town is None else zone(town.zone)
+        return None if town is None or at is None else _Where(f"{town.name}, near {name}", at)
     said = questions.look_up(name)
     found = zone(said.place.zone) if said is not None and said.place is not None else None
     if said is None or found is None:

@@ -414,6 +414,8 @@ _FORMS: tuple[tuple[str, Build], ...] = (
         lambda a, b: Bin("/", expression(b), expression(a)),
     ),
     (r"how many (\S+) (?:are )?in ([\d.,]+)", lambda a, b: _count_in(a, b)),
+    (r"raise (.+ to the \S+(?: \S+)?)", expression),
+    (r"(?:the )?(?:negative|opposite) of (.+)", lambda a: Bin("-", number(0), expression(a))),
     (r"raise (.+) to (?:the )?(?:power )?(?:of )?(.+)", _binary("^")),
     (r"(?:the )?(?:difference) (?:between|of) (.+) and (.+)", _difference),
     (r"(?:the )?(?:quotient|ratio) (?:of|between) (.+) (?:and|to) (.+)", _binary("/")),
@@ -520,6 +522,7 @@ _HINT = re.compile(
     r"as|=|bigger|larger|greater|smaller|less|higher"
     r"|prime|even|odd|divisible|biggest|smallest|largest|digits|a number"
     r"|tip|tax|vat|price|split|share|ways|double|triple|quadruple|halve|choose|pick|select|\d ?[cp] ?\d|more"
+    r"|negative of|opposite of"
 )
 WORDS = frozenset(word for pattern, _ in _FORMS for word in re.findall(r"[a-z]{2,}", pattern))
 """The words that the forms are made of."""

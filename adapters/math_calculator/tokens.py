@@ -68,7 +68,10 @@ _ITEM = re.compile(
     re.VERBOSE,
 )
 _ORDINAL = "|".join(sorted(EN_ORDINALS, key=len, reverse=True))
-_TO_THE = re.compile(rf"\b(?:raised )?to the (?:(\d{{1,6}})(?:st|nd|rd|th)|({_ORDINAL}))(?: power)?(?![\w-])")
+_TO_THE = re.compile(
+    rf"\b(?:raised )?to the ((?:minus|negative) |-)?(?:(\d{{1,6}})(?:st|nd|rd|th)|({_ORDINAL}))"
+    r"(?: power)?(?![\w-])"
+)
 _TO_THE_MINUS = re.compile(r"\b(?:raised )?to the (?=(?:minus|negative)\b|-)")
 _NTH_ROOT = re.compile(rf"\b(?:the )?(?:(\d{{1,6}})(?:st|nd|rd|th)|({_ORDINAL}))[ -]root\b")
 _LOG_BASE = re.compile(r"\blog(?:arithm)? (?:to )?(?:the )?base (\d{1,6})\b|\blog_?(\d{1,6})(?=\W)")
@@ -77,12 +80,12 @@ _COMMA_GROUPS = re.compile(r"(?<!\d)\d{1,3}(?:\.\d{3})+(?=,\d|(?![\d.,]))")
 
 
 def _ordinals(text: str) -> str:
-    def number(match: re.Match[str]) -> str:
-        return match[1] or str(EN_ORDINALS[match[2]])
+    def number(digits: str | None, word: str) -> str:
+        return digits or str(EN_ORDINALS[word])
 
-    text = _TO_THE.sub(lambda m: f" ^ {number(m)} ", text)
+    text = _TO_THE.sub(lambda m: f" ^ {'-' if m[1] else ''}{number(m[2], m[3])} ", text)
     text = _TO_THE_MINUS.sub(" ^ ", text)
-    text = _NTH_ROOT.sub(lambda m: f"root#{number(m)} ", text)
+    text = _NTH_ROOT.sub(lambda m: f"root#{number(m[1], m[2])} ", text)
     return _LOG_BASE.sub(lambda m: f"logb#{m[1] or m[2]} ", text)
 
 

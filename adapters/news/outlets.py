@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from adapters.news.words import ARTICLES, NEWS
+from adapters.news.words import ABOUT, ARTICLES, NEWS, PRESS
 from node.reading import word_list
 
 HACKER_NEWS = "hacker news"
@@ -108,3 +108,12 @@ def find_outlet(words: tuple[str, ...], outlets: Collection[str]) -> tuple[str |
             holds = name in _HOLDS_NEWS
             return name, words[:start] + words[end:], holds
     return None, words, False
+
+
+def without_press(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words without "in the papers" and the like, which stand for an outlet; with them where there are
+    none, and where they may be what is asked about."""
+    start = end = next((at for at, word in enumerate(words, 1) if word in PRESS), 0)
+    for taken in (PRESS, ARTICLES, _FROM - {"do"}):
+        start -= start > 0 and words[start - 1] in taken
+    return words[:start] + words[end:] if ABOUT.isdisjoint(words[:start]) else words

@@ -22,7 +22,7 @@ from adapters.grammar import when as times
 from adapters.grammar.one_slip import is_one_slip
 from adapters.grammar.when import When
 from adapters.news.loose import loose_found, read_loosely
-from adapters.news.outlets import OUTLETS, find_outlet
+from adapters.news.outlets import OUTLETS, find_outlet, without_press
 from adapters.news.scripts import read_script
 from adapters.news.slots import LIMIT_MAX, PAST_DAYS_MAX, Asked, NewsQuestion
 from adapters.news.topics import bounded, own_part, topic_after, topic_before, topic_of
@@ -49,6 +49,7 @@ from adapters.news.words import (
     OF_THE,
     OPENERS,
     PERSONAL,
+    PRESS,
     READ_OUT,
     REPORTS,
     SHORT_SLIPS,
@@ -56,6 +57,7 @@ from adapters.news.words import (
     THING_TRAPS,
     TITLES,
     WORKS_OF,
+    WRITES,
 )
 from node.model import CERTAIN, CLAIM
 from node.reading import fold, read, word_list
@@ -76,6 +78,7 @@ _CUES = frozenset(
     )
     | set(word_list("aconteceu"))
     | TITLES
+    | PRESS
 )
 """Without one of these, a compound or a domain no question for news is made."""
 
@@ -126,7 +129,8 @@ def _read(text: str, today: date, hinted: bool, outlets: Collection[str]) -> Ask
     words = _unslipped(reading.words)
     if not hinted and not _may_ask(words, outlets):
         return None
-    if THING_TRAPS.search(" ".join(words)):
+    words = tuple(WRITES.sub(r"\1say", " ".join(words)).split())
+    if THING_TRAPS.search(" ".join(without_press(words))):
         return None
     clauses = [clause for sentence in reading.sentences for clause in sentence.canon.split(" , ")]
     if _is_explained(words, clauses):
@@ -220,8 +224,10 @@ def _clause(
     history = when is not None and (today - when.last).days > PAST_DAYS_MAX
     if history and not any(word in NEWS for word in words):
         return None
-    if source is not None and (said := REPORTS.search(" ".join(words))) is not None:
-        return loose_found(words, said, NewsQuestion(None, when, source, limit))
+    reported = words if source is not None else without_press(words)
+    has_outlet = source is not None or reported != words
+    if has_outlet and (said := REPORTS.search(" ".join(reported))) is not None:
+        return loose_found(reported, said, NewsQuestion(None, when, source, limit))
     further = ARTICLE_WORDS if source is not None else frozenset()
     if limit is not None or not HEADLINE_VERBS.isdisjoint(words):
         further |= {  # "trois titres de Daft Punk" are songs

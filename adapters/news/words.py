@@ -70,6 +70,14 @@ ADJECTIVE_FOLLOWS = frozenset(
 ARTICLE_WORDS = frozenset(word_list("articles article stories story posts post items pieces coverage"))
 """Beside an outlet these ask for its headlines."""
 TITLES = frozenset(word_list("titres titoli titulos"))
+PRESS = frozenset(
+    word_list(
+        "papers newspapers press media zeitung zeitungen presse medien prensa periodicos diarios medios"
+        " journaux medias giornali stampa jornais imprensa"
+    )
+)
+"""The outlets together."""
+WRITES = re.compile(r"\b(what (?:do|does|did) (?:\S+ ){1,4}?)write\b")
 WORKS_OF = frozenset(word_list("de d' di du do da von"))
 HEADLINE_VERBS = frozenset(word_list("derniers grands principaux gros ultimi principali"))
 SHORT_SLIPS = {
@@ -387,9 +395,8 @@ _LOOSE_ROWS: tuple[tuple[str, str], ...] = (
         r"(?: (?:about|on|regarding) (?P<topic>.+))?$",
     ),
     (
-        "papers",
-        r"\bwhat (?:is|was)(?: in)? (?:the )?(?:morning )?papers$"
-        r"|\bwhat do the papers say(?: (?:about|on) (?P<topic>.+))?$",
+        "papers newspapers",
+        r"\bwhat (?:is|was)(?: in)? (?:the )?(?:morning )?(?:news)?papers$",
     ),
     ("miss", r"\bwhat did i miss(?: (?:in|on|about|from) (?P<topic>.+))?$"),
     (
@@ -433,7 +440,8 @@ NEEDS_PLACE = re.compile(
     r"\bwhat is (?:up|new)$|\bquoi de neuf$|\b(?:was )?gibt (?:es )?(?:was |etwas )?neues$"
 )
 REPORTS = re.compile(
-    r"\bwhat (?:is|are|does|do|did|has|have) (?:report|reports|reported|reporting|say|says|said|saying"
+    r"\b(?:what (?:is|are|does|do|did|has|have) |^(?:tell me )?(?:what )?(?=say |said ))"
+    r"(?:report|reports|reported|reporting|say|says|said|saying"
     r"|write|writing|written|publish|published|cover|covering|covered|have|has|got)"
     r"(?: (?:about|on|regarding|of) (?P<topic>.+))?$"
     r"|\bwhat (?:are|is|do|does|did|were|have) (?:people|folks|users|readers|commenters|they|everyone"
@@ -442,12 +450,14 @@ REPORTS = re.compile(
     r"(?: (?:about|on|of|regarding) (?P<topic3>.+))?$"
     r"|^(?:is there |are there )?(?:anything|something)(?: (?:new|good|interesting|cool|notable|big|fun"
     r"|worth (?:reading|seeing|knowing)))?(?: (?:about|on|regarding) (?P<topic2>.+))?$"
-    r"|\bwas (?:schreibt|schreiben|sagt|sagen|berichtet|berichten|meldet|melden)"
+    r"|\bwas (?:schreibt|schreiben|sagt|sagen|berichtet|berichten|meldet|melden|steht|schrieben)"
     r"(?: (?:uber|zu|zum|zur) (?P<topic4>.+))?$"
-    r"|\bque (?:dit|ecrit|rapporte|publie|raconte|dice|dicen|publica|informa|cuenta)"
+    r"|\bqu[e'] (?:dit|disent|ecrit|ecrivent|rapporte|rapportent|publie|publient|raconte|racontent"
+    r"|dicen?|escriben?|publican?|informan?|cuentan?)"
     r"(?: (?:sur|a propos de|sobre|acerca de|de|del|du) (?P<topic5>.+))?$"
-    r"|\b(?:cosa|che cosa) (?:dice|scrive|riporta)(?: (?:su|sul|sulla|di) (?P<topic6>.+))?$"
-    r"|\bo que (?:diz|publica|escreve)(?: sobre (?P<topic7>.+))?$"
+    r"|\b(?:cosa|che cosa) (?:dice|dicono|scrive|scrivono|riporta|riportano)"
+    r"(?: (?:su|sul|sulla|di) (?P<topic6>.+))?$"
+    r"|\bo que (?:diz|dizem|publicam?|escrevem?)(?: sobre (?P<topic7>.+))?$"
 )
 """What an outlet says, once its name is taken out."""
 HAPPENED = re.compile(

@@ -181,7 +181,7 @@ class _Asking:
     async def answer(self, *, partial: bool) -> Evidence:
         """Raises ``NotFound`` and whatever asking the hub raises."""
         question = self._question
-        if question.proposal is not None and question.other is not None:
+        if question.other is not None:
             return await self._pair(question.proposal, question.other, partial)
         if question.proposal is not None:
             head, found, notes = await self._numbered(question.proposal)
@@ -231,17 +231,25 @@ class _Asking:
         chosen = await self._one(found.nth.id, found.nth.end)
         return f"{label}'s {_nth(rank)} proposal, “{chosen.title}”,", chosen, ()
 
-    async def _pair(self, one: str, two: str, partial: bool) -> Evidence:
-        """Two proposals side by side, each with its own citation."""
+    async def _last_two(self) -> list[tuple[str, Proposal, Sequence[str]]]:
+        listed = await self._list({}, 2)
+        if len(listed.proposals) < 2:
+            raise NotFound(f"{self._label(listed.space)} has no two proposals on Snapshot")
+        last = [await self._one(each.id, each.end) for each in listed.proposals[:2]]
+        return [(f"{self._label(listed.space)}'s proposal “{each.title}”", each, ()) for each in last]
+
+    async def _pair(self, one: str | None, two: str, partial: bool) -> Evidence:
+        """Two proposals side by side, each with its own citation; the last two without ``one``."""
         metric, now = self._question.metric, self._clock.now()
         # One after the other: how old the answer is, is counted for both.
-        found = [await self._numbered(one), await self._numbered(two)]
+        found = await self._last_two() if one is None else [await self._numbered(n) for n in (one, two)]
         clauses = [f"{head} {say(proposal, metric, now)}" for head, proposal, _ in found]
         (_, first, _), (_, second, _) = found
-        more = _more((one, first), (two, second)) if metric in (None, "votes", "quorum") else ""
+        counted = one is not None and metric in (None, "votes", "quorum")
+        more = _more((one or "", first), (two, second)) if counted else ""
         notes = [note for _, _, listed in found for note in listed]
         text = " ".join((f"{'; '.join(clauses)}, according to Snapshot.", *([more] if more else ()), *notes))
-        lasting = first.final and second.final
+        lasting = one is not None and first.final and second.final
         evidence = self._evidence(
             text, {"proposals": [_facts(first), _facts(second)]}, first, lasting=lasting, partial=partial
         )

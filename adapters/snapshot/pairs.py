@@ -1,4 +1,5 @@
-"""Reading questions about two proposals of one Snapshot space ("which got more votes, 12 or 14 in uniswap").
+"""Reading questions about two proposals of one Snapshot space ("which got more votes, 12 or 14 in uniswap",
+"compare the last two proposals of aave").
 
 Rules of this file:
 - Both numbers stand in one phrase, beside a word for proposals or a series ("ep 6.1 or 6.2"); a third number
@@ -22,10 +23,12 @@ _PAIR = re.compile(
     rf"(?<!\S){_NAMED}{_SIGNED}{_ID} (?:and|or|vs|versus|to|with|against|than|y|o|con|und|oder|mit|et|ou|e)"
     rf" {_NAMED}{_SIGNED}{_ID}(?!\S)"
 )
+_LATEST = "last|latest|newest|most recent|letzten|ultimas|dernieres"
 _COMPARES = frozenset(
     word_list(
-        "compare compared comparing comparison difference different between versus vs or more most less fewer"
-        " fewest higher highest lower lowest bigger biggest larger greater smaller better best popular"
+        "differ"
+        " compare compared comparing comparison difference different between versus vs or more most less"
+        " fewer fewest higher highest lower lowest bigger biggest larger greater smaller better best popular"
         " popularity both either than received receive get gets got had numbers number both"
         " mehr weniger hoher hohere grosser oder bekam bekamen hatte hatten vergleiche vergleich vergleichen"
         " unterschied zwischen beide"
@@ -33,7 +36,13 @@ _COMPARES = frozenset(
         " plus moins ou eu obtenu recu a ont comparer compare comparez chez deux entre"
     )
 )
-_COMPARING = re.compile(r"\b(?:compare[ds]?|comparing|comparison|difference|better|best|versus|vs)\b")
+_LAST_TWO = re.compile(
+    rf"\b(?:(?:{_LATEST}) (?:two|2|zwei|dos|deux)|(?:two|2|zwei|dos|deux) (?:{_LATEST}))"
+    rf"(?: (?:{'|'.join(sorted(questions.NOUN))}))?(?!\S)"
+)
+_COMPARING = re.compile(
+    r"\b(?:how do(?=.* differ)|differ|compare[ds]?|comparing|comparison|difference|better|best|versus|vs)\b"
+)
 _LOOSE_WORDS_MAX = 2
 _METRICS = frozenset(("votes", "quorum", "result", "author", "date", "status"))
 
@@ -50,11 +59,14 @@ def read_pair(text: str) -> Reader | None:
         return None
     words = [word for word in named[1] if word]
     flat = " ".join(words)
-    match = _PAIR.search(flat)
-    if match is None or not (match[1] or match[3] or not questions.NOUN.isdisjoint(words)):
+    has_noun = not questions.NOUN.isdisjoint(words)
+    if (match := _LAST_TWO.search(flat)) is not None and has_noun and not _COMPARES.isdisjoint(words):
+        one, two, when = None, questions.LAST, questions.LAST
+    elif (match := _PAIR.search(flat)) is not None and (match[1] or match[3] or has_noun):
+        one, when = questions.numbered(match[1], match[2]), None
+        two = questions.numbered(match[3] or match[1], match[4])
+    else:
         return None
-    one = questions.numbered(match[1], match[2])
-    two = questions.numbered(match[3] or match[1], match[4])
     before, after = flat[: match.start()].split(), flat[match.end() :].split()
     metric, used = questions.metric_of([*before, *after], True, True)
     known = questions.KNOWN | _COMPARES | used
@@ -65,10 +77,10 @@ def read_pair(text: str) -> Reader | None:
         return None  # "of 5 or 6 pages"
     metric = "votes" if metric is None and "popular" in words else metric if metric in _METRICS else None
     strength = 0.7 if loose else 0.8 if questions.is_told(reading) else 1.0
-    space = named[0]
+    space, which = named[0], "the last two proposals" if one is None else f"proposals {one} and {two}"
     label = BY_ID[space].label if space in BY_ID else space
     return Reader(
-        Question(space, one, metric, None, None, two),
+        Question(space, one, metric, None, when, two),
         strength,
-        f"{metric or 'what is known'} of proposals {one} and {two} of {label} on Snapshot",
+        f"{metric or 'what is known'} of {which} of {label} on Snapshot",
     )

@@ -213,7 +213,8 @@ _TELLS = re.compile(
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question about a space's proposals. ``space`` None: none was named, though Snapshot was.
-    ``other`` is a second proposal that the first is compared with (see ``pairs``)."""
+    ``other`` is a second proposal that the first is compared with, "last" for the last two (see
+    ``pairs``)."""
 
     space: str | None
     proposal: str | None
@@ -269,7 +270,11 @@ def question_of(slots: Mapping[str, object]) -> Question | None:
     well_formed = (
         (space is None or SPACE_ID.match(space) is not None)
         and (proposal is None or NUMBER.match(proposal) is not None)
-        and (other is None or (proposal is not None and NUMBER.match(other) is not None))
+        and (
+            other is None
+            or other == when == LAST
+            or (proposal is not None and NUMBER.match(other) is not None)
+        )
         and (metric is None or metric in METRICS)
         and (topic is None or (len(topic) <= 200 and TOPIC.match(topic) is not None and may_leave(topic)))
         and (when is None or when in (LAST, UPCOMING) or span(when, date(2026, 1, 1)) is not None)

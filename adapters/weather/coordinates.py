@@ -35,7 +35,10 @@ _PLAINER = (
     (re.compile(r"\b(georgia|washington|new york)\W{1,2}(?:the )?(?:us |u\.s\. )?state\b\)?"), r"\1 state"),
     (re.compile(r"\b(georgia)\W{1,2}(?:the )?country\b\)?"), r"\1"),
 )
-_POSTAL = re.compile(r"\bin (?!LA\b)([A-Z]{2})(?=\s*(?:[?.!]|$|today|tomorrow|now|right|this|on))")
+_POSTAL = re.compile(
+    r"\b(?:in|(?i:weather|forecast)(?! (?:OK|IN|ME|HI|OR)\b)) (?!LA\b)([A-Z]{2})"
+    r"(?=\s*(?:[?.!]|$|today|tomorrow|now|right|this|on))"
+)
 
 
 def spot_of(place: str | None) -> tuple[float, float] | None:
@@ -64,9 +67,14 @@ def _in_degrees(said: str, side: str | None) -> float:
     return -value if said[:1] in "-−" or (side or "").lower() in ("s", "w") else value
 
 
+def _with_state(match: re.Match[str]) -> str:
+    state = places.state_of(match[1])
+    return match[0] if state is None else f"{match[0][:-2].removesuffix('in ')}in {state}"
+
+
 def plainer(text: str) -> str:
     """ "georgia (the state)", "the state of georgia" and "in CA" as the grammar of places reads them."""
-    text = _POSTAL.sub(lambda match: f"in {places.state_of(match[1]) or match[1]}", text)
+    text = _POSTAL.sub(_with_state, text)
     low = text.lower()
     for pattern, order in _PLAINER:
         if pattern.search(low):

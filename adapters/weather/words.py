@@ -540,7 +540,9 @@ FILL = frozenset(
         because due since dress rn atm mm millimeters millimetres inches cm centimeters centimetres count fue
         era estaba etait foi unter wil waht ill b gonna cover
         indice vitesse velocidad velocita velocidade windgeschwindigkeit usual usually normal normally taux
-        niveau nivel livello pegel wert weht weht's anziehen pongo ropa
+        niveau nivel livello pegel wert weht weht's direction way blow
+        blows blowing richtung windrichtung direccion sopla donde souffle vient direzione
+        soffia dove anziehen pongo ropa
         llevo habiller indosso metto gerade momentan llovido caido tombee tombe fine
         a an the this that these those it its is are was were be been being am will would shall should
         can could may might must do does did done have has had having get gets getting got go goes going

@@ -17,24 +17,34 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from node.language import tongue
-from node.language.words import ENGLISH, Language, Phrases, Words, language, languages
-from node.reading import fold, words_of
+from node.language.words import (
+    ENGLISH,
+    Language,
+    Phrases,
+    Words,
+    fitting,
+    is_sign,
+    joined,
+    language,
+    words_in,
+)
+from node.reading import fold
 
 CHARS_MAX = 300
 """Longer texts are no small talk as a whole; a greeting before them is looked for all the same."""
 _CLAUSE_WORDS = 18
 _WRITE_WORDS = 4
 """An order to write stands among the first words."""
-_OWN = frozenset({"i", "we", "to"})
-"""Behind these it is no order: "how do I write to …", "how to write"."""
+_OWN = frozenset({"i", "we", "to", "么", "何"})
+"""Behind these it is no order: "how do I write to …", "how to write", "怎么写"."""
 _EDGES_MAX = 4
 _SAID_MAX = 2
 _MANNERS = ("shorter", "simpler", "language")
 """Orders that say how an answer is wanted, of this one as well as of the last."""
 _PHATIC = ("how_are_you", "thanks", "farewell", "greeting")
 """Topics that ask for nothing; of several the first in this order is replied to."""
-_EDGE = re.compile(r"[,.!?;:…]+(?=\s|$)|[。，！？]+|\n+|\s[-–—]\s")
-_JOINS = re.compile(r"(?:and|but|so|und|aber|also|y|pero|et|mais|e|ma|mas)\s+(?=\S)", re.IGNORECASE)
+_EDGE = re.compile(r"[,.!?;:…]+(?=\s|$|[\u3040-\u9fff])|[。，！？、；：～]+|\n+|\s[-–—]\s")
+_JOINS = re.compile(r"(?:and|but|so|und|aber|also|y|pero|et|mais|e|ma|mas|и|а|но)\s+(?=\S)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +73,9 @@ class Order:
 def subject(text: str) -> str:
     """The text without the words that say how an answer is wanted ("explain X like I'm five"): what it is
     about. The text itself where there are none, or nothing else, or it is long."""
-    words = words_of(fold(text))
+    words = words_in(fold(text))
     kept = _without_manner(text)
-    return " ".join(kept) if 0 < len(kept) < len(words) else text
+    return joined(kept) if 0 < len(kept) < len(words) else text
 
 
 def is_manner(text: str) -> bool:
@@ -73,17 +83,18 @@ def is_manner(text: str) -> bool:
     ordered = order(text)
     if ordered is not None:
         return ordered.kind in _MANNERS
-    return bool(words_of(fold(text))) and not _without_manner(text)
+    return bool(words_in(fold(text))) and not _without_manner(text)
 
 
 def _without_manner(text: str) -> list[str]:
-    words = tuple(words_of(fold(text)))
+    words = tuple(words_in(fold(text)))
     if len(text) > CHARS_MAX:
         return list(words)
+    ones = fitting(words)
     kept: list[str] = []
     at = 0
     while at < len(words):
-        ends = max((end for one in languages() for end in one.manner.ends(words, at)), default=at)
+        ends = max((end for one in ones for end in one.manner.ends(words, at)), default=at)
         if ends == at:
             kept.append(words[at])
         at = max(ends, at + 1)
@@ -98,12 +109,12 @@ def talk(text: str) -> Said | None:
     clauses = [words for start, end in _clauses(text) if (words := _words(text[start:end]))]
     if not clauses:
         return None
-    for one in languages():
+    for one in fitting(word for words in clauses for word in words):
         found = [_topics(words, one) for words in clauses]
         if all(topics is not None for topics in found) and (topics := _joined(found)):
             return Said(one.code, topics)
     # "Hola, how are you?": each clause in a language of its own; the last one is answered.
-    mixed = [next((s for one in languages() if (s := _said(words, one))), None) for words in clauses]
+    mixed = [next((s for one in fitting(words) if (s := _said(words, one))), None) for words in clauses]
     return mixed[-1] if all(mixed) else None
 
 
@@ -131,23 +142,27 @@ def order(text: str) -> Order | None:
     """What the whole text orders to do with the last answer, else None."""
     if len(text) > CHARS_MAX:
         return None
-    words = [word for word in words_of(fold(text)) if word != ","]
-    if not words or len(words) > _CLAUSE_WORDS:
+    words = [word for word in words_in(fold(text)) if word != ","]
+    if not words or _is_long(words):
         return None
-    for one in languages():
+    for one in fitting(words):
         spelt = one.spelt(words)
         for kind, phrases in one.orders.items():
             if _match(spelt, [phrases], one) is not None:
-                named = next((one.languages[word] for word in spelt if word in one.languages), "")
-                return Order(kind, one.code, named if kind == "language" else "")
+                return Order(kind, one.code, one.named(spelt) if kind == "language" else "")
     return None
 
 
 def asks_to_write(text: str) -> bool:
     """Whether a text is wanted ("please write a polite mail about …"), which no stored note is."""
-    words = tuple(word for word in words_of(fold(text[:CHARS_MAX])) if word != ",")
+    words = tuple(word for word in words_in(fold(text[:CHARS_MAX])) if word != ",")
     places = [at for at in range(min(len(words), _WRITE_WORDS)) if not at or words[at - 1] not in _OWN]
-    return any(one.writes.ends(words, at) for one in languages() for at in places)
+    ones = fitting(words)
+    if any(one.writes.ends(words, at) for one in ones for at in places):
+        return True
+    # Japanese puts the verb last.
+    lasts = range(len(words) if words and is_sign(words[-1]) else 0)
+    return any(len(words) in one.writes.ends(words, at) for one in ones for at in lasts)
 
 
 def answer(said: Said, engines: Sequence[str]) -> str:
@@ -194,14 +209,19 @@ def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> No
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word for word in words_of(fold(text)) if word != ",")
+    return tuple(word for word in words_in(fold(text)) if word != ",")
+
+
+def _is_long(words: Sequence[str]) -> bool:
+    """Signs are not counted: of them the length of the text is bound enough."""
+    return sum(not is_sign(word) for word in words) > _CLAUSE_WORDS
 
 
 def _is_phatic(text: str, span: tuple[int, int]) -> bool:
     """Whether one clause of a longer text is but politeness."""
     start, end = span
     words = _words(text[start:end]) if end - start <= CHARS_MAX else ()
-    for one in languages() if words else ():
+    for one in fitting(words) if words else ():
         topics = _topics(words, one)
         if topics is not None:
             return all(topic in _PHATIC for topic in topics) and bool(topics)
@@ -210,7 +230,7 @@ def _is_phatic(text: str, span: tuple[int, int]) -> bool:
 
 def _topics(words: Sequence[str], one: Language) -> tuple[str, ...] | None:
     """The topics of a clause, none for fillers alone; None where a word is left over."""
-    if len(words) > _CLAUSE_WORDS:
+    if _is_long(words):
         return None
     found = _match(one.spelt(words), [topic.phrases for topic in one.talk], one)
     return None if found is None else tuple(one.talk[place].name for place in sorted(found))

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from node.language.words import languages, others
-from node.reading import fold, read, words_of
+from node.language.words import languages, others, words_in
+from node.reading import fold, read
 
 WORDS_MIN = 3
 ANSWER_WORDS_MIN = 6
@@ -30,6 +30,11 @@ def language_of(text: str, *, sure: bool = True) -> str | None:
     one common word is enough, if no other language has as many."""
     words = _words(text)
     scores = {code: _score(words, common) for code, common in _common().items()}
+    if scores["ru"] and _NOT_RUSSIAN.search(text):
+        scores["ru"] = 0  # Ukrainian, Serbian …
+    if not sure and not any(scores.values()):  # by the script alone
+        name = name_of(text)
+        return next((one.code for one in languages() if one.name == name), None)
     best = max(scores, key=lambda code: scores[code])
     second = max(score for code, score in scores.items() if code != best)
     if best not in {one.code for one in languages()} or scores[best] <= second:
@@ -73,8 +78,8 @@ def other_than(wanted: str | None, answer: str) -> bool:
 def wanted_for(question: str) -> str | None:
     """The language in which a question is to be answered: one that it names is not ours to guess, so None;
     else its own where that is clear."""
-    words = set(_words(question))
-    if any(not words.isdisjoint(one.languages) for one in languages()):
+    words = _words(question)
+    if any(one.named(words) for one in languages()):
         return None
     return name_of(question)
 
@@ -85,7 +90,7 @@ def _score(words: tuple[str, ...], common: frozenset[str]) -> int:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word for word in words_of(fold(_CODE.sub(" ", text[:CHARS_MAX]))) if word != ",")
+    return tuple(word for word in words_in(fold(_CODE.sub(" ", text[:CHARS_MAX]))) if word != ",")
 
 
 @cache

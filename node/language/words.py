@@ -3,11 +3,13 @@
 A file holds: ``name`` (as a model is told it), ``languages`` (what others are called in it), ``common`` words
 that tell it from others, ``fillers`` that may stand around a phrase, ``talk`` (phrases and replies by topic),
 ``acknowledge``, ``orders`` on the last answer, ``writes``: orders to make a text, ``manner``: how an answer
-is wanted ("in simple words"), ``order_replies``.
+is wanted ("in simple words"), ``order_replies``; and ``typed``, where signs are written in another way too
+(traditional Chinese): pairs of what is typed and what the phrases have.
 
 In phrases ``|`` parts alternatives, ``(a/b)`` is one of them or nothing, ``[a/b]`` is one of them,
 ``{language}`` is the name of a language. They are written as ``reading`` folds what people type: lower case,
-no accents, contractions written out.
+no accents, contractions written out. Japanese and Chinese have no blanks to tell words by, so each of their
+signs is a word; blanks in the phrases only part them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from typing import Any, TypeAlias
 
 from node.reading import words_of
 
-CODES = ("en", "de", "es", "fr", "it", "pt")
+_LATIN = ("en", "de", "es", "fr", "it", "pt")
+CODES = (*_LATIN, "ru", "ja", "zh")
 ENGLISH = CODES[0]
 _LANGUAGE = "{language}"
 _PIECE = re.compile(r"([(\[])([^)\]]*)[)\]]|([^()\[\]]+)")
@@ -32,7 +35,25 @@ _RUN = re.compile(r"(.)\1{2,}")
 _DROPPED_FROM = 6
 """A letter left out of a shorter word may make another word."""
 
+_SIGN = re.compile(r"[\u3040-\u9fff]|[^\u3040-\u9fff]+")
+_BESIDE_SIGN = re.compile(r"(?<=[\u3040-\u9fff]) | (?=[\u3040-\u9fff])")
+
 Words: TypeAlias = tuple[str, ...]
+
+
+def words_in(folded: str) -> list[str]:
+    """``words_of``, and each sign of a script without blanks a word of its own."""
+    return [part for word in words_of(folded) for part in _SIGN.findall(word)]
+
+
+def is_sign(word: str) -> bool:
+    """Whether it is a sign of a script without blanks."""
+    return "\u3040" <= word <= "\u9fff"
+
+
+def joined(words: Iterable[str]) -> str:
+    """The words with blanks between them, none beside a sign."""
+    return _BESIDE_SIGN.sub("", " ".join(words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +112,7 @@ class Language:
     code: str
     name: str
     languages: Mapping[str, str]
+    names: Phrases
     common: frozenset[str]
     talk: tuple[Topic, ...]
     orders: Mapping[str, Phrases]
@@ -105,6 +127,11 @@ class Language:
         """The words as the phrases know them."""
         return tuple(map(self._spelt, words))
 
+    def named(self, words: Words) -> str:
+        """The first language that the words name, as a model is told it; empty for none."""
+        spans = ((at, end) for at in range(len(words)) for end in self.names.ends(words, at))
+        return next((self.languages["".join(words[at:end])] for at, end in spans), "")
+
     def _spelt(self, word: str) -> str:
         if word in self.known:
             return word
@@ -118,6 +145,11 @@ class Language:
 def languages() -> tuple[Language, ...]:
     """All files, English first."""
     return tuple(_read(code) for code in CODES)
+
+
+def fitting(words: Iterable[str]) -> tuple[Language, ...]:
+    """The languages that folded words may be of: only those in Latin letters where all words are."""
+    return languages()[: len(_LATIN)] if all(map(str.isascii, words)) else languages()
 
 
 def language(code: str) -> Language:
@@ -158,6 +190,7 @@ def _read(code: str) -> Language:
         code,
         data["name"],
         MappingProxyType(names),
+        Phrases(_LANGUAGE, names),
         frozenset(data["common"].split()),
         talk,
         MappingProxyType(orders),
@@ -166,7 +199,7 @@ def _read(code: str) -> Language:
         fillers,
         MappingProxyType({**data["acknowledge"], **data["order_replies"]}),
         known,
-        MappingProxyType(_slips(known)),
+        MappingProxyType({**_slips(known), **dict(data.get("typed", "").split())}),
     )
 
 
@@ -174,7 +207,7 @@ def _steps(phrase: str, names: Mapping[str, str]) -> Iterable[Step]:
     for match in _PIECE.finditer(phrase.replace(_LANGUAGE, f"[{_LANGUAGE}]")):
         kind, inside, plain = match.groups()
         if inside == _LANGUAGE:
-            yield Step(tuple((name,) for name in names), False)
+            yield Step(tuple(map(_words, names)), False)
             continue
         choices = tuple(
             _words(text) for text in (plain if kind is None else inside).split("/" if kind else "|")
@@ -184,7 +217,7 @@ def _steps(phrase: str, names: Mapping[str, str]) -> Iterable[Step]:
 
 
 def _words(text: str) -> Words:
-    return tuple(words_of(text))
+    return tuple(words_in(text))
 
 
 def _firsts(steps: Sequence[Step]) -> set[str]:

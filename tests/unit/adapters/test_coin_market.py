@@ -123,6 +123,41 @@ def test_what_only_mentions_a_coin_is_left_alone(text: str) -> None:
     assert claim(text.strip(), TODAY) is None or not text.strip()
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("how far is BTC below its ath", ("ath", ("bitcoin",), "usd")),
+        ("how far off its all-time high is eth", ("ath", ("ethereum",), "usd")),
+        ("how far is bitcoin cash down from its peak", ("ath", ("bitcoin-cash",), "usd")),
+        ("has btc reached a new ATH", ("ath", ("bitcoin",), "usd")),
+        ("how much is bitcoin down today", ("change_24h", ("bitcoin",), "usd")),
+        ("which coin has the biggest market cap", ("top", (), "usd")),
+        ("does EURC hold its euro peg", ("peg", ("euro-coin",), "eur")),
+        ("how far is USDC from one dollar", ("peg", ("usd-coin",), "usd")),
+        ("show me the trending list", ("trending", (), "usd")),
+        ("welche coins sind gerade im trend", ("trending", (), "usd")),
+    ],
+)
+def test_distances_records_and_lists_are_recognised(
+    text: str, expected: tuple[str, tuple[str, ...], str]
+) -> None:
+    assert asked(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "which company has the biggest market cap",
+        "has inflation reached a new record high",
+        "how far is everest from its peak",
+        "trending list on youtube",
+        "welche filme sind gerade im trend",
+    ],
+)
+def test_distances_records_and_lists_of_others_are_left_alone(text: str) -> None:
+    assert claim(text, TODAY) is None
+
+
 async def test_market_figures_are_said(adapter: CoinGecko) -> None:
     ath = await said(adapter, "btc ath")
     assert ath.startswith(

@@ -436,5 +436,49 @@ def test_a_name_that_may_be_private_is_not_looked_up(text: str) -> None:
     assert claim(text, TODAY) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("price of XQZT", "xqzt"),
+        ("XQZT price", "xqzt"),
+        ("$XQZT", "xqzt"),
+        ("what is Zarnix trading at", "zarnix"),
+        ("how much is one FLRB in dollars", "flrb"),
+        ("convert 3 florbcoin to eur", "florbcoin"),
+        ("is FRAX holding its peg", "frax"),
+    ],
+)
+def test_what_its_form_makes_a_coin_is_looked_up(text: str, name: str) -> None:
+    found = claim(text, TODAY)
+    assert found is not None
+    assert found.question.unresolved == (name,)
+    assert found.strength >= CLAIM
+    assert names_coins(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "price of milk",
+        "price of oil",
+        "price of OIL",
+        "how much is a stamp",
+        "price of GPU",
+        "price of an SUV",
+        "how much is VAT",
+        "price of NFL tickets",
+        "what is the stock trading at",
+        "what is my house trading for",
+        "what is brent trading at",
+        "WTF is the price of XQZT",
+        "square peg",
+        "is the krone holding its peg",
+        "zorgcoin",
+    ],
+)
+def test_what_may_be_anything_else_is_not(text: str) -> None:
+    assert claim(text, TODAY) is None
+
+
 def test_an_unknown_name_is_looked_up() -> None:
     assert certain("price of wagmi token").question.unresolved == ("wagmi",)

@@ -31,12 +31,15 @@ UNI, ENS = "uniswapgovernance.eth", "ens.eth"
         ("which was more popular, uniswap proposal 4 or 9", UNI, "4", "9", "votes"),
         ("whats the difference between uniswap proposal 5 and 6", UNI, "5", "6", None),
         ("welcher vorschlag bekam mehr stimmen, 11 oder 12 bei uniswap", UNI, "11", "12", "votes"),
+        ("how do proposals 12 and 13 in uniswap differ", UNI, "12", "13", None),
+        ("compare the last two proposals of uniswap", UNI, None, "last", None),
+        ("how do the two latest ens proposals differ", ENS, None, "last", None),
         ("uniswap vorschlag 5 und 6 vergleichen", UNI, "5", "6", None),
         ("que propuesta tuvo mas votos, 11 o 12 de uniswap", UNI, "11", "12", "votes"),
         ("quelle proposition a eu plus de voix, 11 ou 12 chez uniswap", UNI, "11", "12", "votes"),
     ],
 )
-def test_two_proposals_are_read(text: str, space: str, one: str, two: str, metric: str | None) -> None:
+def test_two_proposals_are_read(text: str, space: str, one: str | None, two: str, metric: str | None) -> None:
     read = read_pair(text)
     assert read is not None
     question = read.question
@@ -106,6 +109,13 @@ async def test_both_are_told_with_their_figures_and_cited(hub: SnapshotStandIn) 
     assert len({one.url for one in evidence.citations}) == 2
     assert evidence.freshness is Freshness.GOVERNANCE
     assert not evidence.partial
+
+
+async def test_the_last_two_are_told_by_their_titles(hub: SnapshotStandIn) -> None:
+    outcome = await ask(hub, "compare the last two proposals of uniswap")
+    assert isinstance(outcome, Found)
+    assert len(outcome.evidence.citations) == 2
+    assert outcome.evidence.key == f"proposal:{UNI}:last:last"
 
 
 async def test_a_vote_that_is_on_is_so_far(hub: SnapshotStandIn) -> None:

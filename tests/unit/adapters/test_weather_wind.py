@@ -53,6 +53,11 @@ async def said(weather: Weather, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "metric", "unit"),
     [
+        ("which direction is the wind blowing in Boston", "wind", None),
+        ("which way is the wind blowing in Boston", "wind", None),
+        ("aus welcher richtung weht der wind in berlin", "wind", None),
+        ("de dónde sopla el viento en Madrid", "wind", None),
+        ("d'où vient le vent à Paris", "wind", None),
         ("how windy is it in Oslo in knots", "wind", "kn"),
         ("wind tomorrow in Chicago mph", "wind", "mph"),
         ("wind paris kts", "wind", "kn"),
@@ -134,6 +139,9 @@ def test_another_unit_goes_on() -> None:
         ("weather in the state of georgia", "Georgia"),
         ("how warm is it in Texas", "Texas"),
         ("weather in CA", "California"),
+        ("weather TX", "Texas"),
+        ("weather FL this weekend", "Florida"),
+        ("weather UK", "United Kingdom"),
         ("how warm is it in LA", "Los Angeles"),
         ("wetter in kalifornien", "California"),
         ("wetter in berlin 12.05 14.05", "Berlin"),

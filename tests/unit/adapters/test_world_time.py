@@ -64,6 +64,8 @@ def asked(text: str) -> tuple[str | None, str | None, str | None] | None:
     [
         ("what time is it", (None, None, None)),
         ("whats the time", (None, None, None)),
+        ("what time is it at 35.68, 139.69", ("35.6800, 139.6900", None, None)),
+        ("local time at 51.5° N, 0.12° W", ("51.5000, -0.1200", None, None)),
         ("what time is it in tokyo", ("Tokyo", None, None)),
         ("hey do you know what time it is in sydney right now?", ("Sydney", None, None)),
         ("current time new york", ("New York", None, None)),
@@ -376,6 +378,13 @@ async def test_the_time_in_a_place() -> None:
     assert evidence.freshness is Freshness.TIME_SENSITIVE
     assert evidence.key == "time:tokyo:-:-"
     assert evidence.data["time"] == "2026-05-18T15:04:00+09:00"
+
+
+async def test_the_time_at_coordinates_is_that_of_the_town_there() -> None:
+    evidence = await told("what time is it at 35.68, 139.69")
+    assert "Tokyo, near 35.6800, 139.6900" in evidence.text
+    assert "UTC+9" in evidence.text
+    assert isinstance(await outcome_of({"place": "0.0000, -30.0000", "other": None, "at": None}), Unclear)
 
 
 async def test_the_time_in_a_zone() -> None:

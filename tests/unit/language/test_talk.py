@@ -47,6 +47,30 @@ SAID = [
     ("tudo bem?", "pt", "how_are_you"),
     ("o que você pode fazer", "pt", "what_can_you_do"),
     ("hola, how are you", "en", "how_are_you"),
+    ("Привет!", "ru", "greeting"),
+    ("Большое спасибо за помощь", "ru", "thanks"),
+    ("до свидания", "ru", "farewell"),
+    ("кто ты?", "ru", "who_are_you"),
+    ("скажи, что ты умеешь", "ru", "what_can_you_do"),
+    ("помощь", "ru", "what_can_you_do"),
+    ("как мне добавить свои факты?", "ru", "teach"),
+    ("где хранятся мои данные?", "ru", "data"),
+    ("こんにちは！", "ja", "greeting"),
+    ("どうもありがとうございました。", "ja", "thanks"),
+    ("さようなら", "ja", "farewell"),
+    ("あなたは誰ですか？", "ja", "who_are_you"),
+    ("何ができますか", "ja", "what_can_you_do"),
+    ("ヘルプ", "ja", "what_can_you_do"),
+    ("どうやって自分の事実を追加できますか", "ja", "teach"),
+    ("何のAIを使っていますか？", "ja", "model"),
+    ("你好，世界", "zh", "greeting"),
+    ("谢谢你的帮助", "zh", "thanks"),
+    ("再见", "zh", "farewell"),
+    ("你是谁？", "zh", "who_are_you"),
+    ("你能做什么", "zh", "what_can_you_do"),
+    ("請問你能做什麼？", "zh", "what_can_you_do"),
+    ("帮助", "zh", "what_can_you_do"),
+    ("我怎么添加自己的事实", "zh", "teach"),
 ]
 
 
@@ -77,6 +101,23 @@ def test_conversation_is_known_in_its_language(text: str, code: str, topic: str)
         "can I trust him",
         "do you remember the Titans",
         "what model is the iphone",
+        "привет, какая погода в Москве?",
+        "помоги мне понять инфляцию",
+        "кто такой Лев Толстой",
+        "сколько стоит биткоин",
+        "こんにちは、東京の天気は？",
+        "こんにちは東京の天気は",
+        "ビットコインの価格はいくらですか",
+        "二足す三はいくつ",
+        "ありがとうの意味は何ですか",
+        "织田信长是谁",
+        "你好，北京天气怎么样？",
+        "你好北京天气怎么样",
+        "比特币多少钱",
+        "三乘以四是多少",
+        "你好用英语怎么说",
+        "你",
+        "あなたは誰に投票しますか",
         "",
         "?!",
         "x" * 5_000,
@@ -95,6 +136,9 @@ def test_a_question_with_content_is_not_conversation(text: str) -> None:
         ("hey neuroswarm, what is a CID?", "what is a CID?"),
         ("bonjour, quel temps fait-il à Lyon ?", "quel temps fait-il à Lyon ?"),
         ("hi\n\ndef f(a):\n    return a[0, 1]", "def f(a):\n    return a[0, 1]"),
+        ("Привет, а какая погода в Москве?", "какая погода в Москве?"),
+        ("こんにちは、東京の天気は？ありがとう！", "東京の天気は？"),
+        ("你好,北京天气怎么样？谢谢", "北京天气怎么样？"),
         ("hi", "hi"),
         ("hello, hello", "hello"),
         ("What is 1,000.5 + 2?", "What is 1,000.5 + 2?"),
@@ -120,6 +164,10 @@ def test_replies_are_of_the_language_and_name_the_model() -> None:
 def test_what_tells_is_acknowledged_in_its_language() -> None:
     assert "teach" in talk.acknowledge("The office opens at nine.", reacts=False)
     assert talk.acknowledge("Das Wetter ist schön.", reacts=False).startswith("Ah, danke")
+    assert talk.acknowledge("Небо голубое.", reacts=False).startswith("Понятно")
+    assert talk.acknowledge("私は猫が好きです。", reacts=False).startswith("なるほど")
+    assert talk.acknowledge("我喜欢吃苹果。", reacts=False).startswith("明白")
+    assert talk.acknowledge("Люблю котів і псів", reacts=False).startswith("I see")
     assert talk.acknowledge("hi Bob", reacts=True).startswith("Hello")
     assert talk.acknowledge("lol", reacts=True) == "Good. Ask me whenever you want to know something."
 
@@ -142,6 +190,12 @@ def test_what_tells_is_acknowledged_in_its_language() -> None:
         ("plus court", "shorter", ""),
         ("più breve", "shorter", ""),
         ("mais curto", "shorter", ""),
+        ("покороче, пожалуйста", "shorter", ""),
+        ("по-английски", "language", "English"),
+        ("もっと短くしてください", "shorter", ""),
+        ("フランス語で", "language", "French"),
+        ("为什么？", "why", ""),
+        ("翻译成德语", "language", "German"),
     ],
 )
 def test_orders_on_the_last_answer(text: str, kind: str, target: str) -> None:
@@ -182,6 +236,8 @@ def test_phrases_are_written_as_texts_are_read() -> None:
         ("what's a lever, in simple words?", "what is a lever ,"),
         ("IPNS for dummies", "ipns"),
         ("erkläre mir IPFS in einfachen Worten", "erklare mir ipfs"),
+        ("IPFSをわかりやすく説明して", "ipfsを説明して"),
+        ("用简单的话解释IPFS", "解释ipfs"),
         ("What is IPFS?", "What is IPFS?"),
         ("in simple words", "in simple words"),
     ],
@@ -197,6 +253,11 @@ def test_how_an_answer_is_wanted_is_not_what_it_is_about(text: str, about: str) 
         ("can you draft a letter for me", True),
         ("Schreib eine Mail an den Vorstand", True),
         ("Übersetze das ins Englische", True),
+        ("Напиши письмо соседу", True),
+        ("大家さんに丁寧なメールを書いてください", True),
+        ("この本を書いている人", False),
+        ("请帮我写一封邮件", True),
+        ("怎么写一封信", False),
         ("who wrote the statutes", False),
         ("how do i write to the office", False),
         ("Draft beer: what does it cost", False),

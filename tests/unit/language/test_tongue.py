@@ -32,6 +32,9 @@ def test_the_language_is_named_only_where_it_is_clear(text: str, name: str | Non
 
 def test_a_question_that_names_a_language_says_itself_what_it_wants() -> None:
     assert tongue.wanted_for("Translate “the sea is salty” into French") is None
+    assert tongue.wanted_for("海はフランス語で何と言いますか") is None
+    assert tongue.wanted_for("как будет море по-французски") is None
+    assert tongue.wanted_for("为什么天空是蓝色的？") == "Chinese"
     assert tongue.wanted_for("What is the word for sea in Italian?") is None
     assert tongue.wanted_for("Why is the sea salty and the river not?") == "English"
 

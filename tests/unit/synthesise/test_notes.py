@@ -403,7 +403,7 @@ async def test_beside_the_trained_reader_only_measured_models_read(model: str, i
     clock = ManualClock()
     said = Draft("no", "e", model, first_tokens=(("no", -0.01), ("yes", -6.0)))
     engine = ScriptedGenerator(said)
-    readers = notes.Readers(Trained(ten=0.6), Chain([engine], clock, queue_max=8))
+    readers = notes.Readers(Trained(ten=0.8), Chain([engine], clock, queue_max=8))
     for _ in range(2):
         found = await notes.read(
             readers, ASKED, [note("ten crowns")], PACK, deadline=clock.monotonic() + 30, tag="t4g"
@@ -414,8 +414,8 @@ async def test_beside_the_trained_reader_only_measured_models_read(model: str, i
     assert readers.unmeasured == (set() if is_measured else {model})
 
 
-def entry(text: str, *, differs: str = "") -> Evidence:
-    return note(text, by=notes.STARTER, relevance=0.4, differs=differs)
+def entry(text: str, *, differs: str = "", relevance: float = notes.ENTRY_MIN) -> Evidence:
+    return note(text, by=notes.STARTER, relevance=relevance, differs=differs)
 
 
 @pytest.mark.parametrize(
@@ -424,6 +424,7 @@ def entry(text: str, *, differs: str = "") -> Evidence:
         ([entry("blocks"), entry("pins")], {"blocks": 0.99}, True),
         ([entry("blocks"), entry("blocks")], {"blocks": 0.99}, True),  # another wording of the same entry
         ([entry("blocks"), entry("pins")], {"blocks": 0.8}, False),
+        ([entry("blocks", relevance=notes.ENTRY_MIN - 0.01)], {"blocks": 0.99}, False),
         ([entry("blocks"), entry("pins")], {"blocks": 0.99, "pins": 0.98}, False),
         ([entry("blocks", differs="another number")], {"blocks": 0.99}, False),
         ([entry("blocks"), note("paint")], {"blocks": 0.99}, False),
