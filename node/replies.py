@@ -272,6 +272,12 @@ def is_said_by(one: Relevant, adapters: Collection[str]) -> bool:
     return record.source.kind == "adapter" and record.source.id in adapters
 
 
+def difference(asked: str, stored: str) -> str:
+    """What a reader of the note has to know of how its question differs, in words; empty where nothing."""
+    verdict = agree(asked, stored)
+    return verdict.reason if verdict.veto in _TOLD and "≠" in verdict.reason else ""
+
+
 def as_evidence(found: Relevant, asked: str) -> Evidence:
     """A stored record as evidence; whoever reads it, a model too, sees what is only a peer's claim, and what
     the gate finds different in its question."""
@@ -279,7 +285,6 @@ def as_evidence(found: Relevant, asked: str) -> Evidence:
     record = stored.record
     assert isinstance(record, AnswerRecord)
     name = record.source.id if stored.origin == beside.OURS else f"{CLAIM}{record.source.id}"
-    verdict = agree(asked, record.query)
     return Evidence(
         text=record.answer,
         source=SourceRef("cache", name, f"ipfs://{stored.cid}"),
@@ -287,7 +292,7 @@ def as_evidence(found: Relevant, asked: str) -> Evidence:
         freshness=Freshness.GENERAL,
         partial=True,
         about=record.query,
-        note=verdict.reason if verdict.veto in _TOLD and "≠" in verdict.reason else "",
+        note=difference(asked, record.query),
         relevance=found.relevance,
         cosine=found.cosine,
     )
