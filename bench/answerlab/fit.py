@@ -345,7 +345,9 @@ def trained(rows: Sequence[Row], made: Sequence[Row]) -> AnswerModel:
         heads["evidence"] = head(told, of_names("evidence"), _right(told))
     asked = [row for row in rows if not row.held and row.found is not None and row.said.support is not None]
     heads["found"] = (
-        head(asked, FOUND, np.array([float(bool(r.found)) for r in asked])) if asked else UNFITTED
+        head(asked, FOUND, np.array([float(bool(r.found)) for r in asked]))
+        if min(sum(bool(r.found) for r in asked), sum(not r.found for r in asked)) >= SUPPORT_MIN
+        else UNFITTED
     )
     supported = np.array([float(bool(row.true_to_evidence)) for row in shown])
     heads["support"] = head(shown, SUPPORTED, supported)
