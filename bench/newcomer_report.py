@@ -93,7 +93,7 @@ def count(setup: str, verdicts: Verdicts) -> Counter[str]:
             hit, is_there = kind == "cache", item["query_hash_or_query"] is not None
             found["casual there"] += is_there
             entry = answers.get(item["query_hash_or_query"], "?")
-            found["casual entry"] += entry[:60] in " ".join((reply["answer"] or "").split())
+            found["casual entry"] += is_there and entry[:60] in " ".join((reply["answer"] or "").split())
             found["casual hit"] += hit and is_there and verdict != "wrong"
             found["casual wrong hit"] += hit and (not is_there or verdict == "wrong")
             continue
