@@ -1002,6 +1002,8 @@ class Pipeline:
             reason = "peers_word"  # stored it would be ours, and outlive the record, its issuer's standing
         elif composed.invented:
             reason = "invented_papers"
+        elif composed.unsure:
+            reason = "nearest_note"
         elif len(composed.notes) > 1:
             reason = "several_notes"  # small models take the figures of one for those of another
         llm = None if draft is None else ModelRef(draft.model, draft.model_digest)

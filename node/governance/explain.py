@@ -96,6 +96,7 @@ _CODES = {
     "from_cache": "it came from the store",
     "peers_word": "it rests on what a peer claims, which does not become this node's own",
     "invented_papers": "it named papers that nothing here holds; they were taken out of it",
+    "nearest_note": "it quotes what comes nearest, and may not answer",
     "several_notes": "it was made from several notes, and small models mix those up",
     "contested": "a peer's answer differs from what is known here",
     "statement": "nothing was asked",

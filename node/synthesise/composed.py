@@ -26,7 +26,7 @@ class Composed:
     stored notes it was made from hold the answer; None where none was read. ``invented``: papers that nothing
     here holds were named in it, and were taken out.
     ``notes``: people's notes that a model told in its own words, to be shown in their place where it is not
-    sure enough.
+    sure enough. ``unsure``: notes are quoted that may hold the answer, and the text says no more.
     ``tried`` is the trace, failures included; ``retry_after_s``: no model had time, ask again then."""
 
     text: str
@@ -43,6 +43,7 @@ class Composed:
     found: float | None = None
     invented: bool = False
     notes: tuple[Evidence, ...] = ()
+    unsure: bool = False
     tried: tuple[Step, ...] = ()
     retry_after_s: int | None = None
 

@@ -53,7 +53,8 @@ def from_read(read: Sequence[Evidence], trail: Trail, language: str) -> Composed
 
 def from_unsure(read: Sequence[Evidence], trail: Trail, language: str) -> Composed | None:
     """Notes that a model read and that may hold the answer, said to be no more than that, or None."""
-    return _as_they_stand(read[:UNSURE_MAX], trail, language, asker.say("near", language))
+    composed = _as_they_stand(read[:UNSURE_MAX], trail, language, asker.say("near", language))
+    return composed and replace(composed, unsure=True)
 
 
 def _as_they_stand(
