@@ -46,8 +46,8 @@ ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE = 0.81, 2.0, 0.6, 0.35
 """So probably a starter entry has to hold the answer, by so many log odds more than any entry that says
 something else, and so near it has to be, to be served as the answer itself: chosen on 300 questions, two
 fifths of them about what no entry says (``python -m bench.starter``)."""
-TOLD_SHARE = 0.8
-"""So probably a note has to be meant by words that only tell."""
+TOLD_SHARE, TOLD_COSINE = 0.8, 0.4
+"""So probably a note has to be meant by words that only tell, and so near by its vectors."""
 BOUND = 0.55
 """The relevance from which a note that people stored says whose question it is: .98 of questions about such
 notes whose answers were not among them had one, .02 of general ones."""
@@ -181,7 +181,8 @@ async def read(
 async def surest(reader: NoteReader | None, text: str, evidence: Sequence[Evidence]) -> _Said | None:
     """The note of people here that the packaged reader takes for the answer to words that only tell ("The
     tap drips"), or None: few are meant as a question, so it has to be near, and sure. No model is asked."""
-    near = [one for one in evidence if _binds(one) and not is_claim(one.source)][:NOTES_MAX]
+    ours = [one for one in evidence if _binds(one) and not is_claim(one.source)]
+    near = [one for one in ours if one.cosine is None or one.cosine >= TOLD_COSINE][:NOTES_MAX]
     asked = one_line(DATA_MARK.sub(" ", text), _QUESTION_CHARS_MAX)
     curve = reading.trained()
     odds = await _by_trained(reader, asked, near)
