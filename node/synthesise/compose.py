@@ -181,8 +181,8 @@ class Composer:
                 is_read = found is not None and (found >= FOUND_MIN or not is_bound)
                 quotable = evidence if is_read else [near] if near else []
                 composed = quotes.from_notes(quotable, trail, language) or composed
-            retold = tuple(filter(notes.is_note, kept)) if is_bound and composed.draft is not None else ()
-            return replace(composed, found=found, notes=retold, tried=trail.steps)
+            retold = filter(notes.is_peoples, kept) if composed.grounded and not writes else ()
+            return replace(composed, found=found, notes=tuple(retold), tried=trail.steps)
         sure_enough = found is None or found >= FOUND_MIN
         has_text = any(one.source.kind == context.PASTED for one in evidence)
         unread = found is None

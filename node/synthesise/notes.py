@@ -97,6 +97,11 @@ def is_note(one: Evidence) -> bool:
     return one.relevance is not None
 
 
+def is_peoples(one: Evidence) -> bool:
+    """Whether it is a note that people stored, here or elsewhere."""
+    return is_note(one) and one.source.id != STARTER
+
+
 @dataclass(frozen=True, slots=True)
 class Readers:
     """Who reads: ``trained`` the English notes, where it is there; the models of ``chain`` the others, and
