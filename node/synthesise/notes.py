@@ -122,9 +122,11 @@ class _Said:
 
     @property
     def _is_hasty(self) -> bool:
-        """Whether only a language model has read a note whose question has another number, unit, time or
-        name: small ones are too quick to say yes there."""
-        return bool(self.note.note) and self.curve is reading.packaged()
+        """Whether its question has another figure ("proposal 123", where 124 was asked for), or only a
+        language model has read it and it has another unit, time or name: there they are too quick to say
+        yes."""
+        differs = self.note.note
+        return bool(differs) and (self.curve is reading.packaged() or any(map(str.isdigit, differs)))
 
     @property
     def is_held(self) -> bool:
@@ -193,7 +195,7 @@ async def surest(reader: NoteReader | None, text: str, evidence: Sequence[Eviden
     odds = await _by_trained(reader, asked, near)
     said = [_Said(near[at], curve.probability(value), curve) for at, value in odds.items()]
     best = max(said, key=lambda one: one.share, default=None)
-    return best if best is not None and best.share >= TOLD_SHARE else None
+    return best if best is not None and best.share >= (SURE if best.note.note else TOLD_SHARE) else None
 
 
 async def meant(reader: NoteReader | None, question: str, evidence: Sequence[Evidence]) -> _Said | None:

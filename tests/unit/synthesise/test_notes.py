@@ -364,7 +364,7 @@ async def test_a_far_starter_entry_is_not_read_and_reaches_nobody() -> None:
         (note("valve", relevance=0.5), 0.99, False),
         (note("valve", by="starter"), 0.99, False),
         (note("valve", by=CLAIM), 0.99, False),
-        (note("valve", differs="another number"), 0.9, True),
+        (note("valve", differs="another number"), 0.9, False),
     ],
 )
 async def test_words_that_only_tell_are_answered_by_a_note_that_is_near_and_sure(
