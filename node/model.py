@@ -234,6 +234,8 @@ class Evidence:
     """How near a stored text is to the question (``ports.Relevant``); None for all others."""
     cosine: float | None = None
     """The same by its vectors alone."""
+    is_same: bool = False
+    """Whether it was stored for the very question that is asked, by the gate's word."""
     figures: Mapping[str, str] = field(default_factory=dict)
     """Decimals by name that another source of the same key may state too (``bitcoin`` -> ``76975``)."""
 

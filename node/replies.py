@@ -295,6 +295,7 @@ def as_evidence(found: Relevant, asked: str) -> Evidence:
         note=difference(asked, record.query),
         relevance=found.relevance,
         cosine=found.cosine,
+        is_same=agree(asked, record.query).serve,
     )
 
 

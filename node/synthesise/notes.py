@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from node.errors import Unavailable
 from node.language.tongue import may_be_english
@@ -151,6 +151,8 @@ async def read(
     odds = await _by_trained(readers.trained, asked, notes)
     curve = reading.trained()
     said = [_Said(notes[at], curve.probability(value), curve) for at, value in odds.items()]
+    # What people stored for this very question is its answer, whatever a reader thinks of it.
+    said = [replace(one, share=max(one.share, SURE)) if _is_its_answer(one.note) else one for one in said]
     unsure = sorted((one for one in said if UNSURE < one.share < SURE), key=_likeliest)
     unread = [
         one for at, one in enumerate(notes) if at not in odds and (one.relevance or 0.0) >= BY_MODEL_MIN
@@ -179,10 +181,16 @@ async def read(
     bound = any(map(_binds, notes))
     if held:
         return Read([*others, *(one.note for one in held)], held[0].share, bound, steps=steps)
-    nearest_one = max((one for one in said if one.is_near), key=lambda one: one.share, default=None)
+    ours_is_about_it = any(_binds(one) and not is_claim(one.source) for one in notes)
+    near_ones = [one for one in said if one.is_near and not (ours_is_about_it and is_claim(one.note.source))]
+    nearest_one = max(near_ones, key=lambda one: one.share, default=None)
     if nearest_one is None:
         return Read(others, None, bound, steps=steps)
     return Read(others, None, bound, nearest_one.note, nearest_one.share, steps)
+
+
+def _is_its_answer(one: Evidence) -> bool:
+    return one.is_same and not is_claim(one.source)
 
 
 async def surest(reader: NoteReader | None, text: str, evidence: Sequence[Evidence]) -> _Said | None:

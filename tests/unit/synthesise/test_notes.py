@@ -436,3 +436,11 @@ async def test_an_entry_is_the_answer_only_without_doubt(
 ) -> None:
     said = await notes.meant(Trained(**shares), "what are blocks", evidence)
     assert (said is not None and "blocks" in said.note.text) is is_meant
+
+
+@pytest.mark.parametrize(("by", "is_kept"), [("local", True), (CLAIM, False)])
+async def test_what_people_stored_for_the_very_question_is_its_answer(by: str, is_kept: bool) -> None:
+    one = replace(note("ten crowns", by=by), is_same=True)
+    found, _ = await read_by(Trained(ten=0.1), one)
+    assert found is not None
+    assert (found.kept == [one]) is is_kept
