@@ -51,6 +51,8 @@ _WHOLE_CONTRACTIONS = {
     "whats": ("what", "is"),
     "wats": ("what", "is"),
     "wat": ("what",),
+    "wot": ("what",),
+    "wots": ("what", "is"),
     "wheres": ("where", "is"),
     "whos": ("who", "is"),
     "whens": ("when", "is"),

@@ -186,6 +186,7 @@ class Composer:
         sure_enough = found is None or found >= FOUND_MIN
         has_text = any(one.source.kind == context.PASTED for one in evidence)
         unread = found is None
+        may_show_near = near is not None and not (writes or has_text or notes.is_peoples(near))
         may_quote = [] if writes and not has_text else notes.quotable(evidence)  # a note is no letter
         if unread or has_text:
             may_quote = [one for one in may_quote if not notes.is_note(one)]
@@ -196,6 +197,7 @@ class Composer:
                 else None
             )
             or (quotes.not_there(language) if is_bound and not sure_enough else None)
+            or (quotes.from_unsure([near], trail, language) if near and may_show_near else None)
             or quotes.from_quotes(question, may_quote, missing, trail, language)
             or quotes.fallback(missing, evidence, result.steps, trail, language)
         )
