@@ -869,7 +869,9 @@ class Pipeline:
     ) -> _Outcome | None:
         """An entry that came with the node, where it is the answer without doubt."""
         query, route = walk.query, walk.route
-        bypassed = query.no_cache or query.pasted or self._policy.shadow or walk.evidence
+        # An entry is as old as the node's copy: who asks for something fresher does not get it as the answer.
+        wants_fresh = query.no_cache or query.max_age_s is not None or route.time_sensitive
+        bypassed = wants_fresh or bool(query.pasted or walk.evidence) or self._policy.shadow
         if bypassed or route.floor is None or route.kind not in (Kind.GENERATIVE, Kind.UNCLASSIFIED):
             return None
         found = await self._composer.meant(subject, offered)

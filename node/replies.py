@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
-from node.cache.gate import agree
+from node.cache.gate import Verdict, agree
 from node.cache.negative import Failure
 from node.cache.recall import Recall, Recalled
 from node.model import (
@@ -274,7 +274,10 @@ def is_said_by(one: Relevant, adapters: Collection[str]) -> bool:
 
 def difference(asked: str, stored: str) -> str:
     """What a reader of the note has to know of how its question differs, in words; empty where nothing."""
-    verdict = agree(asked, stored)
+    return _told(agree(asked, stored))
+
+
+def _told(verdict: Verdict) -> str:
     return verdict.reason if verdict.veto in _TOLD and "≠" in verdict.reason else ""
 
 
@@ -285,6 +288,7 @@ def as_evidence(found: Relevant, asked: str) -> Evidence:
     record = stored.record
     assert isinstance(record, AnswerRecord)
     name = record.source.id if stored.origin == beside.OURS else f"{CLAIM}{record.source.id}"
+    verdict = agree(asked, record.query)
     return Evidence(
         text=record.answer,
         source=SourceRef("cache", name, f"ipfs://{stored.cid}"),
@@ -292,10 +296,10 @@ def as_evidence(found: Relevant, asked: str) -> Evidence:
         freshness=Freshness.GENERAL,
         partial=True,
         about=record.query,
-        note=difference(asked, record.query),
+        note=_told(verdict),
         relevance=found.relevance,
         cosine=found.cosine,
-        is_same=agree(asked, record.query).serve,
+        is_same=verdict.serve,
     )
 
 

@@ -118,6 +118,19 @@ async def test_what_is_unsure_or_made_of_several_notes_is_not_stored(start: Star
         assert not near["stored"]
 
 
+async def test_an_entry_that_holds_the_answer_is_a_hit_unless_something_fresher_is_wanted(
+    start: Start,
+) -> None:
+    async with start(index_file=STARTER) as node:
+        asked = "one guy making a thousand fake accounts to win a vote, what kind of attack is that"
+        async with asyncio.timeout(60):  # the entries get their vectors behind the start
+            while (await node.get("/health"))[1]["checks"]["entries"][0]["status"] != "pass":
+                await asyncio.sleep(0.2)
+        assert (await node.ask(asked))["hit"]["kind"] == "read"
+        fresh = await node.ask(asked, max_age_s=60)
+        assert fresh["hit"] is None
+
+
 async def test_orders_without_a_model(start: Start) -> None:
     async with start(index_file=STARTER) as node:
         whole = await node.ask("What is IPFS?", session_id="s")

@@ -425,6 +425,7 @@ def entry(text: str, *, differs: str = "", relevance: float = notes.ENTRY_MIN) -
         ([entry("blocks"), entry("blocks")], {"blocks": 0.99}, True),  # another wording of the same entry
         ([entry("blocks"), entry("pins")], {"blocks": 0.8}, False),
         ([entry("blocks", relevance=notes.ENTRY_MIN - 0.01)], {"blocks": 0.99}, False),
+        ([replace(entry("blocks"), cosine=0.0)], {"blocks": 0.99}, False),
         ([entry("blocks"), entry("pins")], {"blocks": 0.99, "pins": 0.98}, False),
         ([entry("blocks", differs="another number")], {"blocks": 0.99}, False),
         ([entry("blocks"), note("paint")], {"blocks": 0.99}, False),
