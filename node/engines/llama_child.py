@@ -270,6 +270,7 @@ class Model:
         if embeds:
             window = min(window, EMBED_WINDOW_MAX)
         self._stopped: Stopped = never
+        self._read_before: list[int] = []
         self._load = partial(self._opened, path, embeds=embeds, threads=threads, window=window)
         self._load()
         metadata: dict[str, str] = self._llama.metadata
@@ -362,9 +363,9 @@ class Model:
         tokens: list[int] = self._llama.tokenize(text.encode("utf-8"), add_bos=bos, special=special)
         return tokens
 
-    def prompt_tokens(self, request: dict[str, Any]) -> tuple[list[int], list[str]]:
-        """The tokens of a request in the form that this model knows, and where its answer ends. Raises
-        ``Refused``."""
+    def prompt_tokens(self, request: dict[str, Any]) -> tuple[list[int], list[str], int]:
+        """The tokens of a request in the form that this model knows, where its answer ends, and how many of
+        the tokens stand up to the end of the system message. Raises ``Refused``."""
         stops = list(request["stop"])
         system, user = str(request["system"]), str(request["user"])
         if self._render is None:
@@ -373,34 +374,42 @@ class Model:
                 stops = [*request["continuation_stop"], *stops]
             else:
                 text = f"{system}\n\n{user}" if system else user
-            return self._tokens(text, special=False, bos=self._adds_bos), stops
+            return self._tokens(text, special=False, bos=self._adds_bos), stops, 0
         tokens: list[int] = []
+        same = 0
         turns = [(str(asked), str(answered)) for asked, answered in request.get("turns", ())]
         parts = lay_out(self._render, system, user, self._errors, turns)
         if self._adds_bos and not (self._bos_text and parts[0][0].startswith(self._bos_text)):
             tokens.append(self._bos)
         for text, is_templates in parts:
             tokens += self._tokens(text, special=is_templates)
-        return tokens, [*stops, "<|im_end|>"] if self._render is chatml else stops
+            if system and not same and text == system and not is_templates:
+                same = len(tokens)
+        return tokens, [*stops, "<|im_end|>"] if self._render is chatml else stops, same
 
-    def _clear(self) -> None:
-        """Nothing of an earlier request is left, whatever became of it: where the state cannot be cleared,
-        the model is dropped and loaded anew, once. Raises ``Refused``."""
+    def _clear(self, same: list[int]) -> None:
+        """Nothing of an earlier request is left but its system message, where that is ``same``: where the
+        state cannot be cleared, the model is dropped and loaded anew, once. Raises ``Refused``."""
         try:
-            self._reset()
+            self._reset(same)
         except self._errors:
             self._llama.close()
+            self._read_before = []
             self._load()
 
-    def _reset(self) -> None:
+    def _reset(self, same: list[int]) -> None:
         memory = self._lib.llama_get_memory(self._llama.ctx)
-        if memory:
+        kept = len(same) if same == self._read_before else 0
+        if memory and not (kept and self._lib.llama_memory_seq_rm(memory, -1, kept, -1)):
             self._lib.llama_memory_clear(memory, True)
+            kept = 0
+        self._read_before = same[:kept]
         self._llama.reset()
+        self._llama.n_tokens = kept
 
     def generate(self, request: dict[str, Any], send: Send) -> None:
         """Answer a ``generate`` request. Raises ``Refused``, and what the library raises."""
-        tokens, marks = self.prompt_tokens(request)
+        tokens, marks, same = self.prompt_tokens(request)
         room = int(request["tokens_max"])
         if len(tokens) + room > self.window:
             raise Refused(
@@ -417,7 +426,7 @@ class Model:
         wanted = min(int(request.get("alternatives", 0)), _ALTERNATIVES_MAX)
         temperature = float(request.get("temperature", 0.0))
         self._llama.set_seed(int(request.get("seed", 0)) or SEED)
-        for piece in self._pieces(tokens, temperature, logprobs):
+        for piece in self._pieces(tokens, same, temperature, logprobs):
             if piece is None:
                 reason = "stop"
                 break
@@ -434,10 +443,18 @@ class Model:
             send({"event": "piece", "id": request["id"], "text": rest})
         send(done(request, reason, len(tokens), said, logprobs, first))
 
-    def _pieces(self, prompt: list[int], temperature: float, logprobs: list[float]) -> Iterator[str | None]:
+    def _pieces(
+        self, prompt: list[int], same: int, temperature: float, logprobs: list[float]
+    ) -> Iterator[str | None]:
         """What the model says, token by token, None at its end; the log probability of each is appended to
-        ``logprobs``. Raises ``RuntimeError`` when stopped."""
-        self._clear()
+        ``logprobs``. The first ``same`` tokens are read apart from the others, and not again where the
+        request before had them too: the answer is the same bit for bit. Raises ``RuntimeError`` when
+        stopped."""
+        first = prompt[:same]
+        self._clear(first)
+        if self._read_before != first:
+            self._llama.eval(first)
+            self._read_before = first
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         buffer = ctypes.create_string_buffer(_PIECE_BYTES)
         for token in self._llama.generate(prompt, temp=temperature):
@@ -494,6 +511,7 @@ class Model:
         except Refused as exc:
             send({"event": "failed", "id": request["id"], "kind": "rejected", "reason": str(exc)})
         except self._errors as exc:
+            self._read_before = []
             if stopped():
                 send(done(request, "stopped", 0, 0))
                 return

@@ -146,7 +146,7 @@ async def gemma(llama_cpp: None, gemma_gguf: Path) -> AsyncIterator[LlamaProcess
     await process.close()
 
 
-async def continued(process: LlamaProcess, text: str, tokens_max: int = 12) -> str:
+async def continued(process: LlamaProcess, text: str, tokens_max: int = 12, **other: str) -> str:
     pieces: list[str] = []
 
     def listen(piece: str | bytes | None) -> bool:
@@ -154,7 +154,8 @@ async def continued(process: LlamaProcess, text: str, tokens_max: int = 12) -> s
         pieces.append(piece)
         return True
 
-    done = await process.ask({**QUESTION, "continuation": text, "tokens_max": tokens_max}, listen)
+    request = {**QUESTION, "continuation": text, "tokens_max": tokens_max, **other}
+    done = await process.ask(request, listen)
     assert 0 < done.completion_tokens <= tokens_max
     return "".join(pieces)
 
@@ -167,6 +168,24 @@ class TestRealLibrary:
         assert first.strip()
         assert await continued(gemma, "The opposite of hot is") != first
         assert await continued(gemma, "The capital of Italy is") == first
+
+    async def test_a_system_message_that_was_read_before_changes_nothing(
+        self, llama_cpp: None, gemma_gguf: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "gemma-instruct.gguf").symlink_to(gemma_gguf)
+        process = LlamaProcess(
+            tmp_path / "gemma-instruct.gguf", SystemClock(), purpose="generate", threads=1
+        )
+
+        async def answered(user: str, system: str = "You answer in short words. " * 9) -> str:
+            return await continued(process, "", system=system, user=user)
+
+        first = await answered("What is the capital of Italy?")
+        assert await answered("What is the opposite of hot?") != first
+        assert await answered("What is the capital of Italy?") == first
+        await answered("What is the capital of Italy?", "Count.")
+        assert await answered("What is the capital of Italy?") == first
+        await process.close()
 
     async def test_a_prompt_past_the_window_is_refused_and_the_next_answered(
         self, gemma: LlamaProcess

@@ -44,6 +44,7 @@ class Library:
             ctx=object(), model=object(), metadata={}, n_ctx=lambda: options["n_ctx"], n_embd=lambda: 8,
             tokenize=lambda text, **_: [1, 2, 3], reset=self.reset, generate=self.generate,
             set_seed=lambda _: None, close=lambda: self.said.append("drop"),
+            eval=lambda tokens: self.said.append(f"read {len(tokens)}"),
         )  # fmt: skip
 
     def reset(self) -> None:
@@ -51,6 +52,10 @@ class Library:
         if self.bad_resets:
             self.bad_resets -= 1
             raise RuntimeError("llama_kv_cache_clear failed")
+
+    def cut(self, _: object, __: int, start: int, end: int) -> bool:
+        self.said.append(f"cut {start} {end}")
+        return True
 
     def generate(self, tokens: list[int], **options: Any) -> Iterator[int]:
         self.said.append("generate")
@@ -69,7 +74,8 @@ class Library:
             llama_get_logits_ith=lambda *_: (ctypes.c_float * (END + 1))(),
             llama_vocab_bos=lambda _: -1, llama_vocab_eos=lambda _: END, llama_vocab_sep=lambda _: -1,
             llama_vocab_get_add_bos=lambda _: False, llama_model_n_ctx_train=lambda _: 32_768,
-            llama_get_memory=lambda _: object(), llama_memory_clear=lambda *_: None,
+            llama_get_memory=lambda _: object(), llama_memory_seq_rm=self.cut,
+            llama_memory_clear=lambda *_: self.said.append("clear"),
             llama_vocab_is_eog=lambda _, token: token == END, llama_token_to_piece=piece,
         )  # fmt: skip
 
@@ -83,9 +89,9 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     return spy
 
 
-def served(model: Model) -> tuple[str, dict[str, Any]]:
+def served(model: Model, **request: str) -> tuple[str, dict[str, Any]]:
     told: list[dict[str, Any]] = []
-    model.serve(REQUEST, told.append, lambda: False)
+    model.serve({**REQUEST, **request}, told.append, lambda: False)
     return "".join(event.get("text", "") for event in told), told[-1]
 
 
@@ -125,7 +131,7 @@ def test_the_state_is_reset_before_each_generation(library: Library) -> None:
     model = Model(Path("m.gguf"), purpose="generate", threads=1, window=2_048)
     for _ in range(2):
         assert served(model)[1]["event"] == "done"
-    assert library.said == ["load", "reset", "generate", "reset", "generate"]
+    assert library.said == ["load", *["clear", "reset", "generate"] * 2]
 
 
 def test_a_reset_that_fails_reloads_once_and_the_answer_is_given(library: Library) -> None:
@@ -135,6 +141,21 @@ def test_a_reset_that_fails_reloads_once_and_the_answer_is_given(library: Librar
     text, last = served(model)
     assert text.startswith(" so so")
     assert last["event"] == "done"
-    assert library.said == ["load", "reset", "drop", "load", "generate"]
+    assert library.said == ["load", "clear", "reset", "drop", "load", "generate"]
     assert served(model)[1]["event"] == "done"
-    assert library.said[5:] == ["reset", "generate"]
+    assert library.said[6:] == ["clear", "reset", "generate"]
+
+
+def test_a_system_message_is_read_once_as_long_as_it_is_the_same(library: Library) -> None:
+    model = Model(Path("tiny-instruct.gguf"), purpose="generate", threads=1, window=2_048)
+    for _ in range(2):
+        served(model, system="Be brief.")
+    served(model)
+    served(model, system="Be brief.")
+    assert library.said == [
+        "load",
+        *["clear", "reset", "read 6", "generate"],
+        *["cut 6 -1", "reset", "generate"],
+        *["clear", "reset", "generate"],
+        *["clear", "reset", "read 6", "generate"],
+    ]
