@@ -124,6 +124,7 @@ async def test_whatever_else_answers_there_is_no_node(tmp_path: Path, said: byte
     assert said_of[0].startswith("no node answers")
 
 
+@pytest.mark.slow
 async def test_a_stop_during_a_long_import_is_soon_and_the_next_start_goes_on(tmp_path: Path) -> None:
     entries = [{"query": f"Which river is number {n}?", "answer": f"River {n}."} for n in range(20_000)]
     index = tmp_path / "index.json"

@@ -150,6 +150,7 @@ async def test_without_its_daemon_a_node_starts_answers_and_says_so(tmp_path: Pa
         assert (await daemon_health(node))["status"] == "warn"
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_dies_and_revives_under_load_gets_everything(tmp_path: Path) -> None:
     daemon = KuboStandIn()
     async with daemon:
@@ -185,6 +186,7 @@ async def test_a_daemon_that_dies_and_revives_under_load_gets_everything(tmp_pat
             assert set(published) <= daemon.pinned()
 
 
+@pytest.mark.slow
 async def test_what_waits_survives_a_kill(tmp_path: Path) -> None:
     daemon = KuboStandIn()
     async with daemon:

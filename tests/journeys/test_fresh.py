@@ -114,6 +114,7 @@ async def test_a_stored_answer_comes_before_a_remembered_failure(start: Start) -
         assert not steps(after, "negative")
 
 
+@pytest.mark.slow
 async def test_two_hundred_equal_questions_make_one_computation_that_may_fail(start: Start) -> None:
     async with OllamaStandIn(status=500) as model, start(ollama=model.url) as node:
         async with crowd(node) as many:

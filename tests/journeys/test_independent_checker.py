@@ -383,6 +383,7 @@ async def test_a_log_is_checked_by_its_url(folder: Path) -> None:
         assert (status, report["error"]) == (1, "tile/0/001: a hash that is not the tree's")
 
 
+@pytest.mark.slow
 async def test_a_server_with_wrong_types_is_refused(folder: Path) -> None:
     async with served(folder, "text/html") as url:
         status, report = await check("--url", url, "--vkey", KEY.vkey)

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import orjson
+import pytest
 
 from node import cli
 from tests.journeys.conftest import Start
@@ -15,6 +16,7 @@ ASKED = "sorting a list in Python"
 STORED = "How do I sort a list in Python?"
 
 
+@pytest.mark.slow
 async def test_embeddings_made_later_are_found_by_meaning_after_a_restart(
     start: Start, tmp_path: Path
 ) -> None:

@@ -10,6 +10,8 @@ import struct
 from pathlib import Path
 from urllib.parse import urlencode
 
+import pytest
+
 from tests.journeys.conftest import Client, Start
 from tests.simulators import rfc6962
 from tests.simulators.witness import TIME_S, WitnessStandIn
@@ -90,6 +92,7 @@ async def test_a_stranger_checks_the_decisions(start: Start) -> None:
         assert b"IPFS?" not in everything
 
 
+@pytest.mark.slow
 async def test_checkpoints_agree_over_restarts(start: Start) -> None:
     seen: list[tuple[int, bytes]] = []
     for _ in range(3):

@@ -286,6 +286,7 @@ async def test_two_hundred_simultaneous_price_questions_make_one_call_to_each_so
         assert world.coinbase.count() <= 1
 
 
+@pytest.mark.slow
 async def test_five_hundred_questions_at_once_lose_none_and_ban_nobody(start: Start) -> None:
     """S4-51. The limits are the shipped ones: ten calls a minute without a key."""
     coins = ("bitcoin", "ethereum", "solana", "dogecoin", "cardano")

@@ -93,6 +93,7 @@ def index_files(folder: Path) -> int:
     return sum(one.is_file() for one in (folder / "data" / "index").glob("*"))
 
 
+@pytest.mark.slow
 async def test_from_local_to_ollama_and_back(start: Start) -> None:
     async with start() as node:
         await put(node, STORED, ANSWER)
@@ -149,6 +150,7 @@ async def test_from_local_to_ollama_and_back(start: Start) -> None:
         assert await metric(node, "embedding_dimensions") == 384
 
 
+@pytest.mark.slow
 async def test_ollama_comes_late_dies_and_returns(start: Start) -> None:
     async with OllamaStandIn() as place:
         away = place.url
