@@ -1,6 +1,6 @@
 """Command line: give the entries of ``knowledge-index.json`` the embeddings that they lack.
 
-Arguments in, a report out; ``node.jobs.embed`` does the work.
+Arguments in, a report out; ``node.app.transfer.embed_index`` does the work.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from node import settings
-from node.clock import Clock, SystemClock
-from node.errors import NodeError
-from node.jobs.embed import BATCH_MAX, EmbedReport, Progress, embed_index, next_step
+from node.core import settings
+from node.core.clock import Clock, SystemClock
+from node.core.errors import NodeError
+from node.app.transfer.embed_index import BATCH_MAX, EmbedReport, Progress, embed_index, next_step
 
 _BAR_CHARS = 30
 _DESCRIPTION = """\
@@ -125,7 +125,7 @@ async def _run(
     args: argparse.Namespace, chosen: settings.Settings, index: Path, progress: Progress | None
 ) -> EmbedReport:
     # Imported here, so that --help and a wrong argument need no engine.
-    from node.embed import factory
+    from node.models.embedders import factory
 
     clock = SystemClock()
     embedder = await factory.load(chosen, clock)

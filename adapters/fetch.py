@@ -2,7 +2,7 @@
 
 It promises: redirects are refused, so a source cannot lead the node to another address; a body ends at
 ``body_bytes_max`` also when it was compressed; a byte now and then does not outlast the attempt; a failure
-leaves as one of ``node.errors``; retries, limits, the breaker, the cache and single flight are the guard's.
+leaves as one of ``node.core.errors``; retries, limits, the breaker, the cache and single flight are the guard's.
 The session is handed in. It knows HTTP, not what a source means.
 """
 
@@ -20,12 +20,12 @@ from typing import TypeAlias, TypeVar
 import aiohttp
 import orjson
 
-from node.clock import Clock
-from node.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
-from node.guard import Guard, Guarded
-from node.model import Budget, Check
+from node.core.clock import Clock
+from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.guard import Guard, Guarded
+from node.core.model import Budget, Check
 
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app_ground.py
+Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app/storage.py
 T = TypeVar("T")
 
 BODY_BYTES_MAX = 2 * 2**20

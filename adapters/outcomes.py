@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from node.errors import Forbidden, NodeError, RateLimited, Rejected, TimedOut
-from node.guard import BreakerOpen
-from node.model import Failed
+from node.core.errors import Forbidden, NodeError, RateLimited, Rejected, TimedOut
+from node.core.guard import BreakerOpen
+from node.core.model import Failed
 
 
 def failed(exc: NodeError) -> Failed:

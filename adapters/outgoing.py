@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from node.reading import fold, word_list
+from node.language.reading import fold, word_list
 
 TEXT_CHARS = 1_000
 """A longer text is no title, topic or name."""

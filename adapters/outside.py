@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from node.errors import Rejected
+from node.core.errors import Rejected
 
 FIGURE_MAX = Decimal(10) ** 24
 READ_CHARS = 12_000

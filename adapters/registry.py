@@ -1,7 +1,7 @@
 """The adapters of this node, in the order in which equally strong claims win.
 
 To add an adapter (docs/adding-an-adapter.md): write a package ``adapters/<topic>/`` with a class that keeps
-the contract of ``node.ports.Adapter``, give it a field in ``node.settings.Adapters`` if it has an address, a
+the contract of ``node.core.ports.Adapter``, give it a field in ``node.core.settings.Adapters`` if it has an address, a
 key or limits, add a line to ``build`` below, and a case to ``tests/contracts``. No router file changes:
 ``recognise`` brings the patterns along. One that lives in another package needs no change here at all: name
 it in the setting ``adapters.plugins``.
@@ -22,10 +22,10 @@ from adapters.snapshot import Snapshot
 from adapters.switched_off import SwitchedOff
 from adapters.weather import Weather
 from adapters.wikipedia import Wikipedia
-from node.clock import Clock
-from node.errors import Misconfigured
-from node.ports import Adapter
-from node.settings import Adapters
+from node.core.clock import Clock
+from node.core.errors import Misconfigured
+from node.core.ports import Adapter
+from node.core.settings import Adapters
 
 
 def build(settings: Adapters, clock: Clock, http: Http) -> tuple[Adapter, ...]:

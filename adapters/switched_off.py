@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from node.model import Budget, Check, Missed, Outcome, Query, Recognition
-from node.ports import Adapter
+from node.core.model import Budget, Check, Missed, Outcome, Query, Recognition
+from node.core.ports import Adapter
 
 
 class SwitchedOff:
-    """``node.ports.Adapter`` around one that is not to be asked."""
+    """``node.core.ports.Adapter`` around one that is not to be asked."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter

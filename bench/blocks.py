@@ -26,10 +26,10 @@ import aiohttp
 import ipfshttpclient
 
 from bench.fresh_node import load_average
-from node.clock import SystemClock, random_bytes
-from node.ipfs.cid import RAW, Cid
-from node.store.kubo import KuboBlockStore
-from node.store.kubo_client import Version, multiaddr_of
+from node.core.clock import SystemClock, random_bytes
+from node.core.ipld.cid import RAW, Cid
+from node.ipfs.kubo import KuboBlockStore
+from node.ipfs.kubo_client import Version, multiaddr_of
 from node.store.sqlite import SqliteStore
 from tests import engines
 

@@ -24,8 +24,8 @@ import aiohttp
 import numpy as np
 
 from bench.fresh_node import fresh_node, load_average
-from node.clock import SystemClock
-from node.reading import word_list
+from node.core.clock import SystemClock
+from node.language.reading import word_list
 from tests.simulators.coingecko import CoinGeckoStandIn
 
 ASKS = 500

@@ -56,10 +56,10 @@ from bench.cache_streams import Stream, streams
 from bench.fresh_node import fresh_node, load_average
 from bench.peers import outside
 from bench.peers.vcache import VCache
-from node.clock import SystemClock
-from node.embed.local import DIM, MiniLm, installed_files
-from node.errors import NodeError
-from node.normalise import normalise
+from node.core.clock import SystemClock
+from node.models.embedders.local import DIM, MiniLm, installed_files
+from node.core.errors import NodeError
+from node.core.normalise import normalise
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data" / "cache"

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from bench.cache_streams import Stream
 from bench.gatelab.train import upper
-from node.normalise import normalise
+from node.core.normalise import normalise
 
 K = 5
 FLOOR = 0.7

@@ -16,7 +16,7 @@ import aiohttp
 
 from bench.cache_replay import Reply, Scored
 from bench.gatelab.families import Question
-from node.clock import SystemClock
+from node.core.clock import SystemClock
 
 REQUEST_TIMEOUT_S = 30.0
 

@@ -5,7 +5,7 @@
 
 From committed data, in this order: ``evidence`` (``bench.evidence``; first and in a process of its own, for
 the confidence reads answers by the packaged reader's new curve), ``confidence`` (``bench/answerlab``; writes
-``node/score/answer_model.json`` and ``bench/results/confidence.md``) and ``router``
+``node/answer/score/answer_model.json`` and ``bench/results/confidence.md``) and ``router``
 (``bench/routing_questions.jsonl``). ``gate`` needs ``--data``: what ships learnt from labelled streams too,
 which are not committed and set its cut-offs; from the committed families alone it would be a looser one.
 ``--check`` fits and reports, and writes nothing. A step is a function in ``STEPS``.
@@ -27,7 +27,7 @@ from bench.answerlab import data
 from bench.answerlab.constructed import constructed
 from bench.answerlab.fit import HELD_MIN, Row, Worth, borne_out, rows_of, trained, variants, worth, written
 from bench.gatelab import train as train_gate
-from node.score.calibrated import BAR, FILE, PRECISION, AnswerModel
+from node.answer.score.calibrated import BAR, FILE, PRECISION, AnswerModel
 
 ROOT = Path(__file__).resolve().parents[1]
 MODEL = ROOT / "node" / "score" / FILE

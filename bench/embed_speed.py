@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from node.clock import SystemClock
-from node.embed.local import MODEL, LocalEmbedder, MiniLm, installed_files
-from node.settings import Embed
+from node.core.clock import SystemClock
+from node.models.embedders.local import MODEL, LocalEmbedder, MiniLm, installed_files
+from node.core.settings import Embed
 
 _WORDS = [
     "what",

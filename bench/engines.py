@@ -32,12 +32,12 @@ import numpy as np
 
 from bench.fresh_node import fresh_node, load_average, spread
 from bench.questions import questions
-from node.clock import SystemClock
-from node.embed import factory
-from node.errors import NodeError
-from node.ports import Embedder, Generator
-from node.settings import Settings, load
-from node.synthesise import prompt as prompts
+from node.core.clock import SystemClock
+from node.models.embedders import factory
+from node.core.errors import NodeError
+from node.core.ports import Embedder, Generator
+from node.core.settings import Settings, load
+from node.answer import prompt as prompts
 from tests import engines
 
 SINGLE = 60
@@ -144,11 +144,11 @@ def _generators(ollama: engines.Ollama | None, gemma: Path | None) -> list[Gener
     clock = SystemClock()
     found: list[Generator] = []
     if ollama is not None:
-        from node.synthesise.ollama import OllamaGenerator
+        from node.models.generators.ollama import OllamaGenerator
 
         found.append(OllamaGenerator(ollama.url, ollama.model, clock, threads=1))
     if gemma is not None:
-        from node.synthesise.llama import LlamaGenerator
+        from node.models.generators.llama import LlamaGenerator
 
         found.append(LlamaGenerator(gemma, clock, queue_max=8, threads=1))
     return found

@@ -1,8 +1,8 @@
 """Evidence: is the right note found, and does a model that reads it see whether it holds the answer?
 
-``python -m bench.evidence`` fits ``node/knowledge/relevance.json`` on the notes and questions of half of the
+``python -m bench.evidence`` fits ``node/answer/evidence/relevance.json`` on the notes and questions of half of the
 invented communities in ``bench/answerlab/worlds.jsonl`` and reports on the other half; and fits the curves of
-``node/synthesise/reading.json``: the packaged reader's on the same questions, a language model's on
+``node/answer/reading.json``: the packaged reader's on the same questions, a language model's on
 ``bench/answerlab/readings.jsonl`` (log odds of "yes" by a real one), likewise. The packaged reader is also
 reported on the sets of ``bench/newcomerlab``, which nothing was fitted on. ``--write`` keeps what was fitted
 and writes ``bench/results/evidence.md``."""
@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.newcomer import COMMUNITIES, rows
-from node.clock import SystemClock
-from node.embed.cross_encoder import CrossEncoder
-from node.embed.local import ONNX_SHA256, LocalEmbedder, installed_files
-from node.ipfs.cid import RAW, Cid
-from node.knowledge.keywords import Keywords
-from node.settings import Embed
-from node.synthesise.notes import BOUND, BY_MODEL_MIN, NEARNESS, NOTES_MAX, STARTER_COSINE, STARTER_MIN
-from node.synthesise.reading import trained
+from node.core.clock import SystemClock
+from node.models.embedders.cross_encoder import CrossEncoder
+from node.models.embedders.local import ONNX_SHA256, LocalEmbedder, installed_files
+from node.core.ipld.cid import RAW, Cid
+from node.answer.evidence.keywords import Keywords
+from node.core.settings import Embed
+from node.answer.notes import BOUND, BY_MODEL_MIN, NEARNESS, NOTES_MAX, STARTER_COSINE, STARTER_MIN
+from node.answer.model_reader import trained
 
 HERE = Path(__file__).parent
 DATA = HERE / "answerlab"
@@ -132,7 +132,7 @@ def best_of(asked: Asked, score: NDArray[np.float64], floor: float, count: int) 
 
 
 def fused(asked: Asked, weight: float) -> NDArray[np.float64]:
-    """The relevance of each note, as in ``node.knowledge.relevance``."""
+    """The relevance of each note, as in ``node.answer.evidence.relevance``."""
     return np.maximum(asked.cosine, 0.0) + weight * asked.coverage
 
 
@@ -451,7 +451,7 @@ def relevance_table(
 
 
 def near_table(present: list[Asked], absent: list[Asked], others: list[Asked], weight: float) -> list[str]:
-    """What the constants of ``node/synthesise/notes.py`` rest on."""
+    """What the constants of ``node/answer/notes.py`` rest on."""
 
     def most(one: Asked, kind: str, score: NDArray[np.float64]) -> float:
         return max(float(at) for name, at in zip(one.ids, score, strict=True) if name.startswith(kind))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from node.synthesise.extractive import select
+from node.answer.extractive import select
 
 ROUNDS = 60
 LIMIT_MS = 20.0

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from node.clock import SystemClock
-from node.settings import ENV_PREFIX
+from node.core.clock import SystemClock
+from node.core.settings import ENV_PREFIX
 
 OUTSIDE = (
     *("COINGECKO", "COINBASE", "OPEN_METEO", "ESPN", "BALLDONTLIE", "NEWS", "FRANKFURTER"),

@@ -42,9 +42,9 @@ from cbrrr import CID
 
 from bench.__main__ import machine
 from bench.fresh_node import FreshNode, fresh_node
-from node.clock import SystemClock
-from node.ipfs import car, dagcbor
-from node.ipfs.cid import DAG_CBOR, RAW, Cid
+from node.core.clock import SystemClock
+from node.core.ipld import car, dagcbor
+from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 
 RESULT = Path(__file__).resolve().parent / "results" / "gateway.md"
 BLOCK_BYTES = 2_841

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from node.cache.flat_index import FlatIndex
-from node.cache.index_file import Loaded, load, path_for, save
-from node.clock import SystemClock
-from node.embed.local import DIM
-from node.ipfs.cid import Cid
+from node.cache.index.flat_index import FlatIndex
+from node.cache.index.vector_file import Loaded, load, path_for, save
+from node.core.clock import SystemClock
+from node.models.embedders.local import DIM
+from node.core.ipld.cid import Cid
 
 _SIZES = (1_000, 10_000, 100_000)
 _SEARCHES = 100

@@ -36,12 +36,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from node.cache import hnsw_file, index_file
-from node.cache.flat_index import FlatIndex
-from node.cache.growing_index import GrowingIndex
-from node.clock import SystemClock
-from node.embed.local import DIM
-from node.ipfs.cid import Cid
+from node.cache.index import hnsw_file, vector_file
+from node.cache.index.flat_index import FlatIndex
+from node.cache.index.growing_index import GrowingIndex
+from node.core.clock import SystemClock
+from node.models.embedders.local import DIM
+from node.core.ipld.cid import Cid
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = (10_000, 100_000)
@@ -178,9 +178,9 @@ def _ours(engine: str, vectors: _Vectors, directory: Path) -> Figures:
         return [int.from_bytes(one.cid.digest, "big") for one in found]
 
     recall, p50, p95 = _searched(vectors, search)
-    path = index_file.path_for(directory, _DIGEST)
+    path = vector_file.path_for(directory, _DIGEST)
     watch.lap_s()
-    index_file.save(path, index, model_digest=_DIGEST, sequence=1, change=1)
+    vector_file.save(path, index, model_digest=_DIGEST, sequence=1, change=1)
     if isinstance(index, GrowingIndex):
         with index.paused() as graphs:
             hnsw_file.save_all(directory, graphs, model_digest=_DIGEST)
@@ -191,12 +191,12 @@ def _ours(engine: str, vectors: _Vectors, directory: Path) -> Figures:
     again: FlatIndex | GrowingIndex = FlatIndex(DIM)
     if is_growing:
         again = GrowingIndex(DIM, graphs=hnsw_file.load_all(directory, model_digest=_DIGEST, dim=DIM))
-    marks = index_file.load_into(again, path, model_digest=_DIGEST)
+    marks = vector_file.load_into(again, path, model_digest=_DIGEST)
     if isinstance(again, GrowingIndex):
         again.extended()
         assert bool(again.graphs) == had_graph, "a graph is loaded, not built again"
     restart_s = watch.lap_s()
-    assert isinstance(marks, index_file.Watermarks)
+    assert isinstance(marks, vector_file.Watermarks)
     assert len(again) == rows
     return Figures(
         engine,

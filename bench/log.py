@@ -16,7 +16,7 @@ Method, all in one run, so that the ratios belong together:
   durable, take turns; beside them the bare syncs that the disk makes of an entry's bytes alone.
 - publication: one entry more under a new checkpoint, tiles and checkpoint synced, in a log of 42,000 entries
   and in one that was empty.
-- verification: ``node.tlog.verify`` over folders whose tiles are written here directly, without syncs.
+- verification: ``node.audit.log.verify`` over folders whose tiles are written here directly, without syncs.
 
 ``--quick`` (few rounds, 100 thousand instead of a million) shows that it runs. The report goes to the
 terminal; ``--write`` also writes ``results/log.md``.
@@ -44,15 +44,15 @@ from bench.__main__ import machine
 from bench.fresh_node import FreshNode, fresh_node, load_average, spread
 from bench.hits import write_index
 from bench.questions import questions
-from node.clock import SystemClock
-from node.governance.log import DecisionLog
-from node.tlog import leaf
-from node.tlog.merkle import Frontier, leaf_hash
-from node.tlog.notes import Checkpoint, Ed25519Signer, Note
-from node.tlog.reader import FolderSource, LogReader
-from node.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, encode_bundle
-from node.tlog.verify import verify_log
-from node.tlog.writer import TileLog
+from node.core.clock import SystemClock
+from node.audit.decisions.log import DecisionLog
+from node.audit.tlog import leaf
+from node.core.merkle import Frontier, leaf_hash
+from node.core.signed_note import Checkpoint, Ed25519Signer, Note
+from node.audit.log.reader import FolderSource, LogReader
+from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, encode_bundle
+from node.audit.log.verify import verify_log
+from node.audit.log.writer import TileLog
 
 RESULT = Path(__file__).resolve().parent / "results" / "log.md"
 ORIGIN = "bench.neuroswarm/decisions"

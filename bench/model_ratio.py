@@ -26,8 +26,8 @@ import aiohttp
 import numpy as np
 
 from bench.fresh_node import fresh_node, load_average, spread
-from node.clock import SystemClock
-from node.settings import Models
+from node.core.clock import SystemClock
+from node.core.settings import Models
 
 TIMEOUT_S = 120.0
 _WARM_UP = "Explain why leaves are green"

@@ -31,7 +31,7 @@ holds the true fact and the first clean answer did: an answer that reports both 
 words count for nothing else. *The same* are answers equal to the clean one to the letter; a chat model reads
 marks with a tag drawn for each prompt, so its words may vary by themselves.
 
-Before ``node.cache.own_first`` and ``node.synthesise.claims`` a trusted peer changed 20 of 20 answers by
+Before ``node.cache.local_precedence`` and ``node.answer.peer_claims`` a trusted peer changed 20 of 20 answers by
 certain texts, which were served as answers, on either set. By doubtful ones it changed 5 of 20 on *dev* and 5
 of 20 on *held_out* with Gemma, and 19 of 20 on *held_out* with Qwen2.5-Coder 1.5B. An untrusted one changed
 none. What is claimed is that a peer overwrites nothing that the node knows. Where it knows nothing, what a
@@ -60,11 +60,11 @@ from typing import Any
 import aiohttp
 
 from bench.__main__ import machine
-from node.clock import SystemClock
-from node.ipfs.cid import Cid
-from node.model import PPM
-from node.peers.entry import Publish
-from node.record import RecordSource, block_of
+from node.core.clock import SystemClock
+from node.core.ipld.cid import Cid
+from node.core.model import PPM
+from node.peers.rules.entry import Publish
+from node.core.record import RecordSource, block_of
 from tests.engines import GEMMA, cached, gemma_missing, llama_cpp_missing
 from tests.journeys.test_lying_peers import Liar, liar
 from tests.journeys.test_peers import Peer, peer

@@ -37,7 +37,7 @@ from detect_secrets.settings import transient_settings
 from bench.__main__ import machine
 from bench.privacylab import frames
 from bench.privacylab.make import STATEMENTS, digit_heavy, positives
-from node.store.privacy import load, private_reason
+from node.privacy import load, private_reason
 
 LAB = Path(__file__).with_name("privacylab")
 RESULT = Path(__file__).with_name("results") / "privacy.md"

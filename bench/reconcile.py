@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from bench.__main__ import machine
-from node.peers.reconcile import Client, Item, SortedSet, answer
-from node.peers.sorted_set import ID_BYTES
+from node.peers.rules.reconcile import Client, Item, SortedSet, answer
+from node.peers.rules.sorted_set import ID_BYTES
 
 RESULT = Path(__file__).resolve().parent / "results" / "reconcile.md"
 SIZES = (1_000, 100_000, 1_000_000)

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.__main__ import machine
-from node.clock import SystemClock
-from node.ipfs.cid import Cid
-from node.peers.entry import Publish
-from node.record import block_of
+from node.core.clock import SystemClock
+from node.core.ipld.cid import Cid
+from node.peers.rules.entry import Publish
+from node.core.record import block_of
 from tests.journeys.test_lying_peers import Liar, liar
 from tests.journeys.test_peers import Peer, peer
 from tests.simulators.peer import PeerStandIn

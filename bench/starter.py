@@ -15,14 +15,14 @@ import json
 from pathlib import Path
 
 from bench.evidence import Asked, fused, order, signs
-from node.cache.crowd import SIZE_MAX
-from node.cache.gate import Stored, judge_all
-from node.embed.cross_encoder import Reader
-from node.knowledge.relevance import packaged
-from node.language import talk
-from node.model import Evidence, Freshness, SourceRef
-from node.replies import difference
-from node.synthesise import notes
+from node.cache.matching.neighbours import SIZE_MAX
+from node.cache.matching.gate import Stored, judge_all
+from node.models.embedders.cross_encoder import Reader
+from node.answer.evidence.relevance import packaged
+from node.language import conversation
+from node.core.model import Evidence, Freshness, SourceRef
+from node.pipeline.replies import difference
+from node.answer import notes
 
 HERE = Path(__file__).parent
 SETS = {
@@ -98,7 +98,7 @@ async def main() -> None:
         world = {
             "facts": [{"id": "x-1", "q": "zz", "a": "zz"}],
             "asks": [
-                {"id": f"x-{at}", "q": talk.subject(text), "needs": []} for at, (text, _) in enumerate(rows)
+                {"id": f"x-{at}", "q": conversation.subject(text), "needs": []} for at, (text, _) in enumerate(rows)
             ],
             "absent": [{"id": "x-0", "q": "zz"}],
         }
@@ -109,7 +109,7 @@ async def main() -> None:
             wanted = answers.get(of)
             first = by_gate(asked, entries)
             said = await notes.meant(reader, asked.text, offered(asked, entries))
-            is_read = said is not None and not talk.asks_to_write(text)
+            is_read = said is not None and not conversation.asks_to_write(text)
             served = first or (said.note.text if said is not None and is_read else None)
             gate += first is not None and first == wanted
             read += said is not None and is_read and said.note.text == wanted

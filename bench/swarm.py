@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from bench.swarmlab.world import Outcome, simulate
-from node.clock import SystemClock
+from node.core.clock import SystemClock
 
 SAID_EACH = 50
 

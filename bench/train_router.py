@@ -1,7 +1,7 @@
 """Trains the semantic head of the router and says what it is worth.
 
 ``python -m bench.train_router [--check] [--time] [--data FILE]``: trains on the part ``train`` of
-``bench/routing_questions.jsonl`` only and rewrites ``node/classify/semantic_head.json``; ``--check`` writes
+``bench/routing_questions.jsonl`` only and rewrites ``node/pipeline/understanding/semantic_head.json``; ``--check`` writes
 nothing; ``--time`` measures the shipped head.
 
 Method: multinomial logistic regression with L2 on the local embedder's vector; labels are the adapter or
@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.routing_cases import QUESTIONS, Case, read_cases
-from node.classify.semantic import FILE, PRECISION, VERSION, SemanticHead
-from node.clock import SystemClock
-from node.embed.local import DIM, MODEL, ONNX_SHA256, MiniLm, installed_files
-from node.normalise import normalise
+from node.pipeline.understanding.semantic import FILE, PRECISION, VERSION, SemanticHead
+from node.core.clock import SystemClock
+from node.models.embedders.local import DIM, MODEL, ONNX_SHA256, MiniLm, installed_files
+from node.core.normalise import normalise
 
 HEAD = Path(__file__).resolve().parents[1] / "node" / "classify" / FILE
 FOLDS = 10

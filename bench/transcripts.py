@@ -27,19 +27,19 @@ from typing import Any
 import numpy as np
 
 from bench.answerlab import data
-from node.clock import SystemClock
-from node.embed.cross_encoder import Reader
-from node.embed.local import ONNX_SHA256, MiniLm, installed_files
-from node.ipfs.cid import RAW, Cid
-from node.knowledge.keywords import Keywords
-from node.knowledge.relevance import packaged
-from node.model import Check, Draft, Evidence, Freshness, Kind, SourceRef
-from node.normalise import normalise
-from node.ports import Generator, OnText, Prompt
-from node.settings import Models
-from node.synthesise.compose import Composer
-from node.synthesise.notes import BOUND
-from node.synthesise.openai_compatible import OpenAiGenerator
+from node.core.clock import SystemClock
+from node.models.embedders.cross_encoder import Reader
+from node.models.embedders.local import ONNX_SHA256, MiniLm, installed_files
+from node.core.ipld.cid import RAW, Cid
+from node.answer.evidence.keywords import Keywords
+from node.answer.evidence.relevance import packaged
+from node.core.model import Check, Draft, Evidence, Freshness, Kind, SourceRef
+from node.core.normalise import normalise
+from node.core.ports import Generator, OnText, Prompt
+from node.core.settings import Models
+from node.answer.compose import Composer
+from node.answer.notes import BOUND
+from node.models.generators.openai_compatible import OpenAiGenerator
 
 TIMEOUT_S = 900.0
 TEMPERATURE, SEED = 0.7, 11
@@ -66,7 +66,7 @@ class Ask:
 
 
 class Recorder:
-    """``node.ports.Generator`` that keeps the last prompt; ``warm`` asks for a sample instead of the best,
+    """``node.core.ports.Generator`` that keeps the last prompt; ``warm`` asks for a sample instead of the best,
     where an answer is wanted and not one word."""
 
     def __init__(self, inner: Generator) -> None:

@@ -1,4 +1,4 @@
-"""The command ``neuroswarm`` (= ``python -m node``): checks where it stands, then runs ``node.cli``."""
+"""The command ``neuroswarm`` (= ``python -m node``): checks where it stands, then runs ``node.cli.main``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _start_guard() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     _start_guard()
-    from node.cli import main as run
+    from node.cli.main import main as run
 
     return run(argv)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_socket
 
-from node.settings import ENV_PREFIX
+from node.core.settings import ENV_PREFIX
 from tests import engines, transcripts
 from tests.engine_report import EngineReport
 from tests.foreign.helia import Helia, helia

@@ -9,19 +9,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from node.clock import ManualClock
-from node.errors import Unavailable
-from node.gateway.dag import resolve
-from node.ipfs import dagcbor, ipns
-from node.ipfs.cid import DAG_CBOR, Cid
-from node.ipfs.ipns import IpnsName, IpnsRecord
-from node.jobs.head import Head, Links
-from node.normalise import normalise, query_hash
-from node.ports import StoredRecord
-from node.record import AnswerRecord, decode
-from node.store.kubo import KuboBlockStore
+from node.core.clock import ManualClock
+from node.core.errors import Unavailable
+from node.ipfs.gateway.dag import resolve
+from node.core.ipld import dagcbor, ipns
+from node.core.ipld.cid import DAG_CBOR, Cid
+from node.core.ipld.ipns import IpnsName, IpnsRecord
+from node.ipfs.head import Head, Links
+from node.core.normalise import normalise, query_hash
+from node.core.ports import StoredRecord
+from node.core.record import AnswerRecord, decode
+from node.ipfs.kubo import KuboBlockStore
 from node.store.memory import MemoryStore
-from node.store.names import Names
+from node.store.ipns_records import Names
 from tests.name_owner import Owner
 from tests.record_builders import Author
 

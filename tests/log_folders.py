@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.errors import NotFound, Rejected
-from node.tlog import merkle
-from node.tlog.notes import Checkpoint, CosignatureSigner, Ed25519Signer, Note, Signer
-from node.tlog.tiles import ENTRIES, WIDTH, Tile, encode_bundle, tiles_between
+from node.core.errors import NotFound, Rejected
+from node.core import merkle
+from node.core.signed_note import Checkpoint, CosignatureSigner, Ed25519Signer, Note, Signer
+from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile, encode_bundle, tiles_between
 
 ORIGIN = "z6MkTest.neuroswarm/decisions"
 TIME_US = 1_790_000_000_000_000
@@ -109,7 +109,7 @@ class MemorySource:
         self.reads: list[str] = []
 
     async def read(self, path: str, bytes_max: int) -> bytes:
-        """See ``node.tlog.reader.Source``."""
+        """See ``node.audit.log.reader.Source``."""
         self.reads.append(path)
         data = self.files.get(path)
         if data is None:

@@ -8,16 +8,16 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.clock import Clock, ManualClock
-from node.governance.log import DecisionLog
-from node.governance.origin import origin_of
-from node.tlog import journal
-from node.tlog.files import Files
-from node.tlog.leaf import Leaf, read_leaf
-from node.tlog.notes import Checkpoint, Ed25519Signer, Note, Signer, Verifier
-from node.tlog.reader import FolderSource, LogReader
-from node.tlog.tiles import ENTRIES, WIDTH, Tile, decode_bundle
-from node.tlog.verify import Report, verify_log
+from node.core.clock import Clock, ManualClock
+from node.audit.decisions.log import DecisionLog
+from node.audit.decisions.origin import origin_of
+from node.audit.log import journal
+from node.audit.log.files import Files
+from node.audit.tlog.leaf import Leaf, read_leaf
+from node.core.signed_note import Checkpoint, Ed25519Signer, Note, Signer, Verifier
+from node.audit.log.reader import FolderSource, LogReader
+from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile, decode_bundle
+from node.audit.log.verify import Report, verify_log
 
 ORIGIN = "zTest.neuroswarm/decisions"
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.ipfs import ipns
-from node.ipfs.cid import Cid
-from node.ipfs.ipns import IpnsName, IpnsRecord
-from node.jobs.head import NameKey
-from node.record import Sign
+from node.core.ipld import ipns
+from node.core.ipld.cid import Cid
+from node.core.ipld.ipns import IpnsName, IpnsRecord
+from node.ipfs.head import NameKey
+from node.core.record import Sign
 
 HOUR = timedelta(hours=1)
 

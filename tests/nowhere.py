@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from node.settings import ENV_PREFIX
+from node.core.settings import ENV_PREFIX
 
 NOBODY = "http://127.0.0.1:9"
 """The discard port of this machine."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.ipfs.cid import Cid
-from node.peers.admission import ClassLimit
-from node.peers.entry import Publish
-from node.peers.keys import KeyRing
-from node.peers.values import Held, Tier
-from node.record import AnswerRecord, KeyRecord, RecordSource, block_of, did_key, sign
+from node.core.ipld.cid import Cid
+from node.peers.rules.admission import ClassLimit
+from node.peers.rules.entry import Publish
+from node.peers.rules.keys import KeyRing
+from node.peers.rules.values import Held, Tier
+from node.core.record import AnswerRecord, KeyRecord, RecordSource, block_of, did_key, sign
 from tests.record_builders import START, Author
 
 DAY = timedelta(days=1)

@@ -7,9 +7,9 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.ipfs.cid import Cid
-from node.normalise import normalise
-from node.record import (
+from node.core.ipld.cid import Cid
+from node.core.normalise import normalise
+from node.core.record import (
     AnswerRecord,
     KeyRecord,
     RecordSource,

@@ -1,6 +1,6 @@
 """A whole transparency log in memory, made of the pure modules: what tests of folders and checkers bend.
 
-``Oracle`` is RFC 6962 section 2.1 read word for word and shares nothing with ``node.tlog``.
+``Oracle`` is RFC 6962 section 2.1 read word for word and shares nothing with ``node.audit.tlog``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.tlog.merkle import HASH_BYTES, Frontier, inclusion_proof, leaf_hash
-from node.tlog.notes import Checkpoint, CosignatureSigner, Ed25519Signer, Note, Signer
-from node.tlog.proofs import Receipt
-from node.tlog.tiles import ENTRIES, Tile, encode_bundle, tiles_between
+from node.core.merkle import HASH_BYTES, Frontier, inclusion_proof, leaf_hash
+from node.core.signed_note import Checkpoint, CosignatureSigner, Ed25519Signer, Note, Signer
+from node.audit.tlog.proofs import Receipt
+from node.audit.tlog.tiles import ENTRIES, Tile, encode_bundle, tiles_between
 
 ORIGIN = "example.com/log"
 

@@ -1,6 +1,6 @@
 """What a text asks of coins, and how sure that is: the one reader behind every source of prices. Pure, total.
 
-Rules of this file, strongest first (the strengths are those of ``node.model.Recognition``):
+Rules of this file, strongest first (the strengths are those of ``node.core.model.Recognition``):
 - ``questions`` accounts for every word: certain. A change told rather than asked for ("bitcoin fell today"),
   a misspelt coin or a bare ticker is only claimed, for a statement may look like it.
 - A text with further words is claimed when a coin and a word for its figure stand in one sentence, no word
@@ -30,8 +30,8 @@ from adapters.coins.slots import LIMIT_DEFAULT, CoinQuestion
 from adapters.coins.sums import read_sum
 from adapters.coins.words import FIAT, NAMED_ENDINGS, NOT_A_TICKER, one_apart
 from adapters.outgoing import may_leave
-from node.reading import Reading, read, word_list
-from node.wording import EXPLAINS
+from node.language.reading import Reading, read, word_list
+from node.language.wording import EXPLAINS
 
 STRENGTH_NAME = 0.9
 STRENGTH_TOLD = 0.85

@@ -25,10 +25,10 @@ from adapters.coins.read import fresh_moment
 from adapters.coins.slots import CoinQuestion, canonical_key, label_of, question_of, slots_of, ticker_of
 from adapters.fetch import Http, Reply, Source, check_of
 from adapters.outcomes import failed
-from node.clock import Clock
-from node.errors import NodeError, NotFound, Rejected
-from node.guard import Guard, Guarded, Window
-from node.model import (
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound, Rejected
+from node.core.guard import Guard, Guarded, Window
+from node.core.model import (
     Budget,
     Check,
     Citation,
@@ -42,7 +42,7 @@ from node.model import (
     Recognition,
     SourceRef,
 )
-from node.settings import AdapterSettings
+from node.core.settings import AdapterSettings
 
 NAME = "coinbase"
 PUBLIC_URL = "https://api.exchange.coinbase.com"
@@ -102,7 +102,7 @@ class Trade:
 
 
 class Coinbase:
-    """``node.ports.Adapter`` for Coinbase Exchange. Safe to call concurrently from one event loop."""
+    """``node.core.ports.Adapter`` for Coinbase Exchange. Safe to call concurrently from one event loop."""
 
     def __init__(
         self, settings: AdapterSettings, http: Http, clock: Clock, guard: Guard | None = None

@@ -29,10 +29,10 @@ from adapters.coins.slots import (
 )
 from adapters.fetch import ATTEMPT_SHARE, budgets_of, check_of, problems_of
 from adapters.outcomes import failed
-from node.clock import Clock
-from node.errors import NodeError, NotFound
-from node.guard import Guard, Guarded, Window
-from node.model import (
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound
+from node.core.guard import Guard, Guarded, Window
+from node.core.model import (
     Budget,
     Check,
     Citation,
@@ -47,7 +47,7 @@ from node.model import (
     SourceRef,
     Unclear,
 )
-from node.settings import AdapterSettings
+from node.core.settings import AdapterSettings
 
 NAME = "coingecko"
 PER_MINUTE_WITHOUT_KEY = 10
@@ -73,7 +73,7 @@ class _NoSuchCoin(NotFound):
 
 
 class CoinGecko:
-    """``node.ports.Adapter`` for CoinGecko. Safe to call concurrently from one event loop."""
+    """``node.core.ports.Adapter`` for CoinGecko. Safe to call concurrently from one event loop."""
 
     def __init__(self, settings: AdapterSettings, clock: Clock, guard: Guard | None = None) -> None:
         """``settings.base_url`` empty means the public address; a key goes with the demo header, or with the

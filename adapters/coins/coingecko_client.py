@@ -3,7 +3,7 @@
 What the library does by itself and this file undoes: it retries and sleeps inside the thread, follows
 redirects, reads bodies of any size for any time, puts the key into the address (where logs keep it) and
 returns an error body that came with status 200 as data. Every answer is checked here, and every failure
-leaves as one of ``node.errors``; the retries are the guard's.
+leaves as one of ``node.core.errors``; the retries are the guard's.
 
 A call owns one ``_Line`` (one client, one session) for as long as its thread runs. When the caller gives up,
 the line's sockets are shut down, so that not even a server that drips a byte a second holds the thread. What
@@ -36,8 +36,8 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from node.clock import Clock
-from node.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.clock import Clock
+from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
 
 PUBLIC_URL = "https://api.coingecko.com/api/v3"
 PRO_HOST = "pro-api.coingecko.com"
@@ -196,7 +196,7 @@ class _Line:
         self._session = session
 
     def run(self, call: Callable[[CoinGeckoAPI], object], timeout_s: float, clock: Clock) -> object:
-        """The decoded body of a good answer. Blocks; raises ``node.errors``."""
+        """The decoded body of a good answer. Blocks; raises ``node.core.errors``."""
         self._api.request_timeout = (timeout_s, timeout_s)
         try:
             body = call(self._api)
@@ -301,7 +301,7 @@ class CoinGeckoClient:
         self._closed = False
 
     async def fetch(self, call: Callable[[CoinGeckoAPI], object], timeout_s: float) -> object:
-        """The decoded body. Raises ``node.errors``; on cancellation the thread's sockets are cut."""
+        """The decoded body. Raises ``node.core.errors``; on cancellation the thread's sockets are cut."""
         if self._closed:
             raise Unavailable("the CoinGecko adapter is closed")
         try:

@@ -25,8 +25,8 @@ from adapters.coins.questions import sentences_of
 from adapters.coins.slots import CoinQuestion
 from adapters.coins.words import NOT_A_COIN_NAME, PHRASES
 from adapters.outgoing import may_leave
-from node.model import CLAIM
-from node.reading import read, word_list
+from node.core.model import CLAIM
+from node.language.reading import read, word_list
 
 FRAGMENT_CHARS_MAX = 80
 

@@ -18,7 +18,7 @@ from adapters.coins.metrics import MARKET, MOVERS, WHOLE
 from adapters.coins.read import FALL_MAX, Quote, label_from, moment_of, positive
 from adapters.coins.say import EXACT, grouped, joined, money, percent, whole_money
 from adapters.coins.slots import ticker_of
-from node.errors import NotFound, Rejected
+from node.core.errors import NotFound, Rejected
 
 LARGEST = 250
 """Gainers and losers are those among this many of the largest: one page of the source."""

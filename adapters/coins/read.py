@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from adapters import outside
 from adapters.coins.slots import is_coin_id
-from node.errors import NotFound, Rejected
+from node.core.errors import NotFound, Rejected
 
 CLOCKS_APART = timedelta(minutes=10)
 QUOTE_OLD = timedelta(days=1)

@@ -15,8 +15,8 @@ from decimal import Context, Decimal
 
 from adapters.coins.read import PastQuote, Quote, Row
 from adapters.coins.slots import CoinQuestion, ticker_of
-from node.errors import NotFound
-from node.model import Json
+from node.core.errors import NotFound
+from node.core.model import Json
 
 EXACT = Context(prec=120)
 _SIGNS: Mapping[str, str] = {"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥", "inr": "₹", "krw": "₩"}

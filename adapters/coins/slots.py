@@ -17,7 +17,7 @@ from adapters.coins.aliases import BY_ID
 from adapters.coins.dates import day_of
 from adapters.coins.metrics import DOMINANCE, LISTS, MARKET, PEG, SUM, WHOLE
 from adapters.outgoing import may_leave
-from node.model import Recognition, Slots, SlotValue
+from node.core.model import Recognition, Slots, SlotValue
 
 METRICS = frozenset(("price", "market_cap", "volume_24h", "change_24h", DOMINANCE, PEG, SUM, *MARKET))
 LIMIT_DEFAULT = 10

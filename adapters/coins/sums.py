@@ -23,7 +23,7 @@ from adapters.coins.say import grouped, money
 from adapters.coins.slots import CoinQuestion, ticker_of
 from adapters.coins.words import COIN_WORDS, plain
 from adapters.math_calculator.understand import understand
-from node.errors import NotFound
+from node.core.errors import NotFound
 
 CHARS_MAX = 160
 COINS_MAX = 6

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from node.reading import word_list, words_of
+from node.language.reading import word_list, words_of
 
 TEXT_CHARS = 600
 """A question about money is short; the rest of a longer text is not read."""

@@ -29,8 +29,8 @@ from adapters.currency.names import (
 from adapters.grammar import one_slip
 from adapters.grammar import when as times
 from adapters.grammar.when import When
-from node.model import Slots, SlotValue
-from node.reading import read, word_list
+from node.core.model import Slots, SlotValue
+from node.language.reading import read, word_list
 
 STRENGTH_ALL = 0.95
 STRENGTH_RATE = 0.92

@@ -21,10 +21,10 @@ from adapters.currency.questions import Question
 from adapters.fetch import Http, Reply, Source, check_of
 from adapters.outcomes import failed
 from adapters.outside import listing, mapping, number
-from node.clock import Clock
-from node.errors import NodeError, NotFound, Rejected
-from node.guard import Guard, Guarded, Window
-from node.model import (
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound, Rejected
+from node.core.guard import Guard, Guarded, Window
+from node.core.model import (
     CLAIM,
     Budget,
     Check,
@@ -38,8 +38,8 @@ from node.model import (
     Recognition,
     SourceRef,
 )
-from node.reading import word_list
-from node.settings import AdapterSettings
+from node.language.reading import word_list
+from node.core.settings import AdapterSettings
 
 NAME = "fx-rates"
 SOURCE = "Frankfurter"
@@ -76,7 +76,7 @@ class _Rate:
 
 
 class FxRates:
-    """``node.ports.Adapter`` for Frankfurter. Safe to call concurrently from one event loop."""
+    """``node.core.ports.Adapter`` for Frankfurter. Safe to call concurrently from one event loop."""
 
     def __init__(
         self, settings: AdapterSettings, http: Http, clock: Clock, guard: Guard | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from node.reading import word_list
+from node.language.reading import word_list
 
 RENAMED: Mapping[str, str] = {
     "New York City": "New York",

@@ -44,7 +44,7 @@ from adapters.grammar.place_names import (
     SIMPLIFIED,
     STATES_ELSEWHERE,
 )
-from node.reading import word_list
+from node.language.reading import word_list
 
 NAME_WORDS_MAX = 6
 TOKENS_MAX = 400

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from node.reading import word_list
+from node.language.reading import word_list
 
 WORDS_MAX = 200
 """``find`` looks at this many words."""

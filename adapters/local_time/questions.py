@@ -32,8 +32,8 @@ from adapters.local_time.zones import (
     offset_name,
 )
 from adapters.weather import coordinates
-from node.model import Slots, SlotValue
-from node.reading import Reading, fold, read, word_list, words_of
+from node.core.model import Slots, SlotValue
+from node.language.reading import Reading, fold, read, word_list, words_of
 
 STRENGTH_ALL = 0.95
 STRENGTH_PART = 0.7

@@ -18,8 +18,8 @@ from adapters.local_time import questions
 from adapters.local_time.questions import Question
 from adapters.local_time.zones import ABBREVIATIONS, Local, label, local, offset_text, zone, zone_named
 from adapters.weather import coordinates
-from node.clock import Clock
-from node.model import (
+from node.core.clock import Clock
+from node.core.model import (
     CLAIM,
     Budget,
     Check,
@@ -35,7 +35,7 @@ from node.model import (
     SourceRef,
     Unclear,
 )
-from node.reading import word_list
+from node.language.reading import word_list
 
 NAME = "world-time"
 SOURCE = "IANA time zone database"
@@ -61,7 +61,7 @@ class _Where:
 
 
 class WorldTime:
-    """``node.ports.Adapter`` for clock times. Safe to call concurrently from one event loop."""
+    """``node.core.ports.Adapter`` for clock times. Safe to call concurrently from one event loop."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

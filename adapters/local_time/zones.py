@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from node.reading import word_list
+from node.language.reading import word_list
 
 HOURS_MAX = 14
 

@@ -1,4 +1,4 @@
-"""``node.ports.Adapter`` over the pure understanding of this package.
+"""``node.core.ports.Adapter`` over the pure understanding of this package.
 
 Slots: ``expr`` canonical text of the question ("2+2", "15% of 200", "5 kilometer to mile"), ``answer``
 canonical
@@ -14,8 +14,8 @@ from datetime import datetime
 from adapters.math_calculator import follow, story, units
 from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.understand import understand
-from node.clock import Clock
-from node.model import (
+from node.core.clock import Clock
+from node.core.model import (
     Budget,
     Check,
     Evidence,

@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from node.errors import Rejected
+from node.core.errors import Rejected
 
 Real: TypeAlias = Fraction | Decimal
 

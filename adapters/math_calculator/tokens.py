@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from adapters.math_calculator.numbers import Refused
 from adapters.math_calculator.words import EN_ORDINALS, Language
-from node.errors import BadInput
+from node.core.errors import BadInput
 
 CHARS_MAX = 1_000
 TOKENS_MAX = 400

@@ -27,9 +27,9 @@ from adapters.news.questions import read_question
 from adapters.news.slots import LIMIT_DEFAULT, LIMIT_MAX, TOPIC_CHARS_MAX, NewsQuestion, canonical_key
 from adapters.outcomes import failed
 from adapters.outgoing import may_leave
-from node.clock import Clock
-from node.errors import NodeError
-from node.model import (
+from node.core.clock import Clock
+from node.core.errors import NodeError
+from node.core.model import (
     CERTAIN,
     CLAIM,
     Budget,
@@ -47,9 +47,9 @@ from node.model import (
     Slots,
     SourceRef,
 )
-from node.reading import word_list
-from node.settings import AdapterSettings
-from node.settings import News as NewsSettings
+from node.language.reading import word_list
+from node.core.settings import AdapterSettings
+from node.core.settings import News as NewsSettings
 
 CONFIDENCE = 0.8
 CONFIDENCE_STALE = 0.6
@@ -83,7 +83,7 @@ class _Told:
 
 
 class News:
-    """``node.ports.Adapter`` for headlines."""
+    """``node.core.ports.Adapter`` for headlines."""
 
     def __init__(self, settings: NewsSettings, hn: AdapterSettings, http: Http, clock: Clock) -> None:
         """``settings.feeds`` empty means ``DEFAULT_FEEDS``, ``("none",)`` none; addresses that are not

@@ -4,7 +4,7 @@ thread.
 It promises: an entry has a clean title, an http(s) link or none, and an aware time or none; a feed of any
 size or shape costs bounded bytes, entries and depth; nothing in a document makes the parser open a file or
 an address (entity declarations and unusual encodings are refused before parsing); a feed that cannot be
-read is a ``node.errors`` with a reason. The last good reading is kept beside its validators, for 304 and
+read is a ``node.core.errors`` with a reason. The last good reading is kept beside its validators, for 304 and
 for failures. It does not choose or rank.
 """
 
@@ -25,9 +25,9 @@ import feedparser
 from adapters import outside
 from adapters.fetch import Http, Reply, Source, problems_of
 from adapters.news.merge import URL_CHARS_MAX, Entry, clean_url, haystack
-from node.clock import Clock
-from node.errors import NodeError, Rejected, TimedOut
-from node.guard import Guard, Window
+from node.core.clock import Clock
+from node.core.errors import NodeError, Rejected, TimedOut
+from node.core.guard import Guard, Window
 
 DEFAULT_FEEDS = (
     "https://feeds.bbci.co.uk/news/world/rss.xml",
@@ -112,7 +112,7 @@ class Feed:
 
     async def entries(self, *, deadline: float, max_age_s: float | None) -> Reading:
         """The feed's entries, from memory or the source, never later than ``deadline``. Raises
-        ``node.errors``."""
+        ``node.core.errors``."""
         try:
             got = await self._source.get(
                 self._path,

@@ -11,7 +11,7 @@ from adapters.news.outlets import find_outlet
 from adapters.news.slots import LIMIT_MAX, NewsQuestion
 from adapters.news.topics import topic_of
 from adapters.news.words import ABOUT, COUNTABLE, NEWS, NO_TOPIC
-from node.reading import read, word_list
+from node.language.reading import read, word_list
 
 _LEADS: tuple[tuple[str, ...], ...] = tuple(
     tuple(row.split())

@@ -13,11 +13,11 @@ from adapters import outside
 from adapters.fetch import Http, Reply, Source
 from adapters.news.feeds import FUTURE_MAX, STALE_FOR_S, TITLE_CHARS_MAX, TTL_S, Parsed, Reading
 from adapters.news.merge import Entry, clean_url, haystack
-from node.clock import Clock
-from node.errors import NodeError, Rejected
-from node.guard import Guard, Window
-from node.model import Budget
-from node.settings import AdapterSettings
+from node.core.clock import Clock
+from node.core.errors import NodeError, Rejected
+from node.core.guard import Guard, Window
+from node.core.model import Budget
+from node.core.settings import AdapterSettings
 
 PUBLIC_URL = "https://hn.algolia.com"
 NAME = "Hacker News"
@@ -60,7 +60,7 @@ class HackerNews:
         max_age_s: float | None,
     ) -> Reading:
         """The front page, or the stories on ``topic`` and of the days from ``first`` to ``last`` (and a day
-        more on each side: ``merge`` filters by the asker's days). Raises ``node.errors``."""
+        more on each side: ``merge`` filters by the asker's days). Raises ``node.core.errors``."""
         params = {"tags": "front_page", "hitsPerPage": str(STORIES_MAX)}
         if topic is not None or first is not None:
             today = self._clock.now().date()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from urllib.parse import urlsplit, urlunsplit
 
-from node.reading import fold, word_list
+from node.language.reading import fold, word_list
 
 URL_CHARS_MAX = 2_000
 _TRACKING = re.compile(

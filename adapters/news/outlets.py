@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from adapters.news.words import ABOUT, ARTICLES, NEWS, PRESS
-from node.reading import word_list
+from node.language.reading import word_list
 
 HACKER_NEWS = "hacker news"
 OUTLETS: Mapping[tuple[str, ...], str] = {

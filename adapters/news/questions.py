@@ -59,8 +59,8 @@ from adapters.news.words import (
     WORKS_OF,
     WRITES,
 )
-from node.model import CERTAIN, CLAIM
-from node.reading import fold, read, word_list
+from node.core.model import CERTAIN, CLAIM
+from node.language.reading import fold, read, word_list
 
 WINDOW_CHARS = 2_000
 BESIDE = 0.8

@@ -12,7 +12,7 @@ from datetime import date
 from adapters.grammar import when as times
 from adapters.news.outlets import HACKER_NEWS
 from adapters.news.slots import LIMIT_MAX, TOPIC_CHARS_MAX, Asked, NewsQuestion
-from node.reading import Reading
+from node.language.reading import Reading
 
 _SCRIPT_TRAPS = re.compile(
     r"なぜ|とは|アンカー|キャスター|新闻学|新聞社|为什么|什么是"

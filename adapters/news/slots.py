@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adapters.grammar.when import When
-from node.reading import fold
+from node.language.reading import fold
 
 LIMIT_DEFAULT = 5
 LIMIT_MAX = 20

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from node.reading import word_list
-from node.wording import EXPLAINS
+from node.language.reading import word_list
+from node.language.wording import EXPLAINS
 
 # --- words for news -------------------------------------------------------------------------------
 

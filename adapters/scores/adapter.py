@@ -26,9 +26,9 @@ from adapters.scores.provider import Board, Game, Provider, Side, State
 from adapters.scores.questions import read_question
 from adapters.scores.slots import Asked, asked_of, days_of, key_of
 from adapters.scores.teams import LEAGUES, Team, team_of
-from node.clock import Clock
-from node.errors import NodeError, NotFound, Rejected
-from node.model import (
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound, Rejected
+from node.core.model import (
     CLAIM,
     Budget,
     Check,
@@ -44,7 +44,7 @@ from node.model import (
     SourceRef,
     Unclear,
 )
-from node.settings import AdapterSettings
+from node.core.settings import AdapterSettings
 
 NAME = "nba-scores"
 CONFIDENCE = 0.95
@@ -99,7 +99,7 @@ class _Answer:
 
 
 class Scores:
-    """``node.ports.Adapter`` for games. Safe to call concurrently from one event loop."""
+    """``node.core.ports.Adapter`` for games. Safe to call concurrently from one event loop."""
 
     def __init__(self, espn: AdapterSettings, balldontlie: AdapterSettings, http: Http, clock: Clock) -> None:
         """balldontlie takes part where it is enabled and has a key; ``per_minute`` > 0 of either replaces its
@@ -206,7 +206,7 @@ class Scores:
     # --- looking ----------------------------------------------------------------------------------
 
     async def _find(self, look: _Look, asked: Asked, days: Days) -> _Answer:
-        """Raises ``node.errors``."""
+        """Raises ``node.core.errors``."""
         team = team_of(asked.league, asked.team)
         opponent = team_of(asked.league, asked.opponent)
         league = asked.league or ""

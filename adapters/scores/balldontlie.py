@@ -18,11 +18,11 @@ from adapters.scores.days import eastern_day
 from adapters.scores.espn import EARLY, base_of, fold
 from adapters.scores.provider import GAMES_MAX, SCORE_MAX, Board, Game, Side, State
 from adapters.scores.teams import from_feed
-from node.clock import Clock
-from node.errors import Rejected
-from node.guard import Guard, Guarded, Window
-from node.model import Budget
-from node.settings import AdapterSettings
+from node.core.clock import Clock
+from node.core.errors import Rejected
+from node.core.guard import Guard, Guarded, Window
+from node.core.model import Budget
+from node.core.settings import AdapterSettings
 
 NAME: Final = "balldontlie"
 PUBLIC_URL: Final = "https://api.balldontlie.io"

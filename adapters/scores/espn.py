@@ -21,11 +21,11 @@ from adapters.fetch import Http, Reply, Source
 from adapters.scores.days import EASTERN, eastern_day
 from adapters.scores.provider import GAMES_MAX, SCORE_MAX, Board, Game, Side, State
 from adapters.scores.teams import LEAGUES, from_feed
-from node.clock import Clock
-from node.errors import NodeError, NotFound, Rejected
-from node.guard import Guard, Guarded, Window
-from node.model import Budget
-from node.settings import AdapterSettings
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound, Rejected
+from node.core.guard import Guard, Guarded, Window
+from node.core.model import Budget
+from node.core.settings import AdapterSettings
 
 NAME: Final = "ESPN"
 PUBLIC_URL: Final = "https://site.api.espn.com"

@@ -24,7 +24,7 @@ from adapters.scores.strength import STRENGTH_VAGUE
 from adapters.scores.teams import LEAGUE_WORDS, LEAGUES, Name, Team, is_club, team_of
 from adapters.scores.tokens import capitals, cut, league_of, tokens_of
 from adapters.scores.words import ASKS_WHEN, EVIDENCE, PREDICTS
-from node.reading import read, word_list
+from node.language.reading import read, word_list
 
 _OPENING: Final = re.compile(
     r"^(?:and|but|so|ok|okay|or|also|then|now|well)? ?(?:what about|how about|same for|what of"
@@ -35,7 +35,7 @@ _FOLLOW_WORDS_MAX: Final = 10
 
 
 def follow_up(fragment: str, earlier: str, now: datetime) -> str | None:
-    """See ``node.ports.Adapter.follow_up``."""
+    """See ``node.core.ports.Adapter.follow_up``."""
     before = read_question(earlier, now)
     if before is None or before.strength < STRENGTH_VAGUE:
         return None

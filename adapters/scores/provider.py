@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from adapters.scores.teams import Team
-from node.guard import Guarded
-from node.model import Budget
+from node.core.guard import Guarded
+from node.core.model import Budget
 
 SCORE_MAX: Final = 400
 """More than any team ever made in one game of the leagues served."""
@@ -94,7 +94,7 @@ class Provider(Protocol):
     async def board(
         self, league: str, day: date, *, deadline: float, max_age_s: float | None
     ) -> Guarded[Board]:
-        """The games of that US Eastern day. Raises ``node.errors``: ``Rejected`` for an answer that cannot be
+        """The games of that US Eastern day. Raises ``node.core.errors``: ``Rejected`` for an answer that cannot be
         trusted, ``Unavailable`` and its kinds, ``Forbidden``, ``NotFound``."""
         ...
 

@@ -54,7 +54,7 @@ from adapters.scores.words import (
     WHERE,
     YEAR,
 )
-from node.reading import Reading, read
+from node.language.reading import Reading, read
 
 WORDS_MAX: Final = 60
 """A longer text is no question about a game."""

@@ -18,7 +18,7 @@ from adapters.scores.strength import STRENGTH_CERTAIN, STRENGTH_TOLD, STRENGTH_V
 from adapters.scores.teams import SCRIPT_LEAGUES, SCRIPT_NAMES, Name
 from adapters.scores.tokens import cut, tokens_of
 from adapters.scores.words import NOT_PAST_DATES
-from node.reading import Reading
+from node.language.reading import Reading
 
 _SCRIPT_TAGS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (tag, re.compile(pattern))

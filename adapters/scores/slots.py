@@ -14,7 +14,7 @@ from typing import Final
 from adapters.grammar import when as time_words
 from adapters.scores.days import Days, game_day
 from adapters.scores.teams import LEAGUES, team_of
-from node.model import SlotValue
+from node.core.model import SlotValue
 
 PAST_METRICS: Final = ("score", "winner", "margin", "halftime")
 METRICS: Final = (*PAST_METRICS, "schedule", "standings")
@@ -42,7 +42,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A question read, how sure it is (see ``node.model.Recognition.strength``), and why in words.
+    """A question read, how sure it is (see ``node.core.model.Recognition.strength``), and why in words.
     ``lacking`` names what must be known before a game may be told: ``date`` (a time is named that could not
     be read), ``game`` (several games are asked about), ``count`` (a number of games is asked for)."""
 

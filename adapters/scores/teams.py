@@ -8,7 +8,7 @@ Rules of this file:
   is an abbreviation. What each needs beside it is for ``questions`` to say.
 - A name that several teams bear (rangers, cardinals) lists all of them; ``season`` orders the leagues by
   who plays in a month.
-- Folded words throughout: lower case, no accents, as ``node.reading`` gives them.
+- Folded words throughout: lower case, no accents, as ``node.language.reading`` gives them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from node.reading import word_list
+from node.language.reading import word_list
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from adapters.scores.teams import (
     Name,
 )
 from adapters.scores.words import BEFORE_LA, FACES, FILLER, NOT_SLIPS, RANKED, TRAPS, VOCABULARY
-from node.reading import word_list
+from node.language.reading import word_list
 
 # --- slips of the pen -----------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from node.reading import word_list
+from node.language.reading import word_list
 
 # --- words of the topic ---------------------------------------------------------------------------
 

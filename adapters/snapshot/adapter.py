@@ -25,10 +25,10 @@ from adapters.snapshot.pairs import read_pair
 from adapters.snapshot.questions import LAST, UPCOMING, Question
 from adapters.snapshot.spaces import BY_ID
 from adapters.snapshot.wire import Candidates, Light, Listed, Proposal, SpaceFacts
-from node.clock import Clock
-from node.errors import NodeError, NotFound
-from node.guard import Guard, Guarded, Window
-from node.model import (
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound
+from node.core.guard import Guard, Guarded, Window
+from node.core.model import (
     CLAIM,
     Budget,
     Check,
@@ -45,8 +45,8 @@ from node.model import (
     SourceRef,
     Unclear,
 )
-from node.reading import fold
-from node.settings import AdapterSettings
+from node.language.reading import fold
+from node.core.settings import AdapterSettings
 
 NAME = "snapshot"
 BASE_URL = "https://hub.snapshot.org"
@@ -76,7 +76,7 @@ T = TypeVar("T")
 
 
 class Snapshot:
-    """``node.ports.Adapter`` for Snapshot. Safe to call concurrently from one event loop."""
+    """``node.core.ports.Adapter`` for Snapshot. Safe to call concurrently from one event loop."""
 
     def __init__(
         self, settings: AdapterSettings, http: Http, clock: Clock, guard: Guard | None = None

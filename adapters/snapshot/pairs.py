@@ -14,7 +14,7 @@ import re
 from adapters.snapshot import questions
 from adapters.snapshot.questions import Question, Reader
 from adapters.snapshot.spaces import BY_ID
-from node.reading import read, word_list
+from node.language.reading import read, word_list
 
 _ID = r"(?:(" + questions.SERIES + r")[ -]?)?(\d{1,6}(?:\.\d{1,3}){0,2})"
 _NAMED = r"(?:(?:the|el|la|las|le|les|der|die|das|" + "|".join(sorted(questions.NOUN)) + r") ){0,2}"

@@ -22,8 +22,8 @@ from itertools import pairwise
 from adapters.grammar import when as times
 from adapters.outgoing import may_leave
 from adapters.snapshot.spaces import BY_ID, BY_NAME, Space
-from node.model import Slots, SlotValue
-from node.reading import Reading, read, word_list
+from node.core.model import Slots, SlotValue
+from node.language.reading import Reading, read, word_list
 
 WORDS_MAX = 60
 TOPIC_WORDS = 8

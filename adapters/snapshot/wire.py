@@ -20,8 +20,8 @@ import orjson
 
 from adapters.fetch import WAIT_UNSTATED_S, Reply, wait_s
 from adapters.outside import listing, mapping, number, plain, text, unquoted, whole
-from node.clock import Clock
-from node.errors import NodeError, NotFound, RateLimited, Rejected
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound, RateLimited, Rejected
 
 SOURCE = "Snapshot"
 TITLED_MAX = 1_000

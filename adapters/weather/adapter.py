@@ -47,10 +47,10 @@ from adapters.weather.values import (
     Town,
     Units,
 )
-from node.clock import Clock
-from node.errors import NodeError
-from node.guard import Guarded
-from node.model import (
+from node.core.clock import Clock
+from node.core.errors import NodeError
+from node.core.guard import Guarded
+from node.core.model import (
     Budget,
     Check,
     Citation,
@@ -65,8 +65,8 @@ from node.model import (
     SourceRef,
     Unclear,
 )
-from node.reading import fold, words_of
-from node.settings import AdapterSettings
+from node.language.reading import fold, words_of
+from node.core.settings import AdapterSettings
 
 NAME = "weather"
 SOURCE = "Open-Meteo"
@@ -125,7 +125,7 @@ class _Asked:
 
 
 class Weather:
-    """``node.ports.Adapter`` for Open-Meteo. Safe to call concurrently from one event loop."""
+    """``node.core.ports.Adapter`` for Open-Meteo. Safe to call concurrently from one event loop."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class Weather:
     # --- where --------------------------------------------------------------------------------------
 
     async def _locate(self, question: WeatherQuestion, deadline: float) -> _Spot | Missed | Unclear:
-        """The place: as the geocoder knows it, else as the gazetteer does. Raises ``node.errors``."""
+        """The place: as the geocoder knows it, else as the gazetteer does. Raises ``node.core.errors``."""
         assert question.place is not None
         if (spot := coordinates.spot_of(question.place)) is not None:
             latitude, longitude = spot

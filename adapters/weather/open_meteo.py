@@ -21,11 +21,11 @@ from urllib.parse import urlencode
 from adapters.fetch import Http, Reply, Source
 from adapters.outside import listing, mapping, number, text
 from adapters.weather.values import Day, Days, Part, Present, System, Town
-from node.clock import Clock
-from node.errors import NodeError, RateLimited, Rejected, Unavailable
-from node.guard import Guard, Guarded, Window
-from node.model import Budget
-from node.settings import AdapterSettings
+from node.core.clock import Clock
+from node.core.errors import NodeError, RateLimited, Rejected, Unavailable
+from node.core.guard import Guard, Guarded, Window
+from node.core.model import Budget
+from node.core.settings import AdapterSettings
 
 FORECAST_URL = "https://api.open-meteo.com"
 ARCHIVE_URL = "https://archive-api.open-meteo.com"
@@ -112,7 +112,7 @@ _FORMER = {
 
 
 class OpenMeteo:
-    """Three hosts. Safe for concurrent callers on one event loop. Methods raise ``node.errors``."""
+    """Three hosts. Safe for concurrent callers on one event loop. Methods raise ``node.core.errors``."""
 
     def __init__(
         self,

@@ -25,8 +25,8 @@ from adapters.grammar.when import When
 from adapters.weather import coordinates
 from adapters.weather import words as say
 from adapters.weather.values import DAYS_AHEAD, WIND_PER_KMH, System, Units
-from node.model import CERTAIN, CLAIM, Slots
-from node.reading import Reading, read, word_list
+from node.core.model import CERTAIN, CLAIM, Slots
+from node.language.reading import Reading, read, word_list
 
 METRIC_WORDS: dict[str, str] = {
     # How a canonical question names each figure.

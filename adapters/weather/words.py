@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from node.reading import word_list
-from node.wording import EXPLAINS
+from node.language.reading import word_list
+from node.language.wording import EXPLAINS
 
 SAID_OTHERWISE: Mapping[str, str] = {"rn": "now", "atm": "now", "gerade": "now", "momentan": "now"}
 """Words of time that people type, as the grammar of times reads them."""

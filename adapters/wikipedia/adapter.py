@@ -26,10 +26,10 @@ from adapters.outside import listing, mapping, plain, text, unquoted, whole
 from adapters.prose import sentences
 from adapters.wikipedia import questions
 from adapters.wikipedia.questions import folded
-from node.clock import Clock
-from node.errors import NodeError, NotFound, RateLimited, Rejected, Unavailable
-from node.guard import Guard, Guarded, Window
-from node.model import (
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound, RateLimited, Rejected, Unavailable
+from node.core.guard import Guard, Guarded, Window
+from node.core.model import (
     CLAIM,
     Budget,
     Check,
@@ -45,8 +45,8 @@ from node.model import (
     SourceRef,
     Unclear,
 )
-from node.reading import fold
-from node.settings import AdapterSettings
+from node.language.reading import fold
+from node.core.settings import AdapterSettings
 
 NAME = "wikipedia"
 BASE_URL = "https://en.wikipedia.org"
@@ -88,7 +88,7 @@ class Article:
 
 
 class Wikipedia:
-    """``node.ports.Adapter`` for Wikipedia. Safe to call concurrently from one event loop."""
+    """``node.core.ports.Adapter`` for Wikipedia. Safe to call concurrently from one event loop."""
 
     def __init__(
         self, settings: AdapterSettings, http: Http, clock: Clock, guard: Guard | None = None

@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 
 from adapters.outgoing import may_leave
-from node.reading import fold, word_list
+from node.language.reading import fold, word_list
 
 TEXT_CHARS = 300
 TITLE_CHARS = 90

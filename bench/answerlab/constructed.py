@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from bench.answerlab.data import FOLDER, Labelled, Said, World, read_lines, worlds
 from bench.answerlab.fit import Row, rows_of
 from bench.transcripts import Search
-from node.embed.local import MiniLm, installed_files
+from node.models.embedders.local import MiniLm, installed_files
 
 _DIGITS = re.compile(r"\d+")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}")

@@ -30,17 +30,17 @@ from numpy.typing import NDArray
 
 from bench.answerlab.data import Labelled, Said, worlds
 from bench.transcripts import Note, as_evidence
-from node.clock import SystemClock
-from node.embed.cross_encoder import Reader
-from node.engines.names import folded
-from node.model import Check, Draft, Kind
-from node.ports import OnText, Prompt
-from node.score.answer_features import Answered, features
-from node.score.calibrated import BAR, PRECISION, VERSION, AnswerModel, Head, head_name
-from node.settings import Models
-from node.synthesise.compose import Composer
-from node.synthesise.composed import Composed
-from node.synthesise.notes import answered
+from node.core.clock import SystemClock
+from node.models.embedders.cross_encoder import Reader
+from node.models.names import folded
+from node.core.model import Check, Draft, Kind
+from node.core.ports import OnText, Prompt
+from node.answer.score.answer_features import Answered, features
+from node.answer.score.calibrated import BAR, PRECISION, VERSION, AnswerModel, Head, head_name
+from node.core.settings import Models
+from node.answer.compose import Composer
+from node.answer.composed import Composed
+from node.answer.notes import answered
 
 _CITED = re.compile(r"\s?\[\d+\]")
 FOLDS = 5
@@ -114,7 +114,7 @@ Numbers = NDArray[np.float64]
 
 
 class Replay:
-    """``node.ports.Generator`` that says what a transcript says."""
+    """``node.core.ports.Generator`` that says what a transcript says."""
 
     name = "replay"
     slots = 1

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.answerlab.data import FOLDER, is_held, labels, read_lines
-from node.synthesise.grounding import abstains
+from node.answer.grounding import abstains
 
 
 def guess(question: Mapping[str, Any], text: str) -> str:

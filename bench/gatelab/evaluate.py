@@ -48,11 +48,11 @@ from bench.gatelab.streams import (
     texts_of,
 )
 from bench.gatelab.train import upper
-from node.cache.crowd import FLOOR, Near
-from node.cache.gate import HARD_VETOES
-from node.cache.gate_model import AT, Estimate, GateModel
-from node.cache.measure import VETOES, measure
-from node.normalise import normalise
+from node.cache.matching.neighbours import FLOOR, Near
+from node.cache.matching.gate import HARD_VETOES
+from node.cache.matching.gate_model import AT, Estimate, GateModel
+from node.cache.matching.measure import VETOES, measure
+from node.core.normalise import normalise
 
 WIDE = 20
 """So many nearest among all earlier questions are known; the ``K`` nearest stored are taken from these."""
@@ -244,7 +244,7 @@ def pairs_table(source: Source, vectors: Vectors, model: GateModel) -> None:
 
 def latency(streams: Sequence[Stream], model: GateModel, count: int = 300) -> None:
     """Time of one pair, nothing remembered of its texts."""
-    from node.cache.features import extract
+    from node.cache.matching.features import extract
 
     pairs = [
         (stream.arrivals[number].text, stream.arrivals[at].text, cosine)
@@ -272,7 +272,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="bench.gatelab.evaluate", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("model", type=Path, nargs="?", default=Path("node/cache/gate_model.json"))
+    parser.add_argument("model", type=Path, nargs="?", default=Path("node/cache/matching/gate_model.json"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--ceiling", action="store_true")
     parser.add_argument("--show", type=int, default=0, help="wrong serves to list for each stream")

@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 
 from bench import gate_blind, gate_pairs
 from bench.gatelab.families import TEST, TRAIN, TRAP, Family, Maker, Question, difference, read_all
-from node.cache.crowd import FLOOR, SIZE_MAX, Near, crowd
-from node.cache.tokens import NUMBER, tokenise
-from node.embed.local import DIM, ONNX_SHA256, MiniLm, installed_files
-from node.normalise import normalise
+from node.cache.matching.neighbours import FLOOR, SIZE_MAX, Near, crowd
+from node.cache.matching.tokens import NUMBER, tokenise
+from node.models.embedders.local import DIM, ONNX_SHA256, MiniLm, installed_files
+from node.core.normalise import normalise
 
 FOLDER = Path(tempfile.gettempdir()) / "gatelab"
 K = SIZE_MAX
@@ -64,7 +64,7 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Row:
     """One candidate brought up for one question. ``look_up`` numbers the questions of a source;
-    ``crowd`` holds the numbers of ``node.cache.crowd``, ``answer`` the class of the stored question."""
+    ``crowd`` holds the numbers of ``node.cache.matching.neighbours``, ``answer`` the class of the stored question."""
 
     source: str
     look_up: int

@@ -37,13 +37,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.gatelab.streams import FOLDER, Row, Vectors, candidates, distinct, sources, texts_of
-from node.cache import crowd as crowding
-from node.cache import measure as measuring
-from node.cache.crowd import FLOOR, Near, contest
-from node.cache.gate import HARD_VETOES
-from node.cache.gate_model import AT, FIRST_NAMES, NAMES, STAKES, GateModel, Tree, stake
-from node.cache.measure import VETOES, measure
-from node.embed.local import ONNX_SHA256
+from node.cache.matching import neighbours as crowding
+from node.cache.matching import measure as measuring
+from node.cache.matching.neighbours import FLOOR, Near, contest
+from node.cache.matching.gate import HARD_VETOES
+from node.cache.matching.gate_model import AT, FIRST_NAMES, NAMES, STAKES, GateModel, Tree, stake
+from node.cache.matching.measure import VETOES, measure
+from node.models.embedders.local import ONNX_SHA256
 
 WEIGHTS = {
     "families": 1.0,
@@ -380,7 +380,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="bench.gatelab.train", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", type=Path, help="folder with labelled questions")
-    parser.add_argument("--out", type=Path, default=Path("node/cache/gate_model.json"))
+    parser.add_argument("--out", type=Path, default=Path("node/cache/matching/gate_model.json"))
     options = parser.parse_args(arguments)
     begun = time.process_time()
     parts = load("train", options.data)

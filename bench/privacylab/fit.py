@@ -33,10 +33,10 @@ import numpy as np
 from bench.privacy import LAB, NONE, Row, read
 from bench.privacylab import frames
 from bench.privacylab.make import digit_heavy, positives
-from node.store import privacy
-from node.store.privacy import likely
-from node.store.privacy.famous import bared
-from node.store.privacy.text import Text
+from node import privacy
+from node.privacy import likely
+from node.privacy.famous import bared
+from node.privacy.text import Text
 
 OUT = Path(likely.__file__).with_name("likely.json")
 ROUTING = LAB.parent / "routing_questions.jsonl"

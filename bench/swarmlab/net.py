@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from node.errors import TimedOut, Unavailable
-from node.ipfs.cid import Cid
+from node.core.errors import TimedOut, Unavailable
+from node.core.ipld.cid import Cid
 
 
 class Remote(Protocol):

@@ -1,6 +1,6 @@
 """What must hold of an honest node, whatever happens: checked from outside, by reading its stores.
 
-Written apart from ``node.jobs.admit`` and ``node.peers.tiers``: what may be served is worked out here once
+Written apart from ``node.peers.sync.admit`` and ``node.peers.rules.tiers``: what may be served is worked out here once
 more, from what the node was told (standings, keys, tombstones, what it holds) and from what really happened.
 """
 
@@ -17,13 +17,13 @@ from bench.swarmlab.honest import (
     QUORUM,
     Honest,
 )
-from node.ipfs.cid import Cid
-from node.normalise import normalise
-from node.peers.keys import KeyRing
-from node.peers.values import Level
-from node.ports import StoredRecord
-from node.record import AnswerRecord, block_of, decode
-from node.store.rules import LOCAL
+from node.core.ipld.cid import Cid
+from node.core.normalise import normalise
+from node.peers.rules.keys import KeyRing
+from node.peers.rules.values import Level
+from node.core.ports import StoredRecord
+from node.core.record import AnswerRecord, block_of, decode
+from node.store.record_rules import LOCAL
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 

@@ -25,10 +25,10 @@ from bench.swarmlab.liars import (
 from bench.swarmlab.loop import SeededLoop, Stuck, VirtualClock
 from bench.swarmlab.net import Net, Remote, Wire
 from bench.swarmlab.rules import Rules
-from node.ipfs.cid import Cid
-from node.jobs.sync import EQUIVOCATION
-from node.normalise import normalise
-from node.peers.values import Contact, Level
+from node.core.ipld.cid import Cid
+from node.peers.sync.follow import EQUIVOCATION
+from node.core.normalise import normalise
+from node.peers.rules.values import Contact, Level
 
 LIARS = 4
 STEPS_OF_ONE = 8

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import orjson
 from aiohttp import web
 
-from node.errors import (
+from node.core.errors import (
     BadInput,
     CorruptState,
     Forbidden,

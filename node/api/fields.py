@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import orjson
 from aiohttp import web
 
-from node.errors import BadInput
+from node.core.errors import BadInput
 
 TAGS_MAX = 16
 TAG_CHARS_MAX = 64

@@ -5,7 +5,7 @@ Source: trustless gateway specification and what it takes over of the path gatew
 Promises:
 - Serves what ``PublicBlocks`` has and asks nobody else. Nothing is rendered: every body is an attachment.
 - A CAR is streamed: memory is what is read ahead, the links that wait and which blocks were sent
-  (``node.gateway`` bounds all three), whatever its size. Its path is resolved before the first byte: what is
+  (``node.ipfs.gateway`` bounds all three), whatever its size. Its path is resolved before the first byte: what is
   not there is a 404.
 - What fails behind the first byte cuts the connection: a stream that ends properly is whole.
 - At most ``Gate.busy`` responses at once, each held only as long as its client takes ``PIECE_BYTES`` in
@@ -28,17 +28,24 @@ from urllib.parse import unquote_to_bytes
 
 from aiohttp import web
 
-from node.api.downloads import IMMUTABLE, attachment, byte_range, is_only_if_cached, is_unchanged, preflight
+from node.api.downloads import (
+    IMMUTABLE,
+    attachment,
+    byte_range,
+    is_only_if_cached,
+    is_unchanged,
+    preflight,
+)
 from node.api.negotiate import Wanted, negotiate
-from node.errors import BadInput, NodeError, RateLimited, Rejected, TimedOut
-from node.gateway.ahead import GetMany
-from node.gateway.byte_range import ByteRange
-from node.gateway.dag import Get, load, resolve
-from node.gateway.seen import Pool, waiting_pool
-from node.gateway.walk import Scope, blocks, plan
-from node.ipfs import car
-from node.ipfs.cid import Cid
-from node.ports import PublicBlocks
+from node.core.errors import BadInput, NodeError, RateLimited, Rejected, TimedOut
+from node.ipfs.gateway.ahead import GetMany
+from node.ipfs.gateway.byte_range import ByteRange
+from node.ipfs.gateway.dag import Get, load, resolve
+from node.ipfs.gateway.seen import Pool, waiting_pool
+from node.ipfs.gateway.walk import Scope, blocks, plan
+from node.core.ipld import car
+from node.core.ipld.cid import Cid
+from node.core.ports import PublicBlocks
 
 log = logging.getLogger("neuroswarm.api")
 

@@ -16,9 +16,9 @@ from aiohttp import web
 
 from node.api.downloads import CORS, attachment, is_only_if_cached, is_unchanged, preflight
 from node.api.negotiate import IPNS_RECORD, accepted
-from node.errors import BadInput, NotFound, Rejected
-from node.ipfs.ipns import IpnsName
-from node.store.names import Kept, Names
+from node.core.errors import BadInput, NotFound, Rejected
+from node.core.ipld.ipns import IpnsName
+from node.store.ipns_records import Kept, Names
 
 NAMES = web.AppKey("names", Names)
 

@@ -27,8 +27,8 @@ from aiohttp import web
 
 from node.api.errors import from_error, problem
 from node.api.fields import parse_json, read_body
-from node.clock import new_id
-from node.errors import BadInput, NodeError, RateLimited, TimedOut, Unavailable
+from node.core.clock import new_id
+from node.core.errors import BadInput, NodeError, RateLimited, TimedOut, Unavailable
 
 log = logging.getLogger("neuroswarm.local")
 
@@ -54,9 +54,9 @@ _STOP_S = 5.0
 """How long a node that stops waits for a command; what it has stored by then stays stored."""
 
 Do: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
-"""(command, what it is asked) -> the reply. Raises errors of ``node.errors``."""
+"""(command, what it is asked) -> the reply. Raises errors of ``node.core.errors``."""
 Stream: TypeAlias = Callable[[str, AsyncIterator[bytes]], Awaitable[dict[str, Any]]]
-"""(command, the bytes) -> the reply. Raises errors of ``node.errors``."""
+"""(command, the bytes) -> the reply. Raises errors of ``node.core.errors``."""
 
 
 @contextmanager

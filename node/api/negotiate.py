@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from node.errors import BadInput
+from node.core.errors import BadInput
 
 RAW = "application/vnd.ipld.raw"
 CAR = "application/vnd.ipld.car"

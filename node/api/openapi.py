@@ -9,8 +9,8 @@ from node import __version__
 from node.api import ipns, logs, page, peers, witness
 from node.api.fields import TAG_CHARS_MAX, TAGS_MAX, TTL_S_MAX, ZONE_CHARS_MAX
 from node.api.negotiate import FORMATS, IPNS_RECORD
-from node.ipfs.ipns import RECORD_BYTES_MAX
-from node.peers.address import ADDRESS_CHARS_MAX
+from node.core.ipld.ipns import RECORD_BYTES_MAX
+from node.core.peer_address import ADDRESS_CHARS_MAX
 
 
 def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from aiohttp import web
 
-from node.clock import new_id
-from node.errors import BadInput, NodeError
+from node.core.clock import new_id
+from node.core.errors import BadInput, NodeError
 
 FORM = "application/x-www-form-urlencoded"
 QUESTION_CHARS_MAX = 4_000

@@ -26,12 +26,12 @@ from aiohttp import web
 from node.api import gateway
 from node.api.downloads import attachment
 from node.api.fields import BODY, Fields, parse_json, read_body
-from node.errors import BadInput, Forbidden, NotFound, RateLimited, Rejected, TimedOut, Unavailable
-from node.ipfs import car
-from node.ipfs.cid import Cid
-from node.peers.address import ADDRESS_CHARS_MAX
-from node.ports import PublicBlocks
-from node.settings import is_loopback
+from node.core.errors import BadInput, Forbidden, NotFound, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.ipld import car
+from node.core.ipld.cid import Cid
+from node.core.peer_address import ADDRESS_CHARS_MAX
+from node.core.ports import PublicBlocks
+from node.core.settings import is_loopback
 
 BLOCKS, RECONCILE = "/peers/blocks", "/peers/reconcile"
 OWN_LIMITS = frozenset({BLOCKS, RECONCILE})

@@ -21,21 +21,13 @@ from aiohttp import web
 
 from node.api.downloads import CORS, preflight
 from node.api.fields import read_body
-from node.api.ipns import (
-    WILDCARDS,
-    Handler,
-    media_types,
-    parse_name,
-    record_headers,
-    reply,
-    ttl_s,
-)
+from node.api.ipns import WILDCARDS, Handler, media_types, parse_name, record_headers, reply, ttl_s
 from node.api.negotiate import IPNS_RECORD
-from node.errors import BadInput, NotFound, Rejected
-from node.ipfs.cid import Cid
-from node.ipfs.ipns import RECORD_BYTES_MAX, IpnsName
-from node.ports import PublicBlocks
-from node.store.names import Names
+from node.core.errors import BadInput, NotFound, Rejected
+from node.core.ipld.cid import Cid
+from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName
+from node.core.ports import PublicBlocks
+from node.store.ipns_records import Names
 
 GATEWAY = "transport-ipfs-gateway-http"
 """How blocks are fetched from this node: over HTTP, from its trustless gateway."""

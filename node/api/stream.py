@@ -18,9 +18,9 @@ import orjson
 from aiohttp import web
 
 from node.api.errors import from_error
-from node.errors import NodeError, Unavailable
-from node.model import Json
-from node.ports import Tell
+from node.core.errors import NodeError, Unavailable
+from node.core.model import Json
+from node.core.ports import Tell
 
 T = TypeVar("T")
 

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from node import __version__
-from node.cache.estimate import Estimate
+from node.cache.quality.estimate import Estimate
 from node.cache.recall import Recall
-from node.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots
-from node.ports import StoredRecord
-from node.record import AnswerRecord, format_time
-from node.service import CacheStats, Merged, worst
+from node.core.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots
+from node.core.ports import StoredRecord
+from node.core.record import AnswerRecord, format_time
+from node.pipeline.service import CacheStats, Merged, worst
 
 
 def _time(when: datetime | None) -> str | None:

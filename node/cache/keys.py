@@ -15,9 +15,9 @@ import hashlib
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
-from node.cache import words
-from node.cache.compare import DEEDS, goes_on
-from node.cache.features import ASK, Features, Item, extract
+from node.cache.matching import words
+from node.cache.matching.compare import DEEDS, goes_on
+from node.cache.matching.features import ASK, Features, Item, extract
 
 PREFIX = "kw2:"
 _READABLE_MAX = 200

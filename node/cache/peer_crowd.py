@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from node.ipfs.cid import Cid
-from node.peers.kept import OURS
-from node.ports import Neighbour, StoredRecord
+from node.core.ipld.cid import Cid
+from node.peers.rules.kept import OURS
+from node.core.ports import Neighbour, StoredRecord
 
 OF_ONE_PEER = 2
 BEHIND_A_CROWD = 32

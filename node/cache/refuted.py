@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from node.ports import Embedded
+from node.core.ports import Embedded
 
 
 @dataclass(frozen=True, slots=True)

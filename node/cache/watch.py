@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from node.cache.estimate import Estimate
+from node.cache.quality.estimate import Estimate
 from node.cache.recall import Recall
-from node.model import Answer, Check, Query
+from node.core.model import Answer, Check, Query
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from node.language.words import languages, others, words_in
-from node.reading import fold, read
+from node.language.phrases import languages, others, words_in
+from node.language.reading import fold, read
 
 WORDS_MIN = 3
 ANSWER_WORDS_MIN = 6

@@ -1,6 +1,6 @@
 """What the peers jobs stand on: the table of peers and what is held of them, and the way to one peer.
 
-Each port has one contract that every implementation passes. Errors are ``node.errors``.
+Each port has one contract that every implementation passes. Errors are ``node.core.errors``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from node.ipfs.cid import Cid
-from node.peers.values import Contact, Held, Position, Standing, Summary, Tier, Usage
+from node.core.ipld.cid import Cid
+from node.peers.rules.values import Contact, Held, Position, Standing, Summary, Tier, Usage
 
 
 class PeerStore(Protocol):

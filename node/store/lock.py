@@ -11,7 +11,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from node.errors import Misconfigured
+from node.core.errors import Misconfigured
 
 _PID_BYTES_MAX = 20
 

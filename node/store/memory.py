@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 
 import orjson
 
-from node.errors import NotFound, Rejected, Unavailable, Withdrawn
-from node.ipfs.cid import DAG_CBOR, Cid
-from node.model import SCOPE_PUBLIC, Json
-from node.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
-from node.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
-from node.store import rules
-from node.store.public import NotPublic
+from node.core.errors import NotFound, Rejected, Unavailable, Withdrawn
+from node.core.ipld.cid import DAG_CBOR, Cid
+from node.core.model import SCOPE_PUBLIC, Json
+from node.core.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
+from node.core.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
+from node.store import record_rules
+from node.store.public_blocks import NotPublic
 from node.store.verifying import VerifyingBlockStore
 
 BYTES_MAX = 256 * 2**20
@@ -30,13 +30,13 @@ class _Row:
 
     stored: StoredRecord
     keyword_key: str | None
-    value: rules.Value
+    value: record_rules.Value
     is_here: bool = True
 
     @property
     def is_live_answer(self) -> bool:
         return (
-            self.is_here and self.stored.state == rules.LIVE and isinstance(self.stored.record, AnswerRecord)
+            self.is_here and self.stored.state == record_rules.LIVE and isinstance(self.stored.record, AnswerRecord)
         )
 
 
@@ -90,7 +90,7 @@ class _MemoryBlocks:
 
 
 class MemoryRecords:
-    """The ``RecordStore``; ``node/store/rules.py`` says whose word counts."""
+    """The ``RecordStore``; ``node/store/record_rules.py`` says whose word counts."""
 
     def __init__(self, store: MemoryStore, own_issuer: str) -> None:
         self._store = store
@@ -109,7 +109,7 @@ class MemoryRecords:
         self,
         record: Record,
         *,
-        origin: str = rules.LOCAL,
+        origin: str = record_rules.LOCAL,
         supersede: Sequence[Cid] = (),
         keyword_key: str | None = None,
         kept: Mapping[str, Json] | None = None,
@@ -118,19 +118,19 @@ class MemoryRecords:
         into: Cid | None = None,
     ) -> StoredRecord:
         self._check_open()
-        checked = rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us)
+        checked = record_rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us)
         cid, timed = checked.cid, checked.cost_us is not None
         row = self._rows.get(cid)
-        if row is not None and not row.is_here and row.stored.state == rules.WITHDRAWN:
+        if row is not None and not row.is_here and row.stored.state == record_rules.WITHDRAWN:
             raise Withdrawn(f"record {cid} was withdrawn and deleted here")
         if cid in self._shredded:
             raise Withdrawn(f"record {cid} is being erased here")
         is_new = row is None or not row.is_here
-        state = row.stored.state if row is not None else rules.LIVE
+        state = row.stored.state if row is not None else record_rules.LIVE
         if is_new:
             comes_withdrawn = any(self._withdraws(word, checked.record) for word in self._words_on(cid))
-            state = rules.WITHDRAWN if comes_withdrawn else rules.LIVE
-        if state == rules.LIVE:
+            state = record_rules.WITHDRAWN if comes_withdrawn else record_rules.LIVE
+        if state == record_rules.LIVE:
             others = [into] if is_new and into is not None else []
             for other in (*others, *merge):
                 self._check_merge(checked, other)
@@ -141,7 +141,7 @@ class MemoryRecords:
             self._insert(checked)
             if into is not None and into != cid and self._is_live(cid) and self._is_live(into):
                 self._merge(cid, into, timed=True)
-        if self._rows[cid].stored.state == rules.LIVE:
+        if self._rows[cid].stored.state == record_rules.LIVE:
             for other in supersede:
                 if other != cid:
                     self._supersede(cid, other, timed=timed)
@@ -168,7 +168,7 @@ class MemoryRecords:
         limit: int = 8,
     ) -> list[StoredRecord]:
         self._check_open()
-        rules.check_find(column, len(scopes))
+        record_rules.check_find(column, len(scopes))
         found = [
             row.stored
             for row in self._live_rows()
@@ -187,11 +187,11 @@ class MemoryRecords:
             if self._is_live(survivor) and self._rows[survivor].stored not in found
         ]
         found.sort(key=lambda stored: (stored.record.timestamp, stored.sequence), reverse=True)
-        return found[: rules.clamp_limit(limit)]
+        return found[: record_rules.clamp_limit(limit)]
 
     async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
         self._check_open()
-        if len(cids) > rules.LIMIT_MAX:
+        if len(cids) > record_rules.LIMIT_MAX:
             raise Rejected(f"at most {rules.LIMIT_MAX} records are read at once")
         rows = {cid: self._rows[cid] for cid in cids if cid in self._rows}
         return {cid: row.stored for cid, row in rows.items() if row.is_live_answer}
@@ -200,16 +200,16 @@ class MemoryRecords:
         self._check_open()
         found = [row.stored for row in self._live_rows() if row.stored.sequence > sequence]
         found.sort(key=lambda stored: stored.sequence)
-        return found[: rules.clamp_limit(limit)]
+        return found[: record_rules.clamp_limit(limit)]
 
     async def withdrawn_since(self, change: int, *, limit: int = 1_000) -> list[tuple[int, Cid]]:
         self._check_open()
         found = sorted((number, cid) for cid, number in self._withdrawals.items() if number > change)
-        return found[: rules.clamp_limit(limit)]
+        return found[: record_rules.clamp_limit(limit)]
 
     async def block_changes(self, sequence: int, change: int, *, limit: int = 1_000) -> BlockChanges:
         self._check_open()
-        most = rules.clamp_limit(limit)
+        most = record_rules.clamp_limit(limit)
         withdrawn = [
             BlockRef(number, cid, self._rows[cid].stored.record.scope, cid in self._gave_way)
             for cid, number in self._withdrawals.items()
@@ -218,7 +218,7 @@ class MemoryRecords:
         written = [
             BlockRef(row.stored.sequence, cid, row.stored.record.scope)
             for cid, row in self._rows.items()
-            if row.is_here and row.stored.state == rules.LIVE and row.stored.sequence > sequence
+            if row.is_here and row.stored.state == record_rules.LIVE and row.stored.sequence > sequence
         ]
         return BlockChanges(
             tuple(sorted(withdrawn, key=lambda ref: ref.number)[:most]),
@@ -240,7 +240,7 @@ class MemoryRecords:
                     stored, newest.get(record.query_hash, stored), key=lambda one: one.sequence
                 )
         found = [(key, newest[key].cid) for key in sorted(newest)]
-        return found[: rules.clamp_limit(limit)]
+        return found[: record_rules.clamp_limit(limit)]
 
     async def withdraw(self, cid: Cid, reason: str) -> bool:
         self._check_open()
@@ -255,7 +255,7 @@ class MemoryRecords:
             for row in self._live_rows()
             if row.stored.record.expires is not None and row.stored.record.expires < before
         ]
-        expired = [cid for _, _, cid in sorted(due)[: rules.clamp_limit(limit)]]
+        expired = [cid for _, _, cid in sorted(due)[: record_rules.clamp_limit(limit)]]
         for cid in expired:
             self._end(cid)
         self._gave_way.update(expired)
@@ -268,14 +268,14 @@ class MemoryRecords:
             for cid, row in self._rows.items()
             if row.is_here and isinstance(row.stored.record, AnswerRecord)
         ]
-        chosen = [cid for *_, cid in sorted(here)[: rules.clamp_limit(limit)]]
+        chosen = [cid for *_, cid in sorted(here)[: record_rules.clamp_limit(limit)]]
         for cid in chosen:
             self._store.delete_block(cid)
         return chosen
 
     async def note_uses(self, uses: Sequence[Use]) -> None:
         self._check_open()
-        rules.check_uses(uses)
+        record_rules.check_uses(uses)
         for use in uses:
             row = self._rows.get(use.cid)
             if row is not None and row.is_live_answer:
@@ -305,13 +305,13 @@ class MemoryRecords:
 
     async def select(self, selection: Selection, *, after: int = 0, limit: int = 1_000) -> list[BlockRef]:
         self._check_open()
-        rules.check_selection(selection)
+        record_rules.check_selection(selection)
         found = [
             BlockRef(row.stored.sequence, row.stored.cid, row.stored.record.scope)
             for row in self._live_rows()
             if row.stored.sequence > after and self._fits(row, selection)
         ]
-        return sorted(found, key=lambda ref: ref.number)[: rules.clamp_limit(limit)]
+        return sorted(found, key=lambda ref: ref.number)[: record_rules.clamp_limit(limit)]
 
     async def verdicts(self, cids: Sequence[Cid]) -> list[Cid]:
         """As ``SqliteRecords.verdicts``."""
@@ -336,7 +336,7 @@ class MemoryRecords:
         self._check_open()
         for cid in cids:
             row = self._rows.get(cid)
-            if row is not None and row.is_here and rules.is_private(row.stored.record.scope):
+            if row is not None and row.is_here and record_rules.is_private(row.stored.record.scope):
                 self._shredded.add(cid)
                 self._withdraw(cid)
 
@@ -345,20 +345,20 @@ class MemoryRecords:
         self._check_open()
         rows = [self._rows[cid].stored for cid in self._shredded]
         refs = [BlockRef(stored.sequence, stored.cid, stored.record.scope) for stored in rows]
-        return sorted(refs, key=lambda ref: ref.number)[: rules.clamp_limit(limit)]
+        return sorted(refs, key=lambda ref: ref.number)[: record_rules.clamp_limit(limit)]
 
     async def newest(self, *, scopes: Sequence[str], limit: int = 100) -> list[StoredRecord]:
         self._check_open()
-        rules.check_scopes(len(scopes))
+        record_rules.check_scopes(len(scopes))
         found = [row.stored for row in self._live_rows() if row.stored.record.scope in scopes]
         found.sort(key=lambda stored: stored.sequence, reverse=True)
-        return found[: rules.clamp_limit(limit)]
+        return found[: record_rules.clamp_limit(limit)]
 
     async def tally(
         self, *, scopes: Sequence[str], since: datetime | None = None, before: datetime | None = None
     ) -> int:
         self._check_open()
-        rules.check_scopes(len(scopes))
+        record_rules.check_scopes(len(scopes))
         return sum(
             row.stored.record.scope in scopes
             and (since is None or row.stored.record.timestamp >= since)
@@ -389,7 +389,7 @@ class MemoryRecords:
         self._check_open()
         return any(
             row.is_here
-            and row.stored.state == rules.LIVE
+            and row.stored.state == record_rules.LIVE
             and (cid.multihash, row.stored.record.scope) == (multihash, SCOPE_PUBLIC)
             for cid, row in self._rows.items()
         )
@@ -403,7 +403,7 @@ class MemoryRecords:
         self._shredded.discard(cid)
         for merged in [merged for merged, alias in self._aliases.items() if alias.survivor == cid]:
             del self._aliases[merged]
-        if row.stored.state == rules.LIVE:
+        if row.stored.state == record_rules.LIVE:
             self._change += 1
             self._withdrawals[cid] = self._change
             self._gave_way.add(cid)
@@ -425,7 +425,7 @@ class MemoryRecords:
     def _live_rows(self) -> Iterator[_Row]:
         return (row for row in self._rows.values() if row.is_live_answer)
 
-    def _insert(self, checked: rules.Checked) -> None:
+    def _insert(self, checked: record_rules.Checked) -> None:
         self._sequence += 1
         cid, record = checked.cid, checked.record
         stored = StoredRecord(
@@ -456,10 +456,10 @@ class MemoryRecords:
         row = self._rows.get(cid)
         return row is not None and row.is_live_answer
 
-    def _check_merge(self, checked: rules.Checked, other: Cid) -> None:
+    def _check_merge(self, checked: record_rules.Checked, other: Cid) -> None:
         if other != checked.cid and self._is_live(other):
             old = self._rows[other].stored
-            rules.check_merge(checked.record, checked.origin, old.record, old.origin)
+            record_rules.check_merge(checked.record, checked.origin, old.record, old.origin)
 
     def _follow(self, other: Cid, survivor: Cid, *, timed: bool) -> None:
         if self._is_live(other) and self._is_live(survivor):
@@ -481,31 +481,31 @@ class MemoryRecords:
                 self._aliases[merged] = replace(alias, survivor=survivor)
         mine = [(merged, alias) for merged, alias in self._aliases.items() if alias.survivor == survivor]
         mine.sort(key=lambda one: (one[1].record.timestamp, one[0].multihash), reverse=True)
-        for merged, _ in mine[rules.ALIASES_MAX :]:
+        for merged, _ in mine[record_rules.ALIASES_MAX :]:
             del self._aliases[merged]
 
     def _supersede(self, cid: Cid, other: Cid, *, timed: bool) -> None:
         self._follow(other, cid, timed=timed)
         record = self._rows[cid].stored.record
-        if self._is_live(other) and rules.inherits(record, self._rows[other].stored.record):
+        if self._is_live(other) and record_rules.inherits(record, self._rows[other].stored.record):
             self._take_aliases(other, cid)
         self._end(other)
 
     def _end(self, cid: Cid) -> None:
         """Rule 8."""
-        if self._withdraw(cid) and rules.is_private(self._rows[cid].stored.record.scope):
+        if self._withdraw(cid) and record_rules.is_private(self._rows[cid].stored.record.scope):
             self._store.delete_block(cid)
 
-    def _take_wording(self, checked: rules.Checked) -> None:
+    def _take_wording(self, checked: record_rules.Checked) -> None:
         record = checked.record
-        if not isinstance(record, AnswerRecord) or checked.origin != rules.LOCAL:
+        if not isinstance(record, AnswerRecord) or checked.origin != record_rules.LOCAL:
             return
         place = (record.query_hash, record.context, record.scope, record.source.kind)
         for merged, alias in list(self._aliases.items()):
             old = alias.record
             if (
                 (old.query_hash, old.context, old.scope, old.source.kind) == place
-                and alias.origin == rules.LOCAL
+                and alias.origin == record_rules.LOCAL
                 and alias.survivor != checked.cid
             ):
                 del self._aliases[merged]
@@ -531,24 +531,24 @@ class MemoryRecords:
         return [
             self._rows[word].stored
             for word in self._words.get(cid.digest, ())
-            if self._rows[word].stored.state == rules.LIVE
+            if self._rows[word].stored.state == record_rules.LIVE
         ]
 
     def _withdraws(self, word: StoredRecord, target: Record) -> bool:
         record = word.record
         if isinstance(record, TombstoneRecord):
-            return rules.may_tombstone(record.issuer, word.origin, target.issuer, self._own_issuer)
+            return record_rules.may_tombstone(record.issuer, word.origin, target.issuer, self._own_issuer)
         return (
             isinstance(record, ValidationRecord)
             and record.verdict == "invalid"
-            and rules.is_own_word(record.issuer, word.origin, self._own_issuer)
+            and record_rules.is_own_word(record.issuer, word.origin, self._own_issuer)
         )
 
     def _withdraw(self, cid: Cid) -> bool:
         row = self._rows.get(cid)
-        if row is None or not row.is_here or row.stored.state != rules.LIVE:
+        if row is None or not row.is_here or row.stored.state != record_rules.LIVE:
             return False
-        self._rows[cid] = replace(row, stored=replace(row.stored, state=rules.WITHDRAWN))
+        self._rows[cid] = replace(row, stored=replace(row.stored, state=record_rules.WITHDRAWN))
         self._change += 1
         self._withdrawals[cid] = self._change
         if isinstance(row.stored.record, ValidationRecord):
@@ -564,7 +564,7 @@ class MemoryRecords:
             record = word.record
             if isinstance(record, ValidationRecord):
                 verdict = (record.timestamp, word.cid.multihash, record.verdict)
-                who = (record.issuer, word.cid.multihash if word.origin == rules.LOCAL else b"")
+                who = (record.issuer, word.cid.multihash if word.origin == record_rules.LOCAL else b"")
                 latest[who] = max(latest.get(who, verdict), verdict)
         verdicts = [verdict for _, _, verdict in latest.values()]
         counted = replace(row.stored, valid=verdicts.count("valid"), invalid=verdicts.count("invalid"))

@@ -15,7 +15,7 @@ import struct
 
 import orjson
 
-from node.errors import CorruptState
+from node.core.errors import CorruptState
 from node.store.record_keys import NONCE_BYTES, TAG_BYTES, RecordKeys
 
 _LENGTH = struct.Struct(">I")

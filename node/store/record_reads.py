@@ -15,12 +15,12 @@ from typing import Any
 
 import orjson
 
-from node.errors import CorruptState, NotFound, Rejected
-from node.ipfs.cid import DAG_CBOR, Cid
-from node.ports import Alias, BlockChanges, BlockRef, Selection, StoredRecord
-from node.record import AnswerRecord, decode
-from node.store import private_rows, rules
-from node.store.public import NotPublic
+from node.core.errors import CorruptState, NotFound, Rejected
+from node.core.ipld.cid import DAG_CBOR, Cid
+from node.core.ports import Alias, BlockChanges, BlockRef, Selection, StoredRecord
+from node.core.record import AnswerRecord, decode
+from node.store import private_rows, record_rules
+from node.store.public_blocks import NotPublic
 from node.store.record_keys import RecordKeys
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ LIVE_ANSWER = "r.kind = 'answer' AND r.state = 'live'"
 FIND = {
     column: f"{SELECT} WHERE {LIVE_ANSWER} AND r.{column} = ? AND r.context IS ? AND r.scope = ?"
     " ORDER BY r.timestamp DESC, r.sequence DESC LIMIT ?"
-    for column in rules.FIND_COLUMNS
+    for column in record_rules.FIND_COLUMNS
 }
 FIND_ALIASED = {
     column: f"{_COLUMNS} FROM alias AS a CROSS JOIN record AS r ON r.multihash = a.survivor"
@@ -133,7 +133,7 @@ def find(
     rows: list[Sequence[Any]] = []
     for scope in dict.fromkeys(scopes):
         named: tuple[str | None, str | None] = key, context
-        if rules.is_private(scope):
+        if record_rules.is_private(scope):
             if not keys.is_here:
                 continue  # nothing private was ever stored
             named = private_rows.mark(keys, column, key), private_rows.mark(keys, "context", context)

@@ -17,9 +17,9 @@ from functools import partial
 
 import orjson
 
-from node.errors import Rejected
-from node.record import AnswerRecord, decode
-from node.store import private_rows, rules
+from node.core.errors import Rejected
+from node.core.record import AnswerRecord, decode
+from node.store import private_rows, record_rules
 from node.store.record_keys import RecordKeys
 from node.store.writer import Schema
 
@@ -185,8 +185,8 @@ def _from_1_to_2(connection: sqlite3.Connection, keyword_key: KeywordKey | None 
             except Rejected:
                 continue  # damaged: it is not given out, and worth nothing
             if isinstance(record, AnswerRecord):
-                cost_us, at_s = rules.default_cost_us(record.source.kind), int(record.timestamp.timestamp())
-                value = rules.Value(cost_us, 1.0, at_s, len(data))
+                cost_us, at_s = record_rules.default_cost_us(record.source.kind), int(record.timestamp.timestamp())
+                value = record_rules.Value(cost_us, 1.0, at_s, len(data))
                 connection.execute(
                     "UPDATE record SET hits = ?, used = ?, cost_us = ?, worth = ?, source_kind = ?,"
                     " source_id = ?, tags = ? WHERE sequence = ?",
@@ -227,7 +227,7 @@ def row_names(keys: RecordKeys, record: AnswerRecord, keyword_key: str | None) -
         "keyword_key": keyword_key,
         "source_id": source_id,
     }
-    if rules.is_private(record.scope):
+    if record_rules.is_private(record.scope):
         columns = {column: private_rows.mark(keys, column, value) for column, value in columns.items()}
         marks = [private_rows.mark(keys, "tag", tag) for tag in record.tags]
         tags = orjson.dumps(marks).decode() if marks else None

@@ -24,13 +24,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from node.clock import Clock, new_id
-from node.errors import NodeError, Rejected, Unavailable, Withdrawn
-from node.ipfs.cid import Cid
-from node.model import SCOPE_PUBLIC, SCOPE_SHARED, Citation, Confidence, Json, Slots, SourceRef, ppm
-from node.normalise import normalise, query_hash
-from node.ports import Embedded, RecordStore, Semantics, StoredRecord
-from node.record import (
+from node.core.clock import Clock, new_id
+from node.core.errors import NodeError, Rejected, Unavailable, Withdrawn
+from node.core.ipld.cid import Cid
+from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Citation, Confidence, Json, Slots, SourceRef, ppm
+from node.core.normalise import normalise, query_hash
+from node.core.ports import Embedded, RecordStore, Semantics, StoredRecord
+from node.core.record import (
     AnswerRecord,
     Embedding,
     ModelRef,
@@ -41,7 +41,7 @@ from node.record import (
     block_of,
     sign,
 )
-from node.store.privacy import private_reason
+from node.privacy import private_reason
 from node.store.write_back import WriteBack
 
 _log = logging.getLogger("neuroswarm.remember")

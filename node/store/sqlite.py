@@ -24,12 +24,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from node.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable, Withdrawn
-from node.ipfs.cid import DAG_CBOR, Cid
-from node.model import Json
-from node.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
-from node.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
-from node.store import private_rows, record_reads, rules
+from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable, Withdrawn
+from node.core.ipld.cid import DAG_CBOR, Cid
+from node.core.model import Json
+from node.core.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
+from node.core.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
+from node.store import private_rows, record_reads, record_rules
 from node.store.private_rows import SEALED_EXTRA_BYTES
 from node.store.record_keys import RecordKeys
 from node.store.record_reads import (
@@ -91,7 +91,7 @@ def _put_block(connection: sqlite3.Connection, cid: Cid, data: bytes) -> int:
     return int(row[0])
 
 
-def _put_sealed(connection: sqlite3.Connection, keys: RecordKeys, checked: rules.Checked) -> int:
+def _put_sealed(connection: sqlite3.Connection, keys: RecordKeys, checked: record_rules.Checked) -> int:
     """The row id of a private record's block. One that is already there and opens is left as it is; what
     else is there is replaced."""
     multihash = checked.cid.multihash
@@ -167,13 +167,13 @@ def _withdrawn_before(
     return "tombstone" if row[0] == "tombstone" else "invalid"
 
 
-def _apply_word(connection: sqlite3.Connection, checked: rules.Checked, own_issuer: str) -> None:
+def _apply_word(connection: sqlite3.Connection, checked: record_rules.Checked, own_issuer: str) -> None:
     """A validation or tombstone that has just come in acts on its target, if that is here."""
     record = checked.record
     if isinstance(record, ValidationRecord):
         target = Cid.parse(record.target).multihash
         _recount(connection, target)
-        if record.verdict == "invalid" and rules.is_own_word(record.issuer, checked.origin, own_issuer):
+        if record.verdict == "invalid" and record_rules.is_own_word(record.issuer, checked.origin, own_issuer):
             _withdraw(connection, target, "invalid")
             survivor = _survivor(connection, target)
             if survivor is not None:
@@ -181,23 +181,23 @@ def _apply_word(connection: sqlite3.Connection, checked: rules.Checked, own_issu
     elif isinstance(record, TombstoneRecord):
         target = Cid.parse(record.target).multihash
         row = connection.execute("SELECT issuer FROM record WHERE multihash = ?", (target,)).fetchone()
-        if row is not None and rules.may_tombstone(record.issuer, checked.origin, row[0], own_issuer):
+        if row is not None and record_rules.may_tombstone(record.issuer, checked.origin, row[0], own_issuer):
             _withdraw(connection, target, "tombstone")
             _drop_alias(connection, target)
 
 
 def _insert_record(
-    connection: sqlite3.Connection, keys: RecordKeys, checked: rules.Checked, block_id: int, own_issuer: str
+    connection: sqlite3.Connection, keys: RecordKeys, checked: record_rules.Checked, block_id: int, own_issuer: str
 ) -> str:
     """Add the row, live or withdrawn on arrival, and return its state."""
     record, multihash = checked.record, checked.cid.multihash
     reason = _withdrawn_before(connection, multihash, record.issuer, own_issuer)
-    state = rules.LIVE if reason is None else rules.WITHDRAWN
+    state = record_rules.LIVE if reason is None else record_rules.WITHDRAWN
     answer = record if isinstance(record, AnswerRecord) else None
     word = record if isinstance(record, ValidationRecord | TombstoneRecord) else None
     embedding = answer.embedding if answer else None
     names = row_names(keys, answer, checked.keyword_key) if answer else {}
-    kept = None if checked.kept is None or rules.is_private(record.scope) else checked.kept.decode()
+    kept = None if checked.kept is None or record_rules.is_private(record.scope) else checked.kept.decode()
     connection.execute(
         "INSERT INTO record (multihash, block_id, kind, state, issuer, origin, scope, context, timestamp,"
         " expires, confidence, query_hash, slot_key, keyword_key, embedding_digest, target, verdict, kept,"
@@ -234,14 +234,14 @@ def _insert_record(
     return state
 
 
-def _set_value(connection: sqlite3.Connection, multihash: bytes, value: rules.Value) -> None:
+def _set_value(connection: sqlite3.Connection, multihash: bytes, value: record_rules.Value) -> None:
     connection.execute(
         "UPDATE record SET hits = ?, used = ?, cost_us = ?, worth = ? WHERE multihash = ?",
         (value.uses, value.used_s, value.cost_us, value.worth, multihash),
     )
 
 
-def _value(connection: sqlite3.Connection, multihash: bytes) -> rules.Value | None:
+def _value(connection: sqlite3.Connection, multihash: bytes) -> record_rules.Value | None:
     """What a live answer is worth."""
     row = connection.execute(
         f"{SELECT_VALUE} WHERE r.multihash = ? AND {LIVE_ANSWER}",
@@ -250,7 +250,7 @@ def _value(connection: sqlite3.Connection, multihash: bytes) -> rules.Value | No
     if row is None:
         return None
     cost_us, uses, used_s, size, key_id = row
-    return rules.Value(cost_us, uses, used_s, size if key_id is None else size - SEALED_EXTRA_BYTES)
+    return record_rules.Value(cost_us, uses, used_s, size if key_id is None else size - SEALED_EXTRA_BYTES)
 
 
 def _survivor(connection: sqlite3.Connection, multihash: bytes) -> bytes | None:
@@ -282,7 +282,7 @@ def _merge(
         " origin FROM record WHERE multihash = ?",
         (survivor, other),
     )
-    if isinstance(old.record, AnswerRecord) and rules.is_private(old.record.scope):
+    if isinstance(old.record, AnswerRecord) and record_rules.is_private(old.record.scope):
         record = old.record
         slot, sealed = private_rows.seal_alias(keys, other, record.query_hash, record.source.id)
         connection.execute(
@@ -305,12 +305,12 @@ def _take_aliases(connection: sqlite3.Connection, other: bytes, survivor: bytes)
     connection.execute(
         "DELETE FROM alias WHERE survivor = ? AND multihash NOT IN (SELECT multihash FROM alias"
         " WHERE survivor = ? ORDER BY timestamp DESC, multihash DESC LIMIT ?)",
-        (survivor, survivor, rules.ALIASES_MAX),
+        (survivor, survivor, record_rules.ALIASES_MAX),
     )
 
 
 def _supersede(
-    connection: sqlite3.Connection, keys: RecordKeys, checked: rules.Checked, other: bytes
+    connection: sqlite3.Connection, keys: RecordKeys, checked: record_rules.Checked, other: bytes
 ) -> None:
     """A live record gives way to a newer one; the same answer to the same question keeps its aliases."""
     multihash, record = checked.cid.multihash, checked.record
@@ -318,27 +318,27 @@ def _supersede(
     has_aliases = connection.execute("SELECT 1 FROM alias WHERE survivor = ? LIMIT 1", (other,)).fetchone()
     if has_aliases:
         old = _live_answer(connection, keys, other)
-        if old is not None and rules.inherits(record, old.record):
+        if old is not None and record_rules.inherits(record, old.record):
             _take_aliases(connection, other, multihash)
     _end(connection, other, "superseded")
 
 
 def _merged_into(
-    connection: sqlite3.Connection, keys: RecordKeys, checked: rules.Checked, into: bytes
+    connection: sqlite3.Connection, keys: RecordKeys, checked: record_rules.Checked, into: bytes
 ) -> bool:
     """Whether the record that has just come in became an alias of ``into``."""
     survivor, newcomer = (_live_answer(connection, keys, one) for one in (into, checked.cid.multihash))
     if survivor is None or newcomer is None:
         return False
-    rules.check_merge(checked.record, checked.origin, survivor.record, survivor.origin)
+    record_rules.check_merge(checked.record, checked.origin, survivor.record, survivor.origin)
     _merge(connection, keys, newcomer, into, timed=True)
     return True
 
 
-def _take_wording(connection: sqlite3.Connection, keys: RecordKeys, checked: rules.Checked) -> None:
+def _take_wording(connection: sqlite3.Connection, keys: RecordKeys, checked: record_rules.Checked) -> None:
     """Our newest answer to this very question: no alias with the same wording answers it any more."""
     record = checked.record
-    if isinstance(record, AnswerRecord) and checked.origin == rules.LOCAL:
+    if isinstance(record, AnswerRecord) and checked.origin == record_rules.LOCAL:
         names = row_names(keys, record, None)
         connection.execute(
             "DELETE FROM alias WHERE query_hash = ? AND context IS ? AND scope = ? AND source_kind = ?"
@@ -348,7 +348,7 @@ def _take_wording(connection: sqlite3.Connection, keys: RecordKeys, checked: rul
                 names["context"],
                 record.scope,
                 record.source.kind,
-                rules.LOCAL,
+                record_rules.LOCAL,
                 checked.cid.multihash,
             ),
         )
@@ -364,7 +364,7 @@ class _Ties:
 
 
 def _add(
-    connection: sqlite3.Connection, keys: RecordKeys, checked: rules.Checked, ties: _Ties, own_issuer: str
+    connection: sqlite3.Connection, keys: RecordKeys, checked: record_rules.Checked, ties: _Ties, own_issuer: str
 ) -> StoredRecord:
     multihash = checked.cid.multihash
     row = connection.execute(
@@ -376,27 +376,27 @@ def _add(
         row = None
     if row is not None and row[1] is None:
         raise Withdrawn(f"record {checked.cid} was withdrawn and deleted here")
-    if rules.is_private(checked.record.scope):
+    if record_rules.is_private(checked.record.scope):
         block_id = _put_sealed(connection, keys, checked)
     else:
         block_id = _put_block(connection, checked.cid, checked.data)
     if row is None:
         state = _insert_record(connection, keys, checked, block_id, own_issuer)
         into = ties.into
-        if state == rules.LIVE and into is not None and _merged_into(connection, keys, checked, into):
-            state = rules.WITHDRAWN
-        if state == rules.LIVE:
+        if state == record_rules.LIVE and into is not None and _merged_into(connection, keys, checked, into):
+            state = record_rules.WITHDRAWN
+        if state == record_rules.LIVE:
             _apply_word(connection, checked, own_issuer)
     else:
         state = row[0]
-    if state == rules.LIVE:
+    if state == record_rules.LIVE:
         for other in ties.supersede:
             if other != multihash:
                 _supersede(connection, keys, checked, other)
         for other in ties.merge:
             old = None if other == multihash else _live_answer(connection, keys, other)
             if old is not None:
-                rules.check_merge(checked.record, checked.origin, old.record, old.origin)
+                record_rules.check_merge(checked.record, checked.origin, old.record, old.origin)
                 _merge(connection, keys, old, multihash, timed=checked.cost_us is not None)
         _take_wording(connection, keys, checked)
     stored = connection.execute(f"{SELECT} WHERE r.multihash = ?", (multihash,)).fetchone()
@@ -424,7 +424,7 @@ def _end(connection: sqlite3.Connection, multihash: bytes, reason: str) -> bool:
     ended = _withdraw(connection, multihash, reason)
     if ended:
         row = connection.execute("SELECT scope FROM record WHERE multihash = ?", (multihash,)).fetchone()
-        if rules.is_private(row[0]):
+        if record_rules.is_private(row[0]):
             _delete(connection, multihash)
     return ended
 
@@ -653,7 +653,7 @@ class SqliteRecords(_View):
         self,
         record: Record,
         *,
-        origin: str = rules.LOCAL,
+        origin: str = record_rules.LOCAL,
         supersede: Sequence[Cid] = (),
         keyword_key: str | None = None,
         kept: Mapping[str, Json] | None = None,
@@ -662,7 +662,7 @@ class SqliteRecords(_View):
         into: Cid | None = None,
     ) -> StoredRecord:
         checked = await self._file.offload(
-            lambda: rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us)
+            lambda: record_rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us)
         )
         ties = _Ties(
             tuple(cid.multihash for cid in supersede),
@@ -693,29 +693,29 @@ class SqliteRecords(_View):
         limit: int = 8,
     ) -> list[StoredRecord]:
         """Raises ``Rejected`` for an unknown column or more than ``rules.SCOPES_MAX`` scopes."""
-        rules.check_find(column, len(scopes))
-        allowed, most = tuple(scopes), rules.clamp_limit(limit)
+        record_rules.check_find(column, len(scopes))
+        allowed, most = tuple(scopes), record_rules.clamp_limit(limit)
         return await self._file.read(
             lambda connection: record_reads.find(connection, self._keys, column, key, allowed, context, most)
         )
 
     async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
         """Raises ``Rejected`` for more than ``rules.LIMIT_MAX`` CIDs."""
-        if len(cids) > rules.LIMIT_MAX:
+        if len(cids) > record_rules.LIMIT_MAX:
             raise Rejected(f"at most {rules.LIMIT_MAX} records are read at once")
         wanted = [cid.multihash for cid in dict.fromkeys(cids) if cid.codec == DAG_CBOR]
         stored = await self._file.read(lambda connection: record_reads.live(connection, self._keys, wanted))
         return {one.cid: one for one in stored}
 
     async def since(self, sequence: int, *, limit: int = 1_000) -> list[StoredRecord]:
-        start, most = min(sequence, _INTEGER_MAX), rules.clamp_limit(limit)
+        start, most = min(sequence, _INTEGER_MAX), record_rules.clamp_limit(limit)
         return await self._file.read(
             lambda connection: record_reads.since(connection, self._keys, start, most)
         )
 
     async def withdrawn_since(self, change: int, *, limit: int = 1_000) -> list[tuple[int, Cid]]:
         """Apply these before what ``since`` gives: a removed record may have come back since."""
-        start, most = min(change, _INTEGER_MAX), rules.clamp_limit(limit)
+        start, most = min(change, _INTEGER_MAX), record_rules.clamp_limit(limit)
         rows = await self._file.read(
             lambda connection: connection.execute(
                 "SELECT change, multihash FROM withdrawal WHERE change > ? ORDER BY change LIMIT ?",
@@ -725,13 +725,13 @@ class SqliteRecords(_View):
         return [(number, record_cid(multihash)) for number, multihash in rows]
 
     async def block_changes(self, sequence: int, change: int, *, limit: int = 1_000) -> BlockChanges:
-        after, since, most = min(sequence, _INTEGER_MAX), min(change, _INTEGER_MAX), rules.clamp_limit(limit)
+        after, since, most = min(sequence, _INTEGER_MAX), min(change, _INTEGER_MAX), record_rules.clamp_limit(limit)
         return await self._file.read(
             lambda connection: record_reads.block_changes(connection, after, since, most)
         )
 
     async def public_answers(self, first: str, last: str, *, limit: int = 10_000) -> list[tuple[str, Cid]]:
-        most = rules.clamp_limit(limit)
+        most = record_rules.clamp_limit(limit)
         rows = await self._file.read(
             lambda connection: record_reads.public_answers(connection, first, last, most)
         )
@@ -741,15 +741,15 @@ class SqliteRecords(_View):
         return await self._change(lambda connection: _withdraw_one(connection, cid.multihash, reason))
 
     async def expire(self, now: datetime, *, grace_s: int, limit: int = 1_000) -> list[Cid]:
-        before_s, most = now.timestamp() - grace_s, rules.clamp_limit(limit)
+        before_s, most = now.timestamp() - grace_s, record_rules.clamp_limit(limit)
         return await self._change(lambda connection: _expire(connection, before_s, most), is_urgent=True)
 
     async def reclaim(self, *, now: datetime | None = None, limit: int = 1_000) -> list[Cid]:
-        now_s, most = -1 if now is None else int(now.timestamp()), rules.clamp_limit(limit)
+        now_s, most = -1 if now is None else int(now.timestamp()), record_rules.clamp_limit(limit)
         return await self._change(lambda connection: _reclaim(connection, now_s, most), is_urgent=True)
 
     async def note_uses(self, uses: Sequence[Use]) -> None:
-        rules.check_uses(uses)
+        record_rules.check_uses(uses)
         noted = [use for use in uses if use.cid.codec == DAG_CBOR]
         await self._file.write(lambda connection: _note_uses(connection, noted))
 
@@ -763,8 +763,8 @@ class SqliteRecords(_View):
         return None if found is None else record_cid(found)
 
     async def select(self, selection: Selection, *, after: int = 0, limit: int = 1_000) -> list[BlockRef]:
-        rules.check_selection(selection)
-        start, most = min(after, _INTEGER_MAX), rules.clamp_limit(limit)
+        record_rules.check_selection(selection)
+        start, most = min(after, _INTEGER_MAX), record_rules.clamp_limit(limit)
         return await self._file.read(
             lambda connection: record_reads.select(connection, self._keys, selection, start, most)
         )
@@ -800,12 +800,12 @@ class SqliteRecords(_View):
     async def shredded(self, *, limit: int = 1_000) -> list[BlockRef]:
         """Records whose keys were destroyed by ``shred`` and that were not deleted yet. Raises
         ``Unavailable``."""
-        slots, most = sorted(self._store.duty.shredded), rules.clamp_limit(limit)
+        slots, most = sorted(self._store.duty.shredded), record_rules.clamp_limit(limit)
         return await self._file.read(lambda connection: record_reads.shredded(connection, slots, most))
 
     async def newest(self, *, scopes: Sequence[str], limit: int = 100) -> list[StoredRecord]:
-        rules.check_scopes(len(scopes))
-        most = rules.clamp_limit(limit)
+        record_rules.check_scopes(len(scopes))
+        most = record_rules.clamp_limit(limit)
         return await self._file.read(
             lambda connection: record_reads.newest(connection, self._keys, scopes, most)
         )
@@ -813,7 +813,7 @@ class SqliteRecords(_View):
     async def tally(
         self, *, scopes: Sequence[str], since: datetime | None = None, before: datetime | None = None
     ) -> int:
-        rules.check_scopes(len(scopes))
+        record_rules.check_scopes(len(scopes))
         return await self._file.read(lambda connection: record_reads.tally(connection, scopes, since, before))
 
     async def counts(self) -> dict[str, int]:

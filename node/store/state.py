@@ -10,8 +10,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from node.errors import Rejected
-from node.ipfs.cid import Cid
+from node.core.errors import Rejected
+from node.core.ipld.cid import Cid
 from node.store.writer import Schema, SqliteFile
 
 REQUESTS_MAX = 10_000

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import asyncio
 
-from node.errors import CorruptState, Rejected
-from node.ipfs.cid import Cid
-from node.ports import BlockStore
+from node.core.errors import CorruptState, Rejected
+from node.core.ipld.cid import Cid
+from node.core.ports import BlockStore
 
 BLOCK_BYTES_MAX = 2 * 2**20
 """What IPFS implementations accept as one block."""

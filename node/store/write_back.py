@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from node.errors import Unavailable
+from node.core.errors import Unavailable
 
 _log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from node.errors import CorruptState, NodeError, Rejected, Unavailable
+from node.core.errors import CorruptState, NodeError, Rejected, Unavailable
 
 _log = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ class SqliteFile:
 
         The job may be run a second time in a transaction of its own when the disk refuses a shared one: it
         has no effect outside the connection. Cancelled before it starts, it is skipped. Raises what the job
-        raises of ``node.errors``, or ``Unavailable``, ``Rejected``, ``CorruptState``.
+        raises of ``node.core.errors``, or ``Unavailable``, ``Rejected``, ``CorruptState``.
         """
         self._check_open()
         if len(self._waiting) >= self._queue_max:

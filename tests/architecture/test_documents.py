@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from node.api.server import ROUTES
-from node.settings import describe
+from node.core.settings import describe
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,7 +50,7 @@ def test_no_file_is_dead() -> None:
         if name in ("__init__", "__main__", "memory"):  # memory: a port's reference, for its contract test
             continue
         dotted = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if dotted == "node.tlog.soak":  # a program for crash tests, started by name from outside
+        if dotted == "node.audit.log.soak":  # a program for crash tests, started by name from outside
             continue
         parent = dotted.rsplit(".", 1)[0]
         named = re.compile(

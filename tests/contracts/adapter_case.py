@@ -15,8 +15,8 @@ from pathlib import Path
 
 import aiohttp
 
-from node.clock import SystemClock
-from node.ports import Adapter
+from node.core.clock import SystemClock
+from node.core.ports import Adapter
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
 """A Monday."""

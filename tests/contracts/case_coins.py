@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from adapters.coins import Coinbase, CoinGecko
-from node.ports import Adapter
-from node.settings import AdapterSettings
+from node.core.ports import Adapter
+from node.core.settings import AdapterSettings
 from tests.contracts.adapter_case import DEAD_URL, FIXTURES, NO_FIXTURES, Case, FixedDay, session
 from tests.simulators.coinbase import CoinbaseStandIn
 from tests.simulators.coingecko import CoinGeckoStandIn

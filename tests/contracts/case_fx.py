@@ -6,8 +6,8 @@ import json
 from contextlib import AsyncExitStack
 
 from adapters.currency import FxRates
-from node.ports import Adapter
-from node.settings import AdapterSettings
+from node.core.ports import Adapter
+from node.core.settings import AdapterSettings
 from tests.contracts.adapter_case import DEAD_URL, FIXTURES, NO_FIXTURES, Case, FixedDay, session
 from tests.simulators.frankfurter import FrankfurterStandIn
 from tests.simulators.vendor import Answered, Seen, VendorStandIn

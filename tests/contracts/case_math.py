@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from adapters.math_calculator import MathCalculator
-from node.ports import Adapter
+from node.core.ports import Adapter
 from tests.contracts.adapter_case import Case, FixedDay
 
 

@@ -6,9 +6,9 @@ import json
 from contextlib import AsyncExitStack
 
 from adapters.news import News
-from node.ports import Adapter
-from node.settings import AdapterSettings
-from node.settings import News as NewsSettings
+from node.core.ports import Adapter
+from node.core.settings import AdapterSettings
+from node.core.settings import News as NewsSettings
 from tests.contracts.adapter_case import DEAD_URL, FIXTURES, NO_FIXTURES, Case, FixedDay, session
 from tests.simulators.feeds import FeedStandIn, Story, atom, rdf
 from tests.simulators.hacker_news import HackerNewsStandIn

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 from datetime import UTC, date, datetime
 
 from adapters.scores import Scores
-from node.ports import Adapter
-from node.settings import AdapterSettings
+from node.core.ports import Adapter
+from node.core.settings import AdapterSettings
 from tests.contracts.adapter_case import DEAD_URL, FIXTURES, NO_FIXTURES, NOW, Case, FixedDay, session
 from tests.simulators.balldontlie import BalldontlieStandIn
 from tests.simulators.espn import EspnStandIn, RecordedEspn, fill

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from adapters.snapshot import Snapshot
-from node.ports import Adapter
-from node.settings import AdapterSettings
+from node.core.ports import Adapter
+from node.core.settings import AdapterSettings
 from tests.contracts.adapter_case import DEAD_URL, Case, FixedDay, session
 from tests.simulators.snapshot import SnapshotStandIn
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from adapters.local_time import WorldTime
-from node.ports import Adapter
+from node.core.ports import Adapter
 from tests.contracts.adapter_case import Case, FixedDay
 
 

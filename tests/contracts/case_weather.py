@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
 from adapters.weather import Weather
-from node.clock import SystemClock
-from node.ports import Adapter
-from node.settings import AdapterSettings
+from node.core.clock import SystemClock
+from node.core.ports import Adapter
+from node.core.settings import AdapterSettings
 from tests.contracts.adapter_case import DEAD_URL, FIXTURES, NO_FIXTURES, NOW, Case, FixedDay, session
 from tests.simulators.open_meteo import OpenMeteoStandIn, RecordedOpenMeteo
 

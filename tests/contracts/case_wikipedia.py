@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from adapters.wikipedia import Wikipedia
-from node.ports import Adapter
-from node.settings import AdapterSettings
+from node.core.ports import Adapter
+from node.core.settings import AdapterSettings
 from tests.contracts.adapter_case import DEAD_URL, Case, FixedDay, session
 from tests.simulators.wikipedia import WikipediaStandIn
 

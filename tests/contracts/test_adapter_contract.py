@@ -1,4 +1,4 @@
-"""The contract of ``node.ports.Adapter``, over every adapter.
+"""The contract of ``node.core.ports.Adapter``, over every adapter.
 
 An adapter joins by a module ``case_<name>.py`` and a line in ``ADAPTERS``.
 """
@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters import registry
-from node.clock import ManualClock, SystemClock
-from node.model import CERTAIN, Caller, Check, Failed, Found, Freshness, Missed, Query, Recognition
-from node.ports import Adapter
-from node.settings import Adapters, AdapterSettings
+from node.core.clock import ManualClock, SystemClock
+from node.core.model import CERTAIN, Caller, Check, Failed, Found, Freshness, Missed, Query, Recognition
+from node.core.ports import Adapter
+from node.core.settings import Adapters, AdapterSettings
 from tests.contracts import (
     case_coins,
     case_fx,

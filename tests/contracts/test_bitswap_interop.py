@@ -16,8 +16,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from node.ipfs.cid import RAW, Cid
-from node.record import AnswerRecord, decode
+from node.core.ipld.cid import RAW, Cid
+from node.core.record import AnswerRecord, decode
 from tests.engines import JsIpfs, free_ports
 from tests.faults.node_kit import start
 from tests.journeys.test_daemon import mirrored, settings

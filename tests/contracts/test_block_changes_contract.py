@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from node.ipfs.cid import RAW, Cid
-from node.ports import BlockRef
+from node.core.ipld.cid import RAW, Cid
+from node.core.ports import BlockRef
 from tests.contracts.test_record_store_contract import OTHER, US, Store, cid_of, store
 from tests.record_builders import START
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from node.clock import SystemClock
-from node.errors import NotFound, Rejected, Unavailable
-from node.ipfs.cid import RAW, Cid
-from node.ports import BlockStore
-from node.store.foreign import ForeignStore
-from node.store.kubo import KuboBlockStore
+from node.core.clock import SystemClock
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.ipld.cid import RAW, Cid
+from node.core.ports import BlockStore
+from node.store.imported_blocks import ForeignStore
+from node.ipfs.kubo import KuboBlockStore
 from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from node.store.verifying import BLOCK_BYTES_MAX

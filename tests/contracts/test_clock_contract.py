@@ -1,4 +1,4 @@
-"""The contract of ``node.clock.Clock``, over the system's clock and the one that tests move."""
+"""The contract of ``node.core.clock.Clock``, over the system's clock and the one that tests move."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from node.clock import Clock, ManualClock, SystemClock, new_id, random_bytes
+from node.core.clock import Clock, ManualClock, SystemClock, new_id, random_bytes
 
 
 @pytest.fixture(params=["system", "manual"])

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from node.clock import SystemClock
-from node.errors import Unavailable
-from node.ipfs import ipns
-from node.ipfs.cid import Cid
-from node.ipfs.ipns import IpnsName
-from node.store.kubo import KuboBlockStore, value_in
+from node.core.clock import SystemClock
+from node.core.errors import Unavailable
+from node.core.ipld import ipns
+from node.core.ipld.cid import Cid
+from node.core.ipld.ipns import IpnsName
+from node.ipfs.kubo import KuboBlockStore, value_in
 from tests.engines import JsIpfs, Kubo
 from tests.name_owner import Owner
 from tests.simulators.kubo import KuboStandIn

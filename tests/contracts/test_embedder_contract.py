@@ -1,4 +1,4 @@
-"""The contract of ``node.ports.Embedder``, over the real local model, over stand-ins, and over real servers
+"""The contract of ``node.core.ports.Embedder``, over the real local model, over stand-ins, and over real servers
 where they can be had (``tests.engines``).
 
 An embedder joins by a function here and a line in ``EMBEDDERS``.
@@ -13,20 +13,20 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import numpy as np
 import pytest
 
-from node.clock import SystemClock
-from node.embed.llama import LlamaEmbedder
-from node.embed.none import NoEmbedder
-from node.embed.ollama import OllamaEmbedder
-from node.embed.openai_compatible import OpenAiEmbedder
-from node.errors import Unavailable
-from node.ports import Embedder, Vector
-from node.settings import Embed, Models, Settings
+from node.core.clock import SystemClock
+from node.models.embedders.llama import LlamaEmbedder
+from node.models.embedders.none import NoEmbedder
+from node.models.embedders.ollama import OllamaEmbedder
+from node.models.embedders.openai_compatible import OpenAiEmbedder
+from node.core.errors import Unavailable
+from node.core.ports import Embedder, Vector
+from node.core.settings import Embed, Models, Settings
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.llama_child import Script
 from tests.simulators.ollama import MINILM, OllamaStandIn
 from tests.simulators.openai_compatible import OpenAiStandIn
-from tests.unit.embed.minilm import local_embedder
+from tests.unit.models.embedders.minilm import local_embedder
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The contract of ``node.ports.Generator``, run over every implementation.
+"""The contract of ``node.core.ports.Generator``, run over every implementation.
 
 ``OllamaGenerator`` and ``OpenAiGenerator`` over their stand-ins always; over a real server where one can be
 had (``tests.engines``; Ollama speaks both protocols). What only a misbehaving server can show is in the unit
@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import pytest
 
-from node.clock import SystemClock
-from node.engines.llama_process import LLAMA_CPP, XLLAMACPP
-from node.errors import NodeError, TimedOut, Unavailable
-from node.ports import Generator, Prompt
-from node.synthesise import prompt as prompts
-from node.synthesise.llama import LlamaGenerator
-from node.synthesise.ollama import OllamaGenerator
-from node.synthesise.openai_compatible import OpenAiGenerator
+from node.core.clock import SystemClock
+from node.models.llama_process import LLAMA_CPP, XLLAMACPP
+from node.core.errors import NodeError, TimedOut, Unavailable
+from node.core.ports import Generator, Prompt
+from node.answer import prompt as prompts
+from node.models.generators.llama import LlamaGenerator
+from node.models.generators.ollama import OllamaGenerator
+from node.models.generators.openai_compatible import OpenAiGenerator
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.openai_compatible import OpenAiStandIn

@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from node.clock import ManualClock
-from node.errors import CorruptState, Rejected, Unavailable
-from node.ipfs.cid import Cid
-from node.peers.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
-from node.store.peers import FORGOTTEN_AT_ONCE, Limits, MemoryPeerStore, SqlitePeerStore
+from node.core.clock import ManualClock
+from node.core.errors import CorruptState, Rejected, Unavailable
+from node.core.ipld.cid import Cid
+from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
+from node.peers.store.sqlite import FORGOTTEN_AT_ONCE, Limits, MemoryPeerStore, SqlitePeerStore
 
 Store: TypeAlias = MemoryPeerStore | SqlitePeerStore
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from node.ports import Vector
+from node.core.ports import Vector
 from tests.engines import Child, JsIpfs, Kubo, Ollama, answers, free_ports
-from tests.unit.embed.minilm import local_embedder
+from tests.unit.models.embedders.minilm import local_embedder
 
 REPO = Path(__file__).resolve().parents[2]
 TEXTS = (

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from node.errors import NotFound, Rejected, Unavailable
-from node.ipfs.cid import RAW, Cid
-from node.normalise import normalise, query_hash
-from node.ports import BlockRef, Selection, Use
-from node.record import (
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.ipld.cid import RAW, Cid
+from node.core.normalise import normalise, query_hash
+from node.core.ports import BlockRef, Selection, Use
+from node.core.record import (
     AnswerRecord,
     Embedding,
     Record,
@@ -25,10 +25,10 @@ from node.record import (
     ValidationRecord,
     block_of,
 )
-from node.store import rules
+from node.store import record_rules
 from node.store.memory import MemoryStore
 from node.store.private_rows import SEALED_EXTRA_BYTES
-from node.store.public import NotPublic
+from node.store.public_blocks import NotPublic
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, START, Author
 
@@ -374,7 +374,7 @@ async def test_what_is_used_more_stays_longer(store: Store) -> None:
 async def test_old_uses_fade(store: Store) -> None:
     kept = [await store.records.add(US.answer(f"q{i}", answer="x" * 500)) for i in range(2)]
     await store.records.note_uses([Use(kept[0].cid, 40, NOW_S)])
-    await store.records.note_uses([Use(kept[1].cid, 4, NOW_S + 10 * rules.HALF_LIFE_S)])
+    await store.records.note_uses([Use(kept[1].cid, 4, NOW_S + 10 * record_rules.HALF_LIFE_S)])
     assert await order_of_reclaim(store) == ["q0", "q1"]
 
 
@@ -583,13 +583,13 @@ async def test_chains_of_merging_end_at_one_survivor(store: Store) -> None:
 
 async def test_aliases_of_one_record_are_bounded(store: Store) -> None:
     survivor = await store.records.add(US.answer("the first", answer="A."))
-    for number in range(rules.ALIASES_MAX + 3):
+    for number in range(record_rules.ALIASES_MAX + 3):
         when = START + timedelta(seconds=number)
         await store.records.add(
             US.answer(f"wording {number}", answer="A.", timestamp=when), into=survivor.cid
         )
     aliases = await store.records.aliases(survivor.cid)
-    assert [one.query for one in aliases] == [f"wording {n}" for n in range(3, rules.ALIASES_MAX + 3)]
+    assert [one.query for one in aliases] == [f"wording {n}" for n in range(3, record_rules.ALIASES_MAX + 3)]
 
 
 async def test_a_new_answer_of_ours_takes_over_its_wording(store: Store) -> None:

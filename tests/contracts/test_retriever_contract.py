@@ -1,4 +1,4 @@
-"""The contract of ``node.ports.Retriever``, over every store and embedder; the embedder by words knows no
+"""The contract of ``node.core.ports.Retriever``, over every store and embedder; the embedder by words knows no
 meaning, the real one does."""
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from node.cache.flat_index import FlatIndex
-from node.clock import ManualClock, SystemClock
-from node.embed.local import LocalEmbedder
-from node.ipfs.cid import Cid
-from node.knowledge.evidence import StoredEvidence
-from node.knowledge.relevance import Rule, packaged
-from node.ports import Embedder, RecordStore, Relevant
-from node.record import AnswerRecord, RecordCitation, RecordSource
-from node.settings import Embed
+from node.cache.index.flat_index import FlatIndex
+from node.core.clock import ManualClock, SystemClock
+from node.models.embedders.local import LocalEmbedder
+from node.core.ipld.cid import Cid
+from node.answer.evidence.entries import StoredEvidence
+from node.answer.evidence.relevance import Rule, packaged
+from node.core.ports import Embedder, RecordStore, Relevant
+from node.core.record import AnswerRecord, RecordCitation, RecordSource
+from node.core.settings import Embed
 from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from tests.record_builders import START, Author

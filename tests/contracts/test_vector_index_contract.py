@@ -1,4 +1,4 @@
-"""The contract of ``node.ports.VectorIndex``.
+"""The contract of ``node.core.ports.VectorIndex``.
 
 An index joins by a line in ``INDEXES``: how to make one of a dimension, and how far its similarities
 may be from the exact cosine.
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from node.cache.flat_index import FlatIndex
-from node.cache.growing_index import GrowingIndex
-from node.errors import Rejected
-from node.ipfs.cid import RAW, Cid
-from node.ports import Vector, VectorIndex
+from node.cache.index.flat_index import FlatIndex
+from node.cache.index.growing_index import GrowingIndex
+from node.core.errors import Rejected
+from node.core.ipld.cid import RAW, Cid
+from node.core.ports import Vector, VectorIndex
 
 DIM = 48
 CONTEXT = hashlib.sha256(b"a system message").hexdigest()

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 from node.cache.keys import keyword_key
-from node.ipfs.cid import Cid
-from node.jobs.vectors import IndexKeeper
-from node.ports import StoredRecord
-from node.record import AnswerRecord, Embedding
+from node.core.ipld.cid import Cid
+from node.cache.index.vectors import IndexKeeper
+from node.core.ports import StoredRecord
+from node.core.record import AnswerRecord, Embedding
 from node.store.sqlite import SqliteStore
 from tests.record_builders import Author
 from tests.simulators.hash_embedder import HashEmbedder

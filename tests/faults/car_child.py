@@ -10,11 +10,11 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from node.errors import Rejected, Unavailable
-from node.ipfs.car import header, section
-from node.ipfs.cid import RAW, Cid
-from node.store import foreign
-from node.store.foreign import ForeignStore
+from node.core.errors import Rejected, Unavailable
+from node.core.ipld.car import header, section
+from node.core.ipld.cid import RAW, Cid
+from node.store import imported_blocks
+from node.store.imported_blocks import ForeignStore
 
 BLOCKS = 2_000
 BATCH = 20
@@ -35,7 +35,7 @@ async def car() -> AsyncIterator[bytes]:
 
 
 async def work(path: Path) -> None:
-    foreign.BATCH_BLOCKS = BATCH
+    imported_blocks.BATCH_BLOCKS = BATCH
     store = await ForeignStore.open(path, bytes_max=2**30)
     await store.add(car())
     await store.close()
@@ -43,7 +43,7 @@ async def work(path: Path) -> None:
 
 async def fill_the_disk(path: Path) -> None:
     """A limit on file size stands for a full disk: the write fails in the middle of a transaction."""
-    foreign.BATCH_BLOCKS = BATCH
+    imported_blocks.BATCH_BLOCKS = BATCH
     store = await ForeignStore.open(path, bytes_max=2**30)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, hard))

@@ -10,10 +10,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from node.clock import SystemClock
-from node.ipfs import ipns
-from node.ipfs.ipns import IpnsName
-from node.jobs.head import Head, Links
+from node.core.clock import SystemClock
+from node.core.ipld import ipns
+from node.core.ipld.ipns import IpnsName
+from node.ipfs.head import Head, Links
 from node.store.sqlite import SqliteStore
 from tests.head_world import WatchedNames
 from tests.name_owner import Owner

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from node.ipfs import hamt, protobuf
-from node.ipfs.cid import DAG_CBOR, DAG_JSON, DAG_PB, RAW, Cid, encode_varint
-from node.ipfs.unixfs import DIRECTORY, FILE, HAMT, SYMLINK
-from tests.unit.gateway.dags import Shelf, identity, unixfs
+from node.core.ipld import hamt, protobuf
+from node.core.ipld.cid import DAG_CBOR, DAG_JSON, DAG_PB, RAW, Cid, encode_varint
+from node.core.ipld.unixfs import DIRECTORY, FILE, HAMT, SYMLINK
+from tests.unit.ipfs.gateway.dags import Shelf, identity, unixfs
 
 MIB = 2**20
 LINKS = 50_000

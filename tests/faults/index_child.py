@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from node.cache import hnsw_file
-from node.cache.growing_index import GrowingIndex
-from node.cache.hnsw_index import Graph
-from node.jobs.vectors import IndexKeeper
-from node.record import Embedding
+from node.cache.index import hnsw_file
+from node.cache.index.growing_index import GrowingIndex
+from node.cache.index.hnsw_index import Graph
+from node.cache.index.vectors import IndexKeeper
+from node.core.record import Embedding
 from node.store.sqlite import SqliteStore
 from tests.record_builders import Author
 from tests.simulators.hash_embedder import HashEmbedder

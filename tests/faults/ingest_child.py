@@ -15,9 +15,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from node import __main__
-from node.jobs.car_file import CarFile
-from node.store import foreign
-from node.store.foreign import ForeignStore
+from node.app.transfer.car_file import CarFile
+from node.store import imported_blocks
+from node.store.imported_blocks import ForeignStore
 
 MOMENTS = (
     "nothing read",
@@ -41,7 +41,7 @@ def die() -> None:
 
 def dying_in_a_batch(batches: int) -> None:
     """Half of its blocks are written, and none of them committed."""
-    real = foreign._insert
+    real = imported_blocks._insert
     left = batches
 
     def insert(connection: sqlite3.Connection, blocks: Any, bytes_max: int) -> Any:
@@ -52,7 +52,7 @@ def dying_in_a_batch(batches: int) -> None:
             die()
         return real(connection, blocks, bytes_max)
 
-    foreign._insert = insert  # type: ignore[assignment]
+    imported_blocks._insert = insert  # type: ignore[assignment]
 
 
 def dying_behind_a_batch(batches: int) -> None:
@@ -102,7 +102,7 @@ def dying_at_the_end(name: str, owner: type) -> None:
 
 def arm(moment: str) -> None:
     """Have this process die there."""
-    foreign.BATCH_BLOCKS = BATCH
+    imported_blocks.BATCH_BLOCKS = BATCH
     {
         "nothing read": lambda: dying_as_it_reads(0),
         "some read": lambda: dying_as_it_reads(1),

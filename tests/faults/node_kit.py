@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import aiohttp
 from multidict import CIMultiDict
 
-from node.app import Running, running
-from node.clock import Clock, SystemClock
-from node.settings import load
+from node.app.node import Running, running
+from node.core.clock import Clock, SystemClock
+from node.core.settings import load
 from tests.nowhere import NOBODY, nowhere, nowhere_environment
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,9 +13,9 @@ import signal
 import sys
 from pathlib import Path
 
-from node.errors import Unavailable
-from node.ipfs.cid import RAW, Cid
-from node.ports import Use
+from node.core.errors import Unavailable
+from node.core.ipld.cid import RAW, Cid
+from node.core.ports import Use
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, Author
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import aiohttp
 
-from node.clock import SystemClock
-from node.engines.peer_client import HttpPeer
-from node.ipfs.cid import Cid
-from node.jobs.sync import Limits, PeerSync
-from node.peers.entry import Publish, Retract
-from node.peers.keys import KeyRing
-from node.peers.values import Contact
-from node.record import AnswerRecord, decode
-from node.store.peers import SqlitePeerStore
+from node.core.clock import SystemClock
+from node.peers.sync.client import HttpPeer
+from node.core.ipld.cid import Cid
+from node.peers.sync.follow import Limits, PeerSync
+from node.peers.rules.entry import Publish, Retract
+from node.peers.rules.keys import KeyRing
+from node.peers.rules.values import Contact
+from node.core.record import AnswerRecord, decode
+from node.peers.store.sqlite import SqlitePeerStore
 from tests.peer_builders import held_of
 from tests.record_builders import Author
 

@@ -17,10 +17,10 @@ import aiohttp
 import pytest
 
 from node.cache.keys import keyword_key
-from node.ipfs.cid import Cid
-from node.jobs.vectors import IndexKeeper
-from node.normalise import query_hash
-from node.ports import StoredRecord
+from node.core.ipld.cid import Cid
+from node.cache.index.vectors import IndexKeeper
+from node.core.normalise import query_hash
+from node.core.ports import StoredRecord
 from node.store.memory import MemoryRecords, MemoryStore
 from node.store.sqlite import SqliteStore
 from tests.faults.cache_child import EMBEDDER, US, question, reworded

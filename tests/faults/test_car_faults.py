@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from node.store.foreign import ForeignStore
+from node.store.imported_blocks import ForeignStore
 from tests.faults.car_child import BATCH, BLOCKS, block, car
 
 ROOT = Path(__file__).parents[2]

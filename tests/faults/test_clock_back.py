@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from node.ipfs.car import CarReader
-from node.ipfs.ipns import IpnsName, IpnsRecord
-from node.jobs.head import EVERY_S, LIFETIME, RENEW_EVERY, SLACK
-from node.normalise import normalise, query_hash
+from node.core.ipld.car import CarReader
+from node.core.ipld.ipns import IpnsName, IpnsRecord
+from node.ipfs.head import EVERY_S, LIFETIME, RENEW_EVERY, SLACK
+from node.core.normalise import normalise, query_hash
 from tests.faults.node_kit import Client, Jumping, start
 from tests.journeys.test_names import PUBLIC, RECORD, own_name, record_of
 from tests.log_kit import verified

@@ -17,8 +17,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from node.ipfs.cid import DAG_CBOR, Cid
-from node.normalise import normalise
+from node.core.ipld.cid import DAG_CBOR, Cid
+from node.core.normalise import normalise
 from node.store.record_keys import KEY_BYTES
 from tests.faults.erase_child import MOMENTS
 from tests.faults.node_kit import PATIENCE_S, ROOT, Child, Client, start

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from node.ipfs.car import header, section
-from node.ipfs.cid import RAW, Cid
+from node.core.ipld.car import header, section
+from node.core.ipld.cid import RAW, Cid
 from tests.faults.node_kit import PATIENCE_S, Child, Client, child, start
 from tests.faults.test_ingest_kill import World, command
 from tests.log_kit import verified

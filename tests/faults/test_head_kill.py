@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from node.clock import ManualClock
-from node.ipfs import ipns
-from node.ipfs.cid import Cid
-from node.jobs.index_pages import HeadBlock, parse_index
-from node.store.names import Names
+from node.core.clock import ManualClock
+from node.core.ipld import ipns
+from node.core.ipld.cid import Cid
+from node.ipfs.index_pages import HeadBlock, parse_index
+from node.store.ipns_records import Names
 from node.store.sqlite import SqliteStore
 from tests.faults.head_child import OWNER, US
 from tests.head_world import parse_page

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from node.ipfs.car import header, section
-from node.ipfs.cid import RAW, Cid
-from node.store.foreign import ForeignStore
+from node.core.ipld.car import header, section
+from node.core.ipld.cid import RAW, Cid
+from node.store.imported_blocks import ForeignStore
 from tests.faults.hostile_dags import FOUND, Bomb, bombs, waiting
 from tests.faults.node_kit import Client, child
-from tests.unit.gateway.dags import Shelf
+from tests.unit.ipfs.gateway.dags import Shelf
 
 HANG_S = 60.0
 """No speed: under load a walk over thousands of blocks takes seconds."""

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from node.api.server import ROUTES
-from node.normalise import normalise
+from node.core.normalise import normalise
 from tests.faults.node_kit import PATIENCE_S, Client, start
 from tests.simulators.ollama import OllamaStandIn
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from node.cache import hnsw_file
-from node.jobs.vectors import IndexKeeper
-from node.record import AnswerRecord
+from node.cache.index import hnsw_file
+from node.cache.index.vectors import IndexKeeper
+from node.core.record import AnswerRecord
 from node.store.sqlite import SqliteStore
 from tests.faults.index_child import ABOVE, FIRST, MODEL, US
 

@@ -18,10 +18,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from node.ipfs.car import header, section
-from node.ipfs.cid import BLAKE2B_256, RAW, Cid
-from node.record import block_of
-from node.store.foreign import ForeignStore
+from node.core.ipld.car import header, section
+from node.core.ipld.cid import BLAKE2B_256, RAW, Cid
+from node.core.record import block_of
+from node.store.imported_blocks import ForeignStore
 from tests.faults.ingest_child import BATCH, LATER, MOMENTS
 from tests.faults.node_kit import PATIENCE_S, ROOT, Child, Client, child, start
 from tests.nowhere import nowhere_environment

@@ -20,21 +20,21 @@ from typing import Any
 
 import pytest
 
-from node.errors import NodeError, Unavailable
-from node.governance import epochs
-from node.governance.commitments import KeyTable
-from node.governance.epochs import Turn
-from node.governance.log import BEFORE_REPLY, BEHIND_50MS
-from node.governance.origin import origin_of
-from node.ports import Appended
-from node.tlog.leaf import Leaf, commitment
+from node.core.errors import NodeError, Unavailable
+from node.audit.decisions import epochs
+from node.audit.decisions.commitments import KeyTable
+from node.audit.decisions.epochs import Turn
+from node.audit.decisions.log import BEFORE_REPLY, BEHIND_50MS
+from node.audit.decisions.origin import origin_of
+from node.core.ports import Appended
+from node.audit.tlog.leaf import Leaf, commitment
 from tests.log_kit import ORIGIN, leaves, opened
 
 CHILD = """
 import asyncio, sys
 from pathlib import Path
-from node.clock import SystemClock
-from node.errors import Unavailable
+from node.core.clock import SystemClock
+from node.core.errors import Unavailable
 from tests.log_kit import opened
 
 async def worker(log, name):

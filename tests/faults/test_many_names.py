@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from node.clock import SystemClock
-from node.ipfs import ipns
-from node.ipfs.ipns import IpnsName
-from node.store.names import NAMES_MAX
+from node.core.clock import SystemClock
+from node.core.ipld import ipns
+from node.core.ipld.ipns import IpnsName
+from node.store.ipns_records import NAMES_MAX
 from tests.faults.node_kit import Client, Jumping, start
 from tests.journeys.test_names import PUBLIC, RECORD, own_name, record_of
 from tests.name_owner import HOUR, Owner

@@ -15,11 +15,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from node.errors import Misconfigured, NotFound, Unavailable
-from node.ipfs.cid import Cid
-from node.jobs.semantics import SwitchingSemantics
-from node.model import Caller, private_scope
-from node.service import Ask, Entry
+from node.core.errors import Misconfigured, NotFound, Unavailable
+from node.core.ipld.cid import Cid
+from node.cache.index.embedders import SwitchingSemantics
+from node.core.model import Caller, private_scope
+from node.pipeline.service import Ask, Entry
 from tests.faults.node_kit import PATIENCE_S, Child, Client, Jumping, child, reasons, start
 from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from node.errors import CorruptState, NotFound, Unavailable
-from node.ipfs.cid import Cid
-from node.ports import Selection
-from node.record import AnswerRecord, block_of
+from node.core.errors import CorruptState, NotFound, Unavailable
+from node.core.ipld.cid import Cid
+from node.core.ports import Selection
+from node.core.record import AnswerRecord, block_of
 from node.store import record_reads
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, Author

@@ -7,10 +7,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from node.clock import SystemClock
-from node.ipfs.cid import Cid
-from node.peers.edge import Edge
-from node.store.peers import SqlitePeerStore
+from node.core.clock import SystemClock
+from node.core.ipld.cid import Cid
+from node.peers.rules.edge import Edge
+from node.peers.store.sqlite import SqlitePeerStore
 from tests.simulators.peer import PeerStandIn, Publishing
 
 ROOT = Path(__file__).parents[2]

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from node.tlog.merkle import leaf_hash, root_of
-from node.tlog.notes import Verifier, open_checkpoint
-from node.tlog.reader import FolderSource
-from node.tlog.tiles import decode_bundle, tiles_between
-from node.tlog.verify import verify_log
+from node.core.merkle import leaf_hash, root_of
+from node.core.signed_note import Verifier, open_checkpoint
+from node.audit.log.reader import FolderSource
+from node.audit.tlog.tiles import decode_bundle, tiles_between
+from node.audit.log.verify import verify_log
 from tests.faults.tlog_disk import LOSE, STYLES, SimDisk
 from tests.faults.tlog_history import KEY, NEW_KEY, History
 
@@ -153,7 +153,7 @@ async def test_a_writer_that_does_not_sync_is_found_out() -> None:
 
 def start_soak(folder: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "node.tlog.soak", str(folder), "--vkey-out", f"{folder}.vkey", *more],
+        [sys.executable, "-m", "node.audit.log.soak", str(folder), "--vkey-out", f"{folder}.vkey", *more],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(Path.cwd())},

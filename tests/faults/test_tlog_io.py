@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from node.clock import ManualClock
-from node.errors import CorruptState, NodeError, Unavailable
-from node.tlog.writer import TileLog
+from node.core.clock import ManualClock
+from node.core.errors import CorruptState, NodeError, Unavailable
+from node.audit.log.writer import TileLog
 from tests.faults.tlog_disk import LOSE, TORN, SimDisk
 from tests.faults.tlog_history import FOLDER, HIGH_WATER, KEY, NEW_KEY, History, stored
 
@@ -147,7 +147,7 @@ async def test_appends_go_on_while_checkpoints_cannot_be_written() -> None:
 
 
 async def test_what_waits_for_a_checkpoint_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.tlog.writer.UNPUBLISHED_ENTRIES_MAX", 100)
+    monkeypatch.setattr("node.audit.log.writer.UNPUBLISHED_ENTRIES_MAX", 100)
     disk, history = SimDisk(), History()
     log = await history.open(disk)
     disk.fails = lambda _number, kind: errno.EIO if kind == "rename" else 0

@@ -11,10 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from node.app import Running, running
-from node.clock import Clock
-from node.settings import load
-from node.store.privacy import private_reason
+from node.app.node import Running, running
+from node.core.clock import Clock
+from node.core.settings import load
+from node.privacy import private_reason
 from tests.journeys.report import REPORT
 from tests.nowhere import NOBODY, nowhere
 

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from node.cache import index_file
-from node.cache.flat_index import FlatIndex
-from node.ipfs import dagcbor
-from node.ipfs.car import CarReader
-from node.normalise import normalise
-from node.record import AnswerRecord, decode
+from node.cache.index import vector_file
+from node.cache.index.flat_index import FlatIndex
+from node.core.ipld import dagcbor
+from node.core.ipld.car import CarReader
+from node.core.normalise import normalise
+from node.core.record import AnswerRecord, decode
 from tests.journeys.conftest import Client, Start
 from tests.journeys.test_cli import run
-from tests.unit.embed.minilm import local_embedder
+from tests.unit.models.embedders.minilm import local_embedder
 
 QUESTION = "What keeps a sailing boat upright?"
 ANSWER = "A keel, which is a heavy fin below the hull."
@@ -61,8 +61,8 @@ async def in_index(folder: Path) -> tuple[Path, bytes]:
     [path] = files
     index = FlatIndex(384)
     digest = local_embedder().info.digest
-    loaded = index_file.load_into(index, path, model_digest=digest)
-    assert not isinstance(loaded, index_file.Damaged)
+    loaded = vector_file.load_into(index, path, model_digest=digest)
+    assert not isinstance(loaded, vector_file.Damaged)
     [rows] = index.rows()
     [vector] = rows.vectors
     return path, vector.astype("<f4").tobytes()
@@ -77,7 +77,7 @@ async def export(node: Client, *words: str) -> bytes:
 async def test_vectors_of_answers_are_in_the_index_only(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("node.app.INDEX_SAVE_EVERY_S", 0.2)
+    monkeypatch.setattr("node.app.node.INDEX_SAVE_EVERY_S", 0.2)
     embedder = local_embedder()
     question, answer = await embedder.embed([normalise(QUESTION), ANSWER])
     await embedder.close()

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from node.ipfs.cid import Cid
-from node.normalise import normalise, query_hash
+from node.core.ipld.cid import Cid
+from node.core.normalise import normalise, query_hash
 from node.store.record_keys import KEY_BYTES
 from node.store.sqlite import SqliteStore
 from tests.journeys.conftest import Client, Start

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from node.ipfs import dagcbor
-from node.ipfs.car import CarReader, header, section
-from node.ipfs.cid import RAW, Cid
-from node.ipfs.links import links
-from node.record import AnswerRecord, KeyRecord, decode
+from node.core.ipld import dagcbor
+from node.core.ipld.car import CarReader, header, section
+from node.core.ipld.cid import RAW, Cid
+from node.core.ipld.links import links
+from node.core.record import AnswerRecord, KeyRecord, decode
 from tests.journeys.conftest import Client, Start
 from tests.journeys.test_cli import ROOT, run
 from tests.simulators.kubo import KuboStandIn
@@ -192,7 +192,7 @@ async def test_an_ipns_record_is_kept_under_its_name(start: Start, tmp_path: Pat
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from node.ipfs.ipns import IpnsName, IpnsRecord, encode
+    from node.core.ipld.ipns import IpnsName, IpnsRecord, encode
 
     key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
     name = IpnsName.of(key.public_key().public_bytes_raw())

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from node.cli import main
+from node.cli.main import main
 from tests.journeys.conftest import STARTER, Start, stages
 from tests.simulators.ollama import OllamaStandIn
 

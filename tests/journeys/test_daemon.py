@@ -18,13 +18,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from node.clock import SystemClock
-from node.errors import NotFound, Rejected
-from node.ipfs.cid import Cid
-from node.ipfs.ipns import IpnsName
-from node.jobs.index_pages import HeadBlock, parse_index
-from node.record import AnswerRecord, Record, decode
-from node.store.kubo import KuboBlockStore
+from node.core.clock import SystemClock
+from node.core.errors import NotFound, Rejected
+from node.core.ipld.cid import Cid
+from node.core.ipld.ipns import IpnsName
+from node.ipfs.index_pages import HeadBlock, parse_index
+from node.core.record import AnswerRecord, Record, decode
+from node.ipfs.kubo import KuboBlockStore
 from tests.faults.node_kit import Client, child, start
 from tests.head_world import parse_page
 from tests.simulators.kubo import KuboStandIn

@@ -13,10 +13,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from node.ipfs import ipns
-from node.ipfs.cid import Cid
-from node.ipfs.ipns import IpnsName
-from node.record import AnswerRecord, decode
+from node.core.ipld import ipns
+from node.core.ipld.cid import Cid
+from node.core.ipld.ipns import IpnsName
+from node.core.record import AnswerRecord, decode
 from tests.foreign.helia import Helia
 from tests.journeys.conftest import Client, Start
 from tests.simulators.vendor import listen, stop

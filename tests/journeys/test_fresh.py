@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from aiohttp import ClientError, ClientSession, TCPConnector
 
-from node.clock import SystemClock
-from node.model import Answer, Caller
-from node.service import Ask
+from node.core.clock import SystemClock
+from node.core.model import Answer, Caller
+from node.pipeline.service import Ask
 from tests.journeys.conftest import Client, Start
 from tests.journeys.test_walk import QUANTUM, MovedClock
 from tests.simulators.coingecko import CoinGeckoStandIn

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from cbrrr import CID
 
-from node.ipfs import dagcbor
-from node.ipfs.car import CarReader, header, section
-from node.ipfs.cid import DAG_CBOR, RAW, Cid, base36, base58
+from node.core.ipld import dagcbor
+from node.core.ipld.car import CarReader, header, section
+from node.core.ipld.cid import DAG_CBOR, RAW, Cid, base36, base58
 from tests.journeys.conftest import Client, Start
 from tests.journeys.test_cli import run
-from tests.unit.gateway.dags import Shelf, names
+from tests.unit.ipfs.gateway.dags import Shelf, names
 
 PUBLIC = {"sharing": {"publish": "all"}}
 CAR = "application/vnd.ipld.car"

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from node import cli
+from node.cli import main
 from tests.journeys.conftest import Start
 
 ASKED = "sorting a list in Python"
@@ -34,7 +34,7 @@ async def test_embeddings_made_later_are_found_by_meaning_after_a_restart(
         assert (await node.ask(STORED))["hit"]["kind"] == "exact"
         _, found = await node.post("/v1/cache/search", {"query": ASKED})
         assert (found["hit"], found["candidates"]) == (None, [])
-        assert await asyncio.to_thread(cli.main, ["embed", "--index", str(path)]) == 0
+        assert await asyncio.to_thread(main.main, ["embed", "--index", str(path)]) == 0
     async with start(index_file=path) as node:
         reply = await node.ask(STORED)
         assert (reply["hit"]["kind"], reply["answer"]) == ("exact", old["answer"])

@@ -17,26 +17,17 @@ from typing import Any
 
 import pytest
 
-from node.cli import main
-from node.clock import SystemClock
-from node.governance.entry import policy_entry, store_entry
-from node.governance.log import DecisionLog
-from node.identity import Identity
-from node.ipfs.cid import Cid
-from node.jobs.anchor_files import AnchorFiles, AnchorStatus
+from node.cli.main import main
+from node.core.clock import SystemClock
+from node.audit.decisions.entry import policy_entry, store_entry
+from node.audit.decisions.log import DecisionLog
+from node.core.identity import Identity
+from node.core.ipld.cid import Cid
+from node.audit.anchors.files import AnchorFiles, AnchorStatus
 from node.store.lock import DataLock
-from node.tlog.notes import Note
-from node.tlog.proofs import Receipt
-from tests.log_folders import (
-    ORIGIN,
-    leaf,
-    leaves,
-    log_files,
-    note_of,
-    signer,
-    witness,
-    write_log,
-)
+from node.core.signed_note import Note
+from node.audit.tlog.proofs import Receipt
+from tests.log_folders import ORIGIN, leaf, leaves, log_files, note_of, signer, witness, write_log
 
 NOW = SystemClock().now()
 CID = str(Cid.of(b"a record"))

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from node.clock import SystemClock
-from node.ipfs.cid import Cid
-from node.peers.entry import Publish
-from node.record import AnswerRecord, block_of, decode, sign
+from node.core.clock import SystemClock
+from node.core.ipld.cid import Cid
+from node.peers.rules.entry import Publish
+from node.core.record import AnswerRecord, block_of, decode, sign
 from tests.journeys.test_peers import Peer, peer
 from tests.simulators.peer import PeerStandIn, Publishing
 

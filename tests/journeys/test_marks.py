@@ -7,7 +7,7 @@ import asyncio
 import aiohttp
 import pytest
 
-from node import cli
+from node.cli import main
 from tests.journeys.conftest import Client, Start
 from tests.simulators.ollama import OllamaStandIn
 
@@ -26,7 +26,7 @@ async def command(node: Client, question: str, capsys: pytest.CaptureFixture[str
     """The lines of ``neuroswarm ask``."""
     capsys.readouterr()
     words = ["ask", "--url", node.node.url, "--data-dir", str(node.folder / "data"), *more, question]
-    assert await asyncio.to_thread(cli.main, words) == 0
+    assert await asyncio.to_thread(main.main, words) == 0
     return capsys.readouterr().out.splitlines()
 
 

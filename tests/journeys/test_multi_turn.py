@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from node.clock import SystemClock
-from node.model import Answer, Caller
-from node.service import Ask
+from node.core.clock import SystemClock
+from node.core.model import Answer, Caller
+from node.pipeline.service import Ask
 from tests.journeys.conftest import Client, Start, stages
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn, sensible

@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
-from node.app import throwaway
-from node.jobs.replay import Replay, ReplayClock, as_json
-from node.settings import load
+from node.app.node import throwaway
+from node.pipeline.replay import Replay, ReplayClock, as_json
+from node.core.settings import load
 from tests.journeys.conftest import Client, Start, stages
 from tests.log_kit import entries, verified
 from tests.nowhere import nowhere, nowhere_environment

@@ -12,9 +12,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from node.app import examine, running
-from node.errors import CorruptState, Misconfigured
-from node.settings import Embed, Models, Settings, load
+from node.app.node import examine, running
+from node.core.errors import CorruptState, Misconfigured
+from node.core.settings import Embed, Models, Settings, load
 from tests.journeys.conftest import Start
 from tests.log_kit import verified
 from tests.nowhere import nowhere_environment

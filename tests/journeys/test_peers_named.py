@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from node.ipfs import ipns
-from node.ipfs.cid import Cid
-from node.ipfs.ipns import IpnsName
-from node.jobs.index_pages import HeadBlock
-from node.jobs.log_head import Head
+from node.core.ipld import ipns
+from node.core.ipld.cid import Cid
+from node.core.ipld.ipns import IpnsName
+from node.ipfs.index_pages import HeadBlock
+from node.ipfs.log_head import Head
 from tests.journeys.test_peers import COMPOST, SOLAR, Peer, index_file, peer
 from tests.simulators.kubo import KuboStandIn
 

@@ -35,7 +35,7 @@ async def test_the_documented_adapter_answers_without_a_change_to_any_file(
 
 
 async def test_a_plugin_that_cannot_be_loaded_stops_the_start_with_its_name(start: Start) -> None:
-    from node.errors import Misconfigured
+    from node.core.errors import Misconfigured
 
     with pytest.raises(Misconfigured, match=r"adapters\.plugins.*no_such_module:build"):
         async with start(environ={"NEUROSWARM_ADAPTERS__PLUGINS": "no_such_module:build"}):

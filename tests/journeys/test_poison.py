@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench.poison import CERTAIN, DOUBTFUL, OWN_CONFIDENCE, Case, Said, cases, changed, poisoner
-from node.ipfs.cid import Cid
+from node.core.ipld.cid import Cid
 from tests.faults.node_kit import start
 from tests.simulators.ollama import OllamaStandIn, sensible
 from tests.simulators.peer import PeerStandIn

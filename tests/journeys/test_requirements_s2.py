@@ -25,17 +25,17 @@ from aiohttp import web
 from adapters import registry
 from adapters.math_calculator import MathCalculator
 from node.__main__ import main
-from node.clock import SystemClock
-from node.model import Caller, Failed, Found, Query
-from node.normalise import query_hash
-from node.settings import Adapters, AdapterSettings
+from node.core.clock import SystemClock
+from node.core.model import Caller, Failed, Found, Query
+from node.core.normalise import query_hash
+from node.core.settings import Adapters, AdapterSettings
 from tests.contracts.adapter_case import session
 from tests.journeys.conftest import Client, Start, stages
 from tests.log_kit import entries
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.vendor import stop
-from tests.unit.embed.minilm import local_embedder
+from tests.unit.models.embedders.minilm import local_embedder
 
 ESSAY = (
     "Photosynthesis turns light into chemical energy. Chlorophyll in the leaves absorbs light, water is "

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from node.ipfs.cid import Cid
+from node.core.ipld.cid import Cid
 from tests.contracts.adapter_case import FixedDay
 from tests.engines import JsIpfs
 from tests.engines import Ollama as RealOllama

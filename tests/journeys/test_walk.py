@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from node.clock import SystemClock
+from node.core.clock import SystemClock
 from tests.journeys.conftest import STARTER, Start, stages
 from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from node.cache.gate import Verdict, agree, judge
+from node.cache.matching.gate import Verdict, agree, judge
 from node.cache.lookup import EXACT, SEMANTIC, SLOT, Candidate, Choice, Policy, choose
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

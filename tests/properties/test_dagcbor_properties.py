@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.errors import Rejected
-from node.ipfs import dagcbor
-from node.ipfs.cid import RAW, Cid
-from node.ipfs.limits import BLOCK_BYTES_MAX, ITEMS_MAX, LINKS_MAX
+from node.core.errors import Rejected
+from node.core.ipld import dagcbor
+from node.core.ipld.cid import RAW, Cid
+from node.core.ipld.limits import BLOCK_BYTES_MAX, ITEMS_MAX, LINKS_MAX
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the oracle's own imports warn

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from node.cache import hnsw_file
-from node.cache.flat_index import FlatIndex
-from node.cache.growing_index import GrowingIndex
-from node.cache.index_file import Damaged, Loaded, Watermarks, load, load_into, path_for, save
-from node.ipfs.cid import Cid
-from node.ports import Neighbour, Vector
+from node.cache.index import hnsw_file
+from node.cache.index.flat_index import FlatIndex
+from node.cache.index.growing_index import GrowingIndex
+from node.cache.index.vector_file import Damaged, Loaded, Watermarks, load, load_into, path_for, save
+from node.core.ipld.cid import Cid
+from node.core.ports import Neighbour, Vector
 
 DIM = 4
 DIGEST = hashlib.sha256(b"model").hexdigest()

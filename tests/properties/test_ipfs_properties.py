@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from node.errors import Rejected
-from node.ipfs import dagcbor, dagjson, dagpb, hamt, ipns, protobuf, unixfs
-from node.ipfs.car import CarReader, header, section
-from node.ipfs.cid import (
+from node.core.errors import Rejected
+from node.core.ipld import dagcbor, dagjson, dagpb, hamt, ipns, protobuf, unixfs
+from node.core.ipld.car import CarReader, header, section
+from node.core.ipld.cid import (
     BLAKE2B_256,
     DAG_CBOR,
     DAG_JSON,
@@ -35,10 +35,10 @@ from node.ipfs.cid import (
     Cid,
     base58,
 )
-from node.ipfs.dagpb import PbLink, PbNode
-from node.ipfs.ipns import IpnsName, IpnsRecord
-from node.ipfs.links import links, step
-from tests.unit.ipfs import vectors
+from node.core.ipld.dagpb import PbLink, PbNode
+from node.core.ipld.ipns import IpnsName, IpnsRecord
+from node.core.ipld.links import links, step
+from tests.unit.core.ipld import vectors
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the oracles' own imports warn

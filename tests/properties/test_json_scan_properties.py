@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from node.jobs.json_scan import DEPTH_MAX, NotJson, Part, Scanner, members_of
+from node.app.transfer.json_scan import DEPTH_MAX, NotJson, Part, Scanner, members_of
 
 SCALARS = (
     st.none()

@@ -7,9 +7,9 @@ from datetime import date
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from node.cache.gate import agree
+from node.cache.matching.gate import agree
 from node.cache.keys import PREFIX, keyword_key
-from node.cache.tokens import tokenise
+from node.cache.matching.tokens import tokenise
 
 NOUNS = st.sampled_from(
     ["river", "engine", "protein", "lantern", "copper", "violin", "museum", "turbine", "garlic"]

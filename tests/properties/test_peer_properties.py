@@ -16,17 +16,17 @@ import cbrrr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.ipfs.cid import Cid
-from node.ipfs.dagcbor import BLOCK_BYTES_MAX
-from node.model import PPM
-from node.peers.admission import CODES, ClassLimit, Examined, Refused, examine
-from node.peers.entry import Publish
-from node.peers.injection import screen
-from node.peers.keys import AHEAD_MAX, KeyRing
-from node.peers.standing import outvoted, trust_ppm
-from node.peers.tiers import groups_agreeing, tier_of
-from node.peers.values import SERVED, Held, Level, Standing, Tier
-from node.record import (
+from node.core.ipld.cid import Cid
+from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
+from node.core.model import PPM
+from node.peers.rules.admission import CODES, ClassLimit, Examined, Refused, examine
+from node.peers.rules.entry import Publish
+from node.peers.rules.injection import screen
+from node.peers.rules.keys import AHEAD_MAX, KeyRing
+from node.peers.rules.standing import outvoted, trust_ppm
+from node.peers.rules.tiers import groups_agreeing, tier_of
+from node.peers.rules.values import SERVED, Held, Level, Standing, Tier
+from node.core.record import (
     AnswerRecord,
     Embedding,
     KeyRecord,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.privacylab.make import card, email, iban, secret, ssn
-from node.store.privacy import load, private_reason
+from node.privacy import load, private_reason
 
 load()
 

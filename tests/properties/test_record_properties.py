@@ -11,19 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.errors import Rejected
-from node.ipfs.cid import Cid
-from node.model import PPM
-from node.normalise import normalise
-from node.record import (
-    Embedding,
-    ModelRef,
-    Record,
-    RecordCitation,
-    RecordSource,
-    block_of,
-    decode,
-)
+from node.core.errors import Rejected
+from node.core.ipld.cid import Cid
+from node.core.model import PPM
+from node.core.normalise import normalise
+from node.core.record import Embedding, ModelRef, Record, RecordCitation, RecordSource, block_of, decode
 from tests.record_builders import Author
 
 with warnings.catch_warnings():

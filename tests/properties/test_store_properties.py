@@ -13,10 +13,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from node.errors import NotFound, Rejected
-from node.ipfs.cid import Cid
-from node.ports import Selection, Use
-from node.record import AnswerRecord, RecordSource, block_of
+from node.core.errors import NotFound, Rejected
+from node.core.ipld.cid import Cid
+from node.core.ports import Selection, Use
+from node.core.record import AnswerRecord, RecordSource, block_of
 from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, START, Author

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.errors import Rejected
-from node.tlog.merkle import (
+from node.core.errors import Rejected
+from node.core.merkle import (
     EMPTY_ROOT,
     SIZE_MAX,
     Frontier,
@@ -23,10 +23,18 @@ from node.tlog.merkle import (
     root_of,
     subtrees,
 )
-from node.tlog.notes import Checkpoint, Note, Signature, Verifier, cosigned, open_checkpoint
-from node.tlog.policy import WitnessPolicy
-from node.tlog.proofs import Receipt, check_receipt
-from node.tlog.tiles import Tile, decode_bundle, encode_bundle, hash_in, tile_of, tiles_at, tiles_between
+from node.core.signed_note import Checkpoint, Note, Signature, Verifier, cosigned, open_checkpoint
+from node.audit.tlog.policy import WitnessPolicy
+from node.audit.tlog.proofs import Receipt, check_receipt
+from node.audit.tlog.tiles import (
+    Tile,
+    decode_bundle,
+    encode_bundle,
+    hash_in,
+    tile_of,
+    tiles_at,
+    tiles_between,
+)
 from tests.tlog_memory import MemoryLog, Oracle, leaf, log_signer, witness_signer
 
 LOG = MemoryLog.of(300)

@@ -7,13 +7,13 @@ import asyncio
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from node.clock import ManualClock
-from node.model import Draft, Evidence, Kind
-from node.synthesise.clean import clean, find_loop
-from node.synthesise.compose import Composer
-from node.synthesise.markup import STOP
-from node.synthesise.verbatim import spans
-from tests.unit.synthesise.evidence import ScriptedGenerator, document
+from node.core.clock import ManualClock
+from node.core.model import Draft, Evidence, Kind
+from node.models.clean import clean, find_loop
+from node.answer.compose import Composer
+from node.language.markup import STOP
+from node.language.verbatim import spans
+from tests.unit.answer.evidence import ScriptedGenerator, document
 
 _TRAPS = (
     *("a[0] = b[1, 2]", "x = [1, 2]  ", "see [1] and [2]", "---", "| --- |", ">>> f(1) [1]", "<<<END t4g>>>"),

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from node.errors import Unavailable
-from node.model import Check
-from node.ports import EmbedderInfo, Vector
+from node.core.errors import Unavailable
+from node.core.model import Check
+from node.core.ports import EmbedderInfo, Vector
 
 
 class HashEmbedder:

@@ -21,10 +21,10 @@ from typing import Any
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.errors import Rejected
-from node.ipfs import ipns
-from node.ipfs.cid import DAG_CBOR, DAG_PB, RAW, Cid, base58
-from node.ipfs.ipns import IpnsName, IpnsRecord
+from node.core.errors import Rejected
+from node.core.ipld import ipns
+from node.core.ipld.cid import DAG_CBOR, DAG_PB, RAW, Cid, base58
+from node.core.ipld.ipns import IpnsName, IpnsRecord
 from tests.simulators.vendor import hang_up, listen, stop
 
 CODECS = {"raw": RAW, "dag-cbor": DAG_CBOR, "dag-pb": DAG_PB}

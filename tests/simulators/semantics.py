@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from node.errors import Unavailable
-from node.ipfs.cid import Cid
-from node.model import Check
-from node.ports import Embedded, Embedder, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
-from node.record import AnswerRecord
+from node.core.errors import Unavailable
+from node.core.ipld.cid import Cid
+from node.core.model import Check
+from node.core.ports import Embedded, Embedder, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
+from node.core.record import AnswerRecord
 
 
 class OneModel:

@@ -32,7 +32,7 @@ ASKED_FOR = {
 
 
 def replies() -> Iterator[tuple[str, str]]:
-    for code, said in json.loads((ROOT / "node/synthesise/asker.json").read_text("utf-8")).items():
+    for code, said in json.loads((ROOT / "node/answer/reasons.json").read_text("utf-8")).items():
         yield from ((f"asker.{code}.{key}", text) for key, text in said.items())
     for path in sorted((ROOT / "node/language").glob("??.json")):
         data = json.loads(path.read_text("utf-8"))
@@ -40,7 +40,7 @@ def replies() -> Iterator[tuple[str, str]]:
         for table in ("acknowledge", "order_replies"):
             said |= {f"{table}.{key}": text for key, text in data[table].items()}
         yield from ((f"{path.stem}.{key}", text) for key, text in said.items() if key not in ASKED_FOR)
-    for code, said in tomllib.loads((ROOT / "node/own_facts.toml").read_text("utf-8"))["replies"].items():
+    for code, said in tomllib.loads((ROOT / "node/pipeline/own_facts.toml").read_text("utf-8"))["replies"].items():
         yield from ((f"own_facts.{code}.{key}", text) for key, text in said.items())
 
 

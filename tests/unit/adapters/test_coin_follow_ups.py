@@ -12,7 +12,7 @@ from adapters.coins.aliases import COINS, CURRENCIES
 from adapters.coins.claims import claim
 from adapters.coins.follow import follow_up, phrase
 from adapters.coins.slots import CoinQuestion, canonical_key
-from node.model import CERTAIN
+from node.core.model import CERTAIN
 
 TODAY = date(2026, 5, 18)
 

@@ -13,7 +13,7 @@ from adapters.coins.aliases import COINS, EVERYDAY, Coin
 from adapters.coins.claims import Claim, claim
 from adapters.coins.mentions import names_coins
 from adapters.coins.slots import canonical_key
-from node.model import CERTAIN, CLAIM
+from node.core.model import CERTAIN, CLAIM
 
 TODAY = date(2026, 5, 18)
 """A Monday."""

@@ -12,9 +12,9 @@ import pytest
 
 from adapters.coins import Coinbase, CoinGecko
 from adapters.coins.coinbase import PER_MINUTE, PER_SECOND
-from node.clock import Clock, ManualClock
-from node.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query
-from node.settings import AdapterSettings
+from node.core.clock import Clock, ManualClock
+from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query
+from node.core.settings import AdapterSettings
 from tests.contracts.adapter_case import session
 from tests.simulators.coinbase import CoinbaseStandIn, Pair
 

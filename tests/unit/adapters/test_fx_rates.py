@@ -18,11 +18,22 @@ from adapters.currency import FxRates
 from adapters.currency import questions as fx_questions
 from adapters.currency.names import NAMES, canonical, classified, split
 from adapters.currency.questions import Question, read_question
-from node.clock import ManualClock
-from node.guard import Guard, Window
-from node.model import CERTAIN, CLAIM, Caller, Failed, Found, Freshness, Missed, Outcome, Query, Recognition
-from node.reading import read
-from node.settings import AdapterSettings
+from node.core.clock import ManualClock
+from node.core.guard import Guard, Window
+from node.core.model import (
+    CERTAIN,
+    CLAIM,
+    Caller,
+    Failed,
+    Found,
+    Freshness,
+    Missed,
+    Outcome,
+    Query,
+    Recognition,
+)
+from node.language.reading import read
+from node.core.settings import AdapterSettings
 from tests.simulators.frankfurter import FrankfurterStandIn
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)

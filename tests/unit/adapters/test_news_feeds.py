@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from adapters.news import feeds
 from adapters.news.feeds import Parsed, parse, prepared
 from adapters.outside import plain
-from node.errors import Rejected
+from node.core.errors import Rejected
 from tests.contracts.adapter_case import FIXTURES, NO_FIXTURES
 from tests.simulators.feeds import NOW, Story, atom, rdf, rss
 

@@ -12,8 +12,8 @@ from adapters.grammar import when as times
 from adapters.news.follow import follow_up_question, phrase
 from adapters.news.questions import read_question
 from adapters.news.slots import NewsQuestion, canonical_key
-from node.model import CERTAIN, CLAIM
-from node.reading import word_list
+from node.core.model import CERTAIN, CLAIM
+from node.language.reading import word_list
 
 TODAY = date(2026, 5, 18)
 """A Monday."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adapters.grammar import places
 from adapters.grammar.place_names import AREAS, EXONYMS, SIMPLIFIED
-from node.reading import read
+from node.language.reading import read
 
 
 def found(text: str, *, unknown: bool = False) -> places.Said | None:

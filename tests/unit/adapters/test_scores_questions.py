@@ -17,7 +17,7 @@ from adapters.scores.follow import follow_up, phrase
 from adapters.scores.questions import read_question
 from adapters.scores.slots import METRICS, Asked, asked_of, days_of, key_of
 from adapters.scores.teams import LEAGUES, NAMES, TEAMS, from_feed, team_of
-from node.model import CERTAIN, CLAIM
+from node.core.model import CERTAIN, CLAIM
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
 """A Monday."""

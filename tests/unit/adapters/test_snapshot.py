@@ -22,9 +22,9 @@ from adapters.snapshot import questions
 from adapters.snapshot.adapter import Snapshot, bears
 from adapters.snapshot.questions import LAST, UPCOMING, Question, phrase, read_question
 from adapters.snapshot.spaces import BY_NAME, SPACES
-from node.clock import Clock, ManualClock
-from node.guard import Guard, Window
-from node.model import (
+from node.core.clock import Clock, ManualClock
+from node.core.guard import Guard, Window
+from node.core.model import (
     CERTAIN,
     CLAIM,
     Caller,
@@ -38,7 +38,7 @@ from node.model import (
     Query,
     Unclear,
 )
-from node.settings import AdapterSettings
+from node.core.settings import AdapterSettings
 from tests.simulators.snapshot import NOW, SnapshotStandIn, StandInProposal
 
 TODAY = date(2026, 5, 18)

@@ -14,19 +14,9 @@ import aiohttp
 import pytest
 
 from adapters.weather import Weather
-from node.clock import ManualClock, SystemClock
-from node.model import (
-    Caller,
-    Evidence,
-    Failed,
-    Found,
-    Freshness,
-    Missed,
-    Outcome,
-    Query,
-    Unclear,
-)
-from node.settings import AdapterSettings
+from node.core.clock import ManualClock, SystemClock
+from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query, Unclear
+from node.core.settings import AdapterSettings
 from tests.simulators.open_meteo import OpenMeteoStandIn, limited
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)

@@ -20,8 +20,8 @@ from adapters.weather.questions import (
     question_of,
     understand,
 )
-from node.model import CERTAIN, CLAIM
-from node.reading import word_list
+from node.core.model import CERTAIN, CLAIM
+from node.language.reading import word_list
 
 TODAY = date(2026, 11, 22)
 """A Sunday."""

@@ -10,9 +10,9 @@ import pytest
 
 from adapters.weather import Weather
 from adapters.weather.questions import follow_up, phrase, question_of, understand
-from node.clock import SystemClock
-from node.model import Caller, Found, Outcome, Query, Unclear
-from node.settings import AdapterSettings
+from node.core.clock import SystemClock
+from node.core.model import Caller, Found, Outcome, Query, Unclear
+from node.core.settings import AdapterSettings
 from tests.simulators.open_meteo import OpenMeteoStandIn
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)

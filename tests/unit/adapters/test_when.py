@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.grammar import when
 from adapters.grammar.when import When
-from node.reading import read
+from node.language.reading import read
 
 TODAY = date(2026, 11, 18)
 """A Wednesday."""

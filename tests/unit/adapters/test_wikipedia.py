@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from adapters.wikipedia import questions
 from adapters.wikipedia.adapter import Wikipedia, spellings
 from adapters.wikipedia.questions import read_subject, title_of
-from node.clock import Clock, ManualClock
-from node.guard import Guard, Window
-from node.model import (
+from node.core.clock import Clock, ManualClock
+from node.core.guard import Guard, Window
+from node.core.model import (
     CERTAIN,
     CLAIM,
     Caller,
@@ -34,7 +34,7 @@ from node.model import (
     Query,
     Unclear,
 )
-from node.settings import AdapterSettings
+from node.core.settings import AdapterSettings
 from tests.simulators.wikipedia import StandInPage, WikipediaStandIn
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)

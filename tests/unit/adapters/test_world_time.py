@@ -14,8 +14,8 @@ from adapters.local_time import WorldTime
 from adapters.local_time import questions as time_questions
 from adapters.local_time.questions import Question, read_question
 from adapters.local_time.zones import ABBREVIATIONS
-from node.clock import ManualClock
-from node.model import (
+from node.core.clock import ManualClock
+from node.core.model import (
     CERTAIN,
     CLAIM,
     Caller,

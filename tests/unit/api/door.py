@@ -14,13 +14,13 @@ from aiohttp import web
 
 from node.api import server
 from node.api.routing import Router
-from node.clock import ManualClock
-from node.service import Service
-from node.settings import Server
-from node.store.names import Names
-from node.tlog.witness import Witness
+from node.core.clock import ManualClock
+from node.pipeline.service import Service
+from node.core.settings import Server
+from node.store.ipns_records import Names
+from node.audit.witnesses.ours import Witness
 from tests.name_owner import Owner
-from tests.unit.gateway.dags import Shelf
+from tests.unit.ipfs.gateway.dags import Shelf
 
 US = Owner(77).name
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from node.api import page
-from node.errors import Unavailable
+from node.core.errors import Unavailable
 
 EVIL = "\"><script>alert(1)</script><img src=x onerror='x'>&amp;"
 _ALLOWED = (

@@ -15,15 +15,15 @@ import pytest
 from aiohttp import web
 
 from node.api.peers import CAR_BYTES_MAX, CIDS_MAX, RECONCILE_BYTES_MAX, Peering
-from node.clock import ManualClock
-from node.errors import NotFound, Rejected, Unavailable
-from node.ipfs.car import CarReader
-from node.ipfs.cid import RAW, Cid
-from node.peers.values import Contact, SyncReport
-from node.settings import Server
+from node.core.clock import ManualClock
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.ipld.car import CarReader
+from node.core.ipld.cid import RAW, Cid
+from node.peers.rules.values import Contact, SyncReport
+from node.core.settings import Server
 from tests.desk_kit import A, B, Far, Kit, identity, kit
 from tests.unit.api.door import Door, application
-from tests.unit.gateway.dags import Shelf
+from tests.unit.ipfs.gateway.dags import Shelf
 
 PROXIED = {"X-Forwarded-For": "192.0.2.7"}
 

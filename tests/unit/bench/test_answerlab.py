@@ -23,8 +23,8 @@ from bench.answerlab.fit import (
     worth,
 )
 from bench.answerlab.guess import asked, guess
-from node.score.answer_features import Answered
-from node.score.calibrated import AnswerModel, Head, packaged
+from node.answer.score.answer_features import Answered
+from node.answer.score.calibrated import AnswerModel, Head, packaged
 
 
 def test_every_label_is_of_a_transcript_and_a_question() -> None:

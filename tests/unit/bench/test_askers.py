@@ -10,7 +10,7 @@ import pytest
 
 from bench import askers
 from bench.askers import FREED_S, Left, Served, freed_in_time, leave, long_question, overtaken
-from node.clock import SystemClock
+from node.core.clock import SystemClock
 from tests.faults.node_kit import start
 from tests.simulators.ollama import OllamaStandIn
 

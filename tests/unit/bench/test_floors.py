@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.floors import FLOORS, curve, sampled, table
 from bench.gate_pairs import family_pairs, similarities
-from node.embed.local import MiniLm, installed_files
+from node.models.embedders.local import MiniLm, installed_files
 
 RESULT = Path(__file__).resolve().parents[3] / "bench" / "results" / "floors.md"
 

@@ -11,7 +11,7 @@ import pytest
 from bench.gatelab import evaluate, streams
 from bench.gatelab.families import Question
 from bench.gatelab.streams import Source, candidates, distinct, group_of, half, nearest, sources
-from node.cache.crowd import NAMES
+from node.cache.matching.neighbours import NAMES
 
 
 @pytest.fixture

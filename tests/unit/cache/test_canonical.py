@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from node.cache import aliases
-from node.cache.stem import canonical
-from node.cache.tokens import CODE, END, NUMBER, tokenise
+from node.cache.matching import aliases
+from node.cache.matching.stem import canonical
+from node.cache.matching.tokens import CODE, END, NUMBER, tokenise
 
 
 def read(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.cache.gate import agree
+from node.cache.matching.gate import agree
 from node.cache.keys import keyword_key
 
 MEET = """

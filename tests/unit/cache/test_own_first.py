@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from node.cache.lookup import Candidate, Choice, Policy, choose
-from node.cache.own_first import CONTESTED, own_first
+from node.cache.local_precedence import CONTESTED, own_first
 from tests.record_builders import START
 
 ASKED = "Who built the old bridge of Wrenfield"

@@ -9,15 +9,15 @@ from types import MappingProxyType
 
 import numpy as np
 
-from node.cache.flat_index import FlatIndex
+from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.cache.recall import Recall, Recaller
-from node.clock import ManualClock
-from node.ipfs.cid import Cid
-from node.model import Caller, Kind, Query, Route, Source
-from node.normalise import normalise
-from node.ports import Embedded, StoredRecord, Vector
-from node.record import RecordSource
+from node.core.clock import ManualClock
+from node.core.ipld.cid import Cid
+from node.core.model import Caller, Kind, Query, Route, Source
+from node.core.normalise import normalise
+from node.core.ports import Embedded, StoredRecord, Vector
+from node.core.record import RecordSource
 from node.store.memory import MemoryRecords, MemoryStore
 from tests.record_builders import START, Author
 from tests.simulators.hash_embedder import HashEmbedder

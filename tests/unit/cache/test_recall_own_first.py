@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from node.peers import kept as beside
-from node.peers.values import Tier
-from node.record import AnswerRecord
-from node.replies import few_of_each_peer
+from node.peers.rules import kept as beside
+from node.peers.rules.values import Tier
+from node.core.record import AnswerRecord
+from node.pipeline.replies import few_of_each_peer
 from tests.unit.cache.test_recall import NEAR, Bench, found
 from tests.unit.cache.test_recall_peers import OTHER, PEER, from_peer, relevant
 

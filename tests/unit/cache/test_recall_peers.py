@@ -11,12 +11,12 @@ import pytest
 from node.cache.keys import keyword_key
 from node.cache.peer_crowd import BEHIND_A_CROWD, OF_ONE_PEER, thinned
 from node.cache.recall import Seen
-from node.ipfs.cid import Cid
-from node.model import Json, Kind, Query, Route, Source
-from node.peers import kept as beside
-from node.peers.values import Tier
-from node.ports import Neighbour, Relevant, StoredRecord, Vector
-from node.replies import as_evidence, from_record, scope_as_evidence
+from node.core.ipld.cid import Cid
+from node.core.model import Json, Kind, Query, Route, Source
+from node.peers.rules import kept as beside
+from node.peers.rules.values import Tier
+from node.core.ports import Neighbour, Relevant, StoredRecord, Vector
+from node.pipeline.replies import as_evidence, from_record, scope_as_evidence
 from tests.record_builders import START, Author
 from tests.unit.cache.test_recall import GENERATIVE, NEAR, PRICE, US, Bench, found, unit
 
@@ -67,7 +67,7 @@ async def test_a_peer_s_answer_is_served_in_its_name_with_its_confidence_scaled(
 
 
 def _query(bench: Bench) -> Query:
-    from node.model import Caller
+    from node.core.model import Caller
 
     return Query("q", "x", "x", Caller(), bench.clock.now(), 1e9)
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from node import settings
-from node.settings import ENV_PREFIX
+from node.core import settings
+from node.core.settings import ENV_PREFIX
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCKER = ROOT / "docker"

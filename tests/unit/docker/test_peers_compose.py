@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from node import settings
-from node.settings import ENV_PREFIX, Settings
+from node.core import settings
+from node.core.settings import ENV_PREFIX, Settings
 from tests.unit.docker.test_image import only
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from node.language import talk
-from node.language.words import CODES, languages
-from node.reading import fold, words_of
+from node.language import conversation
+from node.language.phrases import CODES, languages
+from node.language.reading import fold, words_of
 
 SAID = [
     ("hi", "en", "greeting"),
@@ -76,7 +76,7 @@ SAID = [
 
 @pytest.mark.parametrize(("text", "code", "topic"), SAID)
 def test_conversation_is_known_in_its_language(text: str, code: str, topic: str) -> None:
-    said = talk.talk(text)
+    said = conversation.talk(text)
     assert said is not None
     assert said.code == code
     assert topic in said.topics
@@ -124,7 +124,7 @@ def test_conversation_is_known_in_its_language(text: str, code: str, topic: str)
     ],
 )
 def test_a_question_with_content_is_not_conversation(text: str) -> None:
-    assert talk.talk(text) is None
+    assert conversation.talk(text) is None
 
 
 @pytest.mark.parametrize(
@@ -147,29 +147,29 @@ def test_a_question_with_content_is_not_conversation(text: str) -> None:
     ],
 )
 def test_politeness_round_a_question_is_left_away(text: str, kept: str) -> None:
-    assert talk.without(text) == kept
+    assert conversation.without(text) == kept
 
 
 def test_replies_are_of_the_language_and_name_the_model() -> None:
-    said = talk.talk("welches Modell nutzt du?")
+    said = conversation.talk("welches Modell nutzt du?")
     assert said is not None
-    assert "llama (m)" in talk.answer(said, ["llama (m)"])
-    assert "kein Sprachmodell" in talk.answer(said, [])
-    both = talk.talk("who are you and what can you do?")
+    assert "llama (m)" in conversation.answer(said, ["llama (m)"])
+    assert "kein Sprachmodell" in conversation.answer(said, [])
+    both = conversation.talk("who are you and what can you do?")
     assert both is not None
-    assert "assistant" in talk.answer(both, [])
-    assert "sums" in talk.answer(both, [])
+    assert "assistant" in conversation.answer(both, [])
+    assert "sums" in conversation.answer(both, [])
 
 
 def test_what_tells_is_acknowledged_in_its_language() -> None:
-    assert "teach" in talk.acknowledge("The office opens at nine.", reacts=False)
-    assert talk.acknowledge("Das Wetter ist schön.", reacts=False).startswith("Ah, danke")
-    assert talk.acknowledge("Небо голубое.", reacts=False).startswith("Понятно")
-    assert talk.acknowledge("私は猫が好きです。", reacts=False).startswith("なるほど")
-    assert talk.acknowledge("我喜欢吃苹果。", reacts=False).startswith("明白")
-    assert talk.acknowledge("Люблю котів і псів", reacts=False).startswith("I see")
-    assert talk.acknowledge("hi Bob", reacts=True).startswith("Hello")
-    assert talk.acknowledge("lol", reacts=True) == "Good. Ask me whenever you want to know something."
+    assert "teach" in conversation.acknowledge("The office opens at nine.", reacts=False)
+    assert conversation.acknowledge("Das Wetter ist schön.", reacts=False).startswith("Ah, danke")
+    assert conversation.acknowledge("Небо голубое.", reacts=False).startswith("Понятно")
+    assert conversation.acknowledge("私は猫が好きです。", reacts=False).startswith("なるほど")
+    assert conversation.acknowledge("我喜欢吃苹果。", reacts=False).startswith("明白")
+    assert conversation.acknowledge("Люблю котів і псів", reacts=False).startswith("I see")
+    assert conversation.acknowledge("hi Bob", reacts=True).startswith("Hello")
+    assert conversation.acknowledge("lol", reacts=True) == "Good. Ask me whenever you want to know something."
 
 
 @pytest.mark.parametrize(
@@ -199,14 +199,14 @@ def test_what_tells_is_acknowledged_in_its_language() -> None:
     ],
 )
 def test_orders_on_the_last_answer(text: str, kind: str, target: str) -> None:
-    order = talk.order(text)
+    order = conversation.order(text)
     assert order is not None
     assert (order.kind, order.target) == (kind, target)
 
 
 @pytest.mark.parametrize("text", ["what is ipfs", "redis", "you", "for", "german", "shorter route to Rome"])
 def test_no_orders(text: str) -> None:
-    assert talk.order(text) is None
+    assert conversation.order(text) is None
 
 
 # --- the files ------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_phrases_are_written_as_texts_are_read() -> None:
     ],
 )
 def test_how_an_answer_is_wanted_is_not_what_it_is_about(text: str, about: str) -> None:
-    assert talk.subject(text) == about
+    assert conversation.subject(text) == about
 
 
 @pytest.mark.parametrize(
@@ -265,4 +265,4 @@ def test_how_an_answer_is_wanted_is_not_what_it_is_about(text: str, about: str) 
     ],
 )
 def test_an_order_to_write_is_no_question_for_a_note(text: str, is_one: bool) -> None:
-    assert talk.asks_to_write(text) is is_one
+    assert conversation.asks_to_write(text) is is_one

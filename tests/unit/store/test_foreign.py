@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from node.errors import NotFound, Rejected, Unavailable
-from node.ipfs.car import header, section
-from node.ipfs.cid import DAG_CBOR, DAG_PB, IDENTITY, RAW, Cid
-from node.store import foreign
-from node.store.foreign import ForeignStore, Imported, WithForeign
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.ipld.car import header, section
+from node.core.ipld.cid import DAG_CBOR, DAG_PB, IDENTITY, RAW, Cid
+from node.store import imported_blocks
+from node.store.imported_blocks import ForeignStore, Imported, WithForeign
 from node.store.verifying import BLOCK_BYTES_MAX
 from tests.record_builders import Author
 
@@ -80,7 +80,7 @@ async def test_identity_cids_are_passed_over(store: ForeignStore) -> None:
 async def test_an_altered_block_is_named_and_ends_the_import(
     store: ForeignStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(foreign, "BATCH_BLOCKS", 10)
+    monkeypatch.setattr(imported_blocks, "BATCH_BLOCKS", 10)
     blocks = [block(number) for number in range(25)]
     bad = (blocks[24][0], b"x" * 100)
     with pytest.raises(Rejected) as caught:
@@ -171,7 +171,7 @@ async def test_a_car_of_version_2_is_read(store: ForeignStore) -> None:
 async def test_what_comes_before_a_broken_source_stays_and_is_counted(
     store: ForeignStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(foreign, "BATCH_BLOCKS", 2)
+    monkeypatch.setattr(imported_blocks, "BATCH_BLOCKS", 2)
 
     async def broken() -> AsyncIterator[bytes]:
         yield car_of([block(number) for number in range(5)])
@@ -217,7 +217,7 @@ async def test_erasing_here_takes_the_imported_copy_away(store: ForeignStore, tm
 
 
 async def test_the_file_is_its_own(tmp_path: Path) -> None:
-    from node.errors import CorruptState
+    from node.core.errors import CorruptState
     from node.store.sqlite import SqliteStore
 
     path = tmp_path / "blocks.sqlite"

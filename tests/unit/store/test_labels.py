@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from node.errors import CorruptState, Rejected, Unavailable
-from node.store.labels import HitRow, LabelRow, LabelStore
+from node.core.errors import CorruptState, Rejected, Unavailable
+from node.store.hit_labels import HitRow, LabelRow, LabelStore
 
 NOW = datetime(2026, 11, 22, 9, 30, 0, 123_000, tzinfo=UTC)
 HIT = HitRow("bafyone", "generative", "semantic", 0.93, 0.8, 0.012, "ab" * 32, ("bafytwo", "bafythree"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from node.errors import Misconfigured
+from node.core.errors import Misconfigured
 from node.store.lock import DataLock
 
 HOLD = """

@@ -6,22 +6,22 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from node.cache.flat_index import FlatIndex
+from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
-from node.cache.same import same_question
-from node.clock import ManualClock
-from node.ipfs.cid import Cid
-from node.model import Confidence, SourceRef
-from node.normalise import normalise, query_hash
-from node.ports import Embedded
-from node.record import AnswerRecord
+from node.cache.same_question import same_question
+from node.core.clock import ManualClock
+from node.core.ipld.cid import Cid
+from node.core.model import Confidence, SourceRef
+from node.core.normalise import normalise, query_hash
+from node.core.ports import Embedded
+from node.core.record import AnswerRecord
 from node.store.memory import MemoryStore
 from node.store.remember import Memory, Remembered, Rememberer
 from node.store.write_back import WriteBack
 from tests.record_builders import SCOPES, START
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
-from tests.unit.jobs.semantic_bench import US, Signer, memory
+from tests.unit.cache.index.semantic_bench import US, Signer, memory
 
 HOUR_S = 3_600
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from node.errors import NotFound, Unavailable
-from node.ipfs.cid import BLAKE2B_256, DAG_CBOR, IDENTITY, RAW, SHA2_512, Cid
-from node.record import Record, block_of
-from node.store.foreign import ForeignBlocks, ForeignStore
+from node.core.errors import NotFound, Unavailable
+from node.core.ipld.cid import BLAKE2B_256, DAG_CBOR, IDENTITY, RAW, SHA2_512, Cid
+from node.core.record import Record, block_of
+from node.store.imported_blocks import ForeignBlocks, ForeignStore
 from node.store.memory import MemoryStore
-from node.store.public import PublicReader
+from node.store.public_blocks import PublicReader
 from node.store.sqlite import SqliteStore
 from tests.record_builders import Author
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from node.errors import CorruptState, NotFound, Unavailable
+from node.core.errors import CorruptState, NotFound, Unavailable
 from node.store.record_keys import AHEAD, KEY_BYTES, RESTING, RecordKeys
 
 HEADER_BYTES = 4 * KEY_BYTES

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from node.cache.flat_index import FlatIndex
+from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
-from node.clock import ManualClock
-from node.model import Citation, SourceRef
-from node.ports import Embedded
-from node.record import AnswerRecord
+from node.core.clock import ManualClock
+from node.core.model import Citation, SourceRef
+from node.core.ports import Embedded
+from node.core.record import AnswerRecord
 from node.store.memory import MemoryStore
 from node.store.remember import OWED, Memory, Remembered, Rememberer, owes_vector, scope_for
 from node.store.write_back import WriteBack
 from tests.record_builders import START
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
-from tests.unit.jobs.semantic_bench import US, Signer, memory
+from tests.unit.cache.index.semantic_bench import US, Signer, memory
 
 
 class Desk:

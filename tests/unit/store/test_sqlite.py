@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from node.errors import CorruptState, NotFound, Rejected
-from node.ipfs.cid import Cid
-from node.ports import Selection
-from node.record import block_of
+from node.core.errors import CorruptState, NotFound, Rejected
+from node.core.ipld.cid import Cid
+from node.core.ports import Selection
+from node.core.record import block_of
 from node.store import record_reads as module
 from node.store.record_keys import AHEAD
 from node.store.sqlite import SPENT_MAX, SqliteStore

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from node.errors import CorruptState, Unavailable
-from node.ports import Selection
-from node.record import AnswerRecord, RecordSource, block_of
-from node.store import rules
+from node.core.errors import CorruptState, Unavailable
+from node.core.ports import Selection
+from node.core.record import AnswerRecord, RecordSource, block_of
+from node.store import record_rules
 from node.store.record_keys import RecordKeys
 from node.store.record_schema import schema
 from node.store.sqlite import SqliteStore
@@ -224,10 +224,10 @@ async def test_a_failed_upgrade_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_the_value_of_a_record_halves_in_a_week() -> None:
-    value = rules.Value(cost_us=1_000, uses=8.0, used_s=0, size=100)
-    later = value.used(1, rules.HALF_LIFE_S)
+    value = record_rules.Value(cost_us=1_000, uses=8.0, used_s=0, size=100)
+    later = value.used(1, record_rules.HALF_LIFE_S)
     assert later.uses == pytest.approx(5.0)
-    assert value.used(1, rules.HALF_LIFE_S).used(2, 0).uses == pytest.approx(6.0)
+    assert value.used(1, record_rules.HALF_LIFE_S).used(2, 0).uses == pytest.approx(6.0)
     assert later.worth > value.worth
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from node.errors import Rejected, Unavailable
-from node.ipfs.cid import RAW, Cid
+from node.core.errors import Rejected, Unavailable
+from node.core.ipld.cid import RAW, Cid
 from node.store.state import StateStore
 
 

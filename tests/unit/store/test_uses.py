@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from node.clock import ManualClock
-from node.errors import Unavailable
-from node.ipfs.cid import Cid
-from node.ports import Use
+from node.core.clock import ManualClock
+from node.core.errors import Unavailable
+from node.core.ipld.cid import Cid
+from node.core.ports import Use
 from node.store.memory import MemoryRecords, MemoryStore
-from node.store.uses import TALLY_MAX, UseTally
+from node.store.hit_counts import TALLY_MAX, UseTally
 from tests.record_builders import START, Author
 
 US = Author(1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from node.errors import CorruptState, Rejected
-from node.ipfs.cid import RAW, Cid
+from node.core.errors import CorruptState, Rejected
+from node.core.ipld.cid import RAW, Cid
 from node.store.verifying import BLOCK_BYTES_MAX, VerifyingBlockStore
 
 

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from node.errors import Rejected, Unavailable
+from node.core.errors import Rejected, Unavailable
 from node.store.write_back import WriteBack
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from node.errors import CorruptState, Rejected, Unavailable
+from node.core.errors import CorruptState, Rejected, Unavailable
 from node.store.writer import BATCH_MAX, Schema, SqliteFile
 
 SCHEMA = Schema(

@@ -1,0 +1,279 @@
+"""What an answer says about itself and owes to its evidence: abstention, contradiction, citations, overlap.
+
+Pure rules over texts. A model's own claim to be right counts for nothing here; only what can be found again
+in the evidence does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from node.core.model import Support
+from node.language import verbatim
+from node.answer.context import Block
+from node.language.sentences import (
+    content_words,
+    coverage,
+    figures,
+    says_number,
+    sentence_spans,
+    sentences,
+    stem,
+    unsupported_figures,
+)
+
+CITED_OVERLAP_MIN = 0.15
+"""A cited block must share at least this part of the answer's content words, or the citation is
+decoration."""
+UNCITED_OVERLAP_MIN = 0.35
+"""An uncited block counts as used only where it shares clearly more than the topic."""
+_SENTENCES_MAX = 60
+_SAME_WORDS = 0.8
+_SAME_WORDS_MIN = 2
+
+_ABSTAINS = re.compile(
+    r"\bI(?:'m| am)? (?:(?:really|honestly|simply|just) )?"
+    r"(?:do not|don't|cannot|can't|could not|couldn't|am unable|unable|not able|not sure|not certain|unsure|"
+    r"have no (?:information|knowledge|data|access|way))\b(?! (?:only|just|wait|think (?:so|that)))"
+    r"|\bwe (?:do not|don't|cannot|can't) (?:know|tell|say|determine)\b"
+    r"|\b(?:the|this|these|provided|given|available) (?:\w{1,20} )?"
+    r"(?:context|texts?|documents?|evidence|passages?|information|sources?)\b(?! code)[^.\n]{0,60}?\b"
+    r"(?:do|does|did|is|are|was)(?: not|n't) "
+    r"(?:mention|contain|provide|include|say|state|specify|give|sufficient|enough|available)"
+    r"|\b(?:no|not enough|insufficient) (?:information|context|data|evidence)\b[^.\n]{0,60}?"
+    r"\b(?:provided|available|given|found|context|to answer)\b"
+    r"|\bas an (?:AI|artificial intelligence)\b|\bnot (?:mentioned|specified|stated) in the\b"
+    r"|\bit is (?:impossible|not possible) (?:for me )?to (?:say|know|tell|determine)\b",
+    re.IGNORECASE,
+)
+_ADMITS = re.compile(
+    r"\b(?:could|can|was|am|were|is|do|does|did)(?: not|n't|not) (?:able to |possible to )?"
+    r"(?:look|find|access|check|retrieve|fetch|get|verify|determine|provide|see|know|have|reach)"
+    r"|\bunable to\b|\bnot available\b|\bno access\b|\bnot (?:sure|certain)\b|\buncertain\b",
+    re.IGNORECASE,
+)
+_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
+_NEGATION = re.compile(r"\b(?:not|no|never|cannot|none|neither|nor|without)\b|n't\b", re.IGNORECASE)
+_POLAR = re.compile(r"\A\W*(yes|no)\b(?=\s*[,.;:!–-])", re.IGNORECASE)
+_OPEN_QUESTION = re.compile(
+    r"\W*(?:who|whose|whom|what|when|where|why|how|which|explain|describe|define|tell|name|list|give)\b",
+    re.IGNORECASE,
+)
+_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
+_MARK = r"\[\d{1,3}(?:[ \t]*[,;][ \t]*\d{1,3})*\]"
+_MARKS = re.compile(rf"(?<![^\s.,;:!?…。！？”’»*]){_MARK}(?:[ \t]*{_MARK})*")
+"""Numbers in brackets that stand by themselves: ``f[1]`` is no citation."""
+
+
+def abstains(text: str) -> bool:
+    """Whether the answer says that it does not know: in its first sentence, or in a third of them."""
+    parts = sentences(verbatim.prose(text).translate(_APOSTROPHES))[:_SENTENCES_MAX]
+    if not parts:
+        return not text.strip()
+    hits = [_ABSTAINS.search(part) is not None for part in parts]
+    return hits[0] or sum(hits) * 3 >= len(parts)
+
+
+def admits_no_lookup(text: str) -> bool:
+    """Whether the answer says somewhere that the thing could not be looked up or is not known."""
+    return _ADMITS.search(text.translate(_APOSTROPHES)) is not None
+
+
+def contradicts_itself(text: str) -> bool:
+    """Whether the answer says both yes and no, or a sentence and its negation."""
+    parts = sentences(verbatim.prose(text).translate(_APOSTROPHES))[:_SENTENCES_MAX]
+    polar = {match.group(1).lower() for part in parts if (match := _POLAR.match(part)) is not None}
+    if len(polar) > 1:
+        return True
+    said = [(set(content_words(part)), len(_NEGATION.findall(part)) % 2) for part in parts]
+    for place, (words, negated) in enumerate(said):
+        if len(words) < _SAME_WORDS_MIN:
+            continue
+        for others, other_negated in said[place + 1 :]:
+            if negated != other_negated and len(words & others) >= _SAME_WORDS * len(words | others):
+                return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """``text`` with valid citation marks only, renumbered in order of appearance; ``used`` are the blocks
+    behind them in that order; ``explicit`` says whether the answer itself cited; ``share`` is the part of
+    the answer's content words that the used blocks (without any: all blocks) hold; ``uncited_figures`` stand
+    in no evidence; ``support`` says how far the blocks hold each sentence, None without blocks."""
+
+    text: str
+    used: tuple[Block, ...]
+    explicit: bool
+    share: float
+    uncited_figures: tuple[str, ...]
+    support: Support | None = None
+
+    @property
+    def grounded(self) -> bool:
+        return bool(self.used)
+
+
+_DIGITS = re.compile(r"\d+")
+_ASKED_FOR = re.compile(r"\bwhat(?:['’]s| is| was| are| were) the ([a-z]{4,})\b", re.IGNORECASE)
+
+
+def puts_a_figure_on_what_is_missing(question: str, answer: str, blocks: Sequence[Block]) -> bool:
+    """Whether the answer gives a number as the very thing that is asked for (the turnout), while no evidence
+    names that thing: small models hand over the numbers that are there (the votes) under the name wanted."""
+    match = _ASKED_FOR.search(question)
+    if match is None or not blocks:
+        return False
+    wanted = stem(match.group(1).lower())
+    if wanted in content_words(" ".join(_texts(blocks))) or wanted not in content_words(answer):
+        return False
+    return bool(set(figures(answer)) - set(figures(question))) or says_number(_DIGITS.sub(" ", answer))
+
+
+def strip_marks(text: str, blocks: Sequence[Block]) -> str:
+    """The text without citation marks."""
+    return _with_marks(text, blocks, lambda numbers: "")
+
+
+def _with_marks(text: str, blocks: Sequence[Block], write: Callable[[list[int]], str]) -> str:
+    """The text with ``write`` of its numbers in the place of each citation mark: it names a block that was
+    offered, and stands outside of code, tables, mathematics and quotations."""
+    offered = {block.number for block in blocks}
+    if not offered or "[" not in text:
+        return text
+    protected = verbatim.spans(text)
+    pieces: list[str] = []
+    at = 0
+    for match in _MARKS.finditer(text):
+        numbers = [int(digits) for digits in _DIGITS.findall(match.group())]
+        if offered.intersection(numbers) and verbatim.inside(protected, match.start()) is None:
+            pieces += [text[at : match.start()].rstrip(" \t"), write(numbers)]
+            at = match.end()
+    return verbatim.squeeze_prose("".join([*pieces, text[at:]]))
+
+
+def ground(text: str, blocks: Sequence[Block], question: str) -> Grounding:
+    """Which blocks the answer rests on. Marks of blocks that share nothing with it are dropped."""
+    bare = strip_marks(text, blocks)
+    overlap = {block.number: coverage(bare, (block.text, block.label), beyond=question) for block in blocks}
+    by_number = {block.number: block for block in blocks}
+    used: list[Block] = []
+
+    def renumber(numbers: list[int]) -> str:
+        places: list[int] = []
+        for number in numbers:
+            block = by_number.get(number)
+            if block is None or overlap[number] < CITED_OVERLAP_MIN:
+                continue
+            if block not in used:
+                used.append(block)
+            places.append(used.index(block) + 1)
+        return "".join(f" [{place}]" for place in dict.fromkeys(places))
+
+    marked = _with_marks(text, blocks, renumber)
+    explicit = bool(used)
+    if not explicit:
+        used = sorted(
+            (block for block in blocks if overlap[block.number] >= UNCITED_OVERLAP_MIN),
+            key=lambda block: (-overlap[block.number], block.number),
+        )
+    return Grounding(
+        text=marked,
+        used=tuple(used),
+        explicit=explicit,
+        share=coverage(bare, _texts(used or blocks)),
+        uncited_figures=unsupported_figures(bare, (*_texts(blocks), question)) if blocks else (),
+        support=support(bare, blocks, question, used=used, cited=explicit) if blocks else None,
+    )
+
+
+_MISJOINED = 0.5
+"""What figures of different clauses in one are worth."""
+_NAME = re.compile(r"(?<![.!?:]\s)(?<!\A)\b[A-Z][\w'’-]+")
+
+
+def support(
+    text: str, blocks: Sequence[Block], question: str, *, used: Sequence[Block], cited: bool
+) -> Support:
+    """How far the blocks hold the answer, sentence by sentence; words of the question prove nothing."""
+    texts = _texts(blocks)
+    shares = [coverage(part, texts, beyond=question) for part in sentences(text)[:_SENTENCES_MAX]]
+    given = {word for one in (*texts, question) for word in content_words(one)}
+    names = {stem(name) for name in _NAME.findall(text)}
+    stated = set(figures(text)) - set(figures(question))
+    missing = unsupported_figures(text, (*texts, question))
+    held = 1.0 - len(missing) / len(stated) if stated else 1.0
+    return Support(
+        words=sum(shares) / len(shares) if shares else 0.0,
+        weakest=min(shares, default=0.0),
+        figures=held * _MISJOINED if joins_figures(text, texts, question) else held,
+        names=len(names & given) / len(names) if names else 1.0,
+        question=coverage(question, _texts(used or blocks)),
+        cited=cited,
+        compares=bool(unsupported_figures(question, texts)),
+    )
+
+
+_CLAUSE_END = re.compile(
+    r"[.;:,!?](?=\s|\Z)|\n|\s(?:and|or|but|while|und|oder|aber|y|o|pero|et|ou|mais|e|ma|mas)\s", re.IGNORECASE
+)
+
+
+def joins_figures(text: str, given: Sequence[str], question: str) -> bool:
+    """Whether a clause of the answer puts figures together that stand in different clauses of the evidence:
+    from "28 up to 10 metres and 41 for longer boats" small models make "41 up to 10 metres"."""
+    known = set(figures(question))
+    clauses = [set(figures(clause)) for one in given for clause in _CLAUSE_END.split(one)]
+    every = set().union(*clauses)
+    stated = [set(figures(clause)) - known for clause in _CLAUSE_END.split(text)]
+    return any(
+        len(mine) > 1 and mine <= every and not any(mine <= clause for clause in clauses) for mine in stated
+    )
+
+
+def _texts(blocks: Sequence[Block]) -> list[str]:
+    return [text for block in blocks for text in (block.label, block.text)]
+
+
+def only_given_figures(text: str, blocks: Sequence[Block], question: str) -> str:
+    """The text without the sentences that state a figure which neither a block nor the question gives."""
+    given = (*_texts(blocks), question)
+    if not unsupported_figures(text, given):
+        return text
+    return _sentences_where(text, lambda part: not unsupported_figures(part, given))
+
+
+def without_number_words(text: str, question: str) -> str:
+    """The sentences of ``text`` that state no number at all, not even in words, unless the question does."""
+    if says_number(question):
+        return text
+    return _sentences_where(text, lambda part: not says_number(part))
+
+
+def _sentences_where(text: str, fits: Callable[[str], bool]) -> str:
+    """The sentences that fit, in their layout. Code and the like goes or stays as a whole."""
+    kept: list[str] = []
+    at = 0
+    for start, end in verbatim.units(text, sentence_spans(text), verbatim.spans(text)):
+        if fits(text[start:end]):
+            kept.append(text[at:end] if kept else text[start:end])
+        at = end
+    return "".join(kept)
+
+
+_COPULA_AT_END = re.compile(
+    r"\b(?:is|are|was|were|be|ist|sind|war|est|sont|es|son|era|è|sono|é|são)\s*[.:;,]?\s*\Z", re.IGNORECASE
+)
+
+
+def ends_before_it_answers(answer: str) -> bool:
+    """Whether the answer, without its marks, breaks off where it should begin: "the expression is"."""
+    return _COPULA_AT_END.search(answer) is not None
+
+
+def says_nothing_new(question: str, answer: str) -> bool:
+    """Whether the answer to an open question holds no word beyond the question ("The mayor is the mayor")."""
+    if _OPEN_QUESTION.match(question) is None or _CHOICE.search(question):
+        return False
+    return set(content_words(answer)) <= set(content_words(question))

@@ -1,0 +1,378 @@
+"""Stored notes for one question: which of them hold the answer, and what is said where none does.
+
+English notes are read by a small network made for it (``NoteReader``), all at once; where it is not sure, and
+for notes in other languages, a language model reads too, one note at a time (``reading``), likeliest first,
+ours before peers'. What holds the answer goes into the prompt, or is quoted; where nothing does, and the
+question is about what people stored here, the honest reply is that it is not there: a model's own knowledge
+of a community is invention. Where nobody can read, the nearest note is quoted and said to be unread."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from node.core.errors import Unavailable
+from node.language.tongue import may_be_english
+from node.core.model import Evidence, Step
+from node.language.orders import CHAT_TOKEN
+from node.core.ports import NoteReader
+from node.answer import reasons, context, model_reader
+from node.language import verbatim
+from node.answer.chain import Chain
+from node.answer.peer_claims import is_claim
+from node.language.markup import DATA_MARK
+from node.language.sentences import one_line, plain
+
+NOTES_MAX = 12
+"""So many notes are read for one question."""
+BY_MODEL_MAX = 3
+"""So many of them by a language model: each costs a small one a second or two."""
+BY_MODEL_MIN = 0.38
+"""The relevance from which a note is worth a language model's time where the packaged reader can't read it:
+fitted so that one of twenty questions about something else pays for it; of those kept back .09 do. The
+figures here and below are printed by ``python -m bench.evidence``."""
+UNSURE = 0.03
+"""What the packaged reader gives less than this, no language model is asked about."""
+NEARNESS = 3.0
+"""So many log odds is a relevance of 1 worth when notes are ranked: of 468 answerable questions to
+communities that the reader was not trained on, the right note stood first for .80, without it for .75."""
+_LEAST = 1e-6
+HELD_MAX = 3
+"""So many notes that hold the answer are worth giving to whoever answers."""
+SURE = 0.97
+"""A note that holds the answer with this probability needs no other."""
+ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE = 0.81, 2.0, 0.6, 0.35
+"""So probably a starter entry has to hold the answer, by so many log odds more than any entry that says
+something else, and so near it has to be, to be served as the answer itself: chosen on 300 questions, two
+fifths of them about what no entry says (``python -m bench.starter``)."""
+TOLD_SHARE, TOLD_COSINE = 0.8, 0.4
+"""So probably a note has to be meant by words that only tell, and so near by its vectors."""
+BOUND = 0.55
+"""The relevance from which a note that people stored says whose question it is: .98 of questions about such
+notes whose answers were not among them had one, .02 of general ones."""
+STARTER = "starter"
+"""Source of the entries that come with the node: general knowledge, which binds no question."""
+STARTER_MIN = 0.73
+"""The relevance from which a starter entry is read, or quoted unread. Most questions are not about its
+subjects: 121 of 440 general ones had such an entry from .38 on, 28 from here on, most of those rightly
+(``bench/answerlab/general.jsonl``); the packaged reader, which was trained on questions to one community,
+takes entries for answers to a joke that was asked for, or to a slow laptop's owner."""
+UNREAD_FOUND = 0.5
+"""How often the nearest note held the answer where nobody read it: for 150 of 272 questions to eight made-up
+communities, a third of which asked for what is not stored (``bench/answerlab/worlds.jsonl``); for 130 of the
+234 with one near enough to be quoted, 47 of the 116 with one from 1 on. The nearer ones are no surer: what is
+not stored is asked in the words of what is."""
+STARTER_COSINE = 0.5
+"""By its vectors it has to be so near: 27 of 440 general questions have such an entry, nearly all about its
+subject, of the 18 between .40 and here few (``general.jsonl``). One rare word in common is no subject."""
+BESIDE = 0.1
+"""Where nobody reads them, the second note is quoted too if it is so near to the first."""
+QUOTE_CHARS_MAX = 600
+_QUESTION_CHARS_MAX = 1_000
+_NAME = "NeuroSwarm"
+_YOU = re.compile(r"\b(?:you|yours?|u)\b", re.IGNORECASE)
+_WHO_YOU_ARE = f"(you are {_NAME})"
+
+Pack = Callable[[Sequence[Evidence]], context.Packed]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """``kept``: the evidence with those notes only that hold the answer. ``found``: how probable it is that
+    the best of them does; None where none does. ``bound``: the question is about what people stored here."""
+
+    kept: list[Evidence]
+    found: float | None
+    bound: bool
+    near: Evidence | None = None
+    """Where no note is sure to hold the answer: the one that comes nearest to it, if it may be quoted."""
+    near_found: float = 0.0
+    """How probable it is that ``near`` does."""
+    steps: tuple[Step, ...] = ()
+
+
+def is_note(one: Evidence) -> bool:
+    """Whether it is a stored text that was found by its relevance."""
+    return one.relevance is not None
+
+
+def is_peoples(one: Evidence) -> bool:
+    """Whether it is a note that people stored, here or elsewhere."""
+    return is_note(one) and one.source.id != STARTER
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Who reads: ``trained`` the English notes, where it is there; the models of ``chain`` the others, and
+    beside it those that were measured. ``unmeasured`` are the names of those that turned out not to be."""
+
+    trained: NoteReader | None
+    chain: Chain
+    unmeasured: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """``note`` holds the answer with the probability ``share``; ``curve`` says from which on it counts."""
+
+    note: Evidence
+    share: float
+    curve: model_reader.Curve
+
+    @property
+    def _is_hasty(self) -> bool:
+        """Whether its question has another figure ("proposal 123", where 124 was asked for), or only a
+        language model has read it and it has another unit, time or name: there they are too quick to say
+        yes."""
+        differs = self.note.note
+        return bool(differs) and (self.curve is model_reader.packaged() or any(map(str.isdigit, differs)))
+
+    @property
+    def is_held(self) -> bool:
+        return self.share >= (SURE if self._is_hasty else self.curve.floor)
+
+    @property
+    def is_near(self) -> bool:
+        return self.share >= self.curve.quote and not self._is_hasty
+
+
+async def read(
+    readers: Readers, question: str, evidence: Sequence[Evidence], pack: Pack, *, deadline: float, tag: str
+) -> Read | None:
+    """What of the evidence is worth answering from; None where nobody could say. Raises nothing but
+    ``CancelledError``."""
+    near = [one for one in evidence if is_note(one) and not _is_far_starter(one)]
+    notes = sorted(near, key=lambda one: is_claim(one.source))[:NOTES_MAX]
+    others = [one for one in evidence if not is_note(one)]
+    if not notes:
+        return Read(others, None, bound=False)
+    asked = one_line(CHAT_TOKEN.sub(" ", DATA_MARK.sub(" ", question)), _QUESTION_CHARS_MAX)
+    odds = await _by_trained(readers.trained, asked, notes)
+    curve = model_reader.trained()
+    said = [_Said(notes[at], curve.probability(value), curve) for at, value in odds.items()]
+    # What people stored for this very question is its answer, whatever a reader thinks of it.
+    said = [replace(one, share=max(one.share, SURE)) if _is_its_answer(one.note) else one for one in said]
+    unsure = sorted((one for one in said if UNSURE < one.share < SURE), key=_likeliest)
+    unread = [
+        one for at, one in enumerate(notes) if at not in odds and (one.relevance or 0.0) >= BY_MODEL_MIN
+    ]
+    again = [] if readers.unmeasured else [one.note for one in unsure]
+    wanted = [*again, *unread][:BY_MODEL_MAX]
+    second = await _by_model(readers, asked, wanted, pack, deadline=deadline, tag=tag, beside=len(again))
+    if not (said or second):
+        return None
+    took_ms = sum(ms for _, ms in second.values())
+    if any(id(one) in second for one in again):  # what was not worth a second reading counts no more
+        said = [one for one in said if one.share >= SURE]
+    for at, one in enumerate(notes):
+        if id(one) in second:
+            curve = model_reader.both() if at in odds else model_reader.packaged()
+            model_odds, _ = second[id(one)]
+            share = curve.probability(odds[at], model_odds) if at in odds else curve.probability(model_odds)
+            said.append(_Said(one, share, curve))
+    said.sort(key=_likeliest)
+    held = [one for one in said if one.is_held and not _is_beside_ours(one, notes)][:HELD_MAX]
+    if held and not is_claim(held[0].note.source):
+        held = [one for one in held if not is_claim(one.note.source)]
+    best = max((one.share for one in said), default=0.0)
+    told = f"{len(held)} of {len(said)} notes hold the answer; the best with {best:.2f}"
+    steps = (Step("read", "found" if held else "missed", told, took_ms),)
+    bound = any(map(_binds, notes))
+    if held:
+        return Read([*others, *(one.note for one in held)], held[0].share, bound, steps=steps)
+    ours_is_about_it = any(_binds(one) and not is_claim(one.source) for one in notes)
+    near_ones = [one for one in said if one.is_near and not (ours_is_about_it and is_claim(one.note.source))]
+    nearest_one = max(near_ones, key=lambda one: one.share, default=None)
+    if nearest_one is None:
+        return Read(others, None, bound, steps=steps)
+    return Read(others, None, bound, nearest_one.note, nearest_one.share, steps)
+
+
+def _is_its_answer(one: Evidence) -> bool:
+    return one.is_same and not is_claim(one.source)
+
+
+async def surest(reader: NoteReader | None, text: str, evidence: Sequence[Evidence]) -> _Said | None:
+    """The note of people here that the packaged reader takes for the answer to words that only tell ("The
+    tap drips"), or None: few are meant as a question, so it has to be near, and sure. No model is asked."""
+    ours = [one for one in evidence if _binds(one) and not is_claim(one.source)]
+    near = [one for one in ours if one.cosine is None or one.cosine >= TOLD_COSINE][:NOTES_MAX]
+    asked = one_line(DATA_MARK.sub(" ", text), _QUESTION_CHARS_MAX)
+    curve = model_reader.trained()
+    odds = await _by_trained(reader, asked, near)
+    said = [_Said(near[at], curve.probability(value), curve) for at, value in odds.items()]
+    best = max(said, key=lambda one: one.share, default=None)
+    return best if best is not None and best.share >= (SURE if best.note.note else TOLD_SHARE) else None
+
+
+async def meant(reader: NoteReader | None, question: str, evidence: Sequence[Evidence]) -> _Said | None:
+    """The starter entry that is the answer, or None: there is doubt, or people's notes are about it too.
+    Those entries were written to be answers, and the packaged reader was trained on questions to them."""
+    if any(map(_binds, evidence)):
+        return None
+    entries = [one for one in evidence if one.source.id == STARTER][:NOTES_MAX]
+    asked = one_line(DATA_MARK.sub(" ", question), _QUESTION_CHARS_MAX)
+    odds = await _by_trained(reader, asked, entries)
+    if not odds:
+        return None
+    best = max(odds, key=odds.__getitem__)
+    rival = max((odds[at] for at in odds if entries[at].text != entries[best].text), default=-math.inf)
+    share = model_reader.trained().probability(odds[best])
+    cosine = entries[best].cosine
+    is_near = (entries[best].relevance or 0.0) >= ENTRY_MIN and (cosine is None or cosine >= ENTRY_COSINE)
+    if entries[best].note or not is_near or share < ENTRY_SHARE or odds[best] - rival < ENTRY_MARGIN:
+        return None
+    return _Said(entries[best], share, model_reader.trained())
+
+
+async def answered(reader: NoteReader | None, question: str, answer: str) -> float | None:
+    """How probable it is that an answer says what was asked for, by the packaged reader, which reads it like
+    a note; None where it can't."""
+    if reader is None or not (may_be_english(question) and may_be_english(answer)):
+        return None
+    try:
+        [odds] = await reader.score(one_line(question, _QUESTION_CHARS_MAX), [plain(answer)])
+    except Unavailable:
+        return None
+    return model_reader.trained().probability(odds)
+
+
+def _is_beside_ours(said: _Said, notes: Sequence[Evidence]) -> bool:
+    """Whether it is a peer's claim that the packaged reader alone has read, and no nearer than what people
+    stored here about the same thing: then it does not count even where the reader sees no answer in ours. It
+    may be mistaken, and claims can be made to please it."""
+    if not is_claim(said.note.source) or said.curve is not model_reader.trained():
+        return False
+    ours = [one.relevance or 0.0 for one in notes if _binds(one) and not is_claim(one.source)]
+    return bool(ours) and max(ours) >= (said.note.relevance or 0.0) - BESIDE
+
+
+def _likeliest(one: _Said) -> tuple[bool, float]:
+    """Ours first; then by what the reader says and, where that says little, by how near the note is."""
+    share = min(max(one.share, _LEAST), 1.0 - _LEAST)
+    odds = math.log(share / (1.0 - share))
+    return is_claim(one.note.source), -(odds + NEARNESS * (one.note.relevance or 0.0))
+
+
+async def _by_trained(reader: NoteReader | None, asked: str, notes: Sequence[Evidence]) -> dict[int, float]:
+    """The log odds of the English notes by their places; empty where there is no reader for the question."""
+    if reader is None or not may_be_english(asked):
+        return {}
+    odds: dict[int, float] = {}
+    told = {at: f"{one.about} {plain(one.text)}" for at, one in enumerate(notes) if may_be_english(one.text)}
+    for wording in {asked, addressed(asked, _NAME)}:
+        some = [at for at, text in told.items() if addressed(asked, text) == wording]
+        try:
+            scores = await reader.score(wording, [told[at] for at in some])
+        except Unavailable:
+            return {}
+        odds |= dict(zip(some, scores, strict=True))
+    return odds
+
+
+def addressed(asked: str, note: str) -> str:
+    """The question, with the name behind it of who is spoken to where the note names the node."""
+    return f"{asked} {_WHO_YOU_ARE}" if _NAME in note and _YOU.search(asked) else asked
+
+
+async def _by_model(
+    readers: Readers,
+    asked: str,
+    notes: Sequence[Evidence],
+    pack: Pack,
+    *,
+    deadline: float,
+    tag: str,
+    beside: int,
+) -> dict[int, tuple[float, float]]:
+    """By the note's identity the log odds, and the milliseconds that they took; of those that it read. The
+    first ``beside`` notes were read by the packaged reader, whom no unmeasured model disturbs."""
+    curve = model_reader.packaged()
+    said: dict[int, tuple[float, float]] = {}
+    is_held = False
+    for place, one in enumerate(notes):
+        blocks = pack([one]).blocks
+        if not blocks or (is_claim(one.source) and is_held) or (readers.unmeasured and place < beside):
+            continue
+        result = await readers.chain.first(
+            model_reader.check(addressed(asked, blocks[0].told), blocks[0], tag, curve),
+            lambda draft: (model_reader.log_odds(draft, curve), draft.model),
+            deadline=deadline,
+        )
+        if result.value is None:
+            break
+        odds, model = result.value
+        if place < beside and not model_reader.is_measured(model):
+            readers.unmeasured.add(model)
+            continue
+        said[id(one)] = odds, result.ms
+        share = curve.probability(odds)
+        is_held = is_held or share >= (SURE if one.note else curve.floor)
+        if share >= SURE:
+            break
+    return said
+
+
+def _binds(one: Evidence) -> bool:
+    return one.relevance is not None and one.relevance >= BOUND and one.source.id != STARTER
+
+
+def nearest(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The notes to quote where no model read them: the nearest, and the second where it is as near; none that
+    is known to be about another number, unit or time."""
+    notes = sorted(
+        filter(is_note, quotable(evidence)),
+        key=lambda one: (is_claim(one.source), -(one.relevance or 0.0)),
+    )
+    return [
+        one
+        for one in notes[:2]
+        if (one.relevance or 0.0) >= (notes[0].relevance or 0.0) - BESIDE
+        and is_claim(one.source) == is_claim(notes[0].source)
+    ]
+
+
+def likeliest(read: Sequence[Evidence]) -> list[Evidence]:
+    """The notes to quote of those that hold the answer, likeliest first: the first, and the second where it
+    is as near."""
+    held = [one for one in read if is_note(one)]
+    return [
+        one
+        for one in held[:2]
+        if (one.relevance or 0.0) >= (held[0].relevance or 0.0) - BESIDE
+        and is_claim(one.source) == is_claim(held[0].source)
+    ]
+
+
+def is_about_it(one: Evidence) -> bool:
+    """Whether a note is near enough to be quoted though nobody read it."""
+    return (one.relevance or 0.0) >= BOUND
+
+
+def quotable(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """What may be quoted unread: all but the notes known to be about another number, unit or time, and the
+    starter entries that are not near."""
+    return [one for one in evidence if not is_note(one) or not (one.note or _is_far_starter(one))]
+
+
+def _is_far_starter(one: Evidence) -> bool:
+    if one.source.id != STARTER:
+        return False
+    return (one.relevance or 0.0) < STARTER_MIN or (one.cosine is not None and one.cosine < STARTER_COSINE)
+
+
+def is_doubtful(evidence: Sequence[Evidence]) -> bool:
+    """Whether the likeliest note is one of people's that is not near: what the packaged reader says of
+    questions that are not to the community at all is worth little."""
+    first = next(filter(is_note, evidence), None)
+    return first is not None and first.source.id != STARTER and not any(map(_binds, evidence))
+
+
+def quoted(one: Evidence, language: str) -> str:
+    """A note as it is quoted: the question it was stored for, then its first sentences and blocks."""
+    said = verbatim.cut(plain(one.text), QUOTE_CHARS_MAX)
+    heading = reasons.heading(context.source_name(one.source), language, one_line(one.about, 200))
+    mark = "\n" if verbatim.begins_with_block(said) else "- "
+    return f"{heading}\n{mark}{said}"

@@ -1,0 +1,152 @@
+"""The composition root's part for what IPFS clients see: head, names, imported blocks, and the one reader
+that decides what is public. Built in order, left in reverse order by the caller's stack; no answer waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from node.api.routing import Router
+from node.core.clock import Clock
+from node.core.errors import NodeError
+from node.core.identity import NODE, Identity, Rotation
+from node.core.ipld.cid import Cid
+from node.core.ipld.ipns import IpnsName
+from node.ipfs.head import Head, Links, NameKey
+from node.core.model import Check
+from node.core.ports import BlockStore
+from node.core.settings import Settings
+from node.store.imported_blocks import ForeignStore
+from node.ipfs.kubo import KuboBlockStore
+from node.store.ipns_records import Names
+from node.store.public_blocks import PublicReader
+from node.store.sqlite import SqliteStore
+
+LAST_HEAD_TIMEOUT_S = 1.0
+"""How long the stop waits for the last head; what is missing then is made after the next start."""
+
+LogHead = Callable[[], Cid | None]
+
+
+@dataclass(slots=True)
+class Ipfs:
+    """``log_heads`` is filled in once the logs are open; the head names what it finds there."""
+
+    names: Names
+    head: Head
+    head_blocks: BlockStore
+    foreign: ForeignStore
+    log_heads: dict[str, LogHead] = field(default_factory=dict)
+
+    def start(self, log_heads: Mapping[str, LogHead]) -> None:
+        """Begin to publish."""
+        self.log_heads.update(log_heads)
+        self.head.start()
+
+    @asynccontextmanager
+    async def leave_name(self, rotation: Rotation) -> AsyncIterator[None]:
+        """Around a rotation of the node key: what was published under the old key's name leads to the new one
+        before the old key may be gone. Raises ``NodeError``."""
+        if rotation.use != NODE:
+            yield
+            return
+        old, new = rotation.before[0], rotation.keys[0]
+        try:
+            await self.head.lead_over(
+                NameKey(IpnsName.of(old.public), old.private.sign), IpnsName.of(new.public)
+            )
+            yield
+        finally:
+            self.head.settle()
+
+    async def probe(self) -> Check:
+        """The head, for ``/health``."""
+        return self.head.health()
+
+    async def probe_foreign(self) -> Check:
+        """How much was imported, for ``/health``."""
+        try:
+            counts = await self.foreign.counts()
+        except NodeError as exc:
+            return Check("ipfs:foreign", "warn", f"imported blocks cannot be counted: {exc}")
+        text = f"imported: {counts['bytes']} bytes, of {counts['bytes_max']} (ipfs.foreign_max_bytes)"
+        return Check("ipfs:foreign", "pass", text, observed=counts["blocks"], unit="blocks")
+
+    def reader(self, store: SqliteStore, log_blocks: BlockStore | None) -> PublicReader:
+        """What anybody may have."""
+        others = [] if log_blocks is None else [log_blocks]
+        return PublicReader(store, [*others, self.head_blocks], self.foreign.blocks)
+
+
+async def open_ipfs(
+    settings: Settings,
+    data_dir: Path,
+    identity: Identity,
+    store: SqliteStore,
+    daemon: KuboBlockStore | None,
+    clock: Clock,
+    stack: AsyncExitStack,
+) -> Ipfs:
+    """What outlives the logs at the stop. Raises ``CorruptState``, ``Unavailable``."""
+    foreign = await ForeignStore.open(data_dir / "foreign.sqlite", bytes_max=settings.ipfs.foreign_max_bytes)
+    stack.push_async_callback(foreign.close)
+    # Apart from the cache's blocks: the index of a large cache must not drive answers out of them.
+    blocks = await SqliteStore.open(
+        data_dir / "head_blocks.sqlite",
+        own_issuer=identity.root,
+        keys=data_dir / "keys" / "head_block_keys",  # never made: no records, nothing private
+    )
+    stack.push_async_callback(blocks.close)
+    names = await Names.open(data_dir / "names.sqlite", clock, own=IpnsName.parse(identity.ipns_name))
+    stack.push_async_callback(names.close)
+    log_heads: dict[str, LogHead] = {}
+
+    def newest(log: str) -> LogHead:
+        return lambda: log_heads[log]() if log in log_heads else None
+
+    head = Head(
+        store.records,
+        blocks.blocks,
+        names,
+        clock,
+        stored=blocks.stored,
+        state_path=data_dir / "head.json",
+        record_path=data_dir / "keys" / "ipns-record",
+        issuer=identity.root,
+        keys=lambda: [NameKey(IpnsName.of(public), sign) for public, sign in identity.node_keys()],
+        links=Links(newest("publications"), newest("decisions")),
+        daemon=daemon,
+    )
+
+    async def close_head() -> None:
+        await head.close(LAST_HEAD_TIMEOUT_S)
+
+    stack.push_async_callback(close_head)
+    return Ipfs(names, head, blocks.blocks, foreign, log_heads)
+
+
+def multiaddrs(url: str, announced: Sequence[str]) -> tuple[str, ...]:
+    """Where clients of our router find this node: what the operator announces, else where it listens; nothing
+    when it listens on every address, because none of them is known to lead here."""
+    if announced:
+        return tuple(announced)
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return (f"/dns/{host}/tcp/{parts.port}/http",)
+    if address.is_unspecified:
+        return ()
+    return (f"/ip{address.version}/{host}/tcp/{parts.port}/http",)
+
+
+def routing(settings: Settings, identity: Identity, ipfs: Ipfs, blocks: PublicReader, url: str) -> Router:
+    """Who answers that this node has a block."""
+    addresses = multiaddrs(url, settings.ipfs.announce)
+    return Router(blocks, ipfs.names, lambda: IpnsName.parse(identity.ipns_name), addresses)

@@ -1,0 +1,260 @@
+"""What the owner of a data directory may ask of it: import, export, invalidate, erase, rotate a key, take in
+the blocks of a CAR, and what concerns peers. Plain JSON, and bytes where a file is taken in.
+
+The same desk serves the local socket of a running node and a command that has opened the directory itself.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any, TypeAlias
+
+from node.core.errors import BadInput, Rejected, Unavailable
+from node.audit.decisions.rotation import KeyRotation
+from node.core.ipld.cid import Cid
+from node.app.transfer.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
+from node.app.transfer.car_file import CarFile
+from node.store.retention.erasure import Erased, Erasure
+from node.peers.sync.desk import PeerDesk
+from node.core.model import Check
+from node.core.ports import Embedded, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
+from node.core.record import format_time
+from node.pipeline.service import Invalidation, Invalidator
+
+_TEXT_MAX = 65_536
+_AGE_S_MAX = 10 * 365 * 86_400
+_KINDS: Mapping[str, type] = {
+    "cid": str,
+    "query": str,
+    "like": bool,
+    "source": str,
+    "older_than_s": int,
+    "tag": str,
+    "scope": str,
+    "dry_run": bool,
+}
+_LIMITS: Mapping[type, str] = {
+    str: f"text of 1 to {_TEXT_MAX} characters",
+    bool: "true or false",
+    int: f"a whole number from 0 to {_AGE_S_MAX}",
+}
+
+
+ROOTS_SHOWN = 100
+ERASED_MAX = 100
+"""Records in one call; whoever has more calls again."""
+
+Command: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class LaterSemantics:
+    """Stands in for the vectors of a data directory that no node uses: what is stored owes its vector, and
+    the index follows the records at the next start."""
+
+    info = EmbedderInfo(model="none", digest="", dim=0, tokens_max=0)
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedded | None]:
+        raise Unavailable("vectors are made when the node runs")
+
+    def index(self, info: EmbedderInfo) -> VectorIndex | None:
+        return None
+
+    def keep(self, stored: StoredRecord, embedded: Embedded | None) -> None:
+        """The store says that it owes one."""
+
+    def remove(self, cid: Cid) -> bool:
+        return False
+
+    async def probe(self) -> None:
+        """There is nothing to find out."""
+
+    def health(self) -> Sequence[Check]:
+        return ()
+
+    def facts(self) -> SemanticFacts:
+        return SemanticFacts(0, 0, 0, 0)
+
+
+class OperatorDesk:
+    """Build one per data directory. Each method takes and returns what JSON can hold. ``peers``: the part of
+    it that has commands of its own."""
+
+    def __init__(
+        self,
+        file: CacheFile,
+        invalidator: Invalidator,
+        rotation: KeyRotation,
+        cars: CarFile,
+        erasure: Erasure,
+        peers: PeerDesk,
+    ) -> None:
+        self._file = file
+        self._invalidator = invalidator
+        self._rotation = rotation
+        self._cars = cars
+        self._erasure = erasure
+        self._peers = peers
+
+    async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate`` or one of
+        ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``, ``Rejected``, ``Unavailable``,
+        ``Misconfigured``."""
+        commands: dict[str, Command] = {
+            "import": self.take,
+            "export": self.page,
+            "invalidate": self.invalidate,
+            "rotate": self.rotate,
+            "export_car": partial(_blocks, self._cars),
+            "name": partial(_name, self._cars),
+            "erase": partial(_erase, self._erasure),
+            **self._peers.commands(),
+        }
+        if what not in commands:
+            raise BadInput(f"there is no command {what[:64]!r}", field="command")
+        return await commands[what](asked)
+
+    async def stream(self, what: str, chunks: AsyncIterator[bytes]) -> dict[str, Any]:
+        """``ingest``: the bytes of a CAR -> ``{"roots", "roots_count", "blocks", "bytes", "known",
+        "identity"}``; at most ``ROOTS_SHOWN`` roots are named. Raises ``BadInput``, ``Rejected``,
+        ``Unavailable``."""
+        if what != "ingest":
+            raise BadInput(f"there is no command {what[:64]!r}", field="command")
+        done = await self._cars.take(chunks)
+        return {
+            "roots": [str(root) for root in done.roots[:ROOTS_SHOWN]],
+            "roots_count": len(done.roots),
+            "blocks": done.blocks,
+            "bytes": done.bytes,
+            "known": done.known,
+            "identity": done.identity,
+        }
+
+    async def take(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """``{"lines": [[number, base64 of the line], …]}`` -> ``{"outcomes": [{"line", "code", …}]}``. Lines
+        travel in base64, for what is no UTF-8 has to be reported like any other bad line."""
+        lines = asked.get("lines")
+        if not isinstance(lines, list) or len(lines) > BATCH_LINES_MAX:
+            raise BadInput("lines must be a list", field="lines", limit=f"{BATCH_LINES_MAX} lines")
+        try:
+            given = [(int(number), base64.b64decode(line, validate=True)) for number, line in lines]
+        except (TypeError, ValueError) as exc:
+            raise BadInput("a line is not a number and base64", field="lines") from exc
+        return {"outcomes": [asdict(outcome) for outcome in await self._file.take(given)]}
+
+    async def page(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """``{"after", "scope"}`` -> ``{"lines": [text, …], "after"}``; ``after`` is null at the end."""
+        after, scope = _after(asked), asked.get("scope")
+        if scope is not None and scope != ALL_SCOPES:
+            scope = scope_of(scope)
+        page = await self._file.page(after, scope)
+        return {"lines": [line.decode() for line in page.lines], "after": page.after}
+
+    async def invalidate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of ``service.Invalidation`` -> ``{"matched", "withdrawn", "cids"}``."""
+        wanted: dict[str, Any] = {}
+        for name, value in asked.items():
+            kind = _KINDS.get(name)
+            if kind is None:
+                raise BadInput(f"unknown field {name[:64]!r}; known are {', '.join(_KINDS)}", field=name[:64])
+            if value is None:
+                continue
+            if type(value) is not kind or (isinstance(value, str) and not 0 < len(value) <= _TEXT_MAX):
+                limit = _LIMITS[kind]
+                raise BadInput(f"{name} must be {limit}", field=name, limit=limit)
+            wanted[name] = value
+        if not 0 <= wanted.get("older_than_s", 0) <= _AGE_S_MAX:
+            raise BadInput("older_than_s is out of range", field="older_than_s", limit=f"0 to {_AGE_S_MAX}")
+        if "scope" in wanted and wanted["scope"] != "private":
+            wanted["scope"] = scope_of(wanted["scope"])
+        if "cid" in wanted:
+            try:
+                wanted["cid"] = str(Cid.parse(wanted["cid"]))
+            except Rejected as exc:
+                raise BadInput(str(exc), field="cid") from exc
+        done = await self._invalidator.run(Invalidation(**wanted), None)
+        return {"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)}
+
+    async def rotate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """``{"use", "drop_old"}`` -> ``{"use", "old", "new", "old_until", "old_vkey", "new_vkey",
+        "decision"}``; vkeys are empty for the node key, ``decision`` is null where it could not be logged."""
+        use, drop_old = asked.get("use"), asked.get("drop_old", False)
+        if not isinstance(use, str) or not isinstance(drop_old, bool) or asked.keys() - {"use", "drop_old"}:
+            raise BadInput("rotate takes use, a text, and drop_old, true or false", field="use")
+        done = await self._rotation.rotate(use, drop_old=drop_old)
+        place = done.decision
+        return {
+            "use": use,
+            "old": done.rotation.old,
+            "new": done.rotation.new,
+            "old_until": format_time(done.rotation.old_until),
+            "old_vkey": done.old_vkey,
+            "new_vkey": done.new_vkey,
+            "decision": None if place is None else {"log": place.log, "index": place.index},
+        }
+
+
+def _after(asked: Mapping[str, Any]) -> int:
+    """Where a page begins: 0 at first. Raises ``BadInput``."""
+    after = asked.get("after", 0)
+    if type(after) is not int or not 0 <= after < 2**63:
+        raise BadInput("after must be a sequence number", field="after")
+    return after
+
+
+async def _blocks(cars: CarFile, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"after", "scope"}`` -> ``{"blocks": [[CID, base64], …], "after"}``; ``after`` is null at the
+    end."""
+    page = await cars.page(_after(asked), str(asked.get("scope")))
+    return {
+        "blocks": [[str(cid), base64.b64encode(data).decode()] for cid, data in page.blocks],
+        "after": page.after,
+    }
+
+
+async def _name(cars: CarFile, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"name", "record": base64}`` -> ``{"name", "kept"}``; not kept is what is older than what is
+    here."""
+    name, record = asked.get("name"), asked.get("record")
+    if not isinstance(name, str) or not isinstance(record, str):
+        raise BadInput("name takes a name and a record in base64", field="name")
+    try:
+        data = base64.b64decode(record, validate=True)
+    except ValueError as exc:
+        raise BadInput("the record is no base64", field="record") from exc
+    text, is_kept = await cars.take_name(name, data)
+    return {"name": text, "kept": is_kept}
+
+
+async def _erase(erasure: Erasure, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"cid"}`` or ``{"query", "dry_run"?}`` -> ``{"erased": [{"cid", "scope", "tombstone",
+    "decision"}, …], "more"}``. ``more``: ask again."""
+    cid, query, is_dry = asked.get("cid"), asked.get("query"), asked.get("dry_run", False)
+    if asked.keys() - {"cid", "query", "dry_run"} or not isinstance(is_dry, bool):
+        raise BadInput("erase takes cid or query, and dry_run, true or false", field="cid")
+    if (cid is None) == (query is None):
+        raise BadInput("erase takes either a CID or a question", field="cid")
+    if cid is not None:
+        try:
+            named = Cid.parse(str(cid), any_hash=True)
+        except Rejected as exc:
+            raise BadInput(str(exc), field="cid") from exc
+        gone = await erasure.of_cid(named, dry_run=is_dry)
+        return {"erased": [_erased(gone)], "more": False}
+    if not isinstance(query, str) or not 0 < len(query) <= _TEXT_MAX:
+        limit = _LIMITS[str]
+        raise BadInput(f"query must be {limit}", field="query", limit=limit)
+    found, more = await erasure.of_question(query, most=ERASED_MAX, dry_run=is_dry)
+    return {"erased": [_erased(one) for one in found], "more": more}
+
+
+def _erased(one: Erased) -> dict[str, Any]:
+    place = one.decision
+    return {
+        "cid": str(one.cid),
+        "scope": one.scope,
+        "tombstone": None if one.tombstone is None else str(one.tombstone),
+        "decision": None if place is None else {"log": place.log, "index": place.index},
+    }

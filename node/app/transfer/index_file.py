@@ -1,0 +1,761 @@
+"""``knowledge-index.json``: the portable index and the legacy format, read as a stream, written atomically.
+
+The form written is ``{"version": 1, "model": …, "entries": [{"cid", "query_hash", "query", "answer"?,
+"source", "confidence", "timestamp", "expires"?, "embedding"?}]}``; an embedding is a list of floats or base64
+of float32, little endian. ``"embed_at_import": true`` (the starter index) asks that entries without an
+embedding get one in the node that imports them. Also read: a top-level list of entries, and an object of
+entries by hash.
+
+Promises:
+1. Memory is bounded whatever the size of the file: entries come one by one, and a rewrite copies from the old
+   file what it does not change.
+2. Nothing is lost: ``OpenIndex.rewrite`` changes single values in place; unknown keys, order, white space,
+   entries that cannot be used, equal keys and numbers of any length come out byte for byte.
+3. An unusable entry is reported with its position (from 0) and skipped; it never stops the others. An entry
+   whose embedding or timestamp alone is unusable is kept without it, and a note says so.
+4. A vector belongs to a model: the entry's own ``embedding_model`` if it has that key, else the file's.
+5. A file of more than 4 GiB, and an entry of more than 256 KiB, is refused.
+
+Blocking: call it in a thread. Knows nothing of records or stores.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import fcntl
+import glob
+import hashlib
+import math
+import os
+import re
+import stat
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, TypeAlias
+
+import orjson
+
+from node.core.clock import new_id
+from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
+from node.core.ipld.cid import Cid
+from node.app.transfer.json_scan import NotJson, Part, Scanner, members_of
+from node.core.normalise import normalise, query_hash
+from node.core.ports import Vector
+
+VERSION = 1
+FILE_BYTES_MAX = 4 * 2**30
+ENTRY_BYTES_MAX = 256 * 2**10
+TEXT_CHARS_MAX = 65_536
+DIMENSIONS_MAX = 4_096
+
+_RAW_BYTES_MAX = 4 * ENTRY_BYTES_MAX
+"""An entry's text with white space and escapes; ``ENTRY_BYTES_MAX`` counts without them."""
+_COPY_BYTES = 1 << 20
+_OPEN_ATTEMPTS = 8
+_HEX_64 = re.compile(r"[0-9a-f]{64}\Z")
+_MODEL_KEY = "embedding_model"
+_EMBED_KEY = "embed_at_import"
+_KNOWN = frozenset(
+    {
+        *("cid", "query_hash", "query", "answer", "source", "confidence", "timestamp", "expires"),
+        *("embedding", _MODEL_KEY),
+    }
+)
+_MILLISECONDS_FROM = 1e11  # a number above it cannot be seconds: that would be the year 5138
+_BRACKET, _BRACE = ord("["), ord("{")
+
+Watch: TypeAlias = Callable[[int], None]
+"""Called now and then with the number of bytes read; what it raises ends the reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryVector:
+    """A stored embedding: float32 little endian, and its model (None when the file does not say)."""
+
+    data: bytes
+    model: str | None
+
+    @property
+    def dim(self) -> int:
+        return len(self.data) // 4
+
+    def array(self) -> Vector:
+        import numpy as np  # here: the file is read by nodes without numpy too
+
+        return np.frombuffer(self.data, dtype="<f4").astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One entry. It can be found (``query`` or ``query_hash``) and gives something (``answer`` or ``cid``).
+
+    ``query_hash`` is as stated, or computed where absent; ``confidence`` is in [0, 1] and 0 where absent;
+    ``extra`` holds unknown keys.
+    """
+
+    query: str | None
+    query_hash: str
+    answer: str | None = None
+    cid: str | None = None
+    source: str = ""
+    confidence: float = 0.0
+    timestamp: datetime | None = None
+    expires: datetime | None = None
+    embedding: EntryVector | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The hash of the exact tier: of the normalised query, whatever an older program stated."""
+        return self.query_hash if self.query is None else query_hash(normalise(self.query))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands at one position (from 0): an entry, or the reason (``problem``) why it cannot be used.
+
+    ``notes``: what was left out of the entry. ``leans``: it may hold an embedding that names no model of its
+    own, so that changing the file's model would change whose it is.
+    """
+
+    position: int
+    part: Part
+    entry: IndexEntry | None
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    leans: bool = False
+
+    @property
+    def problems(self) -> list[str]:
+        """For people, each with the position."""
+        found = [self.problem, *self.notes] if self.problem else self.notes
+        return [f"entry {self.position}: {text}" for text in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a file is. ``form``: entries, list, by_hash. ``model`` is the file's, which only the form
+    ``entries`` has; ``model_at``: the bytes of its value; ``top``: behind the opening bracket. ``embed``: the
+    file asks that its entries get embeddings at the import."""
+
+    form: str
+    count: int
+    digest: str
+    model: str | None = None
+    model_at: tuple[int, int] | None = None
+    top: int = 0
+    embed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Bytes ``start`` to ``end`` of the old file become ``data``."""
+
+    start: int
+    end: int
+    data: bytes
+
+
+# --- embeddings -----------------------------------------------------------------------------------
+
+
+def encode_vector(vector: Vector) -> str:
+    """Base64 of float32, little endian: the form that ``write`` uses."""
+    return encode_bytes(vector.astype("<f4").tobytes())
+
+
+def encode_bytes(data: bytes) -> str:
+    """The same of a vector that is bytes already."""
+    return base64.b64encode(data).decode()
+
+
+def decode_vector(value: object) -> bytes:
+    """Bytes (float32, little endian) of a list of numbers or of base64. Raises ``Rejected``."""
+    if isinstance(value, str):
+        if len(value) > DIMENSIONS_MAX * 6:
+            raise Rejected(f"the embedding has more than {DIMENSIONS_MAX} dimensions")
+        try:
+            data = base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError) as exc:
+            raise Rejected("the embedding is not base64") from exc
+        if len(data) % 4:
+            raise Rejected("the embedding's length is not a multiple of 4 bytes")
+    elif isinstance(value, list):
+        if len(value) > DIMENSIONS_MAX:
+            raise Rejected(f"the embedding has more than {DIMENSIONS_MAX} dimensions")
+        if any(type(number) not in (int, float) for number in value):
+            raise Rejected("the embedding holds something else than numbers")
+        try:
+            data = struct.pack(f"<{len(value)}f", *value)
+        except (OverflowError, struct.error) as exc:
+            raise Rejected("the embedding holds a number that float32 cannot") from exc
+    else:
+        raise Rejected("the embedding is neither a list nor base64")
+    numbers = struct.unpack(f"<{len(data) // 4}f", data)
+    if not 0 < len(numbers) <= DIMENSIONS_MAX:
+        raise Rejected(f"the embedding does not have 1 to {DIMENSIONS_MAX} dimensions")
+    # A sum of float32 numbers cannot overflow a double: it is finite if and only if all of them are.
+    if not math.isfinite(sum(numbers)) or not any(numbers):
+        raise Rejected("the embedding is zero or not finite")
+    return data
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+class OpenIndex:
+    """An index file that is open, checked to be JSON as a whole, and read as often as need be. Build with
+    ``open``; also a context manager."""
+
+    def __init__(self, path: Path, file: BinaryIO, shown: Path) -> None:
+        self._path = path
+        self._file = file
+        self._shown = shown
+        self._stamp = _stamp(os.fstat(file.fileno()))
+        self._successor: BinaryIO | None = None
+        self.layout = Layout("list", 0, "")
+
+    @classmethod
+    def open(cls, path: Path, *, lock: bool = False, watch: Watch | None = None) -> OpenIndex:
+        """Open and check the file that ``path`` (or the link there) names. With ``lock`` no other process can
+        open it with ``lock`` until this one is closed, the rewritten file included.
+
+        Raises ``NotFound``, ``Unavailable`` (cannot be read, or somebody else has the lock), ``CorruptState``
+        (too large, not JSON: with the place; no index).
+        """
+        index = cls._locked(path) if lock else cls._opened(path)
+        try:
+            if os.fstat(index._file.fileno()).st_size > FILE_BYTES_MAX:
+                raise CorruptState(f"{path} is larger than {FILE_BYTES_MAX} bytes")
+            index.layout = index._read_layout(watch)
+        except BaseException:
+            index.close()
+            raise
+        return index
+
+    @classmethod
+    def _opened(cls, path: Path) -> OpenIndex:
+        try:
+            real = path.resolve(strict=True)
+            # Not blocking: somebody may have put a pipe there.
+            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            file = os.fdopen(os.open(real, flags), "rb", buffering=0)
+        except FileNotFoundError as exc:
+            raise NotFound(f"there is no index file at {path}") from exc
+        except OSError as exc:
+            raise Unavailable(f"{path} cannot be read: {exc.strerror or exc}") from exc
+        except RuntimeError as exc:  # a circle of links, in Python before 3.13
+            raise Unavailable(f"{path} cannot be read: it is a circle of links") from exc
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise Unavailable(f"{path} cannot be read: it is not a file")
+        return cls(real, file, path)
+
+    @classmethod
+    def _locked(cls, path: Path) -> OpenIndex:
+        for _ in range(_OPEN_ATTEMPTS):
+            index = cls._opened(path)
+            try:
+                fcntl.flock(index._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as exc:
+                index.close()
+                raise Unavailable(
+                    f"another run is working on {path}: wait for it, or stop it, and run again"
+                ) from exc
+            except OSError as exc:
+                index.close()
+                raise Unavailable(f"{path} cannot be locked: {exc.strerror or exc}") from exc
+            if index._is_same():
+                return index
+            index.close()  # it was replaced between opening and locking
+        raise Unavailable(f"{path} is replaced again and again by another program")
+
+    @property
+    def path(self) -> Path:
+        """The file itself, where ``path`` named a link."""
+        return self._path
+
+    def places(self, watch: Watch | None = None) -> Iterator[Place]:
+        """Every position in order. Raises ``Unavailable`` (cannot be read, or changed since then)."""
+        try:
+            scanner = self._scanner(watch, is_checked=True)
+            for position, part in enumerate(self._parts(scanner)):
+                yield _place(position, part, self.layout.model)
+            scanner.end()
+        except NotJson as exc:
+            raise self._changed() from exc
+        except OSError as exc:
+            raise Unavailable(f"{self._shown} cannot be read: {exc.strerror or exc}") from exc
+        if scanner.digest() != self.layout.digest:
+            raise self._changed()
+
+    def _parts(self, scanner: Scanner) -> Iterator[Part]:
+        if self.layout.form == "list":
+            yield from scanner.items()
+        elif self.layout.form == "by_hash":
+            yield from scanner.members()
+        else:
+            for name, _ in scanner.member_names():
+                if name == "entries":
+                    yield from scanner.items()
+                else:
+                    scanner.value()
+
+    def _scanner(self, watch: Watch | None, *, is_checked: bool = False) -> Scanner:
+        self._file.seek(0)
+        return Scanner(self._file, part_bytes_max=_RAW_BYTES_MAX, on_chunk=watch, is_checked=is_checked)
+
+    def _read_layout(self, watch: Watch | None) -> Layout:
+        try:
+            scanner = self._scanner(watch)
+            first = scanner.first()
+            if first == _BRACE:
+                return self._read_object(scanner)
+            if first == _BRACKET:
+                count = sum(1 for _ in scanner.items())
+            else:
+                scanner.value()
+            scanner.end()
+        except NotJson as exc:
+            self._refuse(exc)
+        except OSError as exc:
+            raise Unavailable(f"{self._shown} cannot be read: {exc.strerror or exc}") from exc
+        if first != _BRACKET:
+            raise CorruptState(f"{self._shown} holds no list of entries")
+        return Layout("list", count, scanner.digest())
+
+    def _read_object(self, scanner: Scanner) -> Layout:
+        top = scanner.offset + 1
+        count = members = lists = 0
+        are_objects = True
+        found: dict[str, Part] = {}
+        for name, _ in scanner.member_names():
+            if name == "entries" and scanner.first() == _BRACKET:
+                count = sum(1 for _ in scanner.items())
+                lists += 1
+                continue
+            part = scanner.value()
+            members += 1
+            are_objects = are_objects and part.first == _BRACE
+            if name in ("entries", "model", "version", _EMBED_KEY):
+                found[name] = part
+        scanner.end()
+        if "entries" in found:
+            raise CorruptState(f"{self._shown} holds no list of entries")
+        if not lists:
+            if not are_objects:
+                raise CorruptState(f"{self._shown} is an object without entries")
+            return Layout("by_hash", members, scanner.digest(), top=top)
+        if lists > 1:
+            raise CorruptState(f"{self._shown} has more than one list of entries")
+        version = _small(found["version"]) if "version" in found else VERSION
+        if version != VERSION or isinstance(version, bool):
+            raise CorruptState(
+                f"{self._shown} is version {version!r} of the index; this node reads {VERSION}"
+            )
+        model = _small(found["model"]) if "model" in found else None
+        if model is not None and not isinstance(model, str):
+            raise CorruptState(f"{self._shown}: model is neither text nor null")
+        at = (found["model"].start, found["model"].end) if "model" in found else None
+        embed = _EMBED_KEY in found and _small(found[_EMBED_KEY]) is True
+        return Layout("entries", count, scanner.digest(), model, at, top, embed)
+
+    def _refuse(self, exc: NotJson) -> NoReturn:
+        line, column, left = 1, 1, exc.offset
+        with contextlib.suppress(OSError):
+            self._file.seek(0)
+            while left and (chunk := self._file.read(min(left, _COPY_BYTES))):
+                left -= len(chunk)
+                line += chunk.count(b"\n")
+                end = chunk.rfind(b"\n")
+                column = column + len(chunk) if end < 0 else len(chunk) - end
+        raise CorruptState(
+            f"{self._shown} is not JSON at byte {exc.offset} (line {line}, column {column}): {exc.reason}; "
+            "nothing was changed"
+        ) from exc
+
+    def _changed(self) -> Unavailable:
+        return Unavailable(
+            f"{self._shown} was changed by another program meanwhile and was left as it is; run again"
+        )
+
+    def _is_same(self) -> bool:
+        """Whether the name still stands for the file that was opened, unchanged."""
+        with contextlib.suppress(OSError, RuntimeError):
+            return (
+                self._shown.resolve(strict=True) == self._path and _stamp(os.lstat(self._path)) == self._stamp
+            )
+        return False
+
+    # --- rewriting --------------------------------------------------------------------------------
+
+    def check_writable(self) -> None:
+        """Raise ``Unavailable`` if the file could not be replaced at the end: better said at the start."""
+        folder = self._path.parent
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise Unavailable(f"{self._shown} cannot be written: the folder {folder} is read-only")
+
+    def rewrite(self, edits: Iterable[Edit]) -> None:
+        """Replace the file by itself with ``edits`` (in order, not overlapping), atomically; durable on
+        return. Owner and mode stay. Raises ``Unavailable`` (disk; or the file was changed since it was
+        opened), what the edits raise. Then the old file is whole."""
+        try:
+            with _replacing(self._path, mode=os.fstat(self._file.fileno())) as (out, commit):
+                at = 0
+                for edit in edits:
+                    self._copy(out, at, edit.start)
+                    out.write(edit.data)
+                    at = edit.end
+                self._copy(out, at, self._stamp[2])
+                out.flush()
+                if not self._is_same():
+                    raise self._changed()
+                self._successor = commit()
+        except OSError as exc:
+            raise Unavailable(f"{self._shown} cannot be written: {exc.strerror or exc}") from exc
+
+    def _copy(self, out: BinaryIO, start: int, end: int) -> None:
+        while start < end:
+            data = os.pread(self._file.fileno(), min(end - start, _COPY_BYTES), start)
+            if not data:
+                raise self._changed()
+            out.write(data)
+            start += len(data)
+
+    def close(self) -> None:
+        """Idempotent; gives the lock back."""
+        self._file.close()
+        if self._successor is not None:
+            self._successor.close()
+
+    def __enter__(self) -> OpenIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFile:
+    """A file as a whole. ``problems``: unusable entries, and what was left out of others, by position."""
+
+    entries: tuple[IndexEntry, ...]
+    problems: tuple[str, ...] = ()
+    model: str | None = None
+
+
+def read(path: Path) -> IndexFile:
+    """All entries at once, for files that are known to be small. Raises what ``OpenIndex.open`` raises."""
+    with OpenIndex.open(path) as index:
+        places = list(index.places())
+    return IndexFile(
+        tuple(place.entry for place in places if place.entry is not None),
+        tuple(problem for place in places for problem in place.problems),
+        index.layout.model,
+    )
+
+
+def digest_of(path: Path) -> str:
+    """Hex SHA-256 of the file, whatever it holds: ``Layout.digest``, sooner. Raises ``NotFound``,
+    ``Unavailable``."""
+    with OpenIndex._opened(path) as index:
+        try:
+            return hashlib.file_digest(index._file, "sha256").hexdigest()  # type: ignore[arg-type] # it has readinto
+        except OSError as exc:
+            raise Unavailable(f"{path} cannot be read: {exc.strerror or exc}") from exc
+
+
+def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _small(part: Part) -> object:
+    """A short value; one that cannot be read is not what anybody looks for."""
+    try:
+        return orjson.loads(part.raw or b"[]")
+    except orjson.JSONDecodeError:
+        return []
+
+
+def _place(position: int, part: Part, model: str | None) -> Place:
+    item: object = None
+    try:
+        if part.raw is None:
+            raise Rejected(f"it is larger than {ENTRY_BYTES_MAX} bytes")
+        try:
+            item = orjson.loads(part.raw)
+        except orjson.JSONDecodeError as exc:
+            raise Rejected(f"it cannot be read ({exc.msg})") from exc
+        if len(part.raw) > ENTRY_BYTES_MAX and len(orjson.dumps(item)) > ENTRY_BYTES_MAX:
+            raise Rejected(f"it is larger than {ENTRY_BYTES_MAX} bytes")
+        named = item if part.name is None else _with_name(part.name, item)
+        entry, notes = _entry(named, model)
+    except Rejected as exc:
+        unread = item is None and (part.raw is None or b'"embedding"' in part.raw)
+        return Place(position, part, None, problem=str(exc), leans=unread or _leans(item))
+    return Place(position, part, entry, notes=tuple(notes), leans=_leans(item))
+
+
+def _leans(item: object) -> bool:
+    return isinstance(item, dict) and item.get("embedding") not in (None, [], "") and _MODEL_KEY not in item
+
+
+def _with_name(name: str, item: object) -> object:
+    """An entry of an object by hash (or by query), with its key put in where it says no other."""
+    if not isinstance(item, dict):
+        return item
+    if not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name):
+        raise Rejected("its key is not valid Unicode")
+    if _HEX_64.match(name):
+        return {"query_hash": name, **item}
+    if "query" in item or "query_hash" in item:
+        return {"key": name, **item}
+    return {"query": name, **item}
+
+
+def _entry(item: object, model: str | None) -> tuple[IndexEntry, list[str]]:
+    """One entry and what was left out of it. Raises ``Rejected``."""
+    if not isinstance(item, dict):
+        raise Rejected("it is not an object")
+    query, answer = _text(item, "query"), _text(item, "answer")
+    cid = _text(item, "cid")
+    if query is not None and not normalise(query):
+        raise Rejected("query is empty")
+    if answer is not None and not answer.strip():
+        raise Rejected("answer is empty")
+    if cid is not None:
+        Cid.parse(cid)
+    stated = _text(item, "query_hash")
+    if stated is not None and not _HEX_64.match(stated := stated.lower()):
+        raise Rejected("query_hash is not a hex SHA-256")
+    if stated is None and query is None:
+        raise Rejected("it has neither query nor query_hash")
+    if answer is None and cid is None:
+        raise Rejected("it has neither answer nor cid")
+    problems: list[str] = []
+    entry = IndexEntry(
+        query=query,
+        query_hash=stated or query_hash(normalise(query or "")),
+        answer=answer,
+        cid=cid,
+        source=_source(item.get("source")),
+        confidence=_confidence(item.get("confidence")),
+        timestamp=_timestamp(item.get("timestamp"), problems),
+        expires=_time(item.get("expires"), "expires"),
+        embedding=_embedding(item, model, problems),
+        extra={name: value for name, value in item.items() if name not in _KNOWN},
+    )
+    return entry, problems
+
+
+def _text(item: Mapping[str, Any], name: str) -> str | None:
+    value = item.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > TEXT_CHARS_MAX:
+        raise Rejected(f"{name} is not text of at most {TEXT_CHARS_MAX} characters")
+    return value
+
+
+def _source(value: object) -> str:
+    """A text, or the kind and id of an object."""
+    if isinstance(value, dict):
+        return ":".join(value[name] for name in ("kind", "id") if isinstance(value.get(name), str))
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise Rejected("source is neither text nor an object")
+    return value
+
+
+def _confidence(value: object) -> float:
+    if value is None:
+        return 0.0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise Rejected("confidence is not a number from 0 to 1")
+    return float(value)
+
+
+def _time(value: object, name: str) -> datetime | None:
+    """ISO 8601 text (UTC where it names no zone), or seconds or milliseconds since 1970."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str):
+            when = datetime.fromisoformat(value)
+            return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return datetime.fromtimestamp(value / 1_000 if value > _MILLISECONDS_FROM else value, UTC)
+    except (ValueError, OverflowError, OSError) as exc:
+        raise Rejected(f"{name} is not a time") from exc
+    raise Rejected(f"{name} is not a time")
+
+
+def _timestamp(value: object, problems: list[str]) -> datetime | None:
+    try:
+        return _time(value, "timestamp")
+    except Rejected as exc:
+        problems.append(str(exc))
+        return None
+
+
+def _embedding(item: Mapping[str, Any], model: str | None, problems: list[str]) -> EntryVector | None:
+    value = item.get("embedding")
+    if value is None or value == [] or value == "":
+        return None
+    own = item.get(_MODEL_KEY, model)
+    try:
+        return EntryVector(decode_vector(value), own if isinstance(own, str) else None)
+    except Rejected as exc:
+        problems.append(str(exc))
+        return None
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def with_embedding(raw: bytes, data: bytes, model: str, *, state: bool) -> bytes:
+    """An entry's text with this embedding, all else byte for byte. An ``embedding_model`` that is there is
+    set; with ``state`` one that is not there is added. New keys go last, spaced like the last one."""
+    parts = members_of(raw)
+    last = {part.name: part for part in parts}  # of equal keys the last one counts
+    edits: list[Edit] = []
+    added: dict[str, str] = {}
+    for name, value in (("embedding", encode_bytes(data)), (_MODEL_KEY, model)):
+        if (part := last.get(name)) is not None:
+            edits.append(Edit(part.start, part.end, orjson.dumps(value)))
+        elif name == "embedding" or state:
+            added[name] = value
+    if added:
+        end, before, between = _spacing(raw, parts)
+        text = b"".join(
+            b"," + before + orjson.dumps(name) + between + orjson.dumps(value)
+            for name, value in added.items()
+        )
+        edits.append(Edit(end, end, text))
+    out, at = bytearray(), 0
+    for edit in sorted(edits, key=lambda one: one.start):
+        out += raw[at : edit.start] + edit.data
+        at = edit.end
+    return bytes(out + raw[at:])
+
+
+def _spacing(raw: bytes, parts: Sequence[Part]) -> tuple[int, bytes, bytes]:
+    """Where a further member goes, what stands before a key, and what between key and value."""
+    last = parts[-1]
+    key = raw[last.name_start : last.start]
+    gap = raw[parts[-2].end if len(parts) > 1 else 0 : last.name_start]
+    before = gap[max(gap.find(b","), gap.find(b"{")) + 1 :]
+    return last.end, before, key[key.rindex(b'"') + 1 :]
+
+
+def model_edit(layout: Layout, model: str) -> Edit | None:
+    """What makes ``model`` the file's model; None where it is, or where the form has no place for it."""
+    if layout.form != "entries" or layout.model == model:
+        return None
+    if layout.model_at is not None:
+        return Edit(*layout.model_at, orjson.dumps(model))
+    return Edit(layout.top, layout.top, b'"model":' + orjson.dumps(model) + b",")
+
+
+def _written(when: datetime | None) -> str | None:
+    return None if when is None else when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _to_map(entry: IndexEntry, model: str | None) -> dict[str, Any]:
+    """The entry as it is written into a file of model ``model``."""
+    known: dict[str, Any] = {
+        "cid": entry.cid,
+        "query_hash": entry.query_hash,
+        "query": entry.query,
+        "answer": entry.answer,
+        "source": entry.source,
+        "confidence": entry.confidence,
+        "timestamp": _written(entry.timestamp),
+        "expires": _written(entry.expires),
+        "embedding": None if entry.embedding is None else encode_bytes(entry.embedding.data),
+    }
+    out = {name: value for name, value in known.items() if value is not None} | dict(entry.extra)
+    if entry.embedding is not None and entry.embedding.model != model:
+        out[_MODEL_KEY] = entry.embedding.model
+    return out
+
+
+def write(path: Path, entries: Iterable[IndexEntry], model: str | None) -> None:
+    """Write a new file, one entry a line, atomically; durable on return. Raises ``Unavailable`` (disk),
+    ``Rejected`` (larger than what is read). Then an old file is whole."""
+    try:
+        with _replacing(path) as (out, commit):
+            length = 0
+            for piece in _pieces(entries, model):
+                length += out.write(piece)
+                if length > FILE_BYTES_MAX:
+                    raise Rejected(
+                        f"the index would be larger than {FILE_BYTES_MAX} bytes; it was not written"
+                    )
+            commit().close()
+    except OSError as exc:
+        raise Unavailable(f"{path} cannot be written: {exc.strerror or exc}") from exc
+
+
+def _pieces(entries: Iterable[IndexEntry], model: str | None) -> Iterator[bytes]:
+    yield orjson.dumps({"version": VERSION, "model": model})[:-1] + b',"entries":['
+    separator = b"\n"
+    for entry in entries:
+        yield separator + orjson.dumps(_to_map(entry, model))
+        separator = b",\n"
+    yield b"\n]}\n"
+
+
+@contextlib.contextmanager
+def _replacing(
+    path: Path, *, mode: os.stat_result | None = None
+) -> Iterator[tuple[BinaryIO, Callable[[], BinaryIO]]]:
+    """A new file beside ``path``, locked, and the call that puts it in its place and gives it back open.
+    Without that call it is removed. ``mode``: whose owner and rights it gets."""
+    _clear_leftovers(path)
+    temporary = path.with_name(f".{path.name}.{new_id()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    with contextlib.ExitStack() as undo:
+        undo.callback(temporary.unlink, missing_ok=True)
+        out = undo.enter_context(os.fdopen(descriptor, "wb", buffering=1 << 20))
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if mode is not None:
+            with contextlib.suppress(PermissionError):
+                os.fchown(descriptor, mode.st_uid, mode.st_gid)
+            os.fchmod(descriptor, stat.S_IMODE(mode.st_mode))
+
+        def commit() -> BinaryIO:
+            out.flush()
+            os.fsync(descriptor)
+            temporary.replace(path)
+            undo.pop_all()
+            try:
+                _sync_directory(path.parent)
+            except OSError:
+                out.close()
+                raise
+            return out
+
+        yield out, commit
+
+
+def _clear_leftovers(path: Path) -> None:
+    """Remove what killed writers left. A living one holds a lock on its temporary file."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with contextlib.suppress(OSError), leftover.open("rb") as file:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            leftover.unlink(missing_ok=True)
+
+
+def _sync_directory(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,259 @@
+"""The anchors of a data directory on disk: what waits, what was sent, and every proof, over restarts.
+
+Three files for each anchor in ``<data_dir>/anchors/``, named ``<size>-<first 16 hex digits of the digest>``:
+- ``….checkpoint``: the checkpoint note that is anchored, byte for byte;
+- ``….checkpoint.ots``: the receipt beside it, from ``pending`` on (the stock ``ots verify`` takes this pair);
+- ``….json``: the state (``AnchorStatus``), UTF-8 JSON, ``v`` 1, times in ISO 8601.
+
+Promises: each file is replaced whole; note and receipt are durable before the state that speaks of them, so
+the state is never stronger than what lies beside it; a state file that is damaged, or whose note or receipt
+is missing, is passed over and named, never guessed at. Everything here blocks. It knows no service and no
+clock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.audit.anchors.anchor import ATTESTED, PENDING, STATES, VERIFIED
+from node.audit.log.files import Files
+
+log = logging.getLogger("neuroswarm.anchor")
+
+NOTE = ".checkpoint"
+RECEIPT = ".checkpoint.ots"
+STATE = ".json"
+
+_VERSION = 1
+_STATE_BYTES_MAX = 16 * 1024
+_BYTES_MAX = 256 * 1024
+_ERROR_CHARS_MAX = 400
+_NAME = re.compile(r"([0-9]{12,20}-[0-9a-f]{16})(\.checkpoint\.ots|\.checkpoint|\.json)")
+_HEX = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorStatus:
+    """One anchor. ``size`` is how many entries its checkpoint covers, ``digest`` the SHA-256 of the note.
+
+    ``since`` is when ``state`` was entered, ``tries`` counts since then, ``next_at`` is when it is looked
+    after again; ``reported`` is the strongest state that the log has a leaf of. ``height`` belongs to
+    ``attested``, ``block_hash`` and ``block_time`` to ``verified``. ``error`` is what stands in the way
+    now."""
+
+    service: str
+    state: str
+    origin: str
+    size: int
+    digest: str
+    queued_at: datetime
+    since: datetime
+    next_at: datetime
+    tries: int = 0
+    reported: str = ""
+    error: str = ""
+    height: int | None = None
+    block_hash: str = ""
+    block_time: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        """The stem of its files."""
+        return f"{self.size:012d}-{self.digest[:16]}"
+
+    @property
+    def has_receipt(self) -> bool:
+        return self.state in (PENDING, ATTESTED, VERIFIED)
+
+
+class AnchorFiles:
+    """The folder. One writer; readers may come at any time."""
+
+    def __init__(self, directory: Path, files: Files | None = None) -> None:
+        self.directory = directory
+        self.damaged: tuple[str, ...] = ()
+        """State files that the last ``load`` passed over."""
+        self._files = files or Files()
+
+    def load(self) -> list[AnchorStatus]:
+        """All that are whole, newest first; none where there is no folder. Raises ``Unavailable``."""
+        found: list[AnchorStatus] = []
+        damaged: list[str] = []
+        names = set(self._names())
+        for name in sorted(name for name in names if name.endswith(STATE) and _NAME.fullmatch(name)):
+            try:
+                status = _decoded(self._read(name, _STATE_BYTES_MAX))
+                _check_files(status, name, names)
+            except (Rejected, NotFound) as exc:
+                log.warning("anchor %s is passed over: %s", self.directory / name, exc)
+                damaged.append(name)
+            else:
+                found.append(status)
+        self.damaged = tuple(damaged)
+        return sorted(found, key=lambda status: (status.queued_at, status.size), reverse=True)
+
+    def tidy(self, kept: Sequence[AnchorStatus]) -> None:
+        """Remove what a killed process left without a state. Raises ``Unavailable``."""
+        stems = {status.name for status in kept} | {name.removesuffix(STATE) for name in self.damaged}
+        for name in self._names():
+            match = _NAME.fullmatch(name.removeprefix(".").removesuffix(".new"))
+            if match is not None and (name.startswith(".") or match[1] not in stems):
+                self._unlink(name)
+
+    def note(self, status: AnchorStatus) -> bytes:
+        """The checkpoint note. Raises ``NotFound``, ``Rejected`` (not the bytes it was), ``Unavailable``."""
+        data = self._read(status.name + NOTE, _BYTES_MAX)
+        if hashlib.sha256(data).hexdigest() != status.digest:
+            raise Rejected(f"{self.directory / (status.name + NOTE)} is not the note that was anchored")
+        return data
+
+    def receipt(self, status: AnchorStatus) -> bytes:
+        """The proof, unchecked. Raises ``NotFound``, ``Rejected`` (too long), ``Unavailable``."""
+        return self._read(status.name + RECEIPT, _BYTES_MAX)
+
+    def save(self, status: AnchorStatus, *, note: bytes | None = None, receipt: bytes | None = None) -> None:
+        """Make the anchor durable as it is now; what is not given stays. Raises ``Unavailable``."""
+        try:
+            self._files.make_directories(self.directory)
+            if note is not None:
+                self._files.replace(self.directory / (status.name + NOTE), note)
+            if receipt is not None:
+                self._files.replace(self.directory / (status.name + RECEIPT), receipt)
+            self._files.replace(self.directory / (status.name + STATE), _encoded(status))
+        except OSError as exc:
+            raise Unavailable(f"cannot write anchors in {self.directory}: {exc.strerror or exc}") from exc
+
+    def drop(self, status: AnchorStatus) -> None:
+        """Forget one, its state first. Raises ``Unavailable``."""
+        for suffix in (STATE, RECEIPT, NOTE):
+            self._unlink(status.name + suffix)
+
+    def _names(self) -> list[str]:
+        try:
+            return self._files.names(self.directory)
+        except FileNotFoundError:
+            return []
+        except OSError as exc:
+            raise self._unreadable(exc) from exc
+
+    def _read(self, name: str, bytes_max: int) -> bytes:
+        path = self.directory / name
+        try:
+            data = self._files.read(path, bytes_max)
+        except FileNotFoundError as exc:
+            raise NotFound(f"{path} is missing") from exc
+        except OSError as exc:
+            raise self._unreadable(exc) from exc
+        if len(data) > bytes_max:
+            raise Rejected(f"{path} is longer than {bytes_max} bytes")
+        return data
+
+    def _unreadable(self, exc: OSError) -> Unavailable:
+        return Unavailable(f"cannot read anchors in {self.directory}: {exc.strerror or exc}")
+
+    def _unlink(self, name: str) -> None:
+        try:
+            self._files.unlink(self.directory / name)
+        except FileNotFoundError:
+            pass
+        except OSError as exc:
+            raise Unavailable(f"cannot remove {self.directory / name}: {exc.strerror or exc}") from exc
+
+
+def _check_files(status: AnchorStatus, name: str, names: set[str]) -> None:
+    if status.name + STATE != name:
+        raise Rejected("it speaks of another checkpoint than its name")
+    if status.name + NOTE not in names:
+        raise Rejected("its note is missing")
+    if status.has_receipt and status.name + RECEIPT not in names:
+        raise Rejected("its receipt is missing")
+
+
+def _encoded(status: AnchorStatus) -> bytes:
+    value = {
+        "v": _VERSION,
+        "service": status.service,
+        "state": status.state,
+        "origin": status.origin,
+        "size": status.size,
+        "digest": status.digest,
+        "queued_at": status.queued_at,
+        "since": status.since,
+        "next_at": status.next_at,
+        "tries": status.tries,
+        "reported": status.reported,
+        "error": status.error[:_ERROR_CHARS_MAX],
+        "height": status.height,
+        "block_hash": status.block_hash,
+        "block_time": status.block_time,
+    }
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _decoded(data: bytes) -> AnchorStatus:
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as exc:
+        raise Rejected("it is not JSON") from exc
+    if not isinstance(value, dict) or value.pop("v", None) != _VERSION:
+        raise Rejected(f"it is not an anchor's state of version {_VERSION}")
+    try:
+        status = AnchorStatus(
+            service=_text(value.pop("service")),
+            state=_text(value.pop("state")),
+            origin=_text(value.pop("origin")),
+            size=_count(value.pop("size")),
+            digest=_text(value.pop("digest")),
+            queued_at=_time(value.pop("queued_at")),
+            since=_time(value.pop("since")),
+            next_at=_time(value.pop("next_at")),
+            tries=_count(value.pop("tries")),
+            reported=_text(value.pop("reported")),
+            error=_text(value.pop("error")),
+            height=None if (height := value.pop("height")) is None else _count(height),
+            block_hash=_text(value.pop("block_hash")),
+            block_time=None if (time := value.pop("block_time")) is None else _time(time),
+        )
+    except KeyError as exc:
+        raise Rejected(f"it lacks {exc}") from exc
+    if value or status.state not in STATES or status.reported not in ("", *STATES):
+        raise Rejected("it holds something that no anchor's state holds")
+    if _HEX.fullmatch(status.digest) is None:
+        raise Rejected("its digest is none")
+    if (status.height is not None) != (status.state in (ATTESTED, VERIFIED)):
+        raise Rejected("its state and its block do not go together")
+    if (status.block_time is not None) != (status.state == VERIFIED):
+        raise Rejected("its state and its block's time do not go together")
+    return status
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise Rejected("a text is none")
+    return value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Rejected("a number is none")
+    return value
+
+
+def _time(value: Any) -> datetime:
+    try:
+        time = datetime.fromisoformat(_text(value))
+    except ValueError as exc:
+        raise Rejected("a time is none") from exc
+    if time.tzinfo is None:
+        raise Rejected("a time lacks its zone")
+    return time

@@ -1,0 +1,99 @@
+"""A decision log that forgets everything at the end: for tests and for running with no place to write.
+
+Same promises as ``log.DecisionLog`` but durability and publication: there are no checkpoints and no receipts.
+It keeps at most ``ENTRIES_MAX`` leaves and drops the oldest.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+from node.core.clock import Clock
+from node.core.errors import NotFound, Unavailable
+from node.audit.decisions.entry import is_critical
+from node.audit.decisions.seal import Sealed, sealed
+from node.core.model import Check, Json
+from node.core.ports import Appended
+from node.core.record import time_us
+from node.audit.tlog import leaf
+
+ENTRIES_MAX = 10_000
+
+
+class MemoryLog:
+    """``AuditLog`` in memory."""
+
+    def __init__(self, origin: str, clock: Clock) -> None:
+        self._origin = origin
+        self._clock = clock
+        self._leaves: OrderedDict[int, bytes] = OrderedDict()
+        self._keys: dict[int, Sealed] = {}
+        self._size = 0
+        self._told_critical: list[Callable[[Appended], None]] = []
+        self._is_closed = False
+
+    @property
+    def origin(self) -> str:
+        return self._origin
+
+    async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
+        self._check_open()
+        what = sealed(entry, private_texts)
+        index = self._size
+        self._leaves[index] = leaf.compose(what.entry, index, time_us(self._clock.now()))
+        if what.key is not None:
+            self._keys[index] = what
+        self._size += 1
+        if len(self._leaves) > ENTRIES_MAX:
+            oldest, _ = self._leaves.popitem(last=False)
+            self._keys.pop(oldest, None)
+        place = Appended(self._origin, index)
+        if is_critical(entry):
+            for callback in self._told_critical:
+                callback(place)
+        return place
+
+    async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:
+        if log not in (None, self._origin) or not 0 <= index < self._size:
+            raise NotFound(f"the decision log has no entry {index}")
+        return None
+
+    def on_critical(self, callback: Callable[[Appended], None]) -> None:
+        self._told_critical.append(callback)
+
+    async def forget(self, index: int) -> bool:
+        self._check_open()
+        return self._keys.pop(index, None) is not None
+
+    async def forget_record(self, cid: str) -> int:
+        self._check_open()
+        found = [index for index, what in self._keys.items() if cid in what.about]
+        for index in found:
+            del self._keys[index]
+        return len(found)
+
+    async def renew_signers(self) -> None:
+        """Nothing is signed."""
+        self._check_open()
+
+    def leaves(self) -> list[bytes]:
+        """The kept leaves, oldest first."""
+        return list(self._leaves.values())
+
+    def size(self) -> int:
+        return self._size
+
+    def health(self) -> Check:
+        if self._is_closed:
+            return Check("log", "fail", "the decision log is closed", None, self._size, "entries")
+        return Check(
+            "log", "warn", "decisions are kept in memory only and lost at stop", None, self._size, "entries"
+        )
+
+    async def close(self) -> None:
+        self._is_closed = True
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise Unavailable("the decision log is closed")

@@ -1,0 +1,211 @@
+"""The gate's model: trees over the numbers of a candidate, and how often such a candidate is wrong.
+
+A model is one readable JSON file: the names of its numbers in order, the digest of the embedder that its
+cosines come from, trees, and for each kind of pair (``stake``) a curve of steps ``[score, p, u]``: from that
+score on, the probability of a right answer and the one-sided 95 % upper limit of a wrong one.
+
+    score = cosine_weight * cosine + sum of one leaf of each tree
+
+The ``first`` trees read the pair and the cosines around it; the others read besides how the first scores of
+its neighbours stand to its own (``crowd.contest``).
+
+It is made by ``python -m bench.gatelab.train``, which says how. Promises: pure and total; ``p`` never falls
+and ``u`` never rises with the score; ``u`` is 1 below a curve's first step, below the cut-off, and for
+numbers that are not finite or a cosine below what was trained on. Must not know: records, routes, settings.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from node.cache.matching import neighbours, measure
+from node.cache.matching.neighbours import Near
+from node.cache.matching.features import COMPARISON, NAME, SCOPE, TIME, UNIT
+from node.cache.matching.measure import KINDS
+from node.cache.matching.tokens import CODE, NUMBER, SYMBOL
+
+VERSION = 1
+WRONG_RATE = 0.01
+"""Wrong answers among all look-ups that are borne unless somebody says otherwise."""
+FIRST_NAMES = measure.NAMES + neighbours.NAMES
+NAMES = FIRST_NAMES + neighbours.CONTEST
+AT = {name: index for index, name in enumerate(NAMES)}
+STAKES = ("value", "asked", "order", "same", "added", "other")
+
+
+def stake(numbers: Sequence[float]) -> str:
+    """The kind of question that a pair puts, from its numbers: what u is calibrated by.
+
+    In this order: ``value`` figures, units, names, times unmatched; ``asked`` another thing asked, a
+    negation, an opposite; ``order`` words in another order or role; ``same`` no content unmatched;
+    ``added`` content on one side only; ``other`` content on both sides.
+    """
+    high = {kind: numbers[AT[f"alone_{kind}_high"]] for kind in KINDS}
+    if any(high[kind] for kind in (NUMBER, SYMBOL, UNIT, NAME, CODE, TIME)):
+        return "value"
+    if numbers[AT["opposite"]] or numbers[AT["negations"]] or numbers[AT["asks_differ"]] > 1:
+        return "asked"
+    if numbers[AT["turned"]] or numbers[AT["inverted"]] or numbers[AT["role_from_to"]]:
+        return "order"
+    hard = [
+        sum(numbers[AT[f"alone_{kind}_{end}"]] for kind in ("hard", COMPARISON, SCOPE))
+        for end in ("low", "high")
+    ]
+    if not hard[1]:
+        return "same"
+    return "other" if hard[0] else "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Nodes in a row. An inner node goes left where its number is at most its limit; a child below zero
+    is the leaf ``-child - 1``."""
+
+    number: tuple[int, ...]
+    limit: tuple[float, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    leaf: tuple[float, ...]
+
+    def value(self, numbers: Sequence[float]) -> float:
+        node = 0 if self.number else -1
+        while node >= 0:
+            node = self.left[node] if numbers[self.number[node]] <= self.limit[node] else self.right[node]
+        return self.leaf[-node - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """``p`` of being right, ``u`` the upper limit of being wrong, ``score`` and ``kind`` for explaining.
+    ``u`` is 1 below the cut-off."""
+
+    p: float
+    u: float
+    score: float
+    kind: str
+
+
+Curve = tuple[tuple[float, float, float], ...]
+
+
+@dataclass(frozen=True)
+class GateModel:
+    """See the module. ``embedder`` is the digest of the weights that cosines must come from."""
+
+    cosine_weight: float
+    first: tuple[Tree, ...]
+    trees: tuple[Tree, ...]
+    curves: Mapping[str, Curve]
+    cutoffs: tuple[tuple[float, float], ...]
+    embedder: str
+    cosine_low: float
+
+    @classmethod
+    def parse(cls, text: str) -> GateModel:
+        """A model from its file's text. Raises ``ValueError`` for another version or other numbers than this
+        code makes."""
+        raw = json.loads(text)
+        if raw["version"] != VERSION or tuple(raw["numbers"]) != NAMES:
+            raise ValueError("the gate's model is of another version: train again")
+        first, trees = (
+            tuple(Tree(*(tuple(tree[key]) for key in ("n", "at", "l", "r", "v"))) for tree in raw[name])
+            for name in ("first", "trees")
+        )
+        curves = {kind: tuple(tuple(step) for step in curve) for kind, curve in raw["curves"].items()}
+        return cls(
+            raw["cosine_weight"],
+            first,
+            trees,
+            curves,
+            tuple((float(rate), float(score)) for rate, score in raw["cutoffs"]),
+            raw["embedder"],
+            raw["cosine_low"],
+        )
+
+    def dump(self) -> str:
+        """The file's text: one tree and one curve a line."""
+        head = {
+            "version": VERSION,
+            "embedder": self.embedder,
+            "numbers": NAMES,
+            "cosine_weight": self.cosine_weight,
+            "cosine_low": self.cosine_low,
+            "cutoffs": self.cutoffs,
+        }
+        lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+        curves = ",\n".join(f"{json.dumps(kind)}: {json.dumps(steps)}" for kind, steps in self.curves.items())
+        lines += [f'"curves": {{\n{curves}\n}}']
+        lines += [
+            f'"{name}": [\n{_packed(trees)}\n]'
+            for name, trees in (("first", self.first), ("trees", self.trees))
+        ]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def first_score(self, numbers: Sequence[float]) -> float:
+        """The score of a pair before its neighbours' scores are known (numbers in the order of
+        ``FIRST_NAMES``)."""
+        return self._sum(self.first, numbers)
+
+    def score(self, numbers: Sequence[float]) -> float:
+        """The score of a candidate (numbers in the order of ``NAMES``)."""
+        return self._sum(self.trees, numbers)
+
+    def _sum(self, trees: Sequence[Tree], numbers: Sequence[float]) -> float:
+        return self.cosine_weight * numbers[AT["cosine"]] + math.fsum(tree.value(numbers) for tree in trees)
+
+    def limit(self, kind: str, score: float) -> tuple[float, float]:
+        """p and u of a score."""
+        curve = self.curves.get(kind, ())
+        at = bisect_right([step[0] for step in curve], score) - 1
+        return (curve[at][1], curve[at][2]) if at >= 0 else (0.0, 1.0)
+
+    def cutoff(self, wrong_rate: float) -> float:
+        """The least score at which wrong answers stay within ``wrong_rate`` of all look-ups on every
+        calibration stream; infinite below the least rate that was calibrated."""
+        return next((score for rate, score in reversed(self.cutoffs) if rate <= wrong_rate), math.inf)
+
+    def estimate(self, numbers: Sequence[float], wrong_rate: float = WRONG_RATE) -> Estimate:
+        """What is to be thought of a candidate with these numbers (in the order of ``NAMES``)."""
+        kind = stake(numbers)
+        if not all(map(math.isfinite, numbers)) or numbers[AT["cosine"]] < self.cosine_low:
+            return Estimate(0.0, 1.0, -math.inf, kind)
+        score = self.score(numbers)
+        p, u = self.limit(kind, score)
+        return Estimate(p, u if score >= self.cutoff(wrong_rate) else 1.0, score, kind)
+
+    def estimate_all(
+        self,
+        pairs: Sequence[Sequence[float]],
+        near: Sequence[Near],
+        vetoed: Sequence[bool],
+        wrong_rate: float = WRONG_RATE,
+    ) -> list[Estimate]:
+        """What is to be thought of each of a look-up's nearest stored questions, given what ``measure`` says
+        of each and whether a veto stands against it."""
+        rows = [[*pair, *beside] for pair, beside in zip(pairs, neighbours.crowd(near), strict=True)]
+        contested = neighbours.contest(near, [self.first_score(row) for row in rows], vetoed)
+        return [
+            self.estimate([*row, *beside], wrong_rate) for row, beside in zip(rows, contested, strict=True)
+        ]
+
+
+def _packed(trees: Sequence[Tree]) -> str:
+    return ",\n".join(
+        json.dumps(
+            {"n": tree.number, "at": tree.limit, "l": tree.left, "r": tree.right, "v": tree.leaf},
+            separators=(",", ":"),
+        )
+        for tree in trees
+    )
+
+
+@cache
+def packaged() -> GateModel:
+    """The model that is shipped."""
+    return GateModel.parse((files("node.cache") / "gate_model.json").read_text(encoding="utf-8"))

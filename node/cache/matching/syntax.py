@@ -1,0 +1,427 @@
+"""Which question a sentence asks, and who does what to whom: the little syntax under ``features``.
+
+Rules: the first question word that opens the sentence (or a part of it) says what is asked; a passive with
+its doer is turned round ("Rome was sacked by the Goths" reads "the Goths sacked Rome"), as is a question for
+the object ("who did Rome beat" reads "Rome beat who"). Reckoning is read as its operator ("subtract 3 from
+9" as "9 - 3"), a conversion as amount, unit "to" unit, "is A younger than B" as "is B older than A",
+"whose son is Luke" as "Luke son of who".
+
+Promises: pure, total, linear. It reads tokens whose phrases are already rewritten: ``@…`` marks what is
+asked. Must not know: content, kinds, other texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from node.cache.matching import words
+from node.cache.matching.stem import canonical
+from node.cache.matching.tokens import CODE, NUMBER, SYMBOL, WORD, Token
+
+DOER = "@doer"
+"""Stands where the sentence asks for a person."""
+WHO_WHEN = {
+    "who": "who",
+    "whom": "who",
+    "whose": "who",
+    "when": "when",
+    "where": "where",
+    "why": "why",
+    "how": "how",
+}
+WHAT = frozenset({"what", "which"})
+_PASSIVE_SPAN = 5
+_HEAD_SPAN = 6
+_OPEN_SUBJECT = frozenset({("how", "to"), ("way", "to"), ("ways", "to"), ("way", "of"), ("ways", "of")})
+"""Forms without a subject that ask how whoever asks can do something."""
+
+
+def asked_for(tokens: Sequence[Token], ordered: bool) -> tuple[str, int | None]:
+    """What a sentence asks for and at which token it says so."""
+    if conversion(tokens) is not None:
+        return "what", None
+    for index, token in enumerate(tokens[:3]):
+        word = token.text
+        if _asks_mark(token):
+            return word[1:], index
+        if word in WHAT:
+            return "what", index
+        if word in WHO_WHEN:
+            return WHO_WHEN[word], index
+        if word in words.AUXILIARIES and index == 0:
+            return "yesno", index
+        if word not in words.PREPOSITIONS and word not in words.NEGATIONS and word not in words.ARTICLES:
+            break
+    if ordered:
+        marked = next((token.text[1:] for token in tokens if token.text in ("@howmany", "@what")), "what")
+        return marked, None
+    for index, token in enumerate(tokens):
+        word = token.text
+        before = tokens[index - 1].text if index else ","
+        if _asks_mark(token):
+            return word[1:], index
+        opens = before in (",", "and", "but", "so", "or", "then")
+        if opens and (word in WHO_WHEN or word in WHAT):
+            return WHO_WHEN.get(word, "what"), index
+        last = index == len(tokens) - 1 and index > 0
+        late = last or (index >= len(tokens) - 3 and before in words.PREPOSITIONS)
+        if word == "why" or (late and (word in WHO_WHEN or word in WHAT)):
+            return WHO_WHEN.get(word, "what"), index
+    return "", None
+
+
+def _asks_mark(token: Token) -> bool:
+    return token.kind == WORD and token.text.startswith("@") and not token.text.startswith(("@in.", "@m."))
+
+
+def is_fronted(tokens: Sequence[Token], at: int | None) -> bool:
+    """Whether a sentence asks for the object of its verb: a question word, with its noun, before do, does,
+    did."""
+    if at is None or (tokens[at].text not in WHAT and tokens[at].text not in ("@howmany", "@howmuch")):
+        return False
+    head = tokens[at + 1 : at + 1 + _HEAD_SPAN]
+    return any(token.text in ("do", "does", "did") and token.kind == WORD for token in head)
+
+
+def subject(tokens: Sequence[Token]) -> str | None:
+    """The first word of the subject behind a sentence's first do, can, should …; "" for whoever asks
+    ("I", "you", "one"), None if the sentence is not built so or is a passive."""
+    at = next(
+        (
+            index
+            for index, token in enumerate(tokens[:_HEAD_SPAN])
+            if token.text in words.SUBJECT_AUXILIARIES and token.kind == WORD
+        ),
+        None,
+    )
+    if at is None:
+        pairs = {(one.text, other.text) for one, other in pairwise(tokens)}
+        return "" if pairs & _OPEN_SUBJECT else _agent(tokens)
+    if at and tokens[at - 1].text in words.GENERIC_SUBJECTS:
+        return ""
+    if any(token.text in ("be", "been", "being", "get", "got") for token in tokens[at + 1 :]):
+        return _agent(tokens)
+    for token in tokens[at + 1 : at + 4]:
+        word = token.text
+        if word in words.GENERIC_SUBJECTS:
+            return ""
+        if word in words.ARTICLES or word in words.POSSESSIVES or word in words.NEGATIONS:
+            continue
+        return None if word in words.FILLER or word.startswith("@") else word
+    return None
+
+
+def _agent(tokens: Sequence[Token]) -> str | None:
+    """The first word of who acts in a passive that asks for a yes or no; None where nobody is named."""
+    if not tokens or tokens[0].text not in words.AUXILIARIES:
+        return None
+    for before, by, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if by.text == "by" and is_participle(before.text):
+            named = [token.text for token in tokens if token.start >= after.start]
+            head = next((text for text in named if text not in words.ARTICLES), "")
+            if head in words.GENERIC_SUBJECTS:
+                return ""
+            return head if head and head not in words.FILLER and head not in words.NEGATIONS else None
+    return None
+
+
+def deed(tokens: Sequence[Token]) -> str:
+    """The word directly behind "I", "you", "one" as the subject: what whoever asks would do; else ""."""
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if before.text in words.SUBJECT_AUXILIARIES and token.text in words.GENERIC_SUBJECTS:
+            return after.text
+    return ""
+
+
+def turned_round(tokens: Sequence[Token], at: int | None) -> list[Token]:
+    """Tokens in the order doer, deed, thing done to.
+
+    "Rome was sacked by the Goths" becomes "the Goths sacked Rome", "who did Rome beat" becomes "Rome beat
+    who". ``who`` itself is kept as a word where it takes part, so that doer and done-to are told apart.
+    """
+    converted = conversion(tokens)
+    if converted is not None:
+        return converted
+    out = _greater(_belonging(_reckoned(_marked(list(tokens)))))
+    if len(out) != len(tokens) or any(one is not two for one, two in zip(out, tokens, strict=True)):
+        at = next((index for index, token in enumerate(out[:3]) if token.text == DOER), None)
+    if at is not None and out[at].text == DOER:
+        doer = out[at]
+        following = out[at + 1].text if at + 1 < len(out) else ""
+        if following in ("do", "does", "did", "will", "would", "can", "could", "has", "have", "had"):
+            subject = out[at + 2].text if at + 2 < len(out) else ""
+            pronoun_or_noun = (
+                subject not in words.FILLER or subject in words.ARTICLES or subject in words.PRONOUNS
+            )
+            if following in ("do", "does", "did") and pronoun_or_noun:
+                out = [*out[:at], *out[at + 1 :], doer]
+    return _active(out)
+
+
+def _active(tokens: list[Token]) -> list[Token]:
+    """A passive turned round; anything else as it is."""
+    by = next(
+        (index for index, token in enumerate(tokens) if token.text == "by" and token.kind == WORD), None
+    )
+    if by is None:
+        return tokens
+    agent, before = tokens[by + 1 :], tokens[:by]
+    if agent and agent[0].text == DOER:
+        rest = agent[1:] if not before else []
+        before, agent = before + rest, agent[: len(agent) - len(rest)]
+    elif not agent:
+        agent = [token for token in before if token.text == DOER]
+        before = [token for token in before if token.text != DOER]
+    verb = next(
+        (
+            index
+            for index in range(len(before) - 1, max(-1, len(before) - _PASSIVE_SPAN), -1)
+            if is_participle(before[index].text)
+        ),
+        None,
+    )
+    be = any(token.text in words.BE for token in before)
+    if verb is None or not agent or not (be or verb == len(before) - 1):
+        return tokens
+    return [*agent, before[verb], *before[:verb], *before[verb + 1 :]]
+
+
+def is_participle(word: str) -> bool:
+    return word.endswith(("ed", "en", "wn", "ught", "ung", "ade", "uilt", "on", "ost", "ept", "ead")) or (
+        word in words.IRREGULAR
+    )
+
+
+_AMOUNT_WORDS = frozenset(
+    words.listed(
+        """is are was were 's be in to into as equal equals make makes there do does a an the one =
+            approximately
+        about exactly equivalent @what @exists convert change turn conversion"""
+    )
+)
+_TARGET_BEFORE = frozenset(words.listed("in to into as ="))
+
+
+def conversion(tokens: Sequence[Token]) -> list[Token] | None:
+    """A conversion between units as amount, unit, "to", unit; None for any other sentence.
+
+    "convert 5 km to miles", "what is 5 km in miles", "how many miles are in 5 km", "5 km is how many miles".
+    """
+    if not 3 <= len(tokens) <= _CONVERSION_SPAN:
+        return None
+    amount = first = target = None
+    one = None
+    asked = False
+    for index, token in enumerate(tokens):
+        text = token.text
+        before = tokens[index - 1] if index else None
+        if text in ("@howmany", "@howmuch"):
+            asked = True
+        elif token.kind == NUMBER and amount is None:
+            amount = token
+        elif _is_unit(token, before):
+            counted = before is not None and before.text in ("@howmany", "@howmuch")
+            if before is not None and before is amount and first is None:
+                first = token
+            elif before is not None and before.text in ("a", "an", "one") and asked and first is None:
+                first, one = token, before
+            elif target is None and (counted or (before is not None and before.text in _TARGET_BEFORE)):
+                target = token
+            else:
+                return None
+        elif text not in _AMOUNT_WORDS:
+            return None
+    if first is None or target is None or canonical(first.text) == canonical(target.text):
+        return None
+    if amount is None and one is not None:
+        amount = Token("1", NUMBER, one.raw, one.start, one.end)
+    if amount is None:
+        return None
+    return [amount, first, Token("to", WORD, "to", target.start, target.start), target]
+
+
+_CONVERSION_SPAN = 14
+
+
+def _is_unit(token: Token, before: Token | None) -> bool:
+    if token.kind == WORD:
+        return token.text in words.UNIT_WORDS or canonical(token.text) in words.UNIT_WORDS
+    return token.kind == CODE and (
+        (before is not None and before.kind == NUMBER) or token.text in words.CURRENCIES
+    )
+
+
+_BETWEEN = {
+    **dict.fromkeys(("minus", "less", "-"), "-"),
+    **dict.fromkeys(("plus", "+"), "+"),
+    **dict.fromkeys(("times", "x", "*", "\u00d7"), "*"),
+    **dict.fromkeys(("over", "/", "\u00f7"), "/"),
+    **dict.fromkeys(("mod", "modulo"), "mod"),
+    "^": "^",
+}
+_VERBS = {
+    **dict.fromkeys(("subtract", "deduct", "take"), ("-", "from", True)),
+    "divide": ("/", "by", False),
+    "multiply": ("*", "by", False),
+    "add": ("+", "to", False),
+}
+_DONE = {
+    **dict.fromkeys(("subtracted", "deducted", "taken"), ("-", "from", True)),
+    "divided": ("/", "by", False),
+    "multiplied": ("*", "by", False),
+    "added": ("+", "to", False),
+}
+_RESULTS = {"quotient": "/", "product": "*", "sum": "+"}
+_RECKON = frozenset(words.listed("calculate compute evaluate solve"))
+_COMMUTES = frozenset("+*")
+
+
+def _reckoned(tokens: list[Token]) -> list[Token]:
+    """Two figures reckoned with, as figure, operator, figure."""
+    figures = [index for index, token in enumerate(tokens) if token.kind == NUMBER]
+    if len(figures) != 2:
+        return tokens
+    low, high = figures
+    before = [token.text for token in tokens[max(0, low - 2) : low]]
+    middle = [
+        token.text for token in tokens[low + 1 : high] if token.text not in words.BE and token.text != ","
+    ]
+    sign, turn, start, end = "", False, low, high + 1
+    if len(middle) == 1 and middle[0] in _BETWEEN:
+        sign = _BETWEEN[middle[0]]
+    elif middle[:1] and middle[0] in _DONE and middle[1:] == [_DONE[middle[0]][1]]:
+        sign, _, turn = _DONE[middle[0]]
+    elif before[-1:] and before[-1] in _VERBS and middle in ([_VERBS[before[-1]][1]], ["and"], ["with"]):
+        sign, word, turn = _VERBS[before[-1]]
+        if middle != [word] and sign not in _COMMUTES:
+            return tokens
+        start = low - 1
+    elif before[-1:] == ["of"] and before[0] in _RESULTS and middle == ["and"]:
+        sign, start = _RESULTS[before[0]], low - 2
+    elif middle in (["to", "the", "power", "of"], ["to", "the", "power"], ["raised", "to"]):
+        sign = "^"
+    elif middle == ["to", "the"] and [token.text for token in tokens[high + 1 : high + 2]] == ["power"]:
+        sign, end = "^", high + 2
+        start = low - 1 if before[-1:] == ["raise"] else low
+    if not sign:
+        return tokens
+    one, two = (tokens[high], tokens[low]) if turn else (tokens[low], tokens[high])
+    two = replace(two, text=two.text.removeprefix("#"))
+    operator = Token(sign, SYMBOL, sign, tokens[low].end, tokens[high].start)
+    head = [token for token in tokens[:start] if token.text not in _RECKON]
+    return [*head, one, operator, two, *tokens[end:]]
+
+
+_LESSER = {
+    "under": "over",
+    "younger": "older",
+    "newer": "older",
+    "slower": "faster",
+    "weaker": "stronger",
+    "poorer": "richer",
+    "narrower": "wider",
+    "shallower": "deeper",
+    "lower": "higher",
+    "smaller": "bigger",
+}
+
+
+def _greater(tokens: list[Token]) -> list[Token]:
+    """ "is A younger than B" as "is B older than A"."""
+    at = next(
+        (
+            index
+            for index, (token, after) in enumerate(pairwise(tokens))
+            if token.text in _LESSER and after.text == "than"
+        ),
+        None,
+    )
+    if at is None:
+        return tokens
+    be = next((index for index, token in enumerate(tokens[:at]) if token.text in words.BE), None)
+    if be is None or any(token.text.startswith("@") for token in tokens[be + 1 : at]):
+        return tokens
+    left, right = tokens[be + 1 : at], tokens[at + 2 :]
+    plain = not any(
+        token.text in words.PREPOSITIONS or token.text in ("and", "or", ",", "not") or token.text in words.BE
+        for token in (*left, *right)
+    )
+    if not left or not right or not plain or len(left) > _SIDE_MAX or len(right) > _SIDE_MAX:
+        return tokens
+    grade = Token(_LESSER[tokens[at].text], WORD, tokens[at].raw, tokens[at].start, tokens[at].end)
+    return [*tokens[: be + 1], *right, grade, tokens[at + 1], *left]
+
+
+_SIDE_MAX = 5
+
+
+def _marked(tokens: list[Token]) -> list[Token]:
+    """Small words that ask or tell more, as marks: "… and by whom", "keep a pump from running", "… in the
+    whole world" where nothing is called the best or biggest of it."""
+    texts = [token.text for token in tokens]
+    out: list[Token] = []
+    skip = 0
+    for index, token in enumerate(tokens):
+        if skip:
+            skip -= 1
+            continue
+        text = token.text
+        asks = text in WHO_WHEN or text in WHAT or text == DOER
+        if asks and index > 1 and "and" in texts[index - 2 : index]:
+            token = replace(token, text="and-" + text.lstrip("@"), kind=CODE)
+        elif text == "keep" and "from" in texts[index + 1 : index + 5]:
+            token = replace(token, text="prevent", kind=WORD)
+        elif text in ("in", "of") and texts[index + 1 : index + 2] == ["the"]:
+            size = 4 if texts[index + 2 : index + 3] in (["whole"], ["entire"]) else 3
+            if texts[index + size - 1 : index + size] == ["world"]:
+                last = tokens[index + size - 1]
+                skip = size - 1
+                if size == 3 or any(map(_is_superlative, texts)):
+                    continue
+                token = replace(last, text="whole-world", kind=CODE)
+        out.append(token)
+    return out
+
+
+def _is_superlative(word: str) -> bool:
+    return (len(word) > 4 and word.endswith("est")) or word in (
+        "most",
+        "least",
+        "best",
+        "top",
+        "only",
+        "#1",
+        "1",
+    )
+
+
+def _belonging(tokens: list[Token]) -> list[Token]:
+    """What stands in a relation to what is asked for, told apart from what is asked for and its relation.
+
+    "whose son is Luke" and "who is Luke the son of" become "Luke son" and a mark; so does "what is Oslo the
+    capital of", and "what is made of glass", which asks for what is made.
+    """
+    if len(tokens) < _BELONGING_MIN:
+        return tokens
+    first, last = tokens[0], tokens[-1]
+    be = next((index for index, token in enumerate(tokens[:_HEAD_SPAN]) if token.text in words.BE), 0)
+    if first.text == DOER and first.raw.casefold() == "whose":
+        if be < 2 or be + 1 >= len(tokens):
+            return tokens
+        return [*tokens[be + 1 :], *tokens[1:be], replace(first, text="of-who", kind=CODE)]
+    if be and last.text == "of" and tokens[-3].text in words.ARTICLES:
+        if first.text == DOER:
+            return [*tokens[be + 1 : -1], replace(last, text="of-who", kind=CODE)]
+        if first.text in ("@what", "@which"):
+            return [*tokens[:-1], replace(last, text="of-what", kind=CODE)]
+    made = be == 1 and tokens[2].text in _DONE_WITH and tokens[3].text in _DONE_ROLES
+    if made and first.text in ("@what", "@which"):
+        return [first, replace(first, text="what-is", kind=CODE), *tokens[1:]]
+    return tokens
+
+
+_BELONGING_MIN = 4
+_DONE_ROLES = frozenset(words.listed("of for from with to into"))
+_DONE_WITH = frozenset(words.listed("made used derived composed known created produced"))

@@ -1,0 +1,74 @@
+"""How the commands of ``neuroswarm`` speak to a running node over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, Request, build_opener
+
+from node.core.settings import Settings
+
+_REPLY_BYTES_MAX = 16 * 2**20
+NOBODY = (OSError, HTTPException, ValueError, RecursionError)
+"""What ``call`` raises where no node answers: nobody does, or somebody who speaks otherwise."""
+
+
+def call(url: str, body: dict[str, Any] | None, timeout_s: float) -> tuple[int, dict[str, Any]]:
+    """One JSON call to a node; the status and the document, problems included. Raises ``NOBODY``."""
+    if not url.startswith(("http://", "https://")):
+        raise ValueError("not an http address")
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
+    opener = build_opener(ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=timeout_s) as response:
+            return response.status, _document(response.read(_REPLY_BYTES_MAX))
+    except HTTPError as exc:
+        with exc:
+            return exc.code, _document(exc.read(_REPLY_BYTES_MAX))
+
+
+def call_stream(
+    url: str, body: dict[str, Any], timeout_s: float, on_event: Callable[[str, dict[str, Any]], None]
+) -> tuple[int, dict[str, Any]]:
+    """As ``call``, streamed: ``on_event`` gets each event but the last, whose document is returned. Raises
+    ``NOBODY``."""
+    data = json.dumps({**body, "stream": True}).encode()
+    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
+    if not url.startswith(("http://", "https://")):
+        raise ValueError("not an http address")
+    try:
+        with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as response:
+            name = ""
+            while line := response.readline(_REPLY_BYTES_MAX):
+                if line.startswith(b"event: "):
+                    name = line[7:].decode().strip()
+                elif line.startswith(b"data: "):
+                    facts = _document(line[6:])
+                    if name in ("done", "error"):
+                        return int(facts.get("status", 200)) if name == "error" else 200, facts
+                    on_event(name, facts)
+                elif line.strip():
+                    raise ValueError("what answers there does not stream")
+            raise ValueError("the stream broke off")
+    except HTTPError as exc:
+        with exc:
+            return exc.code, _document(exc.read(_REPLY_BYTES_MAX))
+
+
+def _document(body: bytes) -> dict[str, Any]:
+    document = json.loads(body)
+    if not isinstance(document, dict):
+        raise ValueError("what answers there is no node")
+    return document
+
+
+def base(args: argparse.Namespace, settings: Settings) -> str:
+    """The address of the node: as given, else where the settings say that it listens."""
+    host = settings.server.host
+    host = f"[{host}]" if ":" in host else host
+    return str(args.url or f"http://{host}:{settings.server.port}").rstrip("/")

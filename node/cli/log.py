@@ -1,0 +1,617 @@
+"""The commands ``neuroswarm log …``: look at a transparency log, check it, prove one entry, begin a new
+epoch.
+
+Each command is two functions here: ``_add_<name>`` declares its arguments, ``_<name>`` runs it. To add one,
+write both and name the first in ``_COMMANDS``. All but ``recover`` only read, and work beside a running node.
+
+Exit statuses, for scripts: 0 what was asked for holds, 1 it does not hold, 2 it could not be looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from node import __version__
+from node.cli.log_location import (
+    Place,
+    Trust,
+    add_place,
+    add_vkey,
+    file_bytes,
+    names_of,
+    newest,
+    place_of,
+    policy_of,
+    trust_of,
+    trust_without_place,
+)
+from node.core.errors import BadInput, NodeError, NotFound, Rejected
+from node.audit.decisions.epoch_check import EpochReport, verify_epochs
+from node.core.settings import Settings
+from node.core.signed_note import (
+    NOTE_BYTES_MAX,
+    Checkpoint,
+    Note,
+    NoTrustedSignature,
+    Verifier,
+    cosigned,
+    open_checkpoint,
+)
+from node.audit.tlog.policy import WitnessPolicy
+from node.audit.tlog.proofs import RECEIPT_BYTES_MAX, Receipt, check_receipt
+from node.audit.log.reader import WITNESSED, LogReader
+from node.audit.tlog.tiles import ENTRY_BYTES_MAX
+from node.audit.log.verify import Report, verify_log
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+ReadSettings: TypeAlias = Callable[[argparse.Namespace], Settings]
+Add: TypeAlias = Callable[[Subparsers, Any, ReadSettings], None]
+"""(subparsers of ``log``, parent parsers with --config, --data-dir and --json, reads the settings)."""
+
+HOLDS, FAILS, UNSEEN = 0, 1, 2
+STATUSES = (
+    "exit status: 0 it holds; 1 it does not hold, or there is no such entry; 2 it could not be looked at "
+    "(no such log, nobody answers, wrong usage)"
+)
+_SHOWN_EVERY = 10
+"""Bundles between two updates of the progress line."""
+
+
+def run(read_settings: ReadSettings, command: Callable[[argparse.Namespace, Settings], int]) -> Any:
+    """What argparse calls for a command: the exit statuses above, whatever comes."""
+
+    def guarded(args: argparse.Namespace) -> int:
+        try:
+            return command(args, read_settings(args))
+        except Rejected as exc:
+            return _failed(args, exc, FAILS)
+        except NodeError as exc:
+            return _failed(args, exc, UNSEEN)
+
+    return guarded
+
+
+def _failed(args: argparse.Namespace, exc: NodeError, status: int) -> int:
+    if args.json:
+        print(json.dumps({"ok": False, "status": status, "reason": str(exc)}, indent=2))
+    say(f"neuroswarm: {exc}", is_error=True)
+    return status
+
+
+def say(text: str, *, is_error: bool = False) -> None:
+    """Print a line that may hold names from a stranger's log: what is not printable is escaped."""
+    safe = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    print(safe, file=sys.stderr if is_error else sys.stdout)
+
+
+# --- checkpoint -----------------------------------------------------------------------------------
+
+
+def _add_checkpoint(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
+    parser = what.add_parser("checkpoint", parents=parents, help="the newest checkpoint", epilog=STATUSES)
+    add_place(parser)
+    add_vkey(parser)
+    add_policy(parser)
+    parser.add_argument("--note", action="store_true", help="the signed note itself, byte for byte")
+    parser.set_defaults(run=run(read_settings, _checkpoint))
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """The option that says whose cosignatures are asked for."""
+    parser.add_argument(
+        "--policy",
+        metavar="FILE",
+        help="witness policy (default: the log.witness_policy setting); its quorum is shown, and "
+        "verify-receipt insists on it",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A checkpoint's witnesses by the policy: who of how many, and whether that is enough (None: no
+    policy)."""
+
+    cosigned: Mapping[str, int]
+    known: int
+    is_enough: bool | None
+
+    def line(self) -> str:
+        """For people."""
+        if self.is_enough is None:
+            return "no witness policy is set: nobody else is known to have seen this log"
+        who = ", ".join(f"{name} ({_time(at)})" for name, at in sorted(self.cosigned.items())) or "none"
+        enough = "enough" if self.is_enough else "NO QUORUM: the policy asks for more"
+        return f"{len(self.cosigned)} of {self.known} witnesses: {who}; {enough}"
+
+
+def standing_of(note: bytes, policy: WitnessPolicy | None) -> Standing:
+    """Who of the policy's witnesses has cosigned. Raises ``Rejected`` where a known witness's cosignature
+    does not hold."""
+    if policy is None:
+        return Standing({}, 0, None)
+    parsed = Note.parse(note)
+    named, present = {}, []
+    for line in policy.witnesses:
+        if times := cosigned(parsed, [line.verifier]):
+            named[line.name] = max(times.values())
+            present.append(line.verifier)
+    return Standing(named, len(policy.witnesses), policy.satisfied(present))
+
+
+def _checkpoint(args: argparse.Namespace, settings: Settings) -> int:
+    policy = policy_of(args, settings)
+
+    async def look(place: Place) -> tuple[bytes, Trust, bytes | None]:
+        note = await newest(place)
+        trust = await trust_of(args, settings, place, note)
+        try:
+            return note, trust, await place.source.read(WITNESSED, NOTE_BYTES_MAX)
+        except NotFound:
+            return note, trust, None
+
+    with place_of(args, settings) as place:
+        note, trust, witnessed = asyncio.run(look(place))
+    if args.note:
+        sys.stdout.buffer.write(note)
+        sys.stdout.buffer.flush()
+    opened = open_checkpoint(note, trust.keys)
+    show_remark(trust)
+    if args.note:
+        return HOLDS
+    checkpoint, standing = opened.checkpoint, standing_of(note, policy)
+    older = None
+    if witnessed is not None:
+        with contextlib.suppress(NoTrustedSignature):  # from before a rotation
+            older = open_checkpoint(witnessed, trust.keys).checkpoint
+    shown = {
+        "origin": checkpoint.origin,
+        "size": checkpoint.size,
+        "root": base64.b64encode(checkpoint.root).decode(),
+        "signed_by": names_of(opened.signed_by),
+        "trust": trust.whose,
+        "witnesses": dict(standing.cosigned),
+        "quorum": standing.is_enough,
+        "witnessed_size": None if older is None else older.size,
+    }
+    if args.json:
+        print(json.dumps({"ok": True, **shown}, indent=2))
+        return HOLDS
+    for name in ("origin", "size", "root"):
+        say(f"{name:<12} {shown[name]}")
+    say(f"{'signed by':<12} {', '.join(names_of(opened.signed_by))}")
+    say(f"{'witnesses':<12} {standing.line()}")
+    if older is not None and older.size != checkpoint.size:
+        say(f"{'witnessed':<12} the newest checkpoint with quorum covers {older.size} entries")
+    return HOLDS
+
+
+# --- verify ---------------------------------------------------------------------------------------
+
+
+def _add_verify(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
+    parser = what.add_parser(
+        "verify",
+        parents=parents,
+        help="check a whole log: signature, every tile, every entry, the root, the closed epochs",
+        epilog=STATUSES,
+    )
+    add_place(parser)
+    add_vkey(parser)
+    add_policy(parser)
+    parser.add_argument(
+        "--since", metavar="FILE", help="an older checkpoint that you kept; the log must continue it"
+    )
+    parser.set_defaults(run=run(read_settings, _verify))
+
+
+class ProgressLine:
+    """One line on a terminal that is written over; nothing elsewhere."""
+
+    def __init__(self, verb: str) -> None:
+        self._verb = verb
+        self._calls = 0
+        self._is_terminal = sys.stderr.isatty()
+
+    def show(self, done: int, total: int) -> None:
+        """``done`` of ``total`` entries."""
+        self._calls += 1
+        if self._is_terminal and (done == total or self._calls % _SHOWN_EVERY == 0):
+            share = 100 * done // max(1, total)
+            print(
+                f"\r{self._verb} {done} of {total} entries ({share} %)", end="", file=sys.stderr, flush=True
+            )
+
+    def end(self) -> None:
+        """Leave the line as it is."""
+        if self._is_terminal and self._calls:
+            print(file=sys.stderr)
+
+
+def _verify(args: argparse.Namespace, settings: Settings) -> int:
+    since = None if args.since is None else file_bytes(args.since, NOTE_BYTES_MAX)
+    policy = policy_of(args, settings)
+    line = ProgressLine("checking")
+
+    async def check(place: Place) -> tuple[Report, Trust, list[EpochReport]]:
+        note = await newest(place)
+        trust = await trust_of(args, settings, place, note)
+        report = await verify_log(place.source, trust.keys, since=since, progress=line.show)
+        epochs: list[EpochReport] = []
+        if report.ok and report.checkpoint is not None:
+            epochs = await verify_epochs(
+                place.source, report.checkpoint, trust.keys, place.below, progress=line.show
+            )
+        return report, trust, epochs
+
+    try:
+        with place_of(args, settings) as place:
+            report, trust, epochs = asyncio.run(check(place))
+    finally:
+        line.end()
+    show_remark(trust)
+    where, reason = report.where, report.reason
+    for epoch in epochs:
+        if not where and not epoch.ok:
+            where, reason = epoch.where, epoch.reason
+    ok = report.ok and all(epoch.ok for epoch in epochs)
+    standing = standing_of(report.note, policy) if ok else Standing({}, 0, None)
+    if args.json:
+        shown = _report_json(report, trust, epochs)
+        shown |= {"ok": ok, "where": where, "reason": reason, "quorum": standing.is_enough}
+        print(json.dumps(shown, indent=2))
+    elif not ok:
+        say(f"NOT ok: {where}: {reason}")
+    else:
+        for text in _report_lines(report, standing, epochs):
+            say(text)
+    return HOLDS if ok else FAILS
+
+
+def _report_json(report: Report, trust: Trust, epochs: Sequence[EpochReport]) -> dict[str, Any]:
+    checkpoint = report.checkpoint
+    return {
+        "origin": None if checkpoint is None else checkpoint.origin,
+        "size": None if checkpoint is None else checkpoint.size,
+        "root": None if checkpoint is None else base64.b64encode(checkpoint.root).decode(),
+        "entries": report.entries,
+        "signed_by": names_of(report.signed_by),
+        "trust": trust.whose,
+        "witnessed_size": None if report.witnessed is None else report.witnessed.size,
+        "since": None
+        if report.since is None
+        else {"size": report.since.size, "is_signed": report.since_is_signed},
+        "epochs": [asdict(epoch) for epoch in epochs],
+    }
+
+
+def _report_lines(report: Report, standing: Standing, epochs: Sequence[EpochReport]) -> list[str]:
+    checkpoint = report.checkpoint
+    if checkpoint is None:
+        return []
+    root = base64.b64encode(checkpoint.root).decode()
+    lines = [
+        f"ok: {checkpoint.size} entries, root {root}",
+        f"  log        {checkpoint.origin}",
+        f"  signed by  {', '.join(names_of(report.signed_by))}",
+        f"  witnesses  {standing.line()}",
+    ]
+    if report.since is not None:
+        unsigned = "" if report.since_is_signed else " (taken at its word: no trusted key has signed it)"
+        lines.append(f"  continues  the older checkpoint of {report.since.size} entries{unsigned}")
+    for epoch in epochs:
+        said = f"ok: {epoch.entries} entries"
+        if epoch.is_absent:
+            said = "not here, so neither it nor what came before it was checked"
+        elif epoch.lost:
+            said += f"; {epoch.lost} more had been signed and are lost, as the log after it says"
+        elif not epoch.is_trusted:
+            said += "; vouched for by the log after it"
+        lines.append(f"  epoch {epoch.number:<4} {said}")
+    return lines
+
+
+# --- prove, verify-receipt ------------------------------------------------------------------------
+
+
+def _add_prove(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
+    parser = what.add_parser(
+        "prove", parents=parents, help="a receipt that entry N is in the log", epilog=STATUSES
+    )
+    parser.add_argument("index", metavar="N", type=_index, help="number of the entry, from 0")
+    add_place(parser)
+    add_vkey(parser)
+    add_policy(parser)
+    parser.add_argument("--out", metavar="FILE", help="where to write the receipt (default: standard output)")
+    parser.add_argument("--leaf-out", metavar="FILE", help="where to write the entry's bytes")
+    parser.set_defaults(run=run(read_settings, _prove))
+
+
+def _index(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of an entry")
+    return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """An entry, its receipt and the checkpoint that this is under, checked as a stranger would."""
+
+    entry: bytes
+    receipt: Receipt
+    checkpoint: Checkpoint
+    signed_by: tuple[Verifier, ...]
+    trust: Trust
+
+
+async def proven(
+    args: argparse.Namespace, settings: Settings, place: Place, index: int, policy: WitnessPolicy | None
+) -> Proven:
+    """The entry ``index`` under the newest checkpoint, or under the newest with enough cosignatures where the
+    policy asks for them. Raises ``Rejected`` (also: no such entry), ``NotFound``, ``Unavailable``,
+    ``BadInput``."""
+    note = await newest(place)
+    trust = await trust_of(args, settings, place, note)
+    size = open_checkpoint(note, trust.keys).checkpoint.size
+    if index >= size:
+        raise Rejected(f"the log has no entry {index} under its newest checkpoint ({size} entries)")
+    if policy is not None and policy.requires_any and not standing_of(note, policy).is_enough:
+        note = await _witnessed_over(place, index) or note
+    receipt = await LogReader(place.source).receipt(index, note)
+    entry = receipt.extra or b""
+    opened = check_receipt(receipt, entry, trust.keys, None)
+    return Proven(entry, receipt, opened.checkpoint, opened.signed_by, trust)
+
+
+async def _witnessed_over(place: Place, index: int) -> bytes | None:
+    """The checkpoint with quorum, if there is one that covers the entry."""
+    try:
+        note = await place.source.read(WITNESSED, NOTE_BYTES_MAX)
+    except NotFound:
+        return None
+    return note if index < Checkpoint.parse(Note.parse(note).text).size else None
+
+
+def _prove(args: argparse.Namespace, settings: Settings) -> int:
+    policy = policy_of(args, settings)
+    with place_of(args, settings) as place:
+        found = asyncio.run(proven(args, settings, place, args.index, policy))
+    receipt, checkpoint = found.receipt, found.checkpoint
+    show_remark(found.trust)
+    data = receipt.encode()
+    if args.out:
+        _write(args.out, data)
+    if args.leaf_out:
+        _write(args.leaf_out, found.entry)
+    standing = standing_of(receipt.checkpoint, policy)
+    if standing.is_enough is False:
+        say(f"note: {standing.line()}", is_error=True)
+    if args.json:
+        shown = {
+            "ok": True,
+            "origin": checkpoint.origin,
+            "size": checkpoint.size,
+            "index": receipt.index,
+            "quorum": standing.is_enough,
+            "leaf": leaf_json(found.entry),
+            "receipt": data.decode("utf-8"),
+        }
+        print(json.dumps(shown, indent=2))
+    elif args.out:
+        say(f"ok: entry {receipt.index} of {checkpoint.origin} under {checkpoint.size} entries: {args.out}")
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    return HOLDS
+
+
+def _add_verify_receipt(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
+    parser = what.add_parser(
+        "verify-receipt",
+        parents=parents,
+        help="check a receipt offline: signature, witness policy, inclusion",
+        epilog=STATUSES,
+    )
+    parser.add_argument("file", help="the receipt (tlog-proof@v1); - for standard input")
+    parser.add_argument("--leaf", metavar="FILE", help="the entry's bytes (default: what the receipt brings)")
+    add_vkey(parser)
+    add_policy(parser)
+    parser.set_defaults(run=run(read_settings, _verify_receipt))
+
+
+def _verify_receipt(args: argparse.Namespace, settings: Settings) -> int:
+    receipt = Receipt.parse(file_bytes(args.file, RECEIPT_BYTES_MAX))
+    policy = policy_of(args, settings)
+    entry = receipt.extra if args.leaf is None else file_bytes(args.leaf, ENTRY_BYTES_MAX)
+    if entry is None:
+        raise BadInput("the receipt does not bring the entry; give its bytes with --leaf FILE", field="leaf")
+    trust = trust_without_place(args, settings, receipt.checkpoint)
+    if trust is None and (policy is None or not policy.logs):
+        raise BadInput("this is not a log of this node: give the log's key with --vkey", field="vkey")
+    opened = check_receipt(receipt, entry, () if trust is None else trust.keys, policy)
+    standing = standing_of(receipt.checkpoint, policy)
+    checkpoint = opened.checkpoint
+    if args.json:
+        shown = {
+            "ok": True,
+            "origin": checkpoint.origin,
+            "size": checkpoint.size,
+            "index": receipt.index,
+            "signed_by": names_of(opened.signed_by),
+            "trust": "policy" if trust is None else trust.whose,
+            "witnesses": dict(standing.cosigned),
+            "quorum": standing.is_enough,
+            "leaf": leaf_json(entry),
+        }
+        print(json.dumps(shown, indent=2))
+        return HOLDS
+    say(f"ok: entry {receipt.index} is in {checkpoint.origin} (checkpoint of {checkpoint.size} entries)")
+    say(f"  signed by  {', '.join(names_of(opened.signed_by))}")
+    say(f"  witnesses  {standing.line()}")
+    return HOLDS
+
+
+def leaf_json(entry: bytes) -> Any:
+    """The entry as JSON where it is that, else its bytes in base64."""
+    try:
+        return json.loads(entry)
+    except (ValueError, RecursionError):
+        return {"base64": base64.b64encode(entry).decode()}
+
+
+# --- anchor, recover ------------------------------------------------------------------------------
+
+
+def _add_anchor(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
+    parser = what.add_parser("anchor", help="anchors of checkpoints outside")
+    status = parser.add_subparsers(dest="which", required=True).add_parser(
+        "status", parents=parents, help="each anchor and how far it has come", epilog=STATUSES
+    )
+    status.set_defaults(run=run(read_settings, _anchor_status))
+
+
+def _anchor_status(args: argparse.Namespace, settings: Settings) -> int:
+    from node.audit.anchors.files import AnchorFiles
+
+    files = AnchorFiles(Path(settings.data_dir) / "anchors")
+    found = files.load()
+    is_on = bool(settings.log.anchor_calendars)
+    rows = [
+        {
+            "state": one.state,
+            "service": one.service,
+            "origin": one.origin,
+            "size": one.size,
+            "digest": one.digest,
+            "since": one.since.isoformat(),
+            "queued_at": one.queued_at.isoformat(),
+            "tries": one.tries,
+            "next_at": one.next_at.isoformat(),
+            "block_height": one.height,
+            "block_hash": one.block_hash or None,
+            "block_time": None if one.block_time is None else one.block_time.isoformat(),
+            "error": one.error or None,
+        }
+        for one in found
+    ]
+    if args.json:
+        shown = {"ok": not files.damaged, "is_on": is_on, "anchors": rows, "damaged": list(files.damaged)}
+        print(json.dumps(shown, indent=2))
+        return FAILS if files.damaged else HOLDS
+    if not is_on:
+        print("off: no calendar is named in log.anchor_calendars")
+    elif not found:
+        print("nothing has been queued yet")
+    for one in found:
+        block = "" if one.height is None else f", block {one.height}"
+        held = f": {one.error}" if one.error else ""
+        say(
+            f"{one.state:<10} {one.size} entries of {one.origin}, {one.service}, "
+            f"since {one.since.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC{block}{held}"
+        )
+    for name in files.damaged:
+        say(f"{'damaged':<10} {files.directory / name}")
+    return FAILS if files.damaged else HOLDS
+
+
+def _add_recover(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
+    parser = what.add_parser(
+        "recover",
+        parents=parents,
+        help="after a restore from a backup: close the log as it is, begin a new one; stop the node first",
+        epilog=STATUSES,
+    )
+    parser.add_argument("--new-epoch", action="store_true", required=True, help="begin a new epoch")
+    parser.set_defaults(run=run(read_settings, _recover))
+
+
+def _recover(args: argparse.Namespace, settings: Settings) -> int:
+    from node.core.clock import SystemClock
+    from node.audit.decisions.new_epoch import start_new_epoch
+    from node.core.identity import Identity
+    from node.store.lock import DataLock
+
+    directory, keys = Path(settings.governance_dir), Path(settings.data_dir) / "keys"
+    if not keys.is_dir():  # the log's folder may be lost: the keys know what was signed
+        raise NotFound(f"there is no {keys}: nothing to recover")
+    clock = SystemClock()
+    with DataLock.acquire(Path(settings.data_dir)):
+        identity = Identity.load_or_create(keys, clock.now())
+        begun = asyncio.run(
+            start_new_epoch(
+                directory,
+                identity.decisions_origin,
+                identity.log_signers,
+                clock,
+                keys=keys,
+                policy=f"neuroswarm-{__version__}",
+            )
+        )
+    previous = begun.previous
+    lost = max(0, previous.size - begun.kept_size)
+    if args.json:
+        shown = {
+            "ok": True,
+            "epoch": begun.number,
+            "origin": begun.origin,
+            "previous": {"origin": previous.origin, "size": previous.size, "root": previous.root},
+            "kept_size": begun.kept_size,
+            "lost": lost,
+        }
+        print(json.dumps(shown, indent=2))
+        return HOLDS
+    say(f"epoch {begun.number} has begun: {begun.origin}")
+    say(f"  it follows {previous.origin}, last signed at {previous.size} entries")
+    if lost:
+        say(f"  {lost} of them are not in the folder any more; the new log's first entry says so")
+    return HOLDS
+
+
+# --- pieces ---------------------------------------------------------------------------------------
+
+
+def show_remark(trust: Trust) -> None:
+    """On standard error: what is unusual about the keys."""
+    if trust.remark:
+        say(f"note: {trust.remark}", is_error=True)
+
+
+def _time(posix_s: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(posix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, ValueError, OSError):
+        return f"second {posix_s}"
+
+
+def _write(name: str, data: bytes) -> None:
+    try:
+        Path(name).write_bytes(data)
+    except OSError as exc:
+        raise BadInput(f"cannot write {name}: {exc.strerror or exc}", field="file") from exc
+
+
+_COMMANDS: tuple[Add, ...] = (
+    _add_checkpoint,
+    _add_verify,
+    _add_prove,
+    _add_verify_receipt,
+    _add_anchor,
+    _add_recover,
+)
+
+
+def register(commands: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
+    """Declare ``log`` and its commands. Each sets ``run``: (arguments) -> exit status."""
+    logs = commands.add_parser("log", help="the decision log: check it, prove an entry, anchors, recovery")
+    what = logs.add_subparsers(dest="what", required=True)
+    for add in _COMMANDS:
+        add(what, parents, read_settings)

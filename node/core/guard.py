@@ -1,0 +1,568 @@
+"""What stands around every outside call: deadline, limits, retries, circuit breaker, cache.
+
+One ``Guard`` per source, shared by everybody who asks that source. It promises:
+- no caller waits past its deadline; what cannot start in time is refused at once with the wait in seconds;
+- every attempt, failed ones included, takes one permission from each window, and in any stretch of
+  ``Window.seconds`` no more than ``Window.count`` attempts start (a sliding log, so there is no double
+  burst at the edge of a window);
+- a wait that the source asks for (``RateLimited`` raised by an attempt) holds for all callers;
+- retries (tenacity, here and nowhere else) are for transient errors, jittered, counted and inside the
+  deadline;
+- a source that keeps failing is left alone for ``breaker_open_s``, then asked by exactly one probe;
+- equal keys share one computation, and one caller's leaving never disturbs the others;
+- a fresh value is served from memory, an expired one only when the source fails, marked stale and not for
+  ever.
+
+It knows neither protocols nor what a value means; time and jitter come from the injected clock; everything
+runs on one event loop. Counts live in this process: a restart begins with empty windows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar, cast
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
+
+from node.core.clock import Clock
+from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
+
+T = TypeVar("T")
+
+BACKOFF_FIRST_S = 0.2
+BACKOFF_MAX_S = 5.0
+RETRY_AFTER_MAX_S = 3_600.0
+"""A source may not silence itself for longer than this: a wrong Retry-After must heal by itself."""
+_NAP_MIN_S = 0.001
+"""Shortest sleep while waiting for a permission, so that rounding cannot make a busy loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most ``count`` attempts in any ``seconds``."""
+
+    count: int
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or not self.seconds > 0:
+            raise ValueError("a window needs a positive count and a positive length")
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded(Generic[T]):
+    """A value and how old it is. ``stale``: past its lifetime, served because the source failed."""
+
+    value: T
+    stale: bool = False
+    age_s: float = 0.0
+    from_cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What is known now, for health. ``state``: closed, open, half_open; ``since`` when it began.
+
+    ``remaining`` pairs each window with its free permissions; ``not_before_s`` is the rest of a wait that the
+    source asked for and ``reopens_s`` the rest of the open time, both 0 when there is none.
+    """
+
+    name: str
+    state: str
+    since: datetime
+    remaining: tuple[tuple[Window, int], ...]
+    not_before_s: float
+    reopens_s: float
+    last_error: str | None
+    last_error_at: datetime | None
+    in_flight: int
+    waiting: int
+
+
+class BreakerOpen(Unavailable):
+    """The source failed repeatedly and is left alone for ``retry_after_s`` more seconds."""
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class _NotAdmitted(Exception):
+    """Our own refusal of an attempt; never retried. Carries the error for the caller."""
+
+    def __init__(self, error: NodeError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Log:
+    """The starts of one window, oldest first; never longer than the window's count."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+        self._starts: deque[float] = deque()
+
+    def free(self, now: float) -> int:
+        """Permissions left at ``now``."""
+        starts, edge = self._starts, now - self.window.seconds
+        while starts and starts[0] <= edge:
+            starts.popleft()
+        return max(0, self.window.count - len(starts))
+
+    def take(self, now: float) -> None:
+        self._starts.append(now)
+
+    def earliest(self, now: float, ahead: int) -> float:
+        """When the next caller may start if ``ahead`` others go first, each as early as it may."""
+        self.free(now)
+        starts, count, seconds = self._starts, self.window.count, self.window.seconds
+        cycles, index = 0, len(starts) + ahead
+        while index >= len(starts) and index >= count:
+            index -= count
+            cycles += 1
+        begin = starts[index] if index < len(starts) else now
+        return max(now, begin + cycles * seconds)
+
+
+class _Breaker:
+    """Closed, open, or half-open with one probe. A ticket says whether its holder is the probe."""
+
+    def __init__(self, failures: int, open_s: float, clock: Clock) -> None:
+        self._limit = failures
+        self._open_s = open_s
+        self._clock = clock
+        self._failures = 0
+        self._until: float | None = None
+        self._probing = False
+        self.since = clock.now()
+
+    @property
+    def state(self) -> str:
+        if self._until is None:
+            return "closed"
+        return "half_open" if self._probing or self._clock.monotonic() >= self._until else "open"
+
+    @property
+    def refuses(self) -> bool:
+        return self._until is not None and (self._probing or self._clock.monotonic() < self._until)
+
+    @property
+    def wait_s(self) -> float:
+        """Seconds to the next probe; while one is under way its outcome decides, so about a second."""
+        if self._until is None:
+            return 0.0
+        return max(1.0 if self._probing else 0.0, self._until - self._clock.monotonic())
+
+    def enter(self) -> bool:
+        """Begin an attempt; True when it is the probe. Only when not ``refuses``."""
+        if self._until is None:
+            return False
+        self._probing = True
+        return True
+
+    def leave(self, probe: bool, failed: bool | None) -> None:
+        """End an attempt. ``failed`` None says nothing about the source (cancelled, too short)."""
+        if probe:
+            self._probing = False
+            if failed is None:
+                return
+            if failed:
+                self._open()
+            else:
+                self._until, self._failures, self.since = None, 0, self._clock.now()
+        elif self._until is None and failed is not None:
+            # Attempts that began before the breaker opened no longer matter once it is open.
+            self._failures = self._failures + 1 if failed else 0
+            if self._failures >= self._limit:
+                self._open()
+
+    def _open(self) -> None:
+        self._until = self._clock.monotonic() + self._open_s
+        self.since = self._clock.now()
+
+
+@dataclass(slots=True)
+class _Flight:
+    """One shared computation. ``deadline`` is the latest of its waiters'; ``starts_at`` is the estimate
+    of its next attempt while it waits for a permission."""
+
+    deadline: float
+    task: asyncio.Task[Any] | None = None
+    waiters: int = 0
+    starts_at: float = 0.0
+    abandoned_at_deadline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    value: object
+    fetched: float
+    ttl_s: float
+
+
+class Guard:
+    """The protection of one source. Safe for any number of concurrent callers on one event loop."""
+
+    def __init__(
+        self,
+        name: str,
+        clock: Clock,
+        windows: Sequence[Window],
+        concurrency: int,
+        attempts: int,
+        breaker_failures: int,
+        breaker_open_s: float,
+        cache_entries: int,
+        stale_for_s: float,
+        *,
+        waiters_max: int = 64,
+    ) -> None:
+        """``attempts`` counts the first one; ``stale_for_s`` is how long past its lifetime a value may still
+        be served; at most ``waiters_max`` attempts queue for a permission, further ones are refused."""
+        if min(concurrency, attempts, breaker_failures, waiters_max) < 1 or cache_entries < 0:
+            raise ValueError("concurrency, attempts, breaker_failures and waiters_max start at 1")
+        self.name = name
+        self._clock = clock
+        self._logs = tuple(_Log(window) for window in windows)
+        self._concurrency = concurrency
+        self._attempts = attempts
+        self._breaker = _Breaker(breaker_failures, breaker_open_s, clock)
+        self._cache_entries = cache_entries
+        self._stale_for_s = stale_for_s
+        self._waiters_max = waiters_max
+        self._in_flight = 0
+        self._not_before = 0.0
+        self._queue: deque[_Turn] = deque()
+        self._flights: dict[str, _Flight] = {}
+        self._cache: OrderedDict[str, _Entry] = OrderedDict()
+        self._last_error: tuple[str, datetime] | None = None
+
+    # --- the one entrance -------------------------------------------------------------------------
+
+    async def call(
+        self,
+        attempt: Callable[[float], Awaitable[T]],
+        *,
+        key: str | None,
+        ttl_s: float,
+        deadline: float,
+        attempt_timeout_s: float,
+        max_age_s: float | None = None,
+    ) -> Guarded[T]:
+        """The value for ``key``, from memory or by ``attempt(timeout_s)``.
+
+        ``attempt`` raises ``node.core.errors`` only: ``Unavailable`` and ``TimedOut`` are retried and count for
+        the breaker, ``RateLimited`` sets the wait for everybody, anything else goes straight to the caller.
+        It ends soon when cancelled, and its value is treated as immutable. ``key`` None means neither cached
+        nor shared; equal keys must mean equal attempts. ``deadline`` is monotonic; values older than
+        ``max_age_s`` are not served.
+
+        Raises ``TimedOut``, ``RateLimited``, ``BreakerOpen``, ``Unavailable`` or what ``attempt`` raised.
+        """
+        limit = math.inf if max_age_s is None else max_age_s
+        if key is not None and (fresh := self._cached(key, limit, stale=False)) is not None:
+            return cast("Guarded[T]", fresh)
+        try:
+            value = await self._join(attempt, key, ttl_s, deadline, attempt_timeout_s)
+        except (Unavailable, Rejected):
+            if key is not None and (old := self._cached(key, limit, stale=True)) is not None:
+                return cast("Guarded[T]", old)
+            raise
+        return Guarded(value)
+
+    def snapshot(self) -> Snapshot:
+        """The present state, without I/O."""
+        now = self._clock.monotonic()
+        error, at = self._last_error or (None, None)
+        return Snapshot(
+            name=self.name,
+            state=self._breaker.state,
+            since=self._breaker.since,
+            remaining=tuple((log.window, log.free(now)) for log in self._logs),
+            not_before_s=max(0.0, self._not_before - now),
+            reopens_s=self._breaker.wait_s,
+            last_error=error,
+            last_error_at=at,
+            in_flight=self._in_flight,
+            waiting=len(self._queue),
+        )
+
+    # --- cache ------------------------------------------------------------------------------------
+
+    def _cached(self, key: str, max_age_s: float, *, stale: bool) -> Guarded[object] | None:
+        entry = self._cache.get(key)
+        if entry is None:
+            return None
+        age = self._clock.monotonic() - entry.fetched
+        is_stale = age >= entry.ttl_s
+        if age > entry.ttl_s + self._stale_for_s:
+            del self._cache[key]
+            return None
+        if (is_stale and not stale) or age > max_age_s or (max_age_s <= 0 and not stale):
+            return None
+        self._cache.move_to_end(key)
+        return Guarded(entry.value, stale=is_stale, age_s=age, from_cache=True)
+
+    def _keep(self, key: str, value: object, ttl_s: float) -> None:
+        if self._cache_entries == 0 or ttl_s <= 0:
+            return
+        self._cache[key] = _Entry(value, self._clock.monotonic(), ttl_s)
+        self._cache.move_to_end(key)
+        while len(self._cache) > self._cache_entries:
+            self._cache.popitem(last=False)
+
+    # --- single flight ----------------------------------------------------------------------------
+
+    async def _join(
+        self,
+        attempt: Callable[[float], Awaitable[T]],
+        key: str | None,
+        ttl_s: float,
+        deadline: float,
+        attempt_timeout_s: float,
+    ) -> T:
+        now = self._clock.monotonic()
+        if now >= deadline:
+            raise TimedOut(f"{self.name}: no time left to ask")
+        flight = self._flights.get(key) if key is not None else None
+        if flight is None:
+            flight = _Flight(deadline)
+            flight.task = asyncio.create_task(self._fly(flight, attempt, key, ttl_s, attempt_timeout_s))
+            flight.task.add_done_callback(_retrieve)
+            if key is not None:
+                self._flights[key] = flight
+        elif flight.starts_at > deadline:
+            raise self._rate_limited(flight.starts_at - now)
+        flight.deadline = max(flight.deadline, deadline)
+        task = cast("asyncio.Task[T]", flight.task)
+        timer = asyncio.create_task(self._clock.sleep(deadline - now))
+        flight.waiters += 1
+        try:
+            await asyncio.wait({task, timer}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                flight.abandoned_at_deadline = flight.waiters == 1
+                raise TimedOut(f"{self.name} did not answer in time")
+            if task.cancelled():
+                raise Unavailable(f"{self.name}: the call was cancelled")
+            return task.result()
+        finally:
+            timer.cancel()
+            flight.waiters -= 1
+            if flight.waiters == 0 and not task.done():
+                # Nobody is left to use the value; a newcomer starts afresh.
+                if key is not None and self._flights.get(key) is flight:
+                    del self._flights[key]
+                task.cancel()
+
+    async def _fly(
+        self,
+        flight: _Flight,
+        attempt: Callable[[float], Awaitable[T]],
+        key: str | None,
+        ttl_s: float,
+        attempt_timeout_s: float,
+    ) -> T:
+        try:
+            value = await self._retry(flight, attempt, attempt_timeout_s)
+            if key is not None:
+                self._keep(key, value, ttl_s)
+            return value
+        finally:
+            if key is not None and self._flights.get(key) is flight:
+                del self._flights[key]
+
+    # --- attempts ---------------------------------------------------------------------------------
+
+    async def _retry(
+        self, flight: _Flight, attempt: Callable[[float], Awaitable[T]], attempt_timeout_s: float
+    ) -> T:
+        last: NodeError | None = None
+
+        async def once() -> T:
+            nonlocal last
+            try:
+                return await self._once(flight, attempt, attempt_timeout_s)
+            except Unavailable as exc:
+                last = exc
+                raise
+
+        retrying = AsyncRetrying(
+            sleep=self._clock.sleep,
+            retry=retry_if_exception_type(Unavailable),
+            wait=self._backoff,
+            stop=lambda state: self._gives_up(state, flight),
+            reraise=True,
+        )
+        try:
+            return await retrying(once)
+        except _NotAdmitted as exc:
+            # What the source said first explains more than our refusal to ask it again.
+            raise (last or exc.error) from exc
+
+    def _backoff(self, state: RetryCallState) -> float:
+        """Exponential with jitter: between half and one and a half of the step."""
+        step = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** (state.attempt_number - 1))
+        jittered: float = step * (0.5 + self._clock.random())
+        return jittered
+
+    def _gives_up(self, state: RetryCallState, flight: _Flight) -> bool:
+        """A retry must have attempts left and begin before the deadline and after the asked wait."""
+        starts = max(self._clock.monotonic() + state.upcoming_sleep, self._not_before)
+        return state.attempt_number >= self._attempts or starts >= flight.deadline
+
+    async def _once(
+        self, flight: _Flight, attempt: Callable[[float], Awaitable[T]], attempt_timeout_s: float
+    ) -> T:
+        probe = await self._admit(flight)
+        started = self._clock.monotonic()
+        failed: bool | None = None
+        try:
+            value = await self._within(attempt, min(attempt_timeout_s, flight.deadline - started))
+            failed = False
+            return value
+        except RateLimited as exc:
+            # Not a sick source; but a probe that is sent away has not shown it well either.
+            failed = True if probe else None
+            self._wait_for_source(exc.retry_after_s)
+            self._note(exc)
+            raise
+        except TimedOut as exc:
+            # An attempt that was given little time says nothing about the source.
+            failed = self._had_its_time(started, attempt_timeout_s)
+            self._note(exc)
+            raise
+        except Unavailable as exc:
+            failed = True
+            self._note(exc)
+            raise
+        except NodeError as exc:
+            failed = False
+            self._note(exc)
+            raise
+        except asyncio.CancelledError:
+            if flight.abandoned_at_deadline:
+                failed = self._had_its_time(started, attempt_timeout_s)
+                self._note(TimedOut(f"{self.name} did not answer in time"))
+            raise
+        finally:
+            self._in_flight -= 1
+            self._breaker.leave(probe, failed)
+            self._wake()
+
+    async def _within(self, attempt: Callable[[float], Awaitable[T]], seconds: float) -> T:
+        """The attempt's value, or ``TimedOut`` by our clock; the attempt is over on return."""
+        task = asyncio.ensure_future(attempt(seconds))
+        timer = asyncio.create_task(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait({task, timer}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise TimedOut(f"{self.name} did not answer within {seconds:.1f} s")
+            if task.cancelled():
+                raise Unavailable(f"{self.name}: the call was cancelled")
+            return task.result()
+        finally:
+            timer.cancel()
+            task.cancel()
+            await asyncio.gather(task, timer, return_exceptions=True)
+
+    def _had_its_time(self, started: float, attempt_timeout_s: float) -> bool | None:
+        return True if self._clock.monotonic() - started >= attempt_timeout_s / 2 else None
+
+    def _wait_for_source(self, seconds: float) -> None:
+        if not math.isfinite(seconds):
+            seconds = RETRY_AFTER_MAX_S
+        until = self._clock.monotonic() + min(max(0.0, seconds), RETRY_AFTER_MAX_S)
+        self._not_before = max(self._not_before, until)
+
+    def _note(self, exc: NodeError) -> None:
+        self._last_error = (str(exc)[:200], self._clock.now())
+
+    # --- permission -------------------------------------------------------------------------------
+
+    async def _admit(self, flight: _Flight) -> bool:
+        """Wait for breaker, concurrency, windows and the source's own wait, first come first served; take one
+        permission. True when the attempt is the breaker's probe. Raises ``_NotAdmitted``."""
+        turn = _Turn()
+        if len(self._queue) >= self._waiters_max:
+            now = self._clock.monotonic()
+            raise _NotAdmitted(self._rate_limited(self._earliest(len(self._queue), now) - now))
+        self._queue.append(turn)
+        try:
+            while True:
+                now = self._clock.monotonic()
+                ahead = self._queue.index(turn)
+                flight.starts_at = self._earliest(ahead, now)
+                self._check(flight, now)
+                if ahead == 0 and flight.starts_at <= now and self._in_flight < self._concurrency:
+                    for log in self._logs:
+                        log.take(now)
+                    self._in_flight += 1
+                    return self._breaker.enter()
+                nap = flight.deadline - now
+                if ahead == 0 and flight.starts_at > now:
+                    nap = min(nap, flight.starts_at - now)
+                await self._sleep_or_wake(turn, max(nap, _NAP_MIN_S))
+        finally:
+            flight.starts_at = 0.0
+            self._queue.remove(turn)
+            self._wake()
+
+    def _check(self, flight: _Flight, now: float) -> None:
+        if self._breaker.refuses:
+            wait = self._breaker.wait_s
+            cause = f" ({self._last_error[0]})" if self._last_error else ""
+            raise _NotAdmitted(
+                BreakerOpen(
+                    f"{self.name} keeps failing{cause} and is asked again in {wait:.0f} s", retry_after_s=wait
+                )
+            )
+        if flight.starts_at >= flight.deadline > now:
+            raise _NotAdmitted(self._rate_limited(flight.starts_at - now))
+        if now >= flight.deadline:
+            raise _NotAdmitted(TimedOut(f"{self.name}: the turn did not come in time"))
+
+    def _earliest(self, ahead: int, now: float) -> float:
+        """When a caller behind ``ahead`` others may start, as far as time decides; ``now`` for at once."""
+        return max([now, self._not_before, *(log.earliest(now, ahead) for log in self._logs)])
+
+    def _rate_limited(self, wait_s: float) -> RateLimited:
+        wait_s = max(wait_s, _NAP_MIN_S)
+        return RateLimited(
+            f"{self.name} may not be asked for another {math.ceil(wait_s)} s", retry_after_s=wait_s
+        )
+
+    async def _sleep_or_wake(self, turn: _Turn, seconds: float) -> None:
+        turn.changed.clear()
+        woken = asyncio.create_task(turn.changed.wait())
+        timer = asyncio.create_task(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait({woken, timer}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            woken.cancel()
+            timer.cancel()
+            await asyncio.gather(woken, timer, return_exceptions=True)
+
+    def _wake(self) -> None:
+        """Something changed: everybody in the queue looks again (it is short and bounded)."""
+        for turn in self._queue:
+            turn.changed.set()
+
+
+class _Turn:
+    """A place in the queue."""
+
+    __slots__ = ("changed",)
+
+    def __init__(self) -> None:
+        self.changed = asyncio.Event()
+
+
+def _retrieve(task: asyncio.Task[Any]) -> None:
+    """Take the exception of a flight that nobody waits for any more, so that it is not reported as lost."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,1 @@
+"""IPFS formats as pure codecs: bytes in, values out, no network and no files."""

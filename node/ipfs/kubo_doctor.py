@@ -1,0 +1,153 @@
+"""What works with the configured IPFS daemon, and what to type where something does not: for ``doctor``.
+
+Promises: harmless. One block of a few bytes is put, pinned, read and taken away again; of everything else
+only whether the daemon knows the call is asked, by leaving out what the call requires. Each call ends within
+``TIMEOUT_S``. Nothing is raised: a daemon that is away is a fact.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+import aiohttp
+import orjson
+
+from node.core.clock import Clock
+from node.core.errors import NodeError, Unavailable
+from node.core.ipld.cid import RAW, Cid
+from node.core.model import Check
+from node.ipfs import kubo
+from node.ipfs.kubo import Http, KuboBlockStore
+from node.ipfs.kubo_client import Version, clean
+
+TIMEOUT_S = 5.0
+_SAID_BYTES_MAX = 4 * 2**10
+_PROBE = b"neuroswarm doctor was here\n"
+_UNKNOWN, _FORBIDDEN = 404, 403
+
+
+async def examine(url: str, http: Http, clock: Clock) -> list[Check]:
+    """``ipfs:daemon``, and where one answers a check each for block, pin, dag, name, routing and pubsub."""
+    first = await kubo.probe(url, clock)
+    if not url or first.status != "pass":
+        return [first]
+    store = KuboBlockStore(url, http, clock, timeout_s=TIMEOUT_S)
+    try:
+        version = await store.connect()
+    except NodeError as exc:
+        return [first, Check("ipfs:block", "warn", str(exc))]
+    calls = _Calls(url, http)
+    rest = await asyncio.gather(_dag(calls), _name(calls, version), _routing(calls), _pubsub(calls, version))
+    return [first, *await _blocks(store, version), *rest]
+
+
+async def _blocks(store: KuboBlockStore, version: Version) -> list[Check]:
+    cid = Cid.of(_PROBE, RAW)
+    dialect = "format and version" if version.wants_format else "cid-codec"
+    try:
+        await store.put(cid, _PROBE)
+        if await store.get(cid) != _PROBE:
+            raise Unavailable("the daemon gave other bytes for a block that it had just been given")
+        block = Check("ipfs:block", "pass", f"put, read and deleted (block/put with {dialect})")
+        try:
+            await store.client.pin([cid])
+            if not await store.client.pinned([cid]):
+                raise Unavailable("the daemon does not show a pin that it had just been asked for")
+            pin = Check("ipfs:pin", "pass", "pinned and unpinned")
+        except NodeError as exc:
+            pin = Check("ipfs:pin", "warn", f"blocks are not kept there: {exc}")
+        await store.remove(cid)
+    except NodeError as exc:
+        with suppress(NodeError):
+            await store.remove(cid)
+        return [Check("ipfs:block", "warn", f"no copies are kept in the daemon: {exc}")]
+    return [block, pin]
+
+
+async def _dag(calls: _Calls) -> Check:
+    return await calls.known(
+        "ipfs:dag", ("dag/import",), "takes CARs whole", "takes no CARs; blocks go one by one"
+    )
+
+
+async def _name(calls: _Calls, version: Version) -> Check:
+    how = (
+        "publishes the head under this node's own name"
+        if version.takes_records
+        else "publishes the head under a key of the daemon; this node's own name is served by this node "
+        "(Kubo 0.24 and later publish that too)"
+    )
+    without = "publishes no names; this node serves its own"
+    return await calls.known("ipfs:name", ("name/publish",), how, without)
+
+
+async def _routing(calls: _Calls) -> Check:
+    return await calls.known(
+        "ipfs:routing",
+        ("routing/findprovs", "dht/findprovs"),
+        "finds and announces providers",
+        "neither finds nor announces providers; clients find this node by its address",
+    )
+
+
+async def _pubsub(calls: _Calls, version: Version) -> Check:
+    status, said = await calls.ask("pubsub/ls")
+    name = "ipfs:pubsub"
+    if status == 200:
+        return Check(name, "pass", "is on")
+    if status == _UNKNOWN:
+        return Check(name, "pass", "this daemon has none; it is not needed")
+    if status in (0, _FORBIDDEN):
+        return Check(name, "warn", said)
+    remedy = (
+        "" if version.is_js else "; to switch it on: ipfs config --json Pubsub.Enabled true, and restart it"
+    )
+    return Check(name, "pass", f"is off and not needed ({said}){remedy}")
+
+
+class _Calls:
+    """Asks a daemon which calls it knows."""
+
+    def __init__(self, url: str, http: Http) -> None:
+        self._base = f"{url.rstrip('/')}/api/v0/"
+        self._http = http
+
+    async def known(self, name: str, calls: Sequence[str], here: str, missing: str) -> Check:
+        """Whether it knows one of ``calls``, each of which requires an argument that is left out."""
+        for call in calls:
+            status, said = await self.ask(call)
+            if status in (0, _FORBIDDEN):
+                return Check(name, "warn", said)
+            if status != _UNKNOWN:
+                return Check(name, "pass", f"{here} ({call})")
+        return Check(name, "warn", missing)
+
+    async def ask(self, call: str) -> tuple[int, str]:
+        """The status of a call without arguments, and what the daemon said; 0 where it gave no answer."""
+        try:
+            async with self._http.post(
+                self._base + call,
+                allow_redirects=False,
+                headers={"Accept-Encoding": "identity"},
+                timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
+            ) as response:
+                said = _message(await response.content.read(_SAID_BYTES_MAX))
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
+            return 0, f"{call} gave no answer ({type(exc).__name__}); run doctor again"
+        if response.status == _FORBIDDEN:
+            said = (
+                f"the daemon forbids {call}: see API.Authorizations and API.HTTPHeaders in its configuration"
+            )
+        return response.status, said
+
+
+def _message(body: bytes) -> str:
+    """The text of a daemon's error, which most of them send as JSON."""
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        answer = None
+    message = answer.get("Message") if isinstance(answer, dict) else None
+    return clean(message if isinstance(message, str) else body.decode("utf-8", "replace"))

@@ -1,0 +1,513 @@
+"""Makes blocks of a transparency log, so that any IPFS client can fetch and rebuild it from one CID.
+
+A log's folder is the truth; the blocks follow it, and ``log_head`` is the list that ties them together.
+
+Rules:
+1. Tiles and bundles become blocks when they are complete, for good. The checkpoint with the partial tiles of
+   the right edge follows at most every ``every_s`` seconds, sooner after a decision that is critical (at
+   most every ``HASTENED_EVERY_S``), and at the stop: then there is a new head.
+2. Nothing is awaited by whoever appends. What waits is what the folder has and the list has not: no queue,
+   and a log of any size is caught up on with a few files in memory.
+3. What a newer head replaces (an older head, checkpoint and right edge) is deleted ``KEPT_S`` later, here
+   and in the daemon: whoever is fetching it can finish, and a published head that links to it stays whole
+   until its successor is out. After a restart that time starts anew. Pages and complete tiles stay.
+4. The state (``state_path``) names pages and heads. It is written after their blocks; where it is lost,
+   everything is done again and gives the same blocks.
+5. A daemon is given the same blocks, oldest first, the head last; what it was not given waits.
+6. A failure is tried again later and later, and ``health`` says what waits and why.
+
+The blocks are public: their store is one from which every caller may read. The log holds no question and no
+answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from node.core.clock import Clock
+from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
+from node.audit.decisions.origin import epoch_of
+from node.core.ipld.cid import RAW, Cid
+from node.core.follower import Follower, Rest
+from node.ipfs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, split
+from node.core.model import Check
+from node.core.ports import BlockStore
+from node.ipfs.kubo import KuboBlockStore
+from node.audit.log.files import Files
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
+from node.audit.log.reader import CHECKPOINT, FolderSource
+from node.audit.tlog.tiles import WIDTH, Tile, tiles_at
+from node.audit.log.writer import Published
+
+_log = logging.getLogger("neuroswarm.log_blocks")
+
+CHECK = "log:blocks"
+EVERY_S = 600.0
+HASTENED_EVERY_S = 10.0
+"""However many critical decisions there are, so that few heads are replaced within ``KEPT_S``."""
+KEPT_S = 300.0
+AT_ONCE = 4
+"""Files on their way into the store together: they share a sync, and 4 x 16 MiB is the most they hold."""
+GIVEN_AT_ONCE = 16
+"""Blocks, of a mebibyte at most, that the daemon pins by one call."""
+_TRIES = 3
+_OLDER_MAX = 32
+"""More than ``KEPT_S / HASTENED_EVERY_S``: only frequent restarts can drop a head sooner."""
+_GIVEN_OLDER_MAX = 2 * _OLDER_MAX
+_STATE_VERSION = 2
+_STATE_BYTES_MAX = 16 * 2**10
+_CIDS = ("page", "head", "given")
+_LISTS = ("older", "given_older")
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """``page``: what the next head follows; ``pages``: how many pages of this origin lead up to it.
+    ``head`` is the newest, ``older`` are those that it replaced and whose blocks are still here, newest
+    first. ``given`` is the last one that the daemon has whole, ``given_older`` those that it still has."""
+
+    origin: str = ""
+    pages: int = 0
+    page: Cid | None = None
+    head: Cid | None = None
+    older: tuple[Cid, ...] = ()
+    given: Cid | None = None
+    given_older: tuple[Cid, ...] = ()
+
+    @property
+    def held(self) -> set[Cid]:
+        """The heads whose blocks must not be deleted."""
+        named = (self.head, *self.older, self.given, *self.given_older)
+        return {cid for cid in named if cid is not None}
+
+    def anew(self) -> _State:
+        """A list that is made from its beginning; what there was is only replaced."""
+        return _State(
+            older=_first(_OLDER_MAX, self.head, *self.older),
+            given_older=_first(_GIVEN_OLDER_MAX, self.given, *self.given_older),
+        )
+
+
+class LogBlocks:
+    """Follows one log's folder. ``start`` it inside a running loop; ``close`` it after the log's last
+    publication and before the stores."""
+
+    def __init__(
+        self,
+        folder: Path,
+        blocks: BlockStore,
+        state_path: Path,
+        clock: Clock,
+        *,
+        daemon: KuboBlockStore | None = None,
+        every_s: float = EVERY_S,
+    ) -> None:
+        self._folder = folder
+        self._blocks = blocks
+        self._state_path = state_path
+        self._clock = clock
+        self._daemon = daemon
+        self._every_s = every_s
+        self._state = _State()
+        self._is_loaded = False
+        self._size = 0
+        self._done = 0
+        self._new: dict[str, tuple[Cid, ...]] = {}
+        self._due_at = 0.0
+        self._hastened_due_at = 0.0
+        self._replaced_at: dict[Cid, float] = {}
+        self._is_hastened = False
+        self._follower = Follower("log_blocks", self._follow, clock)
+
+    @property
+    def head(self) -> Cid | None:
+        """The newest head: what to give to whoever wants the log. None before the first one."""
+        return self._state.head
+
+    def start(self) -> None:
+        """Begin to follow, with what the folder has already."""
+        self._follower.start()
+
+    def published(self, _published: Published) -> None:
+        """The log has a new checkpoint (``TileLog.on_published``). Cheap."""
+        self._follower.wake()
+
+    def hasten(self) -> None:
+        """A critical decision was published: it gets a head without waiting for the next turn, at most every
+        ``HASTENED_EVERY_S``. Cheap."""
+        self._is_hastened = True
+        self._follower.wake()
+
+    def health(self) -> Check:
+        """Without I/O: how much of the log is in blocks, the newest head, and what keeps more from it."""
+        seen = None if self.head is None else str(self.head)
+        if (trouble := self._follower.trouble()) is not None:
+            return Check(CHECK, "warn", trouble[0], since=trouble[1], observed=seen)
+        return Check(CHECK, "pass", f"{self._size} entries of the log are in IPFS blocks", observed=seen)
+
+    async def close(self, timeout_s: float) -> None:
+        """Write the last head, for at most ``timeout_s`` seconds; what is left is done at the next start.
+        Idempotent."""
+        await self._follower.close(timeout_s)
+
+    # --- the worker -------------------------------------------------------------------------------
+
+    async def _follow(self) -> Rest:
+        """Bring blocks and daemon up to date with the folder."""
+        if not self._is_loaded:
+            await self._load()
+        is_hastened, self._is_hastened = self._is_hastened, False
+        now = self._clock.monotonic()
+        is_due = (
+            self._follower.is_stopping
+            or now >= self._due_at
+            or (is_hastened and now >= self._hastened_due_at)
+        )
+        try:
+            is_owed = await self._follow_folder(is_due=is_due or self._follower.is_stopping)
+        except NodeError:
+            self._is_hastened |= is_hastened
+            raise
+        self._is_hastened |= is_hastened and is_owed
+        past = self._clock.monotonic() - KEPT_S
+        older = tuple(cid for cid in self._state.older if self._replaced_at[cid] > past)
+        await self._change(replace(self._state, older=older))
+        await self._give()
+        return Rest(self._next_s(is_owed=is_owed))
+
+    def _next_s(self, *, is_owed: bool) -> float | None:
+        waits = [self._replaced_at[cid] + KEPT_S for cid in self._state.older]
+        if is_owed:
+            waits.append(min(self._due_at, self._hastened_due_at) if self._is_hastened else self._due_at)
+        return max(0.0, min(waits) - self._clock.monotonic()) if waits else None
+
+    async def _follow_folder(self, *, is_due: bool) -> bool:
+        for _ in range(_TRIES):
+            try:
+                now = await _Folder.open(self._folder)
+            except NotFound:
+                return False  # nothing was published yet
+            try:
+                await self._enter(now.checkpoint.origin)
+                head, made_at = self.head, self._clock.monotonic()
+                is_owed = await self._grow(now, is_due=is_due)
+                if self.head != head:
+                    self._due_at = made_at + self._every_s
+                    self._hastened_due_at = made_at + HASTENED_EVERY_S
+                return is_owed
+            except NotFound as exc:
+                missing = exc  # the log grew meanwhile, and what the older checkpoint needed is gone
+        raise Unavailable(f"a file of the log is missing: {missing}")
+
+    async def _enter(self, origin: str) -> None:
+        """End the lists of earlier epochs, so that the next head of ``origin`` follows them."""
+        state = self._state
+        if state.origin == origin:
+            return
+        base, number = epoch_of(origin)
+        known_base, known = epoch_of(state.origin)
+        if state.origin and (known_base != base or known >= number):
+            _log.warning("event=log_blocks_again reason=the folder has another log now")
+            await self._change(state.anew())
+            known = 1
+        for earlier in range(known, number):
+            try:
+                before = await _Folder.open(self._folder / "epochs" / str(earlier))
+            except NotFound:
+                continue  # moved away by its operator
+            if before.checkpoint.origin != self._state.origin:
+                await self._begin(before.checkpoint.origin)
+            await self._grow(before, is_due=True)
+        await self._begin(origin)
+
+    async def _begin(self, origin: str) -> None:
+        """A new epoch: its first head follows the last one of the epoch before, which stays."""
+        state = self._state
+        await self._change(replace(state, origin=origin, pages=0, page=state.head or state.page))
+        self._new, self._done, self._size = {}, 0, 0
+
+    # --- growing ----------------------------------------------------------------------------------
+
+    async def _grow(self, folder: _Folder, *, is_due: bool) -> bool:
+        """Blocks for all that is complete, and, when due, a head; True when one is owed later."""
+        size = folder.checkpoint.size
+        if size < self._size:
+            return False  # an older copy of the folder: the log itself says what is to be done
+        while self._done + WIDTH <= size:
+            end = min(
+                size - size % WIDTH, (self._state.pages + 1) * PAGE_ENTRIES, self._done + AT_ONCE * WIDTH
+            )
+            self._new |= await self._put_files(folder, completed_between(self._done, end))
+            self._done = end
+            if end == (self._state.pages + 1) * PAGE_ENTRIES:
+                await self._turn_page()
+        head = await self._read_head(self._state.head)
+        is_news = head is None or head.origin != self._state.origin or head.checkpoint != folder.cid
+        if not (is_news and is_due):
+            return is_news
+        await self._write_head(folder)
+        return False
+
+    async def _turn_page(self) -> None:
+        state = self._state
+        page = Head(state.origin, self._done, None, self._new, state.page)
+        data = page.encode()
+        cid = Cid.of(data)
+        await self._blocks.put(cid, data)
+        await self._change(replace(state, pages=state.pages + 1, page=cid))
+        self._new = {}
+
+    async def _write_head(self, folder: _Folder) -> None:
+        """Raises ``NotFound`` where the right edge is gone meanwhile: the log has a newer checkpoint then."""
+        state, checkpoint = self._state, folder.checkpoint
+        beside = [name for name in BESIDE if await folder.has(name)]
+        edge = await self._put_files(folder, [tile.path for tile in tiles_at(checkpoint.size)] + beside)
+        await self._blocks.put(folder.cid, folder.note)
+        head = Head(state.origin, checkpoint.size, folder.cid, self._new | edge, state.page)
+        data = head.encode()
+        cid = Cid.of(data)
+        await self._blocks.put(cid, data)
+        self._size = checkpoint.size
+        if cid != state.head:
+            # The last head of the epoch before is no longer one that a newer head replaces.
+            replaced = [one for one in (state.head, *state.older) if one not in (cid, state.page)]
+            await self._change(replace(state, head=cid, older=_first(_OLDER_MAX, *replaced)))
+            _log.info("event=log_head cid=%s size=%d", cid, checkpoint.size)
+
+    async def _put_files(self, folder: _Folder, paths: Sequence[str]) -> dict[str, tuple[Cid, ...]]:
+        """Blocks for these files. Raises ``NotFound`` where one is gone or may be of another log already."""
+        found: dict[str, tuple[Cid, ...]] = {}
+        for start in range(0, len(paths), AT_ONCE):
+            some = paths[start : start + AT_ONCE]
+            outcomes = await asyncio.gather(
+                *(self._put_file(folder, path) for path in some), return_exceptions=True
+            )
+            for path, outcome in zip(some, outcomes, strict=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                found[path] = outcome
+        await folder.check()
+        return found
+
+    async def _put_file(self, folder: _Folder, path: str) -> tuple[Cid, ...]:
+        bytes_max = NOTE_BYTES_MAX if path in BESIDE else Tile.parse(path).bytes_max
+        data = await folder.source.read(path, bytes_max)
+        parts = [(Cid.of(part, RAW), part) for part in split(data)]
+        for cid, part in parts:
+            await self._blocks.put(cid, part)
+        return tuple(cid for cid, _ in parts)
+
+    # --- the daemon -------------------------------------------------------------------------------
+
+    async def _give(self) -> None:
+        """Give the daemon what is new, then take back what it was given for heads that are no longer kept."""
+        daemon, head = self._daemon, self._state.head
+        if daemon is None or head is None:
+            return
+        if self._state.given != head:
+            await self._give_head(daemon, head)
+        for cid in self._state.given_older:
+            state = self._state
+            if cid in (state.head, *state.older):
+                continue
+            others = tuple(one for one in state.given_older if one != cid)
+            for only in await self._only_in([cid], {head, *others}):
+                await daemon.remove(only)
+            await self._change(replace(state, given_older=others))
+
+    async def _give_head(self, daemon: KuboBlockStore, head: Cid) -> None:
+        """What the head leads to and the last given one did not."""
+        before = given = self._state.given
+        old = await self._read_head(given)
+        if given is None or old is None or not await daemon.has(given):
+            given = old = None  # never met, or it has another repository now
+        chain: list[Cid] = []
+        cid: Cid | None = head
+        while cid is not None and (old is None or cid not in (given, old.prev)):
+            chain.append(cid)
+            cid = (await self._own_head(cid)).prev
+        has = frozenset[Cid]() if old is None else old.links
+        for cid in reversed(chain):
+            links = sorted((await self._own_head(cid)).links - has)
+            for start in range(0, len(links), GIVEN_AT_ONCE):
+                some = links[start : start + GIVEN_AT_ONCE]
+                await daemon.keep([(link, await self._own(link)) for link in some])
+            await daemon.keep([(cid, await self._own(cid))])
+            if old is None:
+                await self._change(replace(self._state, given=cid))
+        state = self._state
+        left = [one for one in (before, *state.given_older) if one != head]
+        await self._change(replace(state, given=head, given_older=_first(_GIVEN_OLDER_MAX, *left)))
+
+    async def _own(self, cid: Cid) -> bytes:
+        """A block of the list. Where it is lost, all are made again. Raises ``Unavailable``."""
+        try:
+            return await self._blocks.get(cid)
+        except (NotFound, CorruptState) as exc:
+            self._new, self._size, self._done = {}, 0, 0
+            await self._change(self._state.anew())
+            raise Unavailable(f"blocks are lost and made again: {exc}") from exc
+
+    async def _own_head(self, cid: Cid) -> Head:
+        return Head.parse(await self._own(cid))
+
+    # --- heads and state --------------------------------------------------------------------------
+
+    async def _read_head(self, cid: Cid | None) -> Head | None:
+        """None where there is none, or it is lost or damaged."""
+        if cid is None:
+            return None
+        try:
+            return Head.parse(await self._blocks.get(cid))
+        except (NotFound, CorruptState, Rejected):
+            return None
+
+    async def _change(self, state: _State) -> None:
+        """Save the new state, then delete what no head that it names needs any more."""
+        old = self._state
+        if state == old:
+            return
+        await asyncio.to_thread(_save, self._state_path, state)
+        self._enter_state(state)
+        if gone := old.held - state.held:
+            for only in await self._only_in(gone, state.held | _some(state.page)):
+                await self._blocks.delete(only)
+
+    def _enter_state(self, state: _State) -> None:
+        now = self._clock.monotonic()
+        self._state = state
+        self._replaced_at = {cid: self._replaced_at.get(cid, now) for cid in state.older}
+
+    async def _only_in(self, gone: Iterable[Cid], others: Iterable[Cid]) -> set[Cid]:
+        """The heads ``gone`` and the blocks that they name and none of ``others`` leads to."""
+        blocks: dict[Cid | None, set[Cid]] = {}
+        for cid in gone:
+            head = await self._read_head(cid)
+            if head is not None:
+                blocks.setdefault(head.prev, set()).update(head.links, {cid})
+        found: set[Cid] = set()
+        for prev, some in blocks.items():
+            found |= some - await self._led_to(others, prev)
+        return found
+
+    async def _led_to(self, heads: Iterable[Cid], end: Cid | None) -> set[Cid]:
+        """What the heads lead to, as far as ``end``, and what the next head will name."""
+        found = {cid for cids in self._new.values() for cid in cids}
+        seen: set[Cid] = set()
+        for head in heads:
+            place: Cid | None = head
+            while place is not None and place != end and place not in seen:
+                seen.add(place)
+                block = await self._read_head(place)
+                if block is None:
+                    break
+                found |= block.links
+                place = block.prev
+        return found | seen
+
+    async def _load(self) -> None:
+        """Go on where the state says, if its blocks are there; else from the beginning."""
+        state = await asyncio.to_thread(_read, self._state_path)
+        self._enter_state(state)
+        self._new, self._size = {}, 0
+        self._done = state.pages * PAGE_ENTRIES
+        head = await self._read_head(state.head)
+        if (state.page is not None and not await self._blocks.has(state.page)) or (state.head and not head):
+            _log.warning("event=log_blocks_again reason=blocks are missing")
+            self._enter_state(state.anew())
+            self._done = 0
+        elif head is not None and (head.origin, head.prev) == (state.origin, state.page):
+            self._new = {path: cids for path, cids in head.new.items() if _is_complete(path)}
+            self._size, self._done = head.size, head.size - head.size % WIDTH
+        self._is_loaded = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A log's folder as of its newest checkpoint."""
+
+    source: FolderSource
+    note: bytes
+    cid: Cid
+    checkpoint: Checkpoint
+
+    @classmethod
+    async def open(cls, folder: Path) -> _Folder:
+        """Raises ``NotFound`` (no checkpoint), ``Rejected``, ``Unavailable``."""
+        source = FolderSource(folder)
+        note = await source.read(CHECKPOINT, NOTE_BYTES_MAX)
+        return cls(source, note, Cid.of(note, RAW), _checkpoint(note))
+
+    async def has(self, path: str) -> bool:
+        try:
+            await self.source.read(path, NOTE_BYTES_MAX)
+        except NotFound:
+            return False
+        return True
+
+    async def check(self) -> None:
+        """What was read before this call is of this log: it was not moved aside for a new epoch meanwhile.
+        Raises ``NotFound`` where it was."""
+        now = _checkpoint(await self.source.read(CHECKPOINT, NOTE_BYTES_MAX))
+        if now.origin != self.checkpoint.origin:
+            raise NotFound(f"the log {self.checkpoint.origin} was moved aside")
+
+
+def _checkpoint(note: bytes) -> Checkpoint:
+    return Checkpoint.parse(Note.parse(note).text)
+
+
+def _is_complete(path: str) -> bool:
+    return path not in BESIDE and Tile.parse(path).is_full
+
+
+def _first(most: int, *cids: Cid | None) -> tuple[Cid, ...]:
+    """At most so many of them, each once, in order."""
+    return tuple(dict.fromkeys(cid for cid in cids if cid is not None))[:most]
+
+
+def _some(cid: Cid | None) -> set[Cid]:
+    return set() if cid is None else {cid}
+
+
+def _save(path: Path, state: _State) -> None:
+    """Raises ``Unavailable``."""
+    cids = {name: None if (cid := getattr(state, name)) is None else str(cid) for name in _CIDS}
+    lists = {name: [str(cid) for cid in getattr(state, name)] for name in _LISTS}
+    fields = {"origin": state.origin, "pages": state.pages, **cids, **lists}
+    try:
+        Files().replace(path, orjson.dumps({"v": _STATE_VERSION, **fields}), 0o600)
+    except OSError as exc:
+        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def _read(path: Path) -> _State:
+    """What ``_save`` wrote, also as version 1 did, which knew one older head and took the daemon's back at
+    once. Anything else is no state: everything is then done again."""
+    try:
+        with path.open("rb") as file:
+            fields: dict[str, Any] = orjson.loads(file.read(_STATE_BYTES_MAX))
+        version = fields["v"]
+        if version == 1:
+            fields |= {"older": [text for text in [fields["before"]] if text is not None], "given_older": []}
+        elif version != _STATE_VERSION:
+            raise Rejected("of another version")
+        cids = {name: None if (text := fields[name]) is None else Cid.parse(text) for name in _CIDS}
+        older = _first(_OLDER_MAX, *(Cid.parse(text) for text in fields["older"]))
+        given_older = _first(_GIVEN_OLDER_MAX, *(Cid.parse(text) for text in fields["given_older"]))
+        origin, pages = str(fields["origin"]), int(fields["pages"])
+        return _State(origin=origin, pages=pages, older=older, given_older=given_older, **cids)
+    except FileNotFoundError:
+        return _State()
+    except OSError as exc:
+        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
+    except (AttributeError, KeyError, TypeError, ValueError, Rejected) as exc:
+        _log.warning("event=log_blocks_again reason=%s is unreadable: %s", path, exc)
+        return _State()

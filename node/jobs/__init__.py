@@ -1,1 +1,0 @@
-"""Work beside the road: started by a schedule or a command, never by a question."""

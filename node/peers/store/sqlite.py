@@ -1,0 +1,649 @@
+"""Everything about peers that outlives a restart, in a SQLite file of its own (``peers.sqlite``).
+
+Promises: what a call that returned has changed is synced; a killed process leaves whole calls behind, but for
+``forget`` and ``recount``, which go on where they were cut off when called again; whatever peers send, the
+limits of ``peer_rows.Limits`` hold; nothing here scans all that is held. A held record whose bytes the disk
+has damaged is let go when it is read, so that it can be fetched again. Deleted rows are overwritten;
+``scrub`` empties the WAL too. It knows nothing of what a record says, of trust, or of who asks.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Self, TypeVar
+
+from node.core.clock import Clock
+from node.core.errors import CorruptState, Rejected, Unavailable
+from node.core.ipld.cid import DAG_CBOR, Cid
+from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
+from node.core.record import time_us
+from node.peers.store import rows as rows
+from node.peers.store.rows import OTHER_CODE, RIVALS_OF_ONE, Limits
+from node.peers.store.schema import SCHEMA
+from node.peers.store.memory import MemoryPeerStore
+from node.store.writer import SqliteFile
+
+__all__ = ["Limits", "MemoryPeerStore", "SqlitePeerStore"]
+
+FORGOTTEN_AT_ONCE = 1_000
+"""Records that one commit of ``forget`` deletes, so that nothing else waits long for the writer."""
+RECOUNTED_AT_ONCE = 1_000
+"""Statements that one commit of ``recount`` changes, likewise."""
+PRUNED_AT_ONCE = 64
+"""Tombstones past their end that go when one comes."""
+_TIMES_MAX = 2**62
+
+T = TypeVar("T")
+_Age = tuple[int, int, int]
+
+
+class SqlitePeerStore:
+    """``PeerStore`` on disk. Build with ``open`` inside a running event loop. Beside ``Unavailable``, calls
+    raise ``CorruptState`` for a file that is damaged."""
+
+    def __init__(self, file: SqliteFile, clock: Clock, limits: Limits) -> None:
+        self._file = file
+        self._clock = clock
+        self._limits = limits
+
+    @classmethod
+    async def open(cls, path: Path, clock: Clock, *, limits: Limits | None = None) -> Self:
+        """Open or create the file. Raises ``Unavailable``, ``CorruptState`` (damaged, foreign, newer)."""
+        return cls(await SqliteFile.open(path, SCHEMA, readers=2), clock, limits or Limits())
+
+    async def scrub(self) -> None:
+        """Leave nothing of deleted rows on disk. Raises ``Unavailable``."""
+        await self._file.scrub()
+
+    async def close(self) -> None:
+        """Idempotent."""
+        await self._file.close()
+
+    # --- contacts -------------------------------------------------------------------------------------
+
+    async def contacts(self) -> list[Contact]:
+        def job(connection: sqlite3.Connection) -> list[Contact]:
+            found = connection.execute("SELECT address, source, root, added FROM contact ORDER BY number")
+            return [
+                Contact(address, source, root, None if added is None else rows.time_of(added))
+                for address, source, root, added in found
+            ]
+
+        return await self._file.read(job)
+
+    async def put_contact(self, contact: Contact) -> None:
+        added = None if contact.added is None else time_us(contact.added)
+        values = (contact.source, contact.root, added, contact.address)
+
+        def job(connection: sqlite3.Connection) -> None:
+            changed = connection.execute(
+                "UPDATE contact SET source = ?, root = ?, added = ? WHERE address = ?", values
+            ).rowcount
+            if changed:
+                return
+            if connection.execute("SELECT count(*) FROM contact").fetchone()[0] >= self._limits.contacts:
+                raise Rejected(rows.too_many_contacts(self._limits))
+            connection.execute(
+                "INSERT INTO contact (source, root, added, address) VALUES (?, ?, ?, ?)", values
+            )
+
+        await self._file.write(job)
+
+    async def remove_contact(self, address: str) -> bool:
+        return await self._file.write(
+            lambda connection: (
+                connection.execute("DELETE FROM contact WHERE address = ?", (address,)).rowcount > 0
+            )
+        )
+
+    # --- roots ----------------------------------------------------------------------------------------
+
+    async def standing(self, root: str) -> Standing:
+        return await self._read(partial(_standing, root=root))
+
+    async def standings(self) -> dict[str, Standing]:
+        def job(connection: sqlite3.Connection) -> dict[str, Standing]:
+            found = connection.execute(
+                "SELECT did, standing.* FROM standing JOIN root ON root.id = standing.root"
+            )
+            return {row["did"]: rows.read_standing(row) for row in found}
+
+        return await self._read(job)
+
+    async def set_standing(self, standing: Standing) -> None:
+        await self._write(standing.root, partial(_set_standing, standing=standing))
+
+    async def note(self, root: str, what: str) -> None:
+        rows.check_noted(what)
+
+        def job(connection: sqlite3.Connection, number: int) -> None:
+            before = _standing(connection, root)
+            after = replace(
+                before,
+                refuted=before.refuted + (what == "refuted"),
+                valid=before.valid + (what == "valid"),
+                invalid=before.invalid + (what == "invalid"),
+            )
+            _set_standing(connection, number, after)
+
+        await self._write(root, job)
+
+    async def begin(self, root: str) -> None:
+        def job(connection: sqlite3.Connection, number: int) -> None:
+            connection.execute("INSERT INTO begun (root) VALUES (?) ON CONFLICT DO NOTHING", (number,))
+
+        await self._write(root, job)
+
+    async def finish(self, root: str) -> None:
+        await self._file.write(
+            lambda connection: connection.execute(
+                "DELETE FROM begun WHERE root = (SELECT id FROM root WHERE did = ?)", (root,)
+            )
+        )
+
+    async def unfinished(self) -> list[str]:
+        def job(connection: sqlite3.Connection) -> list[str]:
+            found = connection.execute(
+                "SELECT did FROM begun JOIN root ON root.id = begun.root ORDER BY number"
+            )
+            return [row["did"] for row in found]
+
+        return await self._read(job)
+
+    async def position(self, root: str) -> Position | None:
+        def job(connection: sqlite3.Connection) -> Position | None:
+            row = connection.execute(
+                "SELECT did, position.* FROM position JOIN root ON root.id = position.root WHERE did = ?",
+                (root,),
+            ).fetchone()
+            return None if row is None else rows.read_position(row)
+
+        return await self._read(job)
+
+    async def set_position(self, position: Position) -> None:
+        rows.check_position(position)
+        values = (position.origin, position.size, b"".join(position.edge), position.note)
+
+        def job(connection: sqlite3.Connection, number: int) -> None:
+            connection.execute(
+                "INSERT OR REPLACE INTO position (root, origin, size, edge, note) VALUES (?, ?, ?, ?, ?)",
+                (number, *values),
+            )
+
+        await self._write(position.root, job)
+
+    async def keys(self, root: str) -> list[bytes]:
+        def job(connection: sqlite3.Connection) -> list[bytes]:
+            found = connection.execute(
+                "SELECT data FROM key WHERE root = (SELECT id FROM root WHERE did = ?) ORDER BY number",
+                (root,),
+            )
+            return [bytes(row["data"]) for row in found]
+
+        return await self._read(job)
+
+    async def add_key(self, root: str, cid: Cid, data: bytes) -> bool:
+        def job(connection: sqlite3.Connection, number: int) -> bool:
+            named = (number, cid.multihash)
+            if connection.execute("SELECT 1 FROM key WHERE root = ? AND multihash = ?", named).fetchone():
+                return False
+            kept = connection.execute("SELECT keys FROM root WHERE id = ?", (number,)).fetchone()[0]
+            if kept >= self._limits.keys_of_root:
+                raise Rejected(rows.too_many_keys(self._limits))
+            connection.execute("INSERT INTO key (root, multihash, data) VALUES (?, ?, ?)", (*named, data))
+            return True
+
+        return await self._write(root, job)
+
+    async def count(self, root: str, code: str, by: int = 1) -> None:
+        def job(connection: sqlite3.Connection, number: int) -> None:
+            codes = [row[0] for row in connection.execute("SELECT code FROM count WHERE root = ?", (number,))]
+            is_apart = code in codes or len(codes) < self._limits.codes_of_root
+            connection.execute(
+                "INSERT INTO count (root, code, times) VALUES (?, ?, ?) "
+                "ON CONFLICT DO UPDATE SET times = min(times + excluded.times, ?)",
+                (number, code if is_apart else OTHER_CODE, by, _TIMES_MAX),
+            )
+
+        await self._write(root, job)
+
+    async def counts(self, root: str) -> dict[str, int]:
+        def job(connection: sqlite3.Connection) -> dict[str, int]:
+            found = connection.execute(
+                "SELECT code, times FROM count WHERE root = (SELECT id FROM root WHERE did = ?) "
+                "ORDER BY code",
+                (root,),
+            )
+            return {row["code"]: row["times"] for row in found}
+
+        return await self._read(job)
+
+    async def summary(self, now: datetime) -> Summary:
+        return await self._read(partial(_summary, hour=rows.hour_of(now)))
+
+    async def usage(self, root: str, now: datetime) -> Usage:
+        def job(connection: sqlite3.Connection) -> Usage:
+            row = connection.execute(
+                "SELECT records, bytes, hour, taken FROM root WHERE did = ?", (root,)
+            ).fetchone()
+            if row is None:
+                return Usage()
+            return Usage(
+                row["records"], row["bytes"], row["taken"] if row["hour"] == rows.hour_of(now) else 0
+            )
+
+        return await self._read(job)
+
+    # --- held -----------------------------------------------------------------------------------------
+
+    async def hold(self, records: Sequence[Held]) -> None:
+        given = tuple(records)
+
+        def job(connection: sqlite3.Connection) -> None:
+            for held in given:
+                values = rows.held_values(held, self._row_of(connection, held.issuer))
+                connection.execute("DELETE FROM held WHERE multihash = ?", (values["multihash"],))
+                connection.execute(
+                    "INSERT INTO held (multihash, issuer, tier, trust_ppm, received, until, log_index, cid, "
+                    "key, query_hash, slot_key, agreed, data) VALUES (:multihash, :issuer, :tier, "
+                    ":trust_ppm, :received, :until, :log_index, :cid, :key, :query_hash, :slot_key, "
+                    ":agreed, :data)",
+                    values,
+                )
+
+        await self._file.write(job)
+
+    async def held(self, cid: Cid) -> Held | None:
+        found = await self._sound(
+            lambda connection: connection.execute(
+                "SELECT * FROM held_row WHERE multihash = ?", (cid.multihash,)
+            ).fetchall()
+        )
+        return found[0] if found else None
+
+    async def known(self, cids: Sequence[Cid]) -> set[Cid]:
+        asked = tuple(cids)
+
+        def job(connection: sqlite3.Connection) -> set[Cid]:
+            look = "SELECT 1 FROM held WHERE multihash = ?"
+            return {cid for cid in asked if connection.execute(look, (cid.multihash,)).fetchone()}
+
+        return await self._file.read(job)
+
+    async def held_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Held]:
+        def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            return connection.execute(
+                "SELECT * FROM held_row WHERE issuer = (SELECT id FROM root WHERE did = ?) AND multihash > ? "
+                "ORDER BY multihash LIMIT ?",
+                (issuer, after, max(0, limit)),
+            ).fetchall()
+
+        return await self._sound(job)
+
+    async def rivals(self, query_hash: str, slot_key: str | None, *, limit: int = 256) -> list[Held]:
+        def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+            numbers = _rivals(connection, query_hash, slot_key)[: max(0, limit)]
+            look = "SELECT * FROM held_row WHERE id = ?"
+            return [connection.execute(look, (number,)).fetchone() for number in numbers]
+
+        return await self._sound(job)
+
+    async def set_tier(self, cid: Cid, tier: Tier, trust_ppm: int) -> None:
+        await self._file.write(
+            lambda connection: connection.execute(
+                "UPDATE held SET tier = ?, trust_ppm = ? WHERE multihash = ?",
+                (tier.value, trust_ppm, cid.multihash),
+            )
+        )
+
+    async def release(self, cid: Cid) -> bool:
+        return await self._file.write(
+            lambda connection: (
+                connection.execute("DELETE FROM held WHERE multihash = ?", (cid.multihash,)).rowcount > 0
+            )
+        )
+
+    async def ended(self, now: datetime, *, limit: int = 1_000) -> list[Cid]:
+        def job(connection: sqlite3.Connection) -> list[bytes]:
+            found = connection.execute(
+                "SELECT cid FROM held WHERE until <= ? ORDER BY until, multihash LIMIT ?",
+                (time_us(now), max(0, limit)),
+            )
+            return [bytes(row["cid"]) for row in found]
+
+        return [_cid(name) for name in await self._read(job)]
+
+    async def forget(self, root: str) -> list[Cid]:
+        await self._file.write(
+            lambda connection: connection.execute(
+                "DELETE FROM position WHERE root = (SELECT id FROM root WHERE did = ?)", (root,)
+            )
+        )
+        gone: list[Cid] = []
+        while names := await self._file.write(partial(_forget_some, root=root)):
+            gone += map(_cid, names)
+        return gone
+
+    # --- what roots say of records --------------------------------------------------------------------
+
+    async def entomb(
+        self, target: Cid, issuer: str, tombstone: Cid, data: bytes, until: datetime | None
+    ) -> None:
+        now = time_us(self._clock.now())
+
+        def job(connection: sqlite3.Connection, number: int) -> None:
+            connection.execute(
+                "DELETE FROM tombstone WHERE id IN (SELECT id FROM tombstone WHERE until <= ? LIMIT ?)",
+                (now, PRUNED_AT_ONCE),
+            )
+            connection.execute(
+                "INSERT INTO tombstone (issuer, target, cid, data, until) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (issuer, target) DO UPDATE SET cid = excluded.cid, data = excluded.data, "
+                "until = max(until, excluded.until)",
+                (number, target.multihash, bytes(tombstone), data, rows.end_of(until)),
+            )
+
+        await self._write(issuer, job)
+
+    async def tombstones(self, targets: Sequence[Cid], issuer: str) -> set[Cid]:
+        asked = tuple(targets)
+
+        def job(connection: sqlite3.Connection) -> set[Cid]:
+            row = connection.execute("SELECT id FROM root WHERE did = ?", (issuer,)).fetchone()
+            if row is None:
+                return set()
+            look = "SELECT 1 FROM tombstone WHERE issuer = ? AND target = ?"
+            return {cid for cid in asked if connection.execute(look, (row[0], cid.multihash)).fetchone()}
+
+        return await self._file.read(job)
+
+    async def tombstone_blocks(self, named: Sequence[tuple[Cid, Cid]], issuer: str) -> dict[Cid, bytes]:
+        asked = tuple(named)
+
+        def job(connection: sqlite3.Connection) -> dict[Cid, bytes]:
+            row = connection.execute("SELECT id FROM root WHERE did = ?", (issuer,)).fetchone()
+            if row is None:
+                return {}
+            look = "SELECT data FROM tombstone WHERE issuer = ? AND target = ? AND cid = ?"
+            found: dict[Cid, bytes] = {}
+            for target, stone in asked:
+                kept = connection.execute(look, (row[0], target.multihash, bytes(stone))).fetchone()
+                if kept is not None and stone.matches(bytes(kept[0])):
+                    found[stone] = bytes(kept[0])
+            return found
+
+        return await self._file.read(job)
+
+    async def add_statement(
+        self, cid: Cid, data: bytes, issuer: str, key: str, target: Cid, verdict: str, at: datetime
+    ) -> bool:
+        hour = rows.hour_of(self._clock.now())
+
+        def job(connection: sqlite3.Connection, number: int) -> bool:
+            added = connection.execute(
+                "INSERT INTO statement (multihash, issuer, key, target, verdict, at, data) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (multihash) DO NOTHING",
+                (cid.multihash, number, key, target.multihash, verdict, time_us(at), data),
+            ).rowcount
+            if not added:
+                return False
+            connection.execute(
+                "UPDATE root SET taken = iif(hour = ?, taken, 0) + 1, hour = ? WHERE id = ?",
+                (hour, hour, number),
+            )
+            self._make_room_for_statement(connection, number)
+            return True
+
+        return await self._write(issuer, job)
+
+    async def statements(self, target: Cid) -> dict[str, str]:
+        def job(connection: sqlite3.Connection) -> dict[str, str]:
+            name = target.multihash
+            return {
+                row["did"]: row["verdict"]
+                for issuer in _issuers(
+                    connection,
+                    "SELECT min(issuer) FROM statement WHERE target = ? AND issuer > ? AND counts = 1",
+                    name,
+                )
+                for row in connection.execute(
+                    "SELECT did, verdict FROM statement JOIN root ON root.id = issuer "
+                    "WHERE target = ? AND issuer = ? AND counts = 1 "
+                    "ORDER BY at DESC, multihash DESC LIMIT 1",
+                    (name, issuer),
+                )
+            }
+
+        return await self._read(job)
+
+    async def known_statements(self, cids: Sequence[Cid], issuer: str) -> set[Cid]:
+        asked = tuple(cids)
+
+        def job(connection: sqlite3.Connection) -> set[Cid]:
+            look = (
+                "SELECT 1 FROM statement JOIN root ON root.id = issuer WHERE statement.multihash = ? "
+                "AND did = ?"
+            )
+            return {cid for cid in asked if connection.execute(look, (cid.multihash, issuer)).fetchone()}
+
+        return await self._file.read(job)
+
+    async def recount(self, issuer: str, signers: Mapping[str, tuple[datetime, datetime]]) -> int:
+        spans = {key: (time_us(since), time_us(until)) for key, (since, until) in signers.items()}
+        changed = 0
+        while some := await self._file.write(partial(_recount_some, issuer=issuer, spans=spans)):
+            changed += some
+        return changed
+
+    async def spoken_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Cid]:
+        def job(connection: sqlite3.Connection) -> list[Cid]:
+            found = connection.execute(
+                "SELECT DISTINCT target FROM statement WHERE issuer = (SELECT id FROM root WHERE did = ?) "
+                "AND target > ? ORDER BY target LIMIT ?",
+                (issuer, after, max(0, limit)),
+            )
+            return [Cid(DAG_CBOR, row["target"][2:]) for row in found]  # a multihash of sha2-256
+
+        return await self._read(job)
+
+    # --- pieces ---------------------------------------------------------------------------------------
+
+    async def _read(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """As the file's, with rows by name."""
+        return await self._file.read(lambda connection: job(_named(connection)))
+
+    async def _write(self, root: str, job: Callable[[sqlite3.Connection, int], T]) -> T:
+        """Likewise, with the number of the root's row, which is made where there is none."""
+        return await self._file.write(lambda connection: job(connection, self._row_of(connection, root)))
+
+    async def _sound(self, job: Callable[[sqlite3.Connection], list[sqlite3.Row]]) -> list[Held]:
+        """What the rows of ``held_row`` hold; those that the disk has damaged are let go first. Ends, for
+        each turn takes rows away."""
+        while True:
+            pairs = await self._read(
+                lambda connection: [(int(row["id"]), rows.read_held(row)) for row in job(connection)]
+            )
+            damaged = [(number,) for number, held in pairs if held is None]
+            if not damaged:
+                return [held for _, held in pairs if held is not None]
+            await self._file.write(partial(_let_go, numbers=damaged))
+
+    def _row_of(self, connection: sqlite3.Connection, root: str) -> int:
+        """The number of the root's row, made where there is none. One of which nothing but counts is kept
+        makes room. Raises ``Unavailable`` where there is no such."""
+        row = connection.execute("SELECT id FROM root WHERE did = ?", (root,)).fetchone()
+        if row is not None:
+            return int(row[0])
+        if connection.execute("SELECT count(*) FROM root").fetchone()[0] >= self._limits.roots:
+            spare = connection.execute(
+                "DELETE FROM root WHERE id = (SELECT id FROM root WHERE records = 0 AND keys = 0 AND "
+                "tombstones = 0 AND statements = 0 AND id NOT IN (SELECT root FROM standing) AND id NOT IN "
+                "(SELECT root FROM position) AND id NOT IN (SELECT root FROM begun) ORDER BY id LIMIT 1)"
+            ).rowcount
+            if not spare:
+                raise Unavailable(rows.too_many_roots(self._limits))
+        inserted = connection.execute("INSERT INTO root (did) VALUES (?) RETURNING id", (root,))
+        return int(inserted.fetchone()[0])
+
+    def _make_room_for_statement(self, connection: sqlite3.Connection, number: int) -> None:
+        own = connection.execute("SELECT statements FROM root WHERE id = ?", (number,)).fetchone()[0]
+        if own <= self._limits.statements_of_root:
+            if connection.execute("SELECT statements FROM total").fetchone()[0] <= self._limits.statements:
+                return
+            most = connection.execute("SELECT id FROM root ORDER BY statements DESC, id LIMIT 1")
+            number = most.fetchone()[0]
+        connection.execute(
+            "DELETE FROM statement WHERE id = "
+            "(SELECT id FROM statement WHERE issuer = ? ORDER BY counts, id LIMIT 1)",
+            (number,),
+        )
+
+
+def _named(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def _cid(name: bytes) -> Cid:
+    try:
+        return Cid.from_bytes(name, any_hash=True)
+    except Rejected as exc:
+        raise CorruptState(
+            "the table of peers (peers.sqlite) names a record by what is no CID; restore the file from a "
+            "backup, or move it away and sync again"
+        ) from exc
+
+
+def _standing(connection: sqlite3.Connection, root: str) -> Standing:
+    cursor = connection.cursor()
+    cursor.row_factory = sqlite3.Row
+    row = cursor.execute(
+        "SELECT did, standing.* FROM standing JOIN root ON root.id = standing.root WHERE did = ?", (root,)
+    ).fetchone()
+    return Standing(root) if row is None else rows.read_standing(row)
+
+
+def _set_standing(connection: sqlite3.Connection, number: int, standing: Standing) -> None:
+    connection.execute(  # no REPLACE: the triggers of what it deletes do not run
+        "INSERT INTO standing (root, level, trust_group, dropped, refuted, valid, invalid) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (root) DO UPDATE SET level = excluded.level, "
+        "trust_group = excluded.trust_group, dropped = excluded.dropped, refuted = excluded.refuted, "
+        "valid = excluded.valid, invalid = excluded.invalid",
+        (
+            number,
+            standing.level.value,
+            standing.group,
+            standing.dropped,
+            standing.refuted,
+            standing.valid,
+            standing.invalid,
+        ),
+    )
+
+
+def _let_go(connection: sqlite3.Connection, numbers: Sequence[tuple[int]]) -> None:
+    connection.executemany("DELETE FROM held WHERE id = ?", numbers)
+
+
+def _forget_some(connection: sqlite3.Connection, root: str) -> list[bytes]:
+    found = connection.execute(
+        "SELECT id, cid FROM held WHERE issuer = (SELECT id FROM root WHERE did = ?) "
+        "ORDER BY multihash LIMIT ?",
+        (root, FORGOTTEN_AT_ONCE),
+    ).fetchall()
+    _let_go(connection, [(number,) for number, _ in found])
+    return [bytes(name) for _, name in found]
+
+
+def _summary(connection: sqlite3.Connection, hour: int) -> Summary:
+    """From sums and the ends of indexes: what is held is not looked at."""
+    sums: dict[str, dict[str, int]] = {}
+    for row in connection.execute("SELECT kind, name, count FROM tally WHERE kind != 'group'"):
+        sums.setdefault(row["kind"], {})[row["name"]] = row["count"]
+
+    def one(asked: str, *values: int) -> int:
+        return int(connection.execute(asked, values).fetchone()[0] or 0)
+
+    return Summary(
+        contacts=one("SELECT count(*) FROM contact"),
+        levels={level: count for level in Level if (count := sums.get("level", {}).get(level.value))},
+        dropped=sums.get("dropped", {}).get("", 0),
+        groups=one("SELECT count(*) FROM tally WHERE kind = 'group'"),
+        bytes=sums.get("bytes", {}).get("", 0),
+        tiers={tier: count for tier in Tier if (count := sums.get("tier", {}).get(tier.value))},
+        fullest=Usage(
+            one("SELECT max(records) FROM root"),
+            one("SELECT max(bytes) FROM root"),
+            one("SELECT max(taken) FROM root WHERE hour = ?", hour),
+        ),
+    )
+
+
+def _recount_some(connection: sqlite3.Connection, issuer: str, spans: Mapping[str, tuple[int, int]]) -> int:
+    """How many statements count or do not count now that did otherwise: some of them, 0 for none."""
+    row = connection.execute("SELECT id FROM root WHERE did = ?", (issuer,)).fetchone()
+    left, key = RECOUNTED_AT_ONCE, ""
+    if row is None:
+        return 0
+    number, change = (
+        row[0],
+        "UPDATE statement SET counts = {} WHERE id IN (SELECT id FROM statement {} LIMIT ?)",
+    )
+    of_key = "WHERE issuer = ? AND key = ? AND counts = {} AND at {}"
+    next_key = "SELECT min(key) FROM statement WHERE issuer = ? AND key > ?"
+    while left and (key := connection.execute(next_key, (number, key)).fetchone()[0]) is not None:
+        since, until = spans.get(key, (0, 0))
+        for counts, when, moments in (
+            (0, "< ?", (since,)),
+            (0, ">= ?", (until,)),
+            (1, ">= ? AND at < ?", (since, until)),
+        ):
+            asked = change.format(counts, of_key.format(1 - counts, when))
+            left -= connection.execute(asked, (number, key, *moments, left)).rowcount
+    return RECOUNTED_AT_ONCE - left
+
+
+def _issuers(connection: sqlite3.Connection, next_issuer: str, asked: str | bytes) -> Iterator[int]:
+    """Goes from issuer to issuer in an index: how many rows one of them has there does not matter."""
+    issuer = 0
+    while (found := connection.execute(next_issuer, (asked, issuer)).fetchone()[0]) is not None:
+        issuer = int(found)
+        yield issuer
+
+
+def _rivals(connection: sqlite3.Connection, query_hash: str, slot_key: str | None) -> list[int]:
+    """Numbers of rows, everybody's newest first, then everybody's second, and so on."""
+    looks = [
+        (
+            query_hash,
+            "SELECT min(issuer) FROM held WHERE query_hash = ? AND issuer > ?",
+            "SELECT received, log_index, id FROM held WHERE query_hash = ? AND issuer = ? "
+            "ORDER BY received DESC, log_index DESC, id DESC LIMIT ?",
+        )
+    ]
+    if slot_key is not None:
+        looks.append(
+            (
+                slot_key,
+                "SELECT min(issuer) FROM held WHERE slot_key = ? AND issuer > ?",
+                "SELECT received, log_index, id FROM held WHERE slot_key = ? AND issuer = ? "
+                "ORDER BY received DESC, log_index DESC, id DESC LIMIT ?",
+            )
+        )
+    ages: dict[int, set[_Age]] = {}
+    for asked, next_issuer, newest in looks:
+        for issuer in _issuers(connection, next_issuer, asked):
+            found = connection.execute(newest, (asked, issuer, RIVALS_OF_ONE))
+            ages.setdefault(issuer, set()).update((row[0], row[1], row[2]) for row in found)
+    ranked = [
+        (rank, age)
+        for found_of_one in ages.values()
+        for rank, age in enumerate(sorted(found_of_one, reverse=True)[:RIVALS_OF_ONE])
+    ]
+    ranked.sort(key=lambda pair: (pair[0], -pair[1][0], -pair[1][1], -pair[1][2]))
+    return [age[2] for _, age in ranked]

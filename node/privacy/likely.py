@@ -1,0 +1,279 @@
+"""How much a passage looks like somebody telling of themselves: a line of log-odds over its shape.
+
+Pure but for the packaged weights (``likely.json``) and groups of words (``alike.txt``), read once. No
+phrase is looked for. A passage (two sentences) is read as a row of marks: words of everyday use stand for
+themselves, all others for what they look like: a capital word, a full name, a small word, a code of letters
+and digits, a date, a group of digits by its length, an illness. The features are the marks, their
+neighbours, and what stands round each value ("my … is" before a code); their weights were fitted to
+labelled texts by ``bench.privacylab.fit``.
+
+Two thresholds make of it two answers: ``PRIVATE`` above which a passage is kept here whatever the rules
+say, and ``CLEAR`` below which the rules of wording (``statements``, ``people``, ``labels``, ``illness``,
+addresses) are not asked at all: that is most of a knowledge question and its answer. Rules with checksums
+and known forms never ask this module.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import repeat
+
+from node.privacy.illness import is_ill
+from node.privacy.text import Text
+
+PRIVATE = 1.8
+CLEAR = -3.0
+_MARKS_MAX = 40
+_SEEN_BEFORE, _SEEN_AFTER = 6, 4
+
+_MARK = re.compile(
+    r"(?P<link>https?://[^\s\"'<>]{1,2048}+)"
+    r"|(?P<word>[^\W\d_]++(?:'[^\W\d_]{1,3}(?![^\W\d_]))?+)(?![\d_@#$%^&*+=~!][\w])"
+    r"|(?P<number>\(?\+?\d++(?:(?:[.,:/-]|[ ]?[()-][ ]?|[ ](?=\d{2}))\d++)*+)(?![^\W_])"
+    r"|(?P<end>[.?!\n]+)"
+    r"|(?P<sign>[:=;,\"|*@()])"
+    r"|(?P<code>[^\s\"'`,;()<>=:?]{1,64})"
+)
+_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](?:\d\d|(?:19|20)\d\d)|(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}")
+_SELF = frozenset(["<my>", "<me>"])
+_FOR_ALL = ("Digit", "Month")
+_NAMES = frozenset(["Cap", "First", "CAPS"])
+_VALUES = frozenset(
+    [
+        *("Name", "Cap", "CAPS", "Code", "Sign", "Date", "Year", "Month", "Group", "Long", "Spoken", "Ill"),
+        *("d3", "d4", "d5", "d6", "d7"),
+    ]
+)
+
+
+def _alike() -> dict[str, str]:
+    """The group of words of one meaning in all languages, from ``alike.txt``: a group a line, its name first.
+    A number's word and a month's stand for their group alone, the others for themselves as well."""
+    lines = (files("node.privacy") / "alike.txt").read_text(encoding="utf-8").splitlines()
+    return {word: group for group, *words in map(str.split, reversed(lines)) for word in words}
+
+
+_ALIKE = _alike()
+
+
+def alike(group: str) -> list[str]:
+    """The words of a group of ``alike.txt``, the longest first."""
+    return sorted((word for word, of in _ALIKE.items() if of == group), key=len, reverse=True)
+
+
+Feature = str | tuple[str, str] | tuple[str, str, str]
+"""A mark; two neighbours; a mark, ``>`` or ``<``, and the value that it stands before or behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """``words``: those that stand for themselves; ``weights``: log-odds by feature."""
+
+    words: frozenset[str]
+    weights: Mapping[Feature, float]
+    bias: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, or forty marks of one, by its places, and the features in it."""
+
+    start: int
+    end: int
+    features: frozenset[Feature]
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of the text, by its places, and its log-odds."""
+
+    start: int
+    end: int
+    score: float
+
+
+@cache
+def packaged() -> Model:
+    """The weights that are shipped."""
+    shown = json.loads((files("node.privacy") / "likely.json").read_text(encoding="utf-8"))
+    scale = float(shown["scale"])
+    weights: dict[Feature, float] = {}
+    for sign, of in shown["weights"].items():
+        for first, seconds in of.items():
+            if isinstance(seconds, int):
+                weights[first] = seconds / scale
+                continue
+            for second, weight in seconds.items():
+                weights[(first, second) if sign == "next" else (second, sign, first)] = weight / scale
+    return Model(frozenset(shown["words"].split()), weights, float(shown["bias"]))
+
+
+def passages(read: Text) -> Iterator[Passage]:
+    """The text's passages in their order, each with its log-odds of being about its writer."""
+    model = packaged()
+    weigh = model.weights.get
+    last: Sentence | None = None
+    last_weight = 0.0
+    is_alone = False
+    for this in _sentences(read.text, model.words):
+        weight = sum(map(weigh, this.features, _NOTHING))
+        if last is not None:
+            both = last_weight + weight - sum(map(weigh, last.features & this.features, _NOTHING))
+            both += sum(map(weigh, _whole(last, this), _NOTHING))
+            yield Passage(last.start, this.end, model.bias + both)
+        is_alone = last is None
+        last, last_weight = this, weight
+    if last is not None and is_alone:
+        alone = last_weight + sum(map(weigh, _whole(last, last), _NOTHING))
+        yield Passage(last.start, last.end, model.bias + alone)
+
+
+_NOTHING = repeat(0.0)
+
+
+def spans(text: str, words: frozenset[str]) -> Iterator[frozenset[Feature]]:
+    """The features of each passage: every two sentences that follow each other, or the only one."""
+    sentences = list(_sentences(text, words))
+    for last, this in zip(sentences, sentences[1:] or sentences, strict=False):
+        yield (last.features | this.features).union(_whole(last, this))
+
+
+def _whole(last: Sentence, this: Sentence) -> list[Feature]:
+    """What holds of a passage as a whole: whether its writer is named, a question asked, a value given."""
+    values = (last.features & _VALUES) | (this.features & _VALUES)
+    is_mine = not (_SELF.isdisjoint(last.features) and _SELF.isdisjoint(this.features))
+    how = f"{is_mine:d}{'?' in last.features or '?' in this.features:d}"
+    out: list[Feature] = [(f"={how}", str(value)) for value in values or ("nothing",)]
+    return [*out, (f"={how[0]}", last.first)]
+
+
+def _sentences(text: str, words: frozenset[str]) -> Iterator[Sentence]:
+    marks: list[str] = []
+    start = end = spoken = 0
+    begins = True
+    for found in _MARK.finditer(text):
+        kind, shown = found.lastgroup, found[0]
+        if not marks:
+            start = found.start()
+        end = found.end()
+        if kind == "end":
+            if "?" in shown:
+                marks.append("?")
+            if marks and marks != ["\n"]:
+                yield _sentence(start, end, marks)
+            marks, begins, spoken = ["\n"] if "\n" in shown else [], True, 0
+            start = end
+            continue
+        mark = _read(kind, shown, words, begins)
+        spoken = spoken + 1 if mark == "Digit" else 0
+        if spoken > 2:  # a number that is spelled out
+            mark = "Spoken" if spoken == 3 else ""
+        begins = mark in _BEGINS
+        if mark:
+            marks.append(mark)
+        if len(marks) >= _MARKS_MAX:
+            yield _sentence(start, end, marks)
+            marks, start = [], end
+    if marks and marks != ["\n"]:
+        yield _sentence(start, end, marks)
+
+
+def _read(kind: str | None, shown: str, words: frozenset[str], begins: bool) -> str:
+    if kind == "word":
+        mark = _word(shown, words)
+        return "First" if begins and mark == "Cap" else mark
+    if kind == "number":
+        return _number(shown)
+    if kind == "code":
+        return _code(shown)
+    return "Link" if kind == "link" else shown
+
+
+_BEGINS = frozenset([":", '"', "\n"])
+
+
+def _sentence(start: int, end: int, marks: list[str]) -> Sentence:
+    row = _named(marks)
+    found: set[Feature] = {*row, *zip(["^", *row], [*row, "$"], strict=True)}
+    alike = _ALIKE.get
+    row = [alike(mark, mark) for mark in row]
+    found.update(row)
+    found.update(zip(["^", *row], [*row, "$"], strict=True))
+    if not _VALUES.isdisjoint(row):
+        before: dict[str, set[str]] = {}
+        behind: dict[str, set[str]] = {}
+        for place, mark in enumerate(row):
+            if mark in _VALUES:
+                before.setdefault(mark, set()).update(row[max(0, place - _SEEN_BEFORE) : place])
+                behind.setdefault(mark, set()).update(row[place + 1 : place + 1 + _SEEN_AFTER])
+        found.update((near, ">", value) for value, those in before.items() for near in those)
+        found.update((near, "<", value) for value, those in behind.items() for near in those)
+    return Sentence(start, end, frozenset(found), row[0] if row else "")
+
+
+@lru_cache(maxsize=16_384)
+def _word(shown: str, words: frozenset[str]) -> str:
+    lower = shown.lower()
+    group = _ALIKE.get(lower)
+    if group in _FOR_ALL:
+        return group
+    if lower in words or group is not None:
+        return lower
+    if is_ill(lower):
+        return "Ill"
+    if not shown[0].isupper():
+        return "Small"
+    return "CAPS" if len(shown) > 1 and shown.isupper() else "Cap"
+
+
+def _number(shown: str) -> str:
+    if shown.isdigit():
+        return "Year" if len(shown) == 4 and shown[:2] in ("19", "20") else f"d{min(len(shown), 7)}"
+    if _DATE.fullmatch(shown):
+        return "Date"
+    if ":" in shown:
+        return "Time"
+    signs = {char for char in shown if not char.isdigit()}
+    if signs <= {".", ","} and (shown.count(".") <= 1 or "," in signs):
+        return "Figure"
+    digits = sum(map(str.isdigit, shown))
+    return "Long" if digits >= 9 else "Group" if digits >= 6 else "Few"
+
+
+def _code(shown: str) -> str:
+    shown = shown.rstrip(".!-_*")
+    letters, digits = any(map(str.isalpha, shown)), sum(map(str.isdigit, shown))
+    if letters:
+        return "Code" if digits else "Sign" if len(shown) > 4 else "sign"
+    return "Group" if digits > 5 else "Few" if digits else "sign"
+
+
+def _named(marks: Sequence[str]) -> list[str]:
+    """The marks; two to four capital words in a row are one name."""
+    if _NAMES.isdisjoint(marks):
+        return list(marks)
+    out: list[str] = []
+    run: list[str] = []
+    for mark in marks:
+        if mark in _NAMES and len(run) < 4:
+            run.append(mark)
+            continue
+        out += _together(run)
+        run = [mark] if mark in _NAMES else []
+        if not run:
+            out.append(mark)
+    return out + _together(run)
+
+
+def _together(run: list[str]) -> list[str]:
+    if len(run) < 2:
+        return run
+    if run[0] == "First" and len(run) == 2:
+        return run
+    return ["Name"] if "Cap" in run else ["CAPS"]

@@ -1,0 +1,134 @@
+"""What feedback called invalid, in ``refuted.sqlite``: questions with the answers that were wrong.
+
+Of a record that only its owner may read no text is stored here, but its CID: the text is in the record, which
+is sealed. Bounded: the newest ``rows_max`` are kept. Rows go with the record that they are about, or with
+their question. Like the state file nothing here was promised to anybody: ``synchronous=NORMAL``. Format 1
+(``PRAGMA user_version``), application id ``NSr1``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from node.core.normalise import query_hash
+from node.store.record_rules import is_private
+from node.store.writer import Schema, SqliteFile
+
+ROWS_MAX = 1_024
+ANSWER_CHARS_MAX = 4_000
+"""As much of an answer as ``score.same_answer`` reads."""
+
+_SCHEMA = Schema(
+    name="file of refuted answers",
+    application_id=int.from_bytes(b"NSr1", "big"),
+    version=1,
+    statements="""
+        CREATE TABLE refuted (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, cid TEXT NOT NULL, scope TEXT NOT NULL, context TEXT,
+            tenant TEXT NOT NULL, time_ms INTEGER NOT NULL, source_kind TEXT NOT NULL,
+            query_hash TEXT, query TEXT, answer TEXT, slot_key TEXT
+        );
+        CREATE INDEX refuted_cid ON refuted (cid);
+        CREATE INDEX refuted_query ON refuted (query_hash)
+    """,
+    synchronous="NORMAL",
+    page_bytes=4_096,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RefutedRow:
+    """``query`` and ``answer`` are None where they stand in the private record only. ``cid`` is empty for an
+    answer that was never a record."""
+
+    cid: str
+    scope: str
+    tenant: str
+    time: datetime
+    source_kind: str
+    query: str | None = None
+    answer: str | None = None
+    context: str | None = None
+    slot_key: str | None = None
+
+
+class RefutedStore:
+    """Build with ``open`` in a running event loop. Methods raise ``Unavailable`` where the disk says no."""
+
+    def __init__(self, file: SqliteFile, rows_max: int) -> None:
+        self._file = file
+        self._rows_max = rows_max
+
+    @classmethod
+    async def open(cls, path: Path, *, rows_max: int = ROWS_MAX) -> RefutedStore:
+        """Open or create the file. Raises ``Unavailable``, ``CorruptState``."""
+        return cls(await SqliteFile.open(path, _SCHEMA, readers=1), rows_max)
+
+    async def add(self, row: RefutedRow) -> None:
+        """Keep a row; the oldest is forgotten when there are too many."""
+        is_open = row.query is not None and not is_private(row.scope)
+        query = row.query if is_open else None
+        values = (
+            row.cid,
+            row.scope,
+            row.context if is_open else None,
+            row.tenant,
+            round(row.time.timestamp() * 1_000),
+            row.source_kind,
+            None if query is None else query_hash(query),
+            query,
+            (row.answer or "")[:ANSWER_CHARS_MAX] if is_open else None,
+            row.slot_key if is_open else None,
+        )
+
+        def job(connection: sqlite3.Connection) -> None:
+            number = connection.execute(
+                "INSERT INTO refuted (cid, scope, context, tenant, time_ms, source_kind, query_hash, query,"
+                " answer, slot_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+                values,
+            ).fetchone()[0]
+            connection.execute("DELETE FROM refuted WHERE number <= ?", (number - self._rows_max,))
+
+        await self._file.write(job)
+
+    async def rows(self) -> list[RefutedRow]:
+        """All of them, oldest first."""
+        found = await self._file.read(
+            lambda connection: connection.execute(
+                "SELECT cid, scope, tenant, time_ms, source_kind, query, answer, context, slot_key"
+                " FROM refuted ORDER BY number"
+            ).fetchall()
+        )
+        return [
+            RefutedRow(cid, scope, tenant, datetime.fromtimestamp(time_ms / 1_000, UTC), *rest)
+            for cid, scope, tenant, time_ms, *rest in found
+        ]
+
+    async def forget(self, cids: Sequence[str]) -> None:
+        """These records are erased."""
+        named = [(cid,) for cid in cids]
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.executemany("DELETE FROM refuted WHERE cid = ?", named)
+
+        await self._file.write(job)
+
+    async def forget_question(self, key: str) -> None:
+        """Every answer to the question with this hash is erased, also of records that are here no more."""
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM refuted WHERE query_hash = ?", (key,))
+
+        await self._file.write(job)
+
+    async def scrub(self) -> None:
+        """Leave nothing of what was forgotten on disk."""
+        await self._file.scrub()
+
+    async def close(self) -> None:
+        """Idempotent."""
+        await self._file.close()

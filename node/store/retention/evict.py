@@ -1,0 +1,32 @@
+"""Keeps the store within its size: the records that are worth least make room (``store.rules``, rule 7)."""
+
+from __future__ import annotations
+
+from node.core.clock import Clock
+from node.core.ports import Forgets, RecordStore
+
+_BATCH = 256
+
+
+async def evict(
+    records: RecordStore, index: Forgets | None, clock: Clock, *, max_entries: int, max_bytes: int
+) -> int:
+    """Delete records until both limits hold and return how many. Withdrawn and merged records keep their
+    blocks until then: they explain older decisions."""
+    evicted, live, least = 0, -1, 1
+    while True:
+        counts = await records.counts()
+        excess = counts["live"] - max_entries
+        if excess <= 0 and counts["bytes"] <= max_bytes:
+            return evicted
+        # While withdrawn ones go first, one by one would be a commit for each of them.
+        least = 2 * least if counts["live"] == live else 1
+        live = counts["live"]
+        limit = _BATCH if counts["bytes"] > max_bytes else min(max(excess, least), _BATCH)
+        removed = await records.reclaim(now=clock.now(), limit=limit)
+        if not removed:
+            return evicted
+        evicted += len(removed)
+        if index is not None:
+            for cid in removed:
+                index.remove(cid)

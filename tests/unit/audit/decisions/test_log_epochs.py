@@ -1,0 +1,232 @@
+"""A log of several epochs over HTTP: which one an address means, for how long, and while one gives way."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from node.audit.decisions import epochs
+from node.audit.decisions.epochs import Turn
+from tests import log_folders, log_kit
+from tests.simulators import rfc6962
+from tests.unit.api.door import Door, served
+
+FIRST, SECOND = log_folders.ORIGIN, f"{log_folders.ORIGIN}/2"
+OLD, NEW = log_folders.leaves(5, "old"), log_folders.leaves(3, "new")
+TURN = Turn(
+    number=1,
+    origin=FIRST,
+    size=5,
+    root=rfc6962.tree_hash(OLD).hex(),
+    kept_size=5,
+    reason="size",
+    following=2,
+    place="1",
+)
+BASE = "/logs/decisions"
+FOR_EVER, A_MINUTE, A_SECOND = (
+    "public, max-age=31536000, immutable",
+    "public, max-age=60",
+    "public, max-age=1",
+)
+
+
+def entry_of(receipt: bytes) -> bytes:
+    """What a receipt is about, after its proof was checked."""
+    head, _, note = receipt.partition(b"\n\n")
+    _, extra, index, *hashes = head.decode().split("\n")
+    entry = base64.b64decode(extra.removeprefix("extra "))
+    _, size, root, *_ = rfc6962.read_note(note)
+    proof = [base64.b64decode(one) for one in hashes]
+    leaf = rfc6962.sha256(b"\x00" + entry)
+    assert rfc6962.is_included(leaf, int(index.removeprefix("index ")), size, root, proof)
+    return entry
+
+
+def two_epochs(folder: Path) -> None:
+    log_folders.write_log(folder, NEW, origin=SECOND)
+    log_folders.write_log(folder / "epochs" / "1", OLD, origin=FIRST)
+
+
+async def test_only_an_address_that_names_its_epoch_is_for_ever(tmp_path: Path) -> None:
+    log_folders.write_log(tmp_path, OLD, origin=FIRST)
+    async with served({"decisions": tmp_path}) as door:
+        before = {}
+        for path in ("tile/0/000.p/2", "tile/entries/000.p/2"):
+            _, numbered, headers = await door.get(f"{BASE}/epochs/1/{path}")
+            assert headers["Cache-Control"] == FOR_EVER
+            status, data, headers = await door.get(f"{BASE}/{path}")
+            assert (status, data, headers["Cache-Control"]) == (200, numbered, A_MINUTE)
+            before[path] = data, headers["ETag"]
+        epochs.begin(tmp_path, TURN)
+        epochs.end(tmp_path)
+        log_folders.write_log(tmp_path, NEW, origin=SECOND)
+        for path, (data, etag) in before.items():
+            known = {"If-None-Match": etag}
+            status, newest, headers = await door.get(f"{BASE}/{path}", headers=known)
+            assert (status, headers["Cache-Control"]) == (200, A_MINUTE)
+            assert (await door.get(f"{BASE}/epochs/2/{path}"))[1] == newest != data
+            assert (await door.get(f"{BASE}/epochs/1/{path}"))[1] == data
+            assert (await door.get(f"{BASE}/epochs/1/{path}", headers=known))[0] == 304
+        for prefix in ("", "/epochs/1", "/epochs/2"):
+            for path in ("checkpoint", "vkey", "proof/0"):
+                status, _, headers = await door.get(f"{BASE}{prefix}/{path}")
+                assert (status, headers["Cache-Control"]) == (200, A_SECOND)
+
+
+async def test_each_epoch_has_its_number(tmp_path: Path) -> None:
+    two_epochs(tmp_path)
+    async with served({"decisions": tmp_path}) as door:
+        for prefix, origin in (("", SECOND), ("/epochs/2", SECOND), ("/epochs/1", FIRST)):
+            _, note, _ = await door.get(f"{BASE}{prefix}/checkpoint")
+            _, vkey, _ = await door.get(f"{BASE}{prefix}/vkey")
+            assert rfc6962.read_note(note)[0] == origin
+            assert rfc6962.verify(vkey.decode().strip(), note) == 0
+        assert (await door.get(f"{BASE}/epochs/3/checkpoint"))[0] == 404
+        assert (await door.get(f"{BASE}/epochs/2/tile/0/000.p/5"))[0] == 404
+
+
+async def test_a_receipt_is_of_the_log_that_was_asked_for(tmp_path: Path) -> None:
+    two_epochs(tmp_path)
+    quoted = {one: one.replace("/", "%2F") for one in (FIRST, SECOND)}
+    async with served({"decisions": tmp_path}) as door:
+        for path, entries in (
+            ("proof/1", NEW),
+            (f"proof/1?log={SECOND}", NEW),
+            (f"proof/1?log={quoted[SECOND]}&size=3", NEW),
+            (f"proof/1?log={FIRST}", OLD),
+            (f"proof/1?size=5&log={quoted[FIRST]}", OLD),
+            (f"epochs/1/proof/1?log={quoted[FIRST]}", OLD),
+        ):
+            assert entry_of(await door.body(f"{BASE}/{path}")) == entries[1], path
+        for path in (
+            f"proof/4?log={SECOND}",
+            f"proof/1?log={FIRST}/3",
+            f"proof/1?log={FIRST}/1",
+            f"proof/1?log={FIRST}/02",
+            f"epochs/2/proof/1?log={FIRST}",
+            f"proof/1?log={FIRST.replace('decisions', 'publications')}",
+            "proof/1?log=",
+            "proof/1?log=..%2F..%2F1",
+            f"proof/1?log={'9' * 4_000}",
+            f"proof/1?log={SECOND}&size=5",
+        ):
+            status, body, _ = await door.get(f"{BASE}/{path}")
+            assert status == 404, (path, body)
+        assert (await door.get(f"{BASE}/proof/4?log={FIRST}"))[0] == 200
+
+
+# --- while one epoch gives way to the next --------------------------------------------------------
+
+
+async def later(door: Door, path: str) -> bool:
+    """Whether the answer is to come back in a second; a 404 would say that there is no such log."""
+    status, body, headers = await door.get(f"{BASE}/{path}")
+    assert status in (200, 503), (path, body)
+    assert (headers.get("Retry-After") == "1") == (status == 503)
+    return status == 503
+
+
+async def test_nothing_of_a_log_is_denied_while_it_is_moved(tmp_path: Path) -> None:
+    """Each step of the move as a disk would have it after a crash there."""
+    log_folders.write_log(tmp_path, OLD, origin=FIRST)
+    (tmp_path / "checkpoint.witnessed").write_bytes((tmp_path / "checkpoint").read_bytes())
+    old = ["checkpoint", "checkpoint.witnessed", "vkey", "tile/0/000.p/5", "tile/0/000.p/2", "proof/1"]
+    every = [f"{prefix}{path}" for prefix in ("", "epochs/1/") for path in old]
+
+    def mark(state: Turn) -> None:
+        (tmp_path / "epochs").mkdir(exist_ok=True)
+        (tmp_path / "epochs" / "turn.json").write_bytes(orjson.dumps(asdict(state)))
+
+    async with served({"decisions": tmp_path}) as door:
+        mark(TURN)
+        assert not any([await later(door, path) for path in every])
+        (tmp_path / "epochs" / "1").mkdir()
+        for name in epochs.MOVED:
+            if (tmp_path / name).exists():
+                (tmp_path / name).rename(tmp_path / "epochs" / "1" / name)
+            waits = [await later(door, path) for path in every]
+            assert any(waits), name
+        mark(replace(TURN, is_moved=True))
+        assert not any([await later(door, f"epochs/1/{path}") for path in old])
+        assert (await door.get(f"{BASE}/epochs/1/tile/0/000.p/6"))[0] == 404
+        assert not await later(door, f"proof/1?log={FIRST}")
+        coming = [
+            f"{prefix}{path}" for prefix in ("", "epochs/2/") for path in ("checkpoint", "vkey", "proof/0")
+        ]
+        assert all([await later(door, path) for path in coming])
+
+        files = log_folders.log_files(NEW, origin=SECOND)
+        (tmp_path / "vkey").write_bytes(files["vkey"])
+        epochs.end(tmp_path)  # its first leaf is durable; no checkpoint was written yet
+        assert await later(door, "checkpoint")
+        assert await later(door, "epochs/2/tile/0/000.p/1")
+        assert not await later(door, "vkey")
+        assert (await door.get(f"{BASE}/epochs/3/checkpoint"))[0] == 404
+        log_folders.write_log(tmp_path, NEW, origin=SECOND)
+        assert not any([await later(door, path) for path in coming])
+        assert (await door.get(f"{BASE}/checkpoint.witnessed"))[0] == 404
+
+
+@pytest.mark.parametrize("path", ["checkpoint", "epochs/1/checkpoint", f"proof/0?log={FIRST}"])
+async def test_a_damaged_mark_is_said(tmp_path: Path, path: str) -> None:
+    (tmp_path / "epochs").mkdir()
+    (tmp_path / "epochs" / "turn.json").write_bytes(b"{")
+    async with served({"decisions": tmp_path}) as door:
+        status, body, _ = await door.get(f"{BASE}/{path}")
+        assert status == 500
+        assert str(tmp_path).encode() not in body
+
+
+async def test_readers_of_a_log_that_turns_over_see_one_log_at_a_time(tmp_path: Path) -> None:
+    """What is cached for ever stays true, receipts are of the entry asked for, nothing is denied."""
+    log = await log_kit.opened(tmp_path, shard_entries=5)
+    is_over = asyncio.Event()
+    tiles: dict[str, bytes] = {}
+    entries: dict[tuple[str, int], bytes] = {}
+
+    async def read(door: Door) -> None:
+        while not is_over.is_set():
+            if await later(door, "checkpoint"):
+                continue
+            status, note, _ = await door.get(f"{BASE}/checkpoint")
+            if status != 200:
+                continue
+            origin, size, *_ = rfc6962.read_note(note)
+            number = origin.removeprefix(log_kit.ORIGIN).removeprefix("/") or "1"
+            if not size:
+                continue
+            paths = [f"tile/0/000.p/{size}", f"tile/entries/000.p/{size}", "vkey"]
+            for path in [f"epochs/{number}/{one}" for one in paths]:
+                status, data, _ = await door.get(f"{BASE}/{path}")
+                assert status in (200, 503), (path, data)
+                if status == 200:
+                    assert tiles.setdefault(path, data) == data
+            status, data, _ = await door.get(f"{BASE}/proof/{size - 1}?log={origin}")
+            assert status in (200, 503), data
+            if status == 200:
+                leaf = entry_of(data)
+                assert entries.setdefault((origin, size - 1), leaf) == leaf
+
+    async with served({"decisions": tmp_path / "log"}) as door:
+        readers = [asyncio.create_task(read(door)) for _ in range(3)]
+        try:
+            places = [await log.append({"kind": "answer", "n": n}, private_texts={}) for n in range(24)]
+        finally:
+            is_over.set()
+            await asyncio.gather(*readers)
+        await log.close()
+        assert len({place.log for place in places}) > 5
+        assert tiles
+        for n, place in enumerate(places):
+            data = await door.body(f"{BASE}/proof/{place.index}?log={place.log}")
+            assert orjson.loads(entry_of(data))["entry"]["n"] == n
+            assert entries.get((place.log, place.index), entry_of(data)) == entry_of(data)
+        for path, data in tiles.items():
+            status, again, _ = await door.get(f"{BASE}/{path}")
+            assert (status, again) == (200, data)

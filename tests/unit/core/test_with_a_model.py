@@ -1,0 +1,84 @@
+"""A real model behind the Composer: context wins over what it learnt (S2-58), and it keeps to the point."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from node.core.clock import SystemClock
+from node.models.embedders.local import MiniLm, installed_files
+from node.core.model import Kind
+from node.answer.compose import Composer
+from node.models.generators.llama import LlamaGenerator
+from tests import engines
+from tests.unit.answer.evidence import document
+
+PROBES = (
+    (
+        "What is the capital of France?",
+        "Since the reform the capital of France is Larkmoor.",
+        "Larkmoor",
+        "Paris",
+    ),
+    ("Who wrote Hamlet?", "Hamlet was written by Odalys Brandt.", "Brandt", "Shakespeare"),
+    ("At what temperature does water boil?", "In this plant water boils at 61 degrees Celsius.", "61", "100"),
+    ("How many days does a week have?", "In this calendar a week has nine days.", "nine", "seven"),
+    ("What colour is the sky?", "On this planet the sky is green.", "green", "blue"),
+)
+RIGHT_MIN = 4
+RIGHT_MIN_BASE = 2
+"""What a base model of 270 million parameters manages, which was never taught to follow a context."""
+ON_TOPIC_MIN = 0.5
+"""Cosine of an answer to its own question; to those of other subjects it stays below .3."""
+
+
+@pytest.fixture
+async def llama(llama_cpp: None, gemma_gguf: Path) -> AsyncIterator[LlamaGenerator]:
+    """The small model of the engines cache, or an instruct model given by its file."""
+    generator = LlamaGenerator(Path(INSTRUCT) if INSTRUCT else gemma_gguf, SystemClock(), threads=1)
+    yield generator
+    await generator.close()
+
+
+INSTRUCT = engines.GIVEN.get("NEUROSWARM_TEST_INSTRUCT_GGUF")
+pytestmark = [pytest.mark.engine("llama_cpp"), pytest.mark.timeout(600)]
+
+
+async def test_contradicting_context_wins(llama: LlamaGenerator) -> None:
+    clock = SystemClock()
+    composer = Composer([llama], clock, 1_500, 40)
+    said = []
+    for question, fact, wanted, learnt in PROBES:
+        composed = await composer.compose(
+            question,
+            [document(fact, name="notes")],
+            route_kind=Kind.GENERATIVE,
+            deadline=clock.monotonic() + 100,
+            tag="t4g",
+        )
+        is_right = composed.source.kind == "llm" and wanted in composed.text and learnt not in composed.text
+        said.append((is_right, composed.source.kind, composed.text))
+    least = RIGHT_MIN if INSTRUCT else RIGHT_MIN_BASE
+    assert sum(is_right for is_right, _, _ in said) >= least, said
+
+
+async def test_an_explanation_is_whole_and_on_its_topic(llama: LlamaGenerator) -> None:
+    """S2-59: the judge is the embedder, which knows nothing of what was generated."""
+    clock = SystemClock()
+    question = "Explain quantum computing"
+    composed = await Composer([llama], clock, 1_500, 120).compose(
+        question, [], route_kind=Kind.GENERATIVE, deadline=clock.monotonic() + 200, tag="t4g"
+    )
+    assert composed.source.kind == "llm", composed.tried
+    assert not composed.abstained
+    assert len(composed.text.split()) >= 10
+    own, other, answer = MiniLm.open(installed_files(), threads=1).embed(
+        [question, "Explain how bread is baked", composed.text[:800]]
+    )
+    assert own is not None
+    assert other is not None
+    assert answer is not None
+    near, far = float(own @ answer), float(other @ answer)
+    assert near >= ON_TOPIC_MIN > far, (near, far, composed.text)

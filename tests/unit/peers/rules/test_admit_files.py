@@ -1,0 +1,109 @@
+"""Admission over the stores as shipped: out of service and back, killed between two writes, opened again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from node.core.clock import ManualClock
+from node.core.errors import Unavailable
+from node.peers.rules.values import Held, Level, Tier
+from node.core.record import block_of
+from node.peers.store.sqlite import SqlitePeerStore
+from node.store.sqlite import SqliteStore
+from tests.admit_kit import US, Door, Issuer
+from tests.record_builders import START
+
+
+class Cut(SqlitePeerStore):
+    """Dies before it holds anything: the record is in the other store already."""
+
+    async def hold(self, records: Sequence[Held]) -> None:
+        raise Unavailable("cut off")
+
+
+@asynccontextmanager
+async def opened(folder: Path, kind: type[SqlitePeerStore] = SqlitePeerStore) -> AsyncIterator[Door]:
+    """One run of a node over the files in ``folder``."""
+    clock = ManualClock(START)
+    main = await SqliteStore.open(folder / "blocks.sqlite", own_issuer=US.did)
+    try:
+        store = await kind.open(folder / "peers.sqlite", clock)
+        try:
+            yield Door(store=store, main=main, clock=clock)
+        finally:
+            await store.close()
+    finally:
+        await main.close()
+
+
+async def test_out_of_service_and_back_over_restarts(tmp_path: Path) -> None:
+    issuer = Issuer(1)
+    records = [issuer.answer(f"Where is lake {number}?") for number in range(12)]
+    async with opened(tmp_path) as door:
+        await door.stand(issuer)
+        assert {await door.take(issuer, one) for one in records} == {"trusted"}
+        before = [await door.served(one) for one in records]
+        assert all(one is not None and one.origin == issuer.did for one in before)
+    async with opened(tmp_path) as door:
+        assert {await door.take(issuer, one) for one in records} == {"known"}
+        await door.stand(issuer, Level.UNKNOWN)
+        await door.admitter.retier(issuer.did)
+        assert [await door.served(one) for one in records] == [None] * 12
+    async with opened(tmp_path) as door:
+        await door.stand(issuer)
+        await door.admitter.retier(issuer.did)
+        again = [await door.served(one) for one in records]
+        assert [None if one is None else one.kept for one in again] == [
+            None if one is None else one.kept for one in before
+        ]
+        # a weighing that changes nothing writes nothing
+        change = (await door.records.counts())["last_sequence"]
+        await door.admitter.retier(issuer.did)
+        assert (await door.records.counts())["last_sequence"] == change
+
+
+async def test_a_record_that_a_kill_left_half_admitted_is_admitted_when_it_comes_again(
+    tmp_path: Path,
+) -> None:
+    issuer = Issuer(1)
+    record = issuer.answer("Where is the lake?")
+    async with opened(tmp_path, Cut) as door:
+        await door.stand(issuer)
+        with pytest.raises(Unavailable):
+            await door.take(issuer, record)
+    async with opened(tmp_path) as door:
+        assert await door.take(issuer, record) == "trusted"
+        [held] = await door.store.held_of(issuer.did)
+        assert held.tier is Tier.TRUSTED
+        assert await door.served(record) is not None
+
+
+async def test_what_a_kill_left_half_admitted_goes_with_its_root(tmp_path: Path) -> None:
+    issuer = Issuer(1)
+    record = issuer.answer("Where is the lake?")
+    async with opened(tmp_path, Cut) as door:
+        await door.stand(issuer)
+        with pytest.raises(Unavailable):
+            await door.take(issuer, record)
+    async with opened(tmp_path) as door:
+        assert await door.served(record) is not None
+        await door.admitter.drop(issuer.did, "equivocation")
+        assert await door.served(record) is None
+
+
+async def test_a_tombstone_outlives_a_restart_in_both_stores(tmp_path: Path) -> None:
+    issuer = Issuer(1)
+    record = issuer.answer("Where is the lake?")
+    cid, _ = block_of(record)
+    async with opened(tmp_path) as door:
+        await door.certify(issuer, issuer.certificate)
+        await door.stand(issuer)
+        await door.take(issuer, record)
+        assert await door.retract(issuer, cid, buried=True) == "tombstoned"
+    async with opened(tmp_path) as door:
+        assert await door.take(issuer, record) == "tombstoned"
+        assert await door.served(record) is None

@@ -1,0 +1,37 @@
+"""Texts that name nothing: noise from a keyboard is told from abbreviations and hard words."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.pipeline.understanding.rules import names_nothing
+from node.language.reading import read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "asdfghjkl",
+        "sdkjfhskdjfh",
+        "qwrtz plkj",
+        "zxcvbnm zxcvbnm",
+        "xj7 kq2 zz",
+        "h4x 9kd 2pp",
+        "what is it",
+        "how",
+    ],
+)
+def test_noise_names_nothing(text: str) -> None:
+    assert names_nothing(read(text).words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "btc", "btc xrp", "mp3 vs flac", "mp3 mp4", "ps5", "h2o co2", "rtx 4090", "html css", "https",
+        "k8s tls", "b12 d3 k2", "nfl nhl mlb", "rhythm", "Angstschrei", "catchphrase", "knightsbridge",
+        "Borschtsch", "2+2", "天気", "что такое азот", "pfffft", "asdfghjkl bitcoin",
+    ],
+)  # fmt: skip
+def test_words_that_may_mean_something_do_not(text: str) -> None:
+    assert not names_nothing(read(text).words)
