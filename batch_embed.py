@@ -15,10 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from node.app.transfer.embed_index import BATCH_MAX, EmbedReport, Progress, embed_index, next_step
 from node.core import settings
 from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError
-from node.app.transfer.embed_index import BATCH_MAX, EmbedReport, Progress, embed_index, next_step
 
 _BAR_CHARS = 30
 _DESCRIPTION = """\

@@ -25,9 +25,9 @@ from typing import Any
 
 from bench.fresh_node import load_average
 from bench.questions import questions
+from node.app.transfer.index_file import encode_bytes
 from node.core.clock import SystemClock
 from node.models.embedders.local import MODEL
-from node.app.transfer.index_file import encode_bytes
 
 ROOT = Path(__file__).resolve().parents[1]
 ENTRIES = 2_000

@@ -57,9 +57,9 @@ from bench.fresh_node import fresh_node, load_average
 from bench.peers import outside
 from bench.peers.vcache import VCache
 from node.core.clock import SystemClock
-from node.models.embedders.local import DIM, MiniLm, installed_files
 from node.core.errors import NodeError
 from node.core.normalise import normalise
+from node.models.embedders.local import DIM, MiniLm, installed_files
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data" / "cache"

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from node.core.clock import SystemClock
-from node.models.embedders.local import MODEL, LocalEmbedder, MiniLm, installed_files
 from node.core.settings import Embed
+from node.models.embedders.local import MODEL, LocalEmbedder, MiniLm, installed_files
 
 _WORDS = [
     "what",

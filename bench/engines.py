@@ -32,12 +32,12 @@ import numpy as np
 
 from bench.fresh_node import fresh_node, load_average, spread
 from bench.questions import questions
+from node.answer import prompt as prompts
 from node.core.clock import SystemClock
-from node.models.embedders import factory
 from node.core.errors import NodeError
 from node.core.ports import Embedder, Generator
 from node.core.settings import Settings, load
-from node.answer import prompt as prompts
+from node.models.embedders import factory
 from tests import engines
 
 SINGLE = 60

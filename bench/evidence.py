@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.newcomer import COMMUNITIES, rows
+from node.answer.evidence.keywords import Keywords
+from node.answer.model_reader import trained
+from node.answer.notes import BOUND, BY_MODEL_MIN, NEARNESS, NOTES_MAX, STARTER_COSINE, STARTER_MIN
 from node.core.clock import SystemClock
+from node.core.ipld.cid import RAW, Cid
+from node.core.settings import Embed
 from node.models.embedders.cross_encoder import CrossEncoder
 from node.models.embedders.local import ONNX_SHA256, LocalEmbedder, installed_files
-from node.core.ipld.cid import RAW, Cid
-from node.answer.evidence.keywords import Keywords
-from node.core.settings import Embed
-from node.answer.notes import BOUND, BY_MODEL_MIN, NEARNESS, NOTES_MAX, STARTER_COSINE, STARTER_MIN
-from node.answer.model_reader import trained
 
 HERE = Path(__file__).parent
 DATA = HERE / "answerlab"

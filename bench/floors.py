@@ -22,8 +22,8 @@ from random import Random
 
 from bench.gate_pairs import U_LIMIT, Pair, family_pairs, read_pairs, similarities
 from node.cache.matching.gate import judge
-from node.models.embedders.local import MiniLm, installed_files
 from node.core.errors import NodeError
+from node.models.embedders.local import MiniLm, installed_files
 
 RESULT = Path(__file__).resolve().parent / "results" / "floors.md"
 FLOORS = tuple(round(0.60 + 0.05 * step, 2) for step in range(8))

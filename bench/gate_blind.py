@@ -27,8 +27,8 @@ from pathlib import Path
 from bench.gate_pairs import Pair, similarities
 from node.cache.keys import keyword_key
 from node.cache.lookup import SEMANTIC, SLOT, Candidate, Policy, choose
-from node.models.embedders.local import MiniLm, installed_files
 from node.core.errors import NodeError
+from node.models.embedders.local import MiniLm, installed_files
 
 FILE = Path(__file__).with_name("gate_blind.jsonl")
 FLOOR = 0.7

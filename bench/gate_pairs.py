@@ -29,9 +29,9 @@ from pathlib import Path
 import numpy as np
 
 from node.cache.matching.gate import judge
-from node.models.embedders.local import MiniLm, installed_files
 from node.core.errors import NodeError
 from node.core.ports import Vector
+from node.models.embedders.local import MiniLm, installed_files
 
 FLOORS = (0.7, 0.8, 0.9)
 U_LIMIT = 0.05

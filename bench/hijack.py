@@ -45,9 +45,9 @@ from numpy.typing import NDArray
 from bench.cache_service import Client, Refused, session
 from bench.fresh_node import fresh_node
 from node.core.clock import SystemClock
-from node.models.embedders.local import DIM, MiniLm, installed_files
 from node.core.errors import NodeError
 from node.core.normalise import normalise
+from node.models.embedders.local import DIM, MiniLm, installed_files
 
 FILE = Path(__file__).with_name("hijack_victims.txt")
 COSINES = (0.9, 0.8, 0.7)

@@ -46,12 +46,12 @@ import numpy as np
 
 from bench.fresh_node import FreshNode, fresh_node, load_average, spread
 from bench.questions import Question, far_questions, questions
-from node.core.clock import SystemClock
-from node.models.embedders.local import MODEL, LocalEmbedder
 from node.app.transfer import index_file
+from node.core.clock import SystemClock
 from node.core.normalise import normalise, query_hash
 from node.core.record import AnswerRecord
 from node.core.settings import Embed
+from node.models.embedders.local import MODEL, LocalEmbedder
 from node.store.sqlite import SqliteStore
 
 RECORDS = 10_000

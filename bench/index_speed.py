@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from node.cache.index.flat_index import FlatIndex
 from node.cache.index.vector_file import Loaded, load, path_for, save
 from node.core.clock import SystemClock
-from node.models.embedders.local import DIM
 from node.core.ipld.cid import Cid
+from node.models.embedders.local import DIM
 
 _SIZES = (1_000, 10_000, 100_000)
 _SEARCHES = 100

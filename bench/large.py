@@ -40,8 +40,8 @@ from node.cache.index import hnsw_file, vector_file
 from node.cache.index.flat_index import FlatIndex
 from node.cache.index.growing_index import GrowingIndex
 from node.core.clock import SystemClock
-from node.models.embedders.local import DIM
 from node.core.ipld.cid import Cid
+from node.models.embedders.local import DIM
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = (10_000, 100_000)

@@ -44,15 +44,15 @@ from bench.__main__ import machine
 from bench.fresh_node import FreshNode, fresh_node, load_average, spread
 from bench.hits import write_index
 from bench.questions import questions
-from node.core.clock import SystemClock
 from node.audit.decisions.log import DecisionLog
-from node.audit.tlog import leaf
-from node.core.merkle import Frontier, leaf_hash
-from node.core.signed_note import Checkpoint, Ed25519Signer, Note
 from node.audit.log.reader import FolderSource, LogReader
-from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, encode_bundle
 from node.audit.log.verify import verify_log
 from node.audit.log.writer import TileLog
+from node.audit.tlog import leaf
+from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, encode_bundle
+from node.core.clock import SystemClock
+from node.core.merkle import Frontier, leaf_hash
+from node.core.signed_note import Checkpoint, Ed25519Signer, Note
 
 RESULT = Path(__file__).resolve().parent / "results" / "log.md"
 ORIGIN = "bench.neuroswarm/decisions"

@@ -28,19 +28,19 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bench.__main__ import machine
-from node.core.clock import SystemClock
-from node.core.errors import NotFound
-from node.peers.sync.publish import Publisher
-from node.peers.sync.publish_index import root_at
-from node.core.model import SCOPE_PUBLIC
-from node.core.normalise import normalise
-from node.peers.rules.entry import Publish, read
-from node.peers.rules.sorted_set import SortedSet
-from node.core.record import AnswerRecord, RecordSource, did_key, sign
-from node.store.sqlite import SqliteStore
-from node.core.signed_note import Ed25519Signer
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import TileLog
+from node.core.clock import SystemClock
+from node.core.errors import NotFound
+from node.core.model import SCOPE_PUBLIC
+from node.core.normalise import normalise
+from node.core.record import AnswerRecord, RecordSource, did_key, sign
+from node.core.signed_note import Ed25519Signer
+from node.peers.rules.entry import Publish, read
+from node.peers.rules.sorted_set import SortedSet
+from node.peers.sync.publish import Publisher
+from node.peers.sync.publish_index import root_at
+from node.store.sqlite import SqliteStore
 
 RESULT = Path(__file__).resolve().parent / "results" / "peers_publish.md"
 ORIGIN = "bench.neuroswarm/publications"

@@ -63,8 +63,8 @@ from bench.__main__ import machine
 from node.core.clock import SystemClock
 from node.core.ipld.cid import Cid
 from node.core.model import PPM
-from node.peers.rules.entry import Publish
 from node.core.record import RecordSource, block_of
+from node.peers.rules.entry import Publish
 from tests.engines import GEMMA, cached, gemma_missing, llama_cpp_missing
 from tests.journeys.test_lying_peers import Liar, liar
 from tests.journeys.test_peers import Peer, peer

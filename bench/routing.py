@@ -43,14 +43,14 @@ import pint
 from adapters import registry
 from adapters.math_calculator.units import find as find_unit
 from bench.routing_cases import ENGLISH, QUESTIONS, Case, Wanted, read_cases
-from node.pipeline.understanding.route import Floors, Router
-from node.pipeline.understanding.semantic import SemanticHead
-from node.pipeline.understanding.understand import Part, Understanding
 from node.core.clock import ManualClock, SystemClock
-from node.models.embedders.local import LocalEmbedder
 from node.core.model import CLAIM, Check, Kind, Route
 from node.core.ports import Embedder, EmbedderInfo, Vector
 from node.core.settings import Adapters, Embed
+from node.models.embedders.local import LocalEmbedder
+from node.pipeline.understanding.route import Floors, Router
+from node.pipeline.understanding.semantic import SemanticHead
+from node.pipeline.understanding.understand import Part, Understanding
 from tests.simulators.semantics import OneModel
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -25,8 +25,8 @@ from typing import Any
 from bench.__main__ import machine
 from node.core.clock import SystemClock
 from node.core.ipld.cid import Cid
-from node.peers.rules.entry import Publish
 from node.core.record import block_of
+from node.peers.rules.entry import Publish
 from tests.journeys.test_lying_peers import Liar, liar
 from tests.journeys.test_peers import Peer, peer
 from tests.simulators.peer import PeerStandIn

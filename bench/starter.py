@@ -15,14 +15,14 @@ import json
 from pathlib import Path
 
 from bench.evidence import Asked, fused, order, signs
-from node.cache.matching.neighbours import SIZE_MAX
-from node.cache.matching.gate import Stored, judge_all
-from node.models.embedders.cross_encoder import Reader
-from node.answer.evidence.relevance import packaged
-from node.language import conversation
-from node.core.model import Evidence, Freshness, SourceRef
-from node.pipeline.replies import difference
 from node.answer import notes
+from node.answer.evidence.relevance import packaged
+from node.cache.matching.gate import Stored, judge_all
+from node.cache.matching.neighbours import SIZE_MAX
+from node.core.model import Evidence, Freshness, SourceRef
+from node.language import conversation
+from node.models.embedders.cross_encoder import Reader
+from node.pipeline.replies import difference
 
 HERE = Path(__file__).parent
 SETS = {
@@ -98,7 +98,8 @@ async def main() -> None:
         world = {
             "facts": [{"id": "x-1", "q": "zz", "a": "zz"}],
             "asks": [
-                {"id": f"x-{at}", "q": conversation.subject(text), "needs": []} for at, (text, _) in enumerate(rows)
+                {"id": f"x-{at}", "q": conversation.subject(text), "needs": []}
+                for at, (text, _) in enumerate(rows)
             ],
             "absent": [{"id": "x-0", "q": "zz"}],
         }

@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 
+from node.answer.notes import addressed
 from node.models.embedders.cross_encoder import FILE
 from node.models.embedders.local import ONNX_SHA256, installed_files, open_tokenizer, pinned
-from node.answer.notes import addressed
 
 HERE = Path(__file__).parent
 LAB = HERE / "readerlab"

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.routing_cases import QUESTIONS, Case, read_cases
-from node.pipeline.understanding.semantic import FILE, PRECISION, VERSION, SemanticHead
 from node.core.clock import SystemClock
-from node.models.embedders.local import DIM, MODEL, ONNX_SHA256, MiniLm, installed_files
 from node.core.normalise import normalise
+from node.models.embedders.local import DIM, MODEL, ONNX_SHA256, MiniLm, installed_files
+from node.pipeline.understanding.semantic import FILE, PRECISION, VERSION, SemanticHead
 
 HEAD = Path(__file__).resolve().parents[1] / "node" / "classify" / FILE
 FOLDS = 10

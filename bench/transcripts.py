@@ -27,18 +27,18 @@ from typing import Any
 import numpy as np
 
 from bench.answerlab import data
-from node.core.clock import SystemClock
-from node.models.embedders.cross_encoder import Reader
-from node.models.embedders.local import ONNX_SHA256, MiniLm, installed_files
-from node.core.ipld.cid import RAW, Cid
+from node.answer.compose import Composer
 from node.answer.evidence.keywords import Keywords
 from node.answer.evidence.relevance import packaged
+from node.answer.notes import BOUND
+from node.core.clock import SystemClock
+from node.core.ipld.cid import RAW, Cid
 from node.core.model import Check, Draft, Evidence, Freshness, Kind, SourceRef
 from node.core.normalise import normalise
 from node.core.ports import Generator, OnText, Prompt
 from node.core.settings import Models
-from node.answer.compose import Composer
-from node.answer.notes import BOUND
+from node.models.embedders.cross_encoder import Reader
+from node.models.embedders.local import ONNX_SHA256, MiniLm, installed_files
 from node.models.generators.openai_compatible import OpenAiGenerator
 
 TIMEOUT_S = 900.0

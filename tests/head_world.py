@@ -11,17 +11,17 @@ from typing import Any
 
 from node.core.clock import ManualClock
 from node.core.errors import Unavailable
-from node.ipfs.gateway.dag import resolve
 from node.core.ipld import dagcbor, ipns
 from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.ipld.ipns import IpnsName, IpnsRecord
-from node.ipfs.head import Head, Links
 from node.core.normalise import normalise, query_hash
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, decode
+from node.ipfs.gateway.dag import resolve
+from node.ipfs.head import Head, Links
 from node.ipfs.kubo import KuboBlockStore
-from node.store.memory import MemoryStore
 from node.store.ipns_records import Names
+from node.store.memory import MemoryStore
 from tests.name_owner import Owner
 from tests.record_builders import Author
 

@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.core.errors import NotFound, Rejected
-from node.core import merkle
-from node.core.signed_note import Checkpoint, CosignatureSigner, Ed25519Signer, Note, Signer
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile, encode_bundle, tiles_between
+from node.core import merkle
+from node.core.errors import NotFound, Rejected
+from node.core.signed_note import Checkpoint, CosignatureSigner, Ed25519Signer, Note, Signer
 
 ORIGIN = "z6MkTest.neuroswarm/decisions"
 TIME_US = 1_790_000_000_000_000

@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName, IpnsRecord
-from node.ipfs.head import NameKey
 from node.core.record import Sign
+from node.ipfs.head import NameKey
 
 HOUR = timedelta(hours=1)
 

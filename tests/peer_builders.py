@@ -9,11 +9,11 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.core.ipld.cid import Cid
+from node.core.record import AnswerRecord, KeyRecord, RecordSource, block_of, did_key, sign
 from node.peers.rules.admission import ClassLimit
 from node.peers.rules.entry import Publish
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Held, Tier
-from node.core.record import AnswerRecord, KeyRecord, RecordSource, block_of, did_key, sign
 from tests.record_builders import START, Author
 
 DAY = timedelta(days=1)

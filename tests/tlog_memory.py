@@ -13,10 +13,10 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.core.merkle import HASH_BYTES, Frontier, inclusion_proof, leaf_hash
-from node.core.signed_note import Checkpoint, CosignatureSigner, Ed25519Signer, Note, Signer
 from node.audit.tlog.proofs import Receipt
 from node.audit.tlog.tiles import ENTRIES, Tile, encode_bundle, tiles_between
+from node.core.merkle import HASH_BYTES, Frontier, inclusion_proof, leaf_hash
+from node.core.signed_note import Checkpoint, CosignatureSigner, Ed25519Signer, Note, Signer
 
 ORIGIN = "example.com/log"
 

@@ -38,8 +38,8 @@ from node.core.model import (
     Recognition,
     SourceRef,
 )
-from node.language.reading import word_list
 from node.core.settings import AdapterSettings
+from node.language.reading import word_list
 
 NAME = "fx-rates"
 SOURCE = "Frankfurter"

@@ -47,9 +47,9 @@ from node.core.model import (
     Slots,
     SourceRef,
 )
-from node.language.reading import word_list
 from node.core.settings import AdapterSettings
 from node.core.settings import News as NewsSettings
+from node.language.reading import word_list
 
 CONFIDENCE = 0.8
 CONFIDENCE_STALE = 0.6

@@ -45,8 +45,8 @@ from node.core.model import (
     SourceRef,
     Unclear,
 )
-from node.language.reading import fold
 from node.core.settings import AdapterSettings
+from node.language.reading import fold
 
 NAME = "snapshot"
 BASE_URL = "https://hub.snapshot.org"

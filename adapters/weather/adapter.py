@@ -65,8 +65,8 @@ from node.core.model import (
     SourceRef,
     Unclear,
 )
-from node.language.reading import fold, words_of
 from node.core.settings import AdapterSettings
+from node.language.reading import fold, words_of
 
 NAME = "weather"
 SOURCE = "Open-Meteo"

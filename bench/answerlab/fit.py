@@ -30,17 +30,17 @@ from numpy.typing import NDArray
 
 from bench.answerlab.data import Labelled, Said, worlds
 from bench.transcripts import Note, as_evidence
-from node.core.clock import SystemClock
-from node.models.embedders.cross_encoder import Reader
-from node.models.names import folded
-from node.core.model import Check, Draft, Kind
-from node.core.ports import OnText, Prompt
-from node.answer.score.answer_features import Answered, features
-from node.answer.score.calibrated import BAR, PRECISION, VERSION, AnswerModel, Head, head_name
-from node.core.settings import Models
 from node.answer.compose import Composer
 from node.answer.composed import Composed
 from node.answer.notes import answered
+from node.answer.score.answer_features import Answered, features
+from node.answer.score.calibrated import BAR, PRECISION, VERSION, AnswerModel, Head, head_name
+from node.core.clock import SystemClock
+from node.core.model import Check, Draft, Kind
+from node.core.ports import OnText, Prompt
+from node.core.settings import Models
+from node.models.embedders.cross_encoder import Reader
+from node.models.names import folded
 
 _CITED = re.compile(r"\s?\[\d+\]")
 FOLDS = 5

@@ -48,10 +48,10 @@ from bench.gatelab.streams import (
     texts_of,
 )
 from bench.gatelab.train import upper
-from node.cache.matching.neighbours import FLOOR, Near
 from node.cache.matching.gate import HARD_VETOES
 from node.cache.matching.gate_model import AT, Estimate, GateModel
 from node.cache.matching.measure import VETOES, measure
+from node.cache.matching.neighbours import FLOOR, Near
 from node.core.normalise import normalise
 
 WIDE = 20

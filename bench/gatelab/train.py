@@ -37,12 +37,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.gatelab.streams import FOLDER, Row, Vectors, candidates, distinct, sources, texts_of
-from node.cache.matching import neighbours as crowding
 from node.cache.matching import measure as measuring
-from node.cache.matching.neighbours import FLOOR, Near, contest
+from node.cache.matching import neighbours as crowding
 from node.cache.matching.gate import HARD_VETOES
 from node.cache.matching.gate_model import AT, FIRST_NAMES, NAMES, STAKES, GateModel, Tree, stake
 from node.cache.matching.measure import VETOES, measure
+from node.cache.matching.neighbours import FLOOR, Near, contest
 from node.models.embedders.local import ONNX_SHA256
 
 WEIGHTS = {

@@ -15,32 +15,32 @@ from typing import Any
 
 from bench.swarmlab.loop import START, VirtualClock
 from bench.swarmlab.net import Net
+from node.audit.decisions.memory import MemoryLog as Decisions
+from node.audit.log.committer import Compose
+from node.audit.tlog.tiles import Tile
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
 from node.core.errors import NotFound
-from node.audit.decisions.memory import MemoryLog as Decisions
 from node.core.ipld.cid import Cid
-from node.peers.sync.admit import Admitter
-from node.peers.sync.publish import Publisher
-from node.peers.sync.follow import PeerSync
 from node.core.model import SCOPE_PUBLIC
 from node.core.normalise import normalise
+from node.core.ports import StoredRecord
+from node.core.record import AnswerRecord, KeyRecord, Record, block_of, decode, did_key, time_us
+from node.core.signed_note import Ed25519Signer
+from node.peers.ports import PeerLink
 from node.peers.rules import entry as entries
 from node.peers.rules.admission import ClassLimit
 from node.peers.rules.entry import Publish
 from node.peers.rules.keys import KeyRing
-from node.peers.ports import PeerLink
 from node.peers.rules.reconcile import answer
 from node.peers.rules.values import Level, Quota
-from node.core.ports import StoredRecord
-from node.core.record import AnswerRecord, KeyRecord, Record, block_of, decode, did_key, time_us
-from node.store.memory import MemoryStore
 from node.peers.store.memory import MemoryPeerStore
+from node.peers.sync.admit import Admitter
+from node.peers.sync.follow import PeerSync
+from node.peers.sync.publish import Publisher
+from node.store.memory import MemoryStore
 from node.store.record_rules import LOCAL
-from node.audit.log.committer import Compose
-from node.core.signed_note import Ed25519Signer
-from node.audit.tlog.tiles import Tile
 from tests.peer_builders import seeded
 from tests.record_builders import Author
 from tests.simulators.hash_embedder import HashEmbedder

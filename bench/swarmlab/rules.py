@@ -19,10 +19,10 @@ from bench.swarmlab.honest import (
 )
 from node.core.ipld.cid import Cid
 from node.core.normalise import normalise
-from node.peers.rules.keys import KeyRing
-from node.peers.rules.values import Level
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, block_of, decode
+from node.peers.rules.keys import KeyRing
+from node.peers.rules.values import Level
 from node.store.record_rules import LOCAL
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

@@ -26,9 +26,9 @@ from bench.swarmlab.loop import SeededLoop, Stuck, VirtualClock
 from bench.swarmlab.net import Net, Remote, Wire
 from bench.swarmlab.rules import Rules
 from node.core.ipld.cid import Cid
-from node.peers.sync.follow import EQUIVOCATION
 from node.core.normalise import normalise
 from node.peers.rules.values import Contact, Level
+from node.peers.sync.follow import EQUIVOCATION
 
 LIARS = 4
 STEPS_OF_ONE = 8

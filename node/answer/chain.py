@@ -25,12 +25,12 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from node.core.clock import Clock
-from node.models.deadline import within
 from node.core.errors import BrokeOff, NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.model import Check, Draft, Step
 from node.core.ports import Generator, OnText, Prompt, Tell
-from node.models.generators.queue import GENERATION_MIN_S, Busy, Place, Queue
 from node.language.sentences import one_line
+from node.models.deadline import within
+from node.models.generators.queue import GENERATION_MIN_S, Busy, Place, Queue
 
 T = TypeVar("T")
 

@@ -13,15 +13,8 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from node.core.clock import Clock
-from node.core.errors import Rejected
-from node.language import conversation, tongue
-from node.core.model import Citation, Draft, Evidence, Kind, SourceRef, Step
-from node.core.ports import Generator, NoteReader, Prompt, Tell
-from node.answer import reasons, context, extractive, notes, papers, prompt, quotes, revise
+from node.answer import context, extractive, notes, papers, prompt, quotes, reasons, revise
 from node.answer.chain import Chain, Engine, Result, answers
-from node.answer.peer_claims import heard, is_claim
-from node.models.clean import clean
 from node.answer.composed import CITATIONS_MAX, Composed, Trail
 from node.answer.context import Block, source_name
 from node.answer.grounding import (
@@ -37,9 +30,16 @@ from node.answer.grounding import (
     strip_marks,
     without_number_words,
 )
-from node.language.sentences import sentences
+from node.answer.peer_claims import heard, is_claim
 from node.answer.stream import Shown
+from node.core.clock import Clock
+from node.core.errors import Rejected
+from node.core.model import Citation, Draft, Evidence, Kind, SourceRef, Step
+from node.core.ports import Generator, NoteReader, Prompt, Tell
+from node.language import conversation, tongue
+from node.language.sentences import sentences
 from node.language.verbatim import begins_with_block, with_fence_closed
+from node.models.clean import clean
 
 KEEP_WHOLE_CHARS = 400
 """Evidence up to this length is given to the model whole."""

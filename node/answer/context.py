@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from node.core.model import Evidence, SourceRef
-from node.language.orders import gives_orders
 from node.language import verbatim
 from node.language.markup import defang, defang_own, defang_stored
+from node.language.orders import gives_orders
 from node.language.sentences import one_line, plain, sentence_spans
 
 COUNTED_CHARS = 4_000

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from node.answer.context import Block
 from node.core.model import Support
 from node.language import verbatim
-from node.answer.context import Block
 from node.language.sentences import (
     content_words,
     coverage,

@@ -20,12 +20,12 @@ from typing import Any
 
 import orjson
 
-from node.models.names import is_among
+from node.answer.context import Block
 from node.core.errors import Rejected
 from node.core.model import Draft
 from node.core.ports import Prompt
-from node.answer.context import Block
 from node.language.markup import CLOSE, OPEN, QUESTION_LABEL, STOP
+from node.models.names import is_among
 
 _TOKENS_MAX = 4
 _ALTERNATIVES = 10

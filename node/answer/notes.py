@@ -13,17 +13,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from node.core.errors import Unavailable
-from node.language.tongue import may_be_english
-from node.core.model import Evidence, Step
-from node.language.orders import CHAT_TOKEN
-from node.core.ports import NoteReader
-from node.answer import reasons, context, model_reader
-from node.language import verbatim
+from node.answer import context, model_reader, reasons
 from node.answer.chain import Chain
 from node.answer.peer_claims import is_claim
+from node.core.errors import Unavailable
+from node.core.model import Evidence, Step
+from node.core.ports import NoteReader
+from node.language import verbatim
 from node.language.markup import DATA_MARK
+from node.language.orders import CHAT_TOKEN
 from node.language.sentences import one_line, plain
+from node.language.tongue import may_be_english
 
 NOTES_MAX = 12
 """So many notes are read for one question."""

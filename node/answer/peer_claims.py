@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from node.core.model import Evidence, SourceRef
 from node.answer.extractive import TEXT_CHARS_MAX, matches, terms_of
+from node.core.model import Evidence, SourceRef
 from node.language.sentences import plain, sentences
 
 CLAIM = "claimed by a peer: "

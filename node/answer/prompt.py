@@ -19,9 +19,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from node.language.orders import CHAT_TOKEN
-from node.core.ports import Prompt
 from node.answer.context import PASTED, Block
+from node.core.ports import Prompt
 from node.language.markup import (
     ADAPTER_LABEL,
     ANSWER_LABEL,
@@ -33,6 +32,7 @@ from node.language.markup import (
     STOP,
     STORED_LABEL,
 )
+from node.language.orders import CHAT_TOKEN
 from node.language.sentences import one_line
 
 QUESTION_CHARS_MAX = 8_000
@@ -84,9 +84,6 @@ What is the pottery evening? - The pottery evening is on Mondays at seven in roo
 {ANSWER_LABEL}: No, the pottery evening is for adults only [1]."""
 """What a model is told that reads stored notes."""
 
-CONTINUATION_STOP = ("\n",)
-"""A model that only continues text does not know when it has answered; the examples answer in one line
-each."""
 _EXAMPLES = f"""\
 The following questions are answered truthfully. Where context is given, the answer is taken from it and its \
 number is cited.

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from node.core.model import Citation, Evidence, SourceRef, Step
-from node.answer import reasons, context, extractive, notes
-from node.language import verbatim
-from node.answer.peer_claims import is_claim
+from node.answer import context, extractive, notes, reasons
 from node.answer.composed import CITATIONS_MAX, REASON_CHARS_MAX, Composed, Trail
 from node.answer.context import source_name
+from node.answer.peer_claims import is_claim
+from node.core.model import Citation, Evidence, SourceRef, Step
+from node.language import verbatim
 from node.language.sentences import one_line, plain, sentences
 
 SNIPPET_CHARS = 200

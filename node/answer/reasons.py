@@ -33,7 +33,7 @@ _MINUTES_MAX = 120
 
 @cache
 def _sentences() -> Mapping[str, Mapping[str, str]]:
-    read: dict[str, dict[str, str]] = json.loads((files("node.answer") / "asker.json").read_text("utf-8"))
+    read: dict[str, dict[str, str]] = json.loads((files("node.answer") / "reasons.json").read_text("utf-8"))
     return read
 
 

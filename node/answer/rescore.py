@@ -17,20 +17,20 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from node.core.clock import Clock, new_id
-from node.core.errors import NodeError
-from node.audit.decisions.entry import quarantine_entry
-from node.core.model import PPM, Citation, Confidence, SourceRef, ppm
-from node.core.ports import AuditLog, RecordStore, Semantics, StoredRecord
-from node.core.record import AnswerRecord
+from node.answer.context import Block
+from node.answer.grounding import ground
 from node.answer.score.answer_features import Answered
 from node.answer.score.calibrated import packaged
 from node.answer.score.confidence import WEIGHTS, weigh
-from node.store.remember import Memory, Rememberer
+from node.audit.decisions.entry import quarantine_entry
+from node.core.clock import Clock, new_id
+from node.core.errors import NodeError
+from node.core.model import PPM, Citation, Confidence, SourceRef, ppm
+from node.core.ports import AuditLog, RecordStore, Semantics, StoredRecord
+from node.core.record import AnswerRecord
 from node.store.record_rules import LOCAL
+from node.store.remember import Memory, Rememberer
 from node.store.state import StateStore
-from node.answer.context import Block
-from node.answer.grounding import ground
 
 log = logging.getLogger("neuroswarm.rescore")
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from node.core.errors import Rejected
-from node.language import tongue
-from node.core.model import Draft
-from node.language.orders import CHAT_TOKEN
-from node.core.ports import Prompt
-from node.models.clean import clean
 from node.answer.grounding import strip_marks
+from node.core.errors import Rejected
+from node.core.model import Draft
+from node.core.ports import Prompt
+from node.language import tongue
 from node.language.markup import CLOSE, DATA_MARK, OPEN, STOP, defang
+from node.language.orders import CHAT_TOKEN
 from node.language.sentences import one_line, plain, sentences
+from node.models.clean import clean
 
 ANSWER_CHARS_MAX = 2_000
 QUESTION_CHARS_MAX = 500

@@ -38,14 +38,14 @@ from node.api.downloads import (
 )
 from node.api.negotiate import Wanted, negotiate
 from node.core.errors import BadInput, NodeError, RateLimited, Rejected, TimedOut
+from node.core.ipld import car
+from node.core.ipld.cid import Cid
+from node.core.ports import PublicBlocks
 from node.ipfs.gateway.ahead import GetMany
 from node.ipfs.gateway.byte_range import ByteRange
 from node.ipfs.gateway.dag import Get, load, resolve
 from node.ipfs.gateway.seen import Pool, waiting_pool
 from node.ipfs.gateway.walk import Scope, blocks, plan
-from node.core.ipld import car
-from node.core.ipld.cid import Cid
-from node.core.ports import PublicBlocks
 
 log = logging.getLogger("neuroswarm.api")
 

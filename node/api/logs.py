@@ -21,13 +21,13 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from node.core.errors import BadInput, CorruptState, NotFound, Rejected, Unavailable
 from node.audit.decisions import epochs
 from node.audit.decisions.origin import epoch_of
-from node.core.merkle import HASH_BYTES
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
 from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, WITNESSED, FolderSource, LogReader
 from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, decode_bundle, encode_bundle
+from node.core.errors import BadInput, CorruptState, NotFound, Rejected, Unavailable
+from node.core.merkle import HASH_BYTES
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
 
 log = logging.getLogger("neuroswarm.api")
 

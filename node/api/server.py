@@ -20,15 +20,15 @@ from node.api.errors import from_error, problem
 from node.api.fields import BODY, TAG_CHARS_MAX, TTL_S_MAX, Fields, parse_json, read_body
 from node.api.openapi import document
 from node.api.stream import STARTED, as_events, while_there
+from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
 from node.core.errors import BadInput, CorruptState, NodeError, Rejected, TimedOut, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import Caller
 from node.core.normalise import normalise
 from node.core.ports import Tell
-from node.pipeline.service import Ask, Entry, Invalidation, Service
 from node.core.settings import Server, is_loopback
-from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
+from node.pipeline.service import Ask, Entry, Invalidation, Service
 
 log = logging.getLogger("neuroswarm.api")
 

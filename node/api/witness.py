@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from node.api.fields import BODY
-from node.core.errors import BadInput, Forbidden, NotFound, Rejected
 from node.audit.witnesses.ours import Witness
+from node.core.errors import BadInput, Forbidden, NotFound, Rejected
 
 WITNESS = web.AppKey("witness", Witness)
 ADD_CHECKPOINT = "/witness/add-checkpoint"

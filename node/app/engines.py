@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from node.core.clock import Clock
-from node.models.embedders import factory
-from node.models.embedders.none import NoEmbedder
-from node.models.gguf_file import installed_model
-from node.models.llama_process import LLAMA_CPP, XLLAMACPP, threads_to_spare
-from node.core.errors import Misconfigured, NodeError, Unavailable
+from node.answer.chain import NoGenerator, answers
+from node.answer.context import Count, estimate
 from node.cache.index.embedders import Choice, Load
+from node.core.clock import Clock
+from node.core.errors import Misconfigured, NodeError, Unavailable
 from node.core.metrics import Metrics
 from node.core.model import Check
 from node.core.ports import Embedder, Generator, NoteReader
@@ -27,10 +25,12 @@ from node.core.settings import Models, Settings, is_loopback
 from node.ipfs import kubo
 from node.ipfs.kubo import Http, KuboBlockStore
 from node.ipfs.mirror import Mirror
+from node.models.embedders import factory
+from node.models.embedders.none import NoEmbedder
+from node.models.gguf_file import installed_model
+from node.models.llama_process import LLAMA_CPP, XLLAMACPP, threads_to_spare
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
-from node.answer.chain import NoGenerator, answers
-from node.answer.context import Count, estimate
 
 if TYPE_CHECKING:
     from node.pipeline.understanding.semantic import SemanticHead

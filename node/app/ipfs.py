@@ -17,12 +17,12 @@ from node.core.errors import NodeError
 from node.core.identity import NODE, Identity, Rotation
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName
-from node.ipfs.head import Head, Links, NameKey
 from node.core.model import Check
 from node.core.ports import BlockStore
 from node.core.settings import Settings
-from node.store.imported_blocks import ForeignStore
+from node.ipfs.head import Head, Links, NameKey
 from node.ipfs.kubo import KuboBlockStore
+from node.store.imported_blocks import ForeignStore
 from node.store.ipns_records import Names
 from node.store.public_blocks import PublicReader
 from node.store.sqlite import SqliteStore

@@ -15,31 +15,31 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from node.core.clock import Clock
-from node.core.errors import NodeError
+from node.audit.anchors import anchoring
 from node.audit.anchors.anchor import Anchor, AnchorState, NoAnchor
+from node.audit.anchors.anchoring import Anchoring
+from node.audit.anchors.opentimestamps import OpenTimestamps
 from node.audit.decisions.entry import anchor_entry
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
-from node.audit.anchors.opentimestamps import OpenTimestamps
-from node.audit.witnesses.site import Http
+from node.audit.log.writer import TileLog
+from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import Witnesses, load_policy
+from node.audit.witnesses.ours import Witness
+from node.audit.witnesses.site import Http
+from node.core.clock import Clock
+from node.core.errors import NodeError
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
-from node.audit.anchors import anchoring
-from node.audit.anchors.anchoring import Anchoring
-from node.ipfs.log_blocks import LogBlocks
-from node.core.scheduler import Scheduler
 from node.core.metrics import Metrics
 from node.core.model import Check
 from node.core.ports import Appended, BlockStore
+from node.core.scheduler import Scheduler
 from node.core.settings import Settings
-from node.ipfs.kubo import KuboBlockStore
-from node.store.sqlite import SqliteStore
 from node.core.signed_note import Verifier
-from node.audit.tlog.policy import WitnessPolicy
-from node.audit.witnesses.ours import Witness
-from node.audit.log.writer import TileLog
+from node.ipfs.kubo import KuboBlockStore
+from node.ipfs.log_blocks import LogBlocks
+from node.store.sqlite import SqliteStore
 
 Decisions: TypeAlias = DecisionLog | MemoryLog
 

@@ -24,10 +24,12 @@ from zoneinfo import ZoneInfo
 from aiohttp import web
 
 from adapters import registry
-from node.app import door
+from node.answer.compose import Composer
+from node.answer.evidence.entries import StoredEvidence
+from node.answer.rescore import Rescorer, by_calibration
 from node.api import local, server
 from node.api.peers import Peering
-from node.app.operator import operator_desk
+from node.app import door
 from node.app.engines import (
     daemon_probe,
     embedder_choice,
@@ -43,6 +45,10 @@ from node.app.engines import (
     warm,
     weights_of,
 )
+from node.app.ipfs import Ipfs, open_ipfs, routing
+from node.app.logs import MEMORY, Logs, fact, open_logs
+from node.app.operator import operator_desk
+from node.app.peers import Links, admitter_of, forget_held, ledger_of, open_peers, open_store
 from node.app.storage import (
     EXPORT,
     VERSION,
@@ -53,52 +59,48 @@ from node.app.storage import (
     open_ground,
     router_of,
 )
-from node.app.ipfs import Ipfs, open_ipfs, routing
-from node.app.logs import MEMORY, Logs, fact, open_logs
-from node.app.peers import Links, admitter_of, forget_held, ledger_of, open_peers, open_store
-from node.cache.matching import gate_model
-from node.pipeline.drafts import Drafts
+from node.app.transfer.portable import PortableIndex
+from node.audit.decisions.entry import policy_entry
+from node.cache.index.embedders import SwitchingSemantics
 from node.cache.keys import keyword_key
-from node.pipeline.failures import NegativeCache
+from node.cache.matching import gate_model
+from node.cache.quality.audits import Auditor, Watching
+from node.cache.quality.labelling import Labels
+from node.cache.quality.refuted_answers import RefutedAnswers
 from node.cache.recall import Recaller
 from node.cache.same_question import same_question
-from node.pipeline.understanding.sessions import Sessions
-from node.pipeline.understanding.understand import Understanding
 from node.core.clock import Clock, SystemClock
-from node.models.embedders.none import NoEmbedder
-from node.models.embedders.reference import ReferenceEmbedder
 from node.core.errors import Misconfigured, NodeError
-from node.audit.decisions.entry import policy_entry
-from node.cache.quality.audits import Auditor, Watching
-from node.pipeline.class_limit import class_limit
-from node.store.retention.evict import evict
-from node.store.retention.expire import sweep
-from node.cache.quality.labelling import Labels
-from node.app.transfer.portable import PortableIndex
-from node.pipeline.stale import Refresher
-from node.cache.quality.refuted_answers import RefutedAnswers
-from node.answer.rescore import Rescorer, by_calibration
-from node.core.scheduler import Scheduler
-from node.pipeline.second_sample import SecondSamples
-from node.cache.index.embedders import SwitchingSemantics
-from node.answer.evidence.entries import StoredEvidence
 from node.core.metrics import Metrics
 from node.core.model import Check
-from node.pipeline.own_facts import OwnFacts
-from node.pipeline.walk import Pipeline, Policy
 from node.core.ports import Adapter, AuditLog, Embedder, StoredRecord
-from node.pipeline.service import Ports, Service, adapter_check, model_checks
+from node.core.scheduler import Scheduler
 from node.core.settings import Log, Models, Settings
 from node.ipfs import kubo_doctor
-from node.store.retention.erase import Eraser
-from node.store.imported_blocks import WithForeign
 from node.ipfs.local_first import LocalFirstBlockStore
+from node.models.embedders.none import NoEmbedder
+from node.models.embedders.reference import ReferenceEmbedder
+from node.peers.rules.admission import ADMISSION_REASONS
+from node.peers.rules.values import PEER_TIERS
+from node.pipeline.class_limit import class_limit
+from node.pipeline.drafts import Drafts
+from node.pipeline.failures import NegativeCache
+from node.pipeline.own_facts import OwnFacts
+from node.pipeline.second_sample import SecondSamples
+from node.pipeline.service import Ports, Service, adapter_check, model_checks
+from node.pipeline.stale import Refresher
+from node.pipeline.understanding.sessions import Sessions
+from node.pipeline.understanding.understand import Understanding
+from node.pipeline.walk import Pipeline, Policy
+from node.store.hit_counts import UseTally
+from node.store.imported_blocks import WithForeign
 from node.store.remember import Rememberer
+from node.store.retention.erase import Eraser
+from node.store.retention.evict import evict
+from node.store.retention.expire import sweep
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
-from node.store.hit_counts import UseTally
 from node.store.write_back import WriteBack
-from node.answer.compose import Composer
 
 log = logging.getLogger("neuroswarm")
 
@@ -182,7 +184,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     for generator in generators:
         stack.push_async_callback(generator.close)
 
-    metrics = Metrics()
+    metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
 
     mirror = mirror_of(settings, http, store, state, clock, metrics)
     blocks = store.blocks if mirror is None else LocalFirstBlockStore(store.blocks, mirror.daemon_blocks)

@@ -7,28 +7,30 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
-from node.app.storage import EXPORT, VERSION, Ground, into_log, is_personal, open_ground, router_of
 from node.app.ipfs import Ipfs, open_ipfs
+from node.app.operator_desk import LaterSemantics, OperatorDesk
 from node.app.peers import Links, admitter_of, desk_of, forget_held, ledger_of, open_store, published_size
-from node.cache.keys import keyword_key
-from node.cache.same_question import same_question
-from node.pipeline.understanding.route import Router
-from node.core.clock import Clock, SystemClock
-from node.audit.decisions.rotation import KeyRotation
+from node.app.storage import EXPORT, VERSION, Ground, into_log, is_personal, open_ground, router_of
 from node.app.transfer.cache_file import CacheFile
 from node.app.transfer.car_file import CarFile
-from node.store.retention.erasure import Erasure
-from node.cache.quality.labelling import Labels
-from node.app.operator_desk import LaterSemantics, OperatorDesk
-from node.peers.sync.desk import PeerDesk
 from node.app.transfer.portable import drop
+from node.audit.decisions.rotation import KeyRotation
+from node.cache.keys import keyword_key
+from node.cache.quality.labelling import Labels
 from node.cache.quality.refuted_answers import RefutedAnswers
+from node.cache.same_question import same_question
+from node.core.clock import Clock, SystemClock
 from node.core.metrics import Metrics, Unlogged
-from node.pipeline.service import Invalidator
 from node.core.settings import Settings
-from node.store.retention.erase import Eraser
+from node.peers.rules.admission import ADMISSION_REASONS
+from node.peers.rules.values import PEER_TIERS
+from node.peers.sync.desk import PeerDesk
+from node.pipeline.service import Invalidator
+from node.pipeline.understanding.route import Router
 from node.store.imported_blocks import WithForeign
 from node.store.remember import Rememberer
+from node.store.retention.erase import Eraser
+from node.store.retention.erasure import Erasure
 from node.store.state import StateStore
 from node.store.write_back import WriteBack
 
@@ -41,7 +43,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
     async with AsyncExitStack() as stack:
         ground = await open_ground(settings, clock, stack)
         store, decisions = ground.store, ground.decisions
-        metrics = Metrics()
+        metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
         rememberer = Rememberer(
             store.records,
             LaterSemantics(),

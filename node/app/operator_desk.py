@@ -12,17 +12,17 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeAlias
 
-from node.core.errors import BadInput, Rejected, Unavailable
-from node.audit.decisions.rotation import KeyRotation
-from node.core.ipld.cid import Cid
 from node.app.transfer.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
 from node.app.transfer.car_file import CarFile
-from node.store.retention.erasure import Erased, Erasure
-from node.peers.sync.desk import PeerDesk
+from node.audit.decisions.rotation import KeyRotation
+from node.core.errors import BadInput, Rejected, Unavailable
+from node.core.ipld.cid import Cid
 from node.core.model import Check
 from node.core.ports import Embedded, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
 from node.core.record import format_time
+from node.peers.sync.desk import PeerDesk
 from node.pipeline.service import Invalidation, Invalidator
+from node.store.retention.erasure import Erased, Erasure
 
 _TEXT_MAX = 65_536
 _AGE_S_MAX = 10 * 365 * 86_400

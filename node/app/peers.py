@@ -14,50 +14,50 @@ from typing import Protocol, TypeAlias
 from zoneinfo import ZoneInfo
 
 from node.api.peers import Peering
+from node.audit.log.contradictions import Evidence
+from node.audit.log.files import Files
+from node.audit.log.reader import CHECKPOINT, FolderSource, LogReader
+from node.audit.log.writer import TileLog
+from node.audit.witnesses.ours import Witness
 from node.cache.keys import keyword_key
-from node.pipeline.understanding.route import Router
 from node.core.clock import Clock
-from node.models.deadline import within
-from node.peers.sync.client import Http, HttpPeer, resolved
 from node.core.errors import NodeError, NotFound
+from node.core.follower import Follower, Rest
 from node.core.identity import Identity
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName, IpnsRecord
+from node.core.metrics import Metrics
+from node.core.model import Check
+from node.core.peer_address import address_of
+from node.core.ports import Adapter, AuditLog, Semantics
+from node.core.record import AnswerRecord
+from node.core.scheduler import Scheduler
+from node.core.settings import Settings
+from node.core.signed_note import Checkpoint, Note
+from node.models.deadline import within
+from node.peers.ports import PeerLink, PeerStore
+from node.peers.rules.values import Contact, Level, Quota, SyncReport
+from node.peers.store.sqlite import SqlitePeerStore
 from node.peers.sync.admit import Admitter
 from node.peers.sync.block_link import BlockPeer
-from node.pipeline.class_limit import class_limit
-from node.core.follower import Follower, Rest
 from node.peers.sync.blocks import Gets, PeerBlocks
+from node.peers.sync.client import Http, HttpPeer, resolved
 from node.peers.sync.desk import PeerDesk
+from node.peers.sync.follow import PeerSync
 from node.peers.sync.ledger import SETTINGS, PeerLedger
 from node.peers.sync.peers_of_peers import is_told
 from node.peers.sync.publish import Publisher
 from node.peers.sync.publish_index import root_at
+from node.pipeline.class_limit import class_limit
 from node.pipeline.recompute import Recompute
-from node.core.scheduler import Scheduler
-from node.peers.sync.follow import PeerSync
-from node.core.metrics import Metrics
-from node.core.model import Check
-from node.core.peer_address import address_of
-from node.peers.ports import PeerLink, PeerStore
-from node.peers.rules.values import Contact, Level, Quota, SyncReport
-from node.core.ports import Adapter, AuditLog, Semantics
-from node.core.record import AnswerRecord
-from node.store.retention.volatility import volatility
-from node.core.settings import Settings
-from node.store.ipns_records import Names
-from node.peers.store.sqlite import SqlitePeerStore
+from node.pipeline.understanding.route import Router
 from node.privacy import private_reason
+from node.store.ipns_records import Names
 from node.store.remember import shown
+from node.store.retention.volatility import volatility
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
-from node.audit.log.contradictions import Evidence
-from node.audit.log.files import Files
-from node.core.signed_note import Checkpoint, Note
-from node.audit.log.reader import CHECKPOINT, FolderSource, LogReader
-from node.audit.witnesses.ours import Witness
-from node.audit.log.writer import TileLog
 
 FROM_SETTINGS = "settings"
 OTHERS_MAX = 8

@@ -14,18 +14,18 @@ import aiohttp
 from adapters import registry
 from node import __version__
 from node.app.logs import Decisions, open_decisions
+from node.audit.decisions.entry import store_entry
 from node.cache.keys import keyword_key
-from node.pipeline.understanding.route import Floors, Router
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError
-from node.audit.decisions.entry import store_entry
 from node.core.identity import Identity
 from node.core.metrics import Metrics
 from node.core.ports import Adapter, AuditLog
-from node.store.retention.volatility import volatility
 from node.core.settings import Settings
+from node.pipeline.understanding.route import Floors, Router
 from node.store.lock import DataLock
 from node.store.remember import Remembered, Report
+from node.store.retention.volatility import volatility
 from node.store.sqlite import SqliteStore
 
 VERSION = f"neuroswarm-{__version__}"

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from node.cache.matching.gate import agree
 from node.cache.lookup import EXACT, SEMANTIC, Choice, Judged
+from node.cache.matching.gate import agree
 from node.core.normalise import normalise
 
 CONTESTED = "contested"

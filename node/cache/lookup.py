@@ -25,9 +25,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from node.cache.matching.neighbours import FLOOR, SIZE_MAX
 from node.cache.matching.gate import Stored, Verdict, agree, judge_all
 from node.cache.matching.gate_model import WRONG_RATE
+from node.cache.matching.neighbours import FLOOR, SIZE_MAX
 
 TOLERANCE = 1e-6
 AHEAD_S = 300

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from node.core.ipld.cid import Cid
-from node.peers.rules.kept import OURS
 from node.core.ports import Neighbour, StoredRecord
+from node.peers.rules.kept import OURS
 
 OF_ONE_PEER = 2
 BEHIND_A_CROWD = 32

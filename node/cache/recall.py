@@ -13,22 +13,22 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from node.cache.matching.neighbours import SIZE_MAX
+from node.cache.keys import keyword_key
+from node.cache.local_precedence import own_first
+from node.cache.lookup import SEMANTIC, TOO_FAR, Candidate, Choice, Judged, Policy, choose
 from node.cache.matching.gate import agree
 from node.cache.matching.gate_model import WRONG_RATE, packaged
-from node.cache.keys import keyword_key
-from node.cache.lookup import SEMANTIC, TOO_FAR, Candidate, Choice, Judged, Policy, choose
-from node.cache.local_precedence import own_first
+from node.cache.matching.neighbours import SIZE_MAX
 from node.cache.peer_crowd import BEHIND_A_CROWD, is_crowded, thinned
 from node.cache.refuted import NothingRefuted, Refuted, Said
 from node.core.clock import Clock
 from node.core.ipld.cid import Cid
 from node.core.model import CLAIM, HitInfo, Kind, Query, Route
 from node.core.normalise import normalise, query_hash
-from node.peers.rules import kept as beside
-from node.peers.rules.values import Tier
 from node.core.ports import Embedded, EmbedderInfo, Neighbour, RecordStore, Semantics, StoredRecord, Vector
 from node.core.record import AnswerRecord
+from node.peers.rules import kept as beside
+from node.peers.rules.values import Tier
 
 Embed = Callable[[], Awaitable[Embedded | None]]
 Reference = Callable[[Sequence[str]], Awaitable[Sequence[Vector | None] | None]]

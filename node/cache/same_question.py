@@ -6,8 +6,8 @@ key. Pure, total, bounded, symmetric. Must not know: answers, records, stores.
 
 from __future__ import annotations
 
-from node.cache.matching.gate import agree
 from node.cache.keys import keyword_key
+from node.cache.matching.gate import agree
 
 
 def same_question(one: str, other: str) -> bool:

@@ -440,10 +440,10 @@ def _export(args: argparse.Namespace, settings: Settings) -> int:
 
 def _export_car(args: argparse.Namespace, settings: Settings) -> int:
     """The blocks wait in a nameless file beside the target: the root, which lists them, comes first."""
+    from node.app.transfer.car_file import SCOPES, listing
     from node.core.clock import SystemClock
     from node.core.ipld import car
     from node.core.ipld.cid import Cid
-    from node.app.transfer.car_file import SCOPES, listing
 
     scope = args.scope or SCOPES[0]
     if scope not in SCOPES:

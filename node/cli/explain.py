@@ -21,6 +21,14 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from node.audit.decisions.commitments import KeyTable
+from node.audit.decisions.epoch_check import FOLDER as EPOCHS
+from node.audit.decisions.explain import explain_leaf
+from node.audit.decisions.origin import epoch_of
+from node.audit.log.reader import LogReader, width_at
+from node.audit.log.verify import Progress, check_leaf
+from node.audit.tlog.leaf import COMMITMENTS, commitment
+from node.audit.tlog.tiles import WIDTH
 from node.cli.log import (
     HOLDS,
     STATUSES,
@@ -37,17 +45,9 @@ from node.cli.log import (
 )
 from node.cli.log_location import Place, add_place, add_vkey, names_of, newest, place_of, policy_of
 from node.core.errors import BadInput, CorruptState, NotFound, Rejected
-from node.audit.decisions.commitments import KeyTable
-from node.audit.decisions.epoch_check import FOLDER as EPOCHS
-from node.audit.decisions.explain import explain_leaf
-from node.audit.decisions.origin import epoch_of
 from node.core.ipld.cid import Cid
 from node.core.settings import Settings
-from node.audit.tlog.leaf import COMMITMENTS, commitment
 from node.core.signed_note import Checkpoint, Note
-from node.audit.log.reader import LogReader, width_at
-from node.audit.tlog.tiles import WIDTH
-from node.audit.log.verify import Progress, check_leaf
 
 KeyOf: TypeAlias = Callable[[int], bytes | None]
 """(index) -> the key of that entry's commitments, where it is still there."""

@@ -37,9 +37,9 @@ def register(
 
 
 def _show(args: argparse.Namespace, settings: Settings) -> int:
-    from node.core.clock import SystemClock
     from node.audit.decisions import epochs
     from node.audit.decisions.origin import origin_of
+    from node.core.clock import SystemClock
     from node.core.identity import Identity
 
     directory = Path(settings.data_dir) / "keys"

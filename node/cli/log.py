@@ -22,6 +22,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from node import __version__
+from node.audit.decisions.epoch_check import EpochReport, verify_epochs
+from node.audit.log.reader import WITNESSED, LogReader
+from node.audit.log.verify import Report, verify_log
+from node.audit.tlog.policy import WitnessPolicy
+from node.audit.tlog.proofs import RECEIPT_BYTES_MAX, Receipt, check_receipt
+from node.audit.tlog.tiles import ENTRY_BYTES_MAX
 from node.cli.log_location import (
     Place,
     Trust,
@@ -36,7 +42,6 @@ from node.cli.log_location import (
     trust_without_place,
 )
 from node.core.errors import BadInput, NodeError, NotFound, Rejected
-from node.audit.decisions.epoch_check import EpochReport, verify_epochs
 from node.core.settings import Settings
 from node.core.signed_note import (
     NOTE_BYTES_MAX,
@@ -47,11 +52,6 @@ from node.core.signed_note import (
     cosigned,
     open_checkpoint,
 )
-from node.audit.tlog.policy import WitnessPolicy
-from node.audit.tlog.proofs import RECEIPT_BYTES_MAX, Receipt, check_receipt
-from node.audit.log.reader import WITNESSED, LogReader
-from node.audit.tlog.tiles import ENTRY_BYTES_MAX
-from node.audit.log.verify import Report, verify_log
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 ReadSettings: TypeAlias = Callable[[argparse.Namespace], Settings]
@@ -535,8 +535,8 @@ def _add_recover(what: Subparsers, parents: Any, read_settings: ReadSettings) ->
 
 
 def _recover(args: argparse.Namespace, settings: Settings) -> int:
-    from node.core.clock import SystemClock
     from node.audit.decisions.new_epoch import start_new_epoch
+    from node.core.clock import SystemClock
     from node.core.identity import Identity
     from node.store.lock import DataLock
 

@@ -20,14 +20,14 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from node.core.errors import BadInput, NodeError, NotFound, Rejected, Unavailable
 from node.audit.decisions.epoch_check import keys_of
 from node.audit.decisions.origin import epoch_of
+from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, FolderSource, Source
+from node.audit.tlog.policy import POLICY_BYTES_MAX, WitnessPolicy
+from node.core.errors import BadInput, NodeError, NotFound, Rejected, Unavailable
 from node.core.record import KeyRecord, decode, public_key_of
 from node.core.settings import Settings
 from node.core.signed_note import ED25519, NOTE_BYTES_MAX, Checkpoint, Note, Verifier
-from node.audit.tlog.policy import POLICY_BYTES_MAX, WitnessPolicy
-from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, FolderSource, Source
 
 GIVEN, OWN, BESIDE = "given", "own", "beside"
 """Whose word the keys are: the caller's, this node's certificates', the log's own."""

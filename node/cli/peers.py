@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from node.cli.cache import ReadSettings, Subparsers, desk
-from node.peers.rules.values import Level
 from node.core.settings import Settings
+from node.peers.rules.values import Level
 
 _FAILED = frozenset({"failed", "dropped", "blocked"})
 _PPM = 1_000_000

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from node import __version__
 from node.core.model import Answer, Budget
-from node.peers.rules.admission import CODES
-from node.peers.rules.values import Tier
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
@@ -19,7 +17,6 @@ UNLOGGED_KINDS = ("answer", "other")
 OTHER = "other"
 """Stands for every reason that is not in a list: what a peer says is never a label."""
 ADMISSION_RESULTS = frozenset({"admitted", "held", "refused", "withdrawn", "counted"})
-ADMISSION_REASONS = frozenset({*map(str, Tier), *CODES, "held", "retracted", "withdrawn", "valid", "invalid"})
 SYNC_OUTCOMES = frozenset({"unchanged", "synced", "partial", "failed", "dropped", "blocked"})
 
 
@@ -66,7 +63,12 @@ class Unlogged:
 class Metrics:
     """What this process has done since it started."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, admission_reasons: Collection[str] = frozenset(), peer_tiers: Collection[str] = ()
+    ) -> None:
+        """``admission_reasons``: why something of a peer was admitted or refused; any other word counts as
+        other. ``peer_tiers``: those in which peers' records are counted."""
+        self._admission_reasons, self._peer_tiers = admission_reasons, peer_tiers
         self._registry = registry = CollectorRegistry()
 
         self._requests = Counter(
@@ -285,18 +287,18 @@ class Metrics:
     def admission(self, result: str, reason: str) -> None:
         """Count what became of something that a peer published; words that are in no list count as other."""
         self._admissions.labels(
-            result if result in ADMISSION_RESULTS else OTHER, reason if reason in ADMISSION_REASONS else OTHER
+            result if result in ADMISSION_RESULTS else OTHER,
+            reason if reason in self._admission_reasons else OTHER,
         ).inc()
 
     def synced(self, outcome: str) -> None:
         """Count a round with a peer."""
         self._syncs.labels(outcome if outcome in SYNC_OUTCOMES else OTHER).inc()
 
-    def peer_records(self, counts: Mapping[Tier, int]) -> None:
+    def peer_records(self, counts: Mapping[str, int]) -> None:
         """Peers' records that are held, by tier."""
-        for tier in Tier:
-            if tier is not Tier.LOCAL:
-                self._peer_records.labels(tier.value).set(counts.get(tier, 0))
+        for tier in self._peer_tiers:
+            self._peer_records.labels(tier).set(counts.get(tier, 0))
 
     def mirror_failed(self) -> None:
         """Count a round that ended in an error."""

@@ -31,20 +31,20 @@ from typing import Any
 
 import orjson
 
+from node.audit.log.files import Files
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
+from node.core.follower import Follower, Rest
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName, IpnsRecord
-from node.core.follower import Follower, Rest
-from node.ipfs.head_daemon import HeadInDaemon, Published
-from node.ipfs.index_pages import HeadBlock, Index, build, parse_index
 from node.core.model import SCOPE_PUBLIC, Check
 from node.core.ports import BlockStore, RecordStore
 from node.core.record import Sign, format_time, time_us
+from node.ipfs.head_daemon import HeadInDaemon, Published
+from node.ipfs.index_pages import HeadBlock, Index, build, parse_index
 from node.ipfs.kubo import KuboBlockStore
 from node.store.ipns_records import Names
-from node.audit.log.files import Files
 
 _log = logging.getLogger("neuroswarm.head")
 

@@ -22,11 +22,11 @@ from datetime import datetime
 
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
+from node.core.follower import Follower, Rest
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName
-from node.core.follower import Follower, Rest
-from node.ipfs.index_pages import HeadBlock, parse_index
 from node.core.ports import BlockStore
+from node.ipfs.index_pages import HeadBlock, parse_index
 from node.ipfs.kubo import KuboBlockStore
 
 _log = logging.getLogger("neuroswarm.head")

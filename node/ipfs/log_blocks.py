@@ -31,20 +31,20 @@ from typing import Any
 
 import orjson
 
+from node.audit.decisions.origin import epoch_of
+from node.audit.log.files import Files
+from node.audit.log.reader import CHECKPOINT, FolderSource
+from node.audit.log.writer import Published
+from node.audit.tlog.tiles import WIDTH, Tile, tiles_at
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
-from node.audit.decisions.origin import epoch_of
-from node.core.ipld.cid import RAW, Cid
 from node.core.follower import Follower, Rest
-from node.ipfs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, split
+from node.core.ipld.cid import RAW, Cid
 from node.core.model import Check
 from node.core.ports import BlockStore
-from node.ipfs.kubo import KuboBlockStore
-from node.audit.log.files import Files
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
-from node.audit.log.reader import CHECKPOINT, FolderSource
-from node.audit.tlog.tiles import WIDTH, Tile, tiles_at
-from node.audit.log.writer import Published
+from node.ipfs.kubo import KuboBlockStore
+from node.ipfs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, split
 
 _log = logging.getLogger("neuroswarm.log_blocks")
 

@@ -23,10 +23,10 @@ from typing import Any
 
 from cbrrr import CID
 
+from node.audit.tlog.tiles import WIDTH, Tile, each_tile
 from node.core.errors import Rejected
 from node.core.ipld import dagcbor
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
-from node.audit.tlog.tiles import WIDTH, Tile, each_tile
 
 VERSION = 1
 PAGE_ENTRIES = WIDTH * WIDTH

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from node.language.orders import CHAT_TOKEN
 from node.language import verbatim
+from node.language.orders import CHAT_TOKEN
 
 OPEN = "<<<DATA {tag}>>>"
 CLOSE = "<<<END {tag}>>>"
@@ -34,6 +34,10 @@ STOP = (
 )
 """Where a model has begun to write the next turn itself (S0-12). ``---`` is none: it stands in tables and
 between parts of an answer. The label behind it in a turn is one, and a rule at the very end is dropped."""
+
+CONTINUATION_STOP = ("\n",)
+"""A model that only continues text does not know when it has answered; the examples before the question
+answer in one line each."""
 
 DATA_MARK = re.compile(r"<{2,}\s*/?\s*(?:DATA|END)\b[^<>\n]{0,80}>{2,}|<{3,}|>{3,}", re.IGNORECASE)
 LABEL_LINE = re.compile(

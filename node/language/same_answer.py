@@ -28,7 +28,6 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from node.language.reading import word_list
-from node.answer.score.agreement import TOLERANCE, WIDE
 
 T = TypeVar("T")
 
@@ -36,6 +35,10 @@ RIGHT, WRONG, UNDECIDED = "right", "wrong", "undecided"
 
 CHARS_MAX = 4_000
 """Of each text so much is read; the rest of a long answer seldom changes what it says."""
+TOLERANCE = Decimal("0.02")
+"""Relative difference up to which two live figures count as the same: markets differ by less."""
+WIDE = Decimal("0.10")
+"""From here on one of two sources must be wrong; which one, the node cannot tell."""
 ITEMS_MAX = 64
 ALIKE = 0.5
 SAME = 0.8

@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from node.language.orders import CHAT_TOKEN
 from node.language.markup import ANSWER_LABEL, DATA_MARK, LABEL_LINE, PROMPT_LABELS, THINK_TAG
+from node.language.orders import CHAT_TOKEN
 from node.language.sentences import cut_to_sentence, is_closed, plain, sentence_spans
 from node.language.verbatim import Span, inside, outside, spans, squeeze_prose, units
 

@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from node.core.clock import Clock
-from node.models.gguf_file import FOLDER
 from node.core.errors import BadInput, Misconfigured, Rejected, Unavailable
+from node.models.gguf_file import FOLDER
 
 if TYPE_CHECKING:
     from hashlib import _Hash

@@ -19,11 +19,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from node.core.clock import Clock
-from node.models.deadline import within
 from node.core.errors import Rejected, TimedOut, Unavailable
 from node.core.model import Draft
 from node.core.ports import OnText, Prompt
 from node.models.clean import RAW_CHARS_MAX, clean, find_loop
+from node.models.deadline import within
 
 _LOG = logging.getLogger(__name__)
 

@@ -33,10 +33,10 @@ from pathlib import Path
 from typing import Any
 
 from node.core.clock import Clock
+from node.core.errors import BrokeOff, NodeError, Rejected, TimedOut, Unavailable
 from node.models import gguf_file
 from node.models.deadline import within
 from node.models.llama_wire import LINE_BYTES_MAX, decode, encode
-from node.core.errors import BrokeOff, NodeError, Rejected, TimedOut, Unavailable
 
 _LOG = logging.getLogger(__name__)
 

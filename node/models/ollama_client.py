@@ -15,9 +15,9 @@ import httpx
 from ollama import AsyncClient, ListResponse, ResponseError
 
 from node.core.clock import Clock
+from node.core.errors import BrokeOff, Misconfigured, NodeError, Rejected, TimedOut, Unavailable
 from node.models.deadline import within
 from node.models.transport import PlainTransport, timeouts, words_of
-from node.core.errors import BrokeOff, Misconfigured, NodeError, Rejected, TimedOut, Unavailable
 
 PREFERRED = "llama3.2"
 """Taken when no model is named (design section 11)."""

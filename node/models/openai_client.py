@@ -27,8 +27,6 @@ from urllib.parse import urlsplit
 import httpx
 
 from node.core.clock import Clock
-from node.models.deadline import within
-from node.models.transport import plain_client, timeouts, words_of
 from node.core.errors import (
     BrokeOff,
     Misconfigured,
@@ -38,6 +36,8 @@ from node.core.errors import (
     TimedOut,
     Unavailable,
 )
+from node.models.deadline import within
+from node.models.transport import plain_client, timeouts, words_of
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

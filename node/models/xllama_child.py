@@ -32,6 +32,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from node.language.orders import CHAT_TOKEN
 from node.models.gguf_file import metadata
 from node.models.llama_child import (
     INSTRUCTED,
@@ -49,7 +50,6 @@ from node.models.llama_child import (
     threads_for_reading,
 )
 from node.models.llama_wire import encode
-from node.language.orders import CHAT_TOKEN
 
 BATCH = 32
 """Tokens of a prompt that are read in one go; in between "stop" is heard. Measured with a model of 1.5B and a

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from node.pipeline.understanding.route import Router
 from node.core.clock import Clock
 from node.core.model import CLAIM, Freshness, Kind, Route
-from node.peers.rules.admission import ClassLimit
 from node.core.record import AnswerRecord
+from node.peers.rules.admission import ClassLimit
+from node.pipeline.understanding.route import Router
 from node.store.retention.freshness import lifetime_s
 from node.store.retention.volatility import only_sounds_of_now
 

@@ -29,8 +29,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-from node.core.errors import NodeError, Unavailable
 from node.audit.decisions.explain import in_brief
+from node.core.errors import NodeError, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import (
     PPM,
@@ -48,8 +48,8 @@ from node.core.model import (
     Unclear,
 )
 from node.core.ports import RecordStore, Semantics, StoredRecord
-from node.language.reading import fold, read, word_list, words_of
 from node.core.record import AnswerRecord
+from node.language.reading import fold, read, word_list, words_of
 
 NAME: Final = "node-facts"
 WORDS_MAX: Final = 24
@@ -82,7 +82,7 @@ def _patterns() -> tuple[
 ]:
     """The patterns with their language and what each asks, the openers and closers, the spans of time by
     their words, and the replies by language."""
-    data = tomllib.loads((files("node") / "own_facts.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads((files("node.pipeline") / "own_facts.toml").read_text(encoding="utf-8"))
     words = {name: f"(?:{'|'.join(data[name])})" for name in ("that", "about", "named", "when")}
     words["about"] += " (?P<topic>.+)"
     found = []

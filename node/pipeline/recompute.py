@@ -24,14 +24,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 
-from node.pipeline.understanding.route import Router
 from node.core.clock import Clock, new_id
 from node.core.model import CLAIM, Caller, Evidence, Found, Freshness, Query, Route
 from node.core.normalise import normalise
-from node.peers.rules.admission import ClassLimit
 from node.core.ports import Adapter
 from node.core.record import AnswerRecord
 from node.language.same_answer import CHARS_MAX, RIGHT, ROUNDED, WRONG, same_answer
+from node.peers.rules.admission import ClassLimit
+from node.pipeline.understanding.route import Router
 
 HOUR_S = 3_600.0
 ZONES_APART = (timedelta(0), timedelta(hours=-12), timedelta(hours=14))

@@ -12,8 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
+from node.answer.composed import Composed
+from node.answer.peer_claims import CLAIM
+from node.answer.score.agreement import Weighed
+from node.answer.score.answer_features import Answered
+from node.answer.score.calibrated import packaged
 from node.cache.matching.gate import Verdict, agree
-from node.pipeline.failures import Failure
 from node.cache.recall import Recall, Recalled
 from node.core.model import (
     PPM,
@@ -35,15 +39,12 @@ from node.core.model import (
     Unclear,
     Usage,
 )
-from node.peers.rules import kept as beside
 from node.core.ports import Relevant, StoredRecord
 from node.core.record import AnswerRecord
-from node.answer.score.agreement import TOLERANCE, Weighed
-from node.answer.score.answer_features import Answered
-from node.answer.score.calibrated import packaged
+from node.language.same_answer import TOLERANCE
+from node.peers.rules import kept as beside
+from node.pipeline.failures import Failure
 from node.store.retention.freshness import CLASS_LIMIT_S, Lifetime
-from node.answer.peer_claims import CLAIM
-from node.answer.composed import Composed
 
 _OF_ONE_PEER = 2
 """Texts of one peer beside one question."""

@@ -14,16 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from typing import Any, Protocol
 
-from node.pipeline.drafts import Draft, Drafts
-from node.cache.quality.estimate import Estimate
-from node.cache.keys import keyword_key
-from node.cache.recall import Recall, Recaller
-from node.cache.refuted import Refuted, Said
-from node.pipeline.single_flight import SingleFlight
-from node.cache.watch import Facts, Watch
-from node.pipeline.understanding.understand import Part, Understanding
-from node.core.clock import Clock, new_id
-from node.core.errors import BadInput, Forbidden, NodeError, NotFound, Rejected, Unavailable
+from node.answer.chain import answers
 from node.audit.decisions.entry import (
     decision_entry,
     quarantine_entry,
@@ -32,6 +23,13 @@ from node.audit.decisions.entry import (
     validation_entry,
 )
 from node.audit.decisions.origin import epoch_of
+from node.cache.keys import keyword_key
+from node.cache.quality.estimate import Estimate
+from node.cache.recall import Recall, Recaller
+from node.cache.refuted import Refuted, Said
+from node.cache.watch import Facts, Watch
+from node.core.clock import Clock, new_id
+from node.core.errors import BadInput, Forbidden, NodeError, NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics, Unlogged
 from node.core.model import (
@@ -53,7 +51,6 @@ from node.core.model import (
     private_scope,
 )
 from node.core.normalise import normalise, query_hash
-from node.pipeline.walk import Pipeline, Policy
 from node.core.ports import (
     Adapter,
     Alias,
@@ -71,16 +68,19 @@ from node.core.ports import (
     Vector,
 )
 from node.core.record import AnswerRecord
-from node.pipeline.replies import is_semantic, shadow_step
-from node.store.retention.freshness import HOUR_S, lifetime_s
-from node.store.retention.volatility import only_sounds_of_now, volatility
-from node.store.retention.erase import Eraser
-from node.store.retention.invalidate import Invalidated, invalidate
 from node.ipfs.mirror import Mirror
-from node.store.remember import Memory, Rememberer, scope_for
-from node.store.state import StateStore
+from node.pipeline.drafts import Draft, Drafts
+from node.pipeline.replies import is_semantic, shadow_step
+from node.pipeline.single_flight import SingleFlight
+from node.pipeline.understanding.understand import Part, Understanding
+from node.pipeline.walk import Pipeline, Policy
 from node.store.hit_counts import UseTally
-from node.answer.chain import answers
+from node.store.remember import Memory, Rememberer, scope_for
+from node.store.retention.erase import Eraser
+from node.store.retention.freshness import HOUR_S, lifetime_s
+from node.store.retention.invalidate import Invalidated, invalidate
+from node.store.retention.volatility import only_sounds_of_now, volatility
+from node.store.state import StateStore
 
 log = logging.getLogger("neuroswarm.service")
 

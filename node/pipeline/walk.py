@@ -15,21 +15,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from node.pipeline import replies
-from node.pipeline.drafts import Drafts
-from node.pipeline.failures import PATIENCE, Failure, NegativeCache
+from node.answer import reasons
+from node.answer.compose import Composer
+from node.answer.composed import Composed
+from node.answer.quotes import quoted, unanswered
+from node.answer.revise import first_sentence, revision
+from node.answer.score.agreement import Weighed, weigh
+from node.answer.score.confidence import Origin, judge, observe, origin_of
+from node.answer.stream import Audience, without_text
+from node.audit.decisions.entry import decision_entry, store_entry
 from node.cache.recall import Recall, Recaller
 from node.cache.refuted import NothingRefuted, Refuted, Said
-from node.pipeline.single_flight import SingleFlight
 from node.cache.watch import Watch
-from node.pipeline.understanding import pasted
-from node.pipeline.understanding.question import REACTION, language_of
-from node.pipeline.understanding.sessions import Sessions
-from node.pipeline.understanding.understand import Part, Understanding
 from node.core.clock import Clock, new_id, random_bytes
 from node.core.errors import NodeError, Unavailable
-from node.audit.decisions.entry import decision_entry, store_entry
-from node.language import conversation, tongue
 from node.core.metrics import Unlogged
 from node.core.model import (
     CLAIM,
@@ -56,17 +55,19 @@ from node.core.model import (
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Adapter, AuditLog, Embedded, Relevant, Retriever, Semantics, StoredRecord, Tell
 from node.core.record import AnswerRecord, ModelRef
-from node.answer.score.agreement import TOLERANCE, WIDE, Weighed, weigh
-from node.answer.score.confidence import Origin, judge, observe, origin_of
+from node.language import conversation, tongue
+from node.language.same_answer import TOLERANCE, WIDE
+from node.pipeline import replies
+from node.pipeline.drafts import Drafts
+from node.pipeline.failures import PATIENCE, Failure, NegativeCache
+from node.pipeline.single_flight import SingleFlight
+from node.pipeline.understanding import pasted
+from node.pipeline.understanding.question import REACTION, language_of
+from node.pipeline.understanding.sessions import Sessions
+from node.pipeline.understanding.understand import Part, Understanding
+from node.store.remember import Memory, Remembered, Rememberer, scope_for
 from node.store.retention.freshness import Lifetime, Stale, lifetime, stale_windows
 from node.store.retention.volatility import only_sounds_of_now, volatility
-from node.store.remember import Memory, Remembered, Rememberer, scope_for
-from node.answer import reasons
-from node.answer.compose import Composer
-from node.answer.composed import Composed
-from node.answer.quotes import quoted, unanswered
-from node.answer.revise import first_sentence, revision
-from node.answer.stream import Audience, without_text
 
 STALE_CONFIDENCE_MAX = 0.6
 STATEMENT_FLOOR = 0.8

@@ -36,7 +36,9 @@ class _Row:
     @property
     def is_live_answer(self) -> bool:
         return (
-            self.is_here and self.stored.state == record_rules.LIVE and isinstance(self.stored.record, AnswerRecord)
+            self.is_here
+            and self.stored.state == record_rules.LIVE
+            and isinstance(self.stored.record, AnswerRecord)
         )
 
 
@@ -118,7 +120,9 @@ class MemoryRecords:
         into: Cid | None = None,
     ) -> StoredRecord:
         self._check_open()
-        checked = record_rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us)
+        checked = record_rules.check(
+            record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us
+        )
         cid, timed = checked.cid, checked.cost_us is not None
         row = self._rows.get(cid)
         if row is not None and not row.is_here and row.stored.state == record_rules.WITHDRAWN:

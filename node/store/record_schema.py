@@ -185,7 +185,10 @@ def _from_1_to_2(connection: sqlite3.Connection, keyword_key: KeywordKey | None 
             except Rejected:
                 continue  # damaged: it is not given out, and worth nothing
             if isinstance(record, AnswerRecord):
-                cost_us, at_s = record_rules.default_cost_us(record.source.kind), int(record.timestamp.timestamp())
+                cost_us, at_s = (
+                    record_rules.default_cost_us(record.source.kind),
+                    int(record.timestamp.timestamp()),
+                )
                 value = record_rules.Value(cost_us, 1.0, at_s, len(data))
                 connection.execute(
                     "UPDATE record SET hits = ?, used = ?, cost_us = ?, worth = ?, source_kind = ?,"

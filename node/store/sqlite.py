@@ -173,7 +173,9 @@ def _apply_word(connection: sqlite3.Connection, checked: record_rules.Checked, o
     if isinstance(record, ValidationRecord):
         target = Cid.parse(record.target).multihash
         _recount(connection, target)
-        if record.verdict == "invalid" and record_rules.is_own_word(record.issuer, checked.origin, own_issuer):
+        if record.verdict == "invalid" and record_rules.is_own_word(
+            record.issuer, checked.origin, own_issuer
+        ):
             _withdraw(connection, target, "invalid")
             survivor = _survivor(connection, target)
             if survivor is not None:
@@ -187,7 +189,11 @@ def _apply_word(connection: sqlite3.Connection, checked: record_rules.Checked, o
 
 
 def _insert_record(
-    connection: sqlite3.Connection, keys: RecordKeys, checked: record_rules.Checked, block_id: int, own_issuer: str
+    connection: sqlite3.Connection,
+    keys: RecordKeys,
+    checked: record_rules.Checked,
+    block_id: int,
+    own_issuer: str,
 ) -> str:
     """Add the row, live or withdrawn on arrival, and return its state."""
     record, multihash = checked.record, checked.cid.multihash
@@ -364,7 +370,11 @@ class _Ties:
 
 
 def _add(
-    connection: sqlite3.Connection, keys: RecordKeys, checked: record_rules.Checked, ties: _Ties, own_issuer: str
+    connection: sqlite3.Connection,
+    keys: RecordKeys,
+    checked: record_rules.Checked,
+    ties: _Ties,
+    own_issuer: str,
 ) -> StoredRecord:
     multihash = checked.cid.multihash
     row = connection.execute(
@@ -662,7 +672,9 @@ class SqliteRecords(_View):
         into: Cid | None = None,
     ) -> StoredRecord:
         checked = await self._file.offload(
-            lambda: record_rules.check(record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us)
+            lambda: record_rules.check(
+                record, origin=origin, keyword_key=keyword_key, kept=kept, cost_us=cost_us
+            )
         )
         ties = _Ties(
             tuple(cid.multihash for cid in supersede),
@@ -725,7 +737,11 @@ class SqliteRecords(_View):
         return [(number, record_cid(multihash)) for number, multihash in rows]
 
     async def block_changes(self, sequence: int, change: int, *, limit: int = 1_000) -> BlockChanges:
-        after, since, most = min(sequence, _INTEGER_MAX), min(change, _INTEGER_MAX), record_rules.clamp_limit(limit)
+        after, since, most = (
+            min(sequence, _INTEGER_MAX),
+            min(change, _INTEGER_MAX),
+            record_rules.clamp_limit(limit),
+        )
         return await self._file.read(
             lambda connection: record_reads.block_changes(connection, after, since, most)
         )

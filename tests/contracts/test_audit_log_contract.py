@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from node.core.clock import ManualClock
-from node.core.errors import NotFound, Rejected, Unavailable
 from node.audit.decisions.memory import MemoryLog
-from node.core.ports import Appended, AuditLog
 from node.audit.tlog.leaf import read_leaf
 from node.audit.tlog.proofs import Receipt, check_receipt
+from node.core.clock import ManualClock
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.ports import Appended, AuditLog
 from tests.log_kit import ORIGIN, opened, verifier
 
 

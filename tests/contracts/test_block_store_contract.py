@@ -15,8 +15,8 @@ from node.core.clock import SystemClock
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.ports import BlockStore
-from node.store.imported_blocks import ForeignStore
 from node.ipfs.kubo import KuboBlockStore
+from node.store.imported_blocks import ForeignStore
 from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from node.store.verifying import BLOCK_BYTES_MAX

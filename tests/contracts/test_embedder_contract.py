@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from node.core.clock import SystemClock
+from node.core.errors import Unavailable
+from node.core.ports import Embedder, Vector
+from node.core.settings import Embed, Models, Settings
 from node.models.embedders.llama import LlamaEmbedder
 from node.models.embedders.none import NoEmbedder
 from node.models.embedders.ollama import OllamaEmbedder
 from node.models.embedders.openai_compatible import OpenAiEmbedder
-from node.core.errors import Unavailable
-from node.core.ports import Embedder, Vector
-from node.core.settings import Embed, Models, Settings
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.llama_child import Script

@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import pytest
 
+from node.answer import prompt as prompts
 from node.core.clock import SystemClock
-from node.models.llama_process import LLAMA_CPP, XLLAMACPP
 from node.core.errors import NodeError, TimedOut, Unavailable
 from node.core.ports import Generator, Prompt
-from node.answer import prompt as prompts
 from node.models.generators.llama import LlamaGenerator
 from node.models.generators.ollama import OllamaGenerator
 from node.models.generators.openai_compatible import OpenAiGenerator
+from node.models.llama_process import LLAMA_CPP, XLLAMACPP
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.openai_compatible import OpenAiStandIn

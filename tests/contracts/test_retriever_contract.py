@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from node.cache.index.flat_index import FlatIndex
-from node.core.clock import ManualClock, SystemClock
-from node.models.embedders.local import LocalEmbedder
-from node.core.ipld.cid import Cid
 from node.answer.evidence.entries import StoredEvidence
 from node.answer.evidence.relevance import Rule, packaged
+from node.cache.index.flat_index import FlatIndex
+from node.core.clock import ManualClock, SystemClock
+from node.core.ipld.cid import Cid
 from node.core.ports import Embedder, RecordStore, Relevant
 from node.core.record import AnswerRecord, RecordCitation, RecordSource
 from node.core.settings import Embed
+from node.models.embedders.local import LocalEmbedder
 from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from tests.record_builders import START, Author

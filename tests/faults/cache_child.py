@@ -9,9 +9,9 @@ import asyncio
 import sys
 from pathlib import Path
 
+from node.cache.index.vectors import IndexKeeper
 from node.cache.keys import keyword_key
 from node.core.ipld.cid import Cid
-from node.cache.index.vectors import IndexKeeper
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, Embedding
 from node.store.sqlite import SqliteStore

@@ -22,9 +22,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from node.core.errors import NodeError
 from node.app.transfer import embed_scratch, index_file
 from node.app.transfer.embed_index import embed_index
+from node.core.errors import NodeError
 from tests.simulators.hash_embedder import HashEmbedder
 
 

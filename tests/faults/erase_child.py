@@ -17,10 +17,10 @@ from typing import Any, NoReturn
 from node import __main__
 from node.audit.decisions.log import DecisionLog
 from node.store import record_keys
-from node.store.retention.erase import Eraser
 from node.store.imported_blocks import WithForeign
 from node.store.record_keys import RecordKeys
 from node.store.remember import Rememberer
+from node.store.retention.erase import Eraser
 from node.store.sqlite import SqliteRecords
 
 MOMENTS = (

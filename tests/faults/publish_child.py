@@ -10,14 +10,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from node.core.clock import SystemClock
-from node.core.errors import NotFound
-from node.peers.sync.publish import Publisher
-from node.peers.sync.publish_index import root_at
-from node.core.record import AnswerRecord
-from node.store.sqlite import SqliteStore
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import TileLog
+from node.core.clock import SystemClock
+from node.core.errors import NotFound
+from node.core.record import AnswerRecord
+from node.peers.sync.publish import Publisher
+from node.peers.sync.publish_index import root_at
+from node.store.sqlite import SqliteStore
 from tests.record_builders import Author
 from tests.tlog_memory import log_signer
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import aiohttp
 
 from node.core.clock import SystemClock
-from node.peers.sync.client import HttpPeer
 from node.core.ipld.cid import Cid
-from node.peers.sync.follow import Limits, PeerSync
+from node.core.record import AnswerRecord, decode
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Contact
-from node.core.record import AnswerRecord, decode
 from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.sync.client import HttpPeer
+from node.peers.sync.follow import Limits, PeerSync
 from tests.peer_builders import held_of
 from tests.record_builders import Author
 

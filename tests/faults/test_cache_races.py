@@ -16,9 +16,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from node.cache.index.vectors import IndexKeeper
 from node.cache.keys import keyword_key
 from node.core.ipld.cid import Cid
-from node.cache.index.vectors import IndexKeeper
 from node.core.normalise import query_hash
 from node.core.ports import StoredRecord
 from node.store.memory import MemoryRecords, MemoryStore

@@ -12,8 +12,8 @@ import pytest
 
 from node.core.ipld.car import CarReader
 from node.core.ipld.ipns import IpnsName, IpnsRecord
-from node.ipfs.head import EVERY_S, LIFETIME, RENEW_EVERY, SLACK
 from node.core.normalise import normalise, query_hash
+from node.ipfs.head import EVERY_S, LIFETIME, RENEW_EVERY, SLACK
 from tests.faults.node_kit import Client, Jumping, start
 from tests.journeys.test_names import PUBLIC, RECORD, own_name, record_of
 from tests.log_kit import verified

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from node.core.errors import Unavailable
 from node.app.transfer import index_file
 from node.app.transfer.embed_index import EmbedReport, embed_index
+from node.core.errors import Unavailable
 from tests.simulators.hash_embedder import HashEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,11 +22,11 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 
+from node.answer.reasons import say
 from node.app import engines
 from node.core.clock import Clock
 from node.core.ports import Generator
 from node.core.settings import Models
-from node.answer.reasons import say
 from node.models.generators.llama import LlamaGenerator
 from tests.engines import Ollama as RealOllama
 from tests.faults.node_kit import PATIENCE_S, Client, start
@@ -505,7 +505,11 @@ async def test_every_engine_is_listed_with_what_to_type(
             assert word in said
     gguf = tmp_path / "weights.gguf"
     gguf.write_bytes(b"GGUF\x03\x00\x00\x00")
-    for module in ("node.models.generators.openai_compatible", "node.models.generators.llama", "node.models.generators.ollama"):
+    for module in (
+        "node.models.generators.openai_compatible",
+        "node.models.generators.llama",
+        "node.models.generators.ollama",
+    ):
         monkeypatch.setitem(sys.modules, module, None)  # as if its package were not installed
     models = {"gguf_path": str(gguf), "openai_base_url": f"{NOBODY}/v1", "openai_model": "m"}
     async with start(tmp_path / "missing", ollama=NOBODY, models=models) as node:

@@ -15,9 +15,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from node.cache.index.embedders import SwitchingSemantics
 from node.core.errors import Misconfigured, NotFound, Unavailable
 from node.core.ipld.cid import Cid
-from node.cache.index.embedders import SwitchingSemantics
 from node.core.model import Caller, private_scope
 from node.pipeline.service import Ask, Entry
 from tests.faults.node_kit import PATIENCE_S, Child, Client, Jumping, child, reasons, start

@@ -7,9 +7,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from node.audit.log.reader import FolderSource, LogReader
 from node.core.ipld.cid import Cid
 from node.peers.rules.entry import Publish, Retract, read
-from node.audit.log.reader import FolderSource, LogReader
 from tests.faults.publish_child import opened
 
 ROOT = Path(__file__).parents[2]

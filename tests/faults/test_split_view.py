@@ -17,13 +17,13 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from node.audit.log.writer import TileLog
+from node.audit.tlog.policy import WitnessPolicy
+from node.audit.witnesses.cosigning import Witnesses
+from node.audit.witnesses.ours import Witness
 from node.core.clock import ManualClock, SystemClock
 from node.core.errors import Unavailable
-from node.audit.witnesses.cosigning import Witnesses
 from node.core.signed_note import CosignatureSigner, Ed25519Signer, Verifier
-from node.audit.tlog.policy import WitnessPolicy
-from node.audit.witnesses.ours import Witness
-from node.audit.log.writer import TileLog
 from tests.simulators import rfc6962
 from tests.simulators.rfc6962 import Key
 from tests.simulators.vendor import stop

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from node.audit.log.reader import FolderSource
+from node.audit.log.verify import verify_log
+from node.audit.tlog.tiles import decode_bundle, tiles_between
 from node.core.merkle import leaf_hash, root_of
 from node.core.signed_note import Verifier, open_checkpoint
-from node.audit.log.reader import FolderSource
-from node.audit.tlog.tiles import decode_bundle, tiles_between
-from node.audit.log.verify import verify_log
 from tests.faults.tlog_disk import LOSE, STYLES, SimDisk
 from tests.faults.tlog_history import KEY, NEW_KEY, History
 

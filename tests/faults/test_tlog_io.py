@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from node.audit.log.writer import TileLog
 from node.core.clock import ManualClock
 from node.core.errors import CorruptState, NodeError, Unavailable
-from node.audit.log.writer import TileLog
 from tests.faults.tlog_disk import LOSE, TORN, SimDisk
 from tests.faults.tlog_history import FOLDER, HIGH_WATER, KEY, NEW_KEY, History, stored
 

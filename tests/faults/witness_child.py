@@ -8,9 +8,9 @@ import asyncio
 import sys
 from pathlib import Path
 
+from node.audit.witnesses.ours import Witness
 from node.core.clock import SystemClock
 from node.core.signed_note import CosignatureSigner, Verifier
-from node.audit.witnesses.ours import Witness
 from tests.simulators.rfc6962 import Key
 
 KEY = Key("witness.example/child", kind=4)

@@ -22,8 +22,8 @@ from node.core.clock import SystemClock
 from node.core.errors import NotFound, Rejected
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName
-from node.ipfs.index_pages import HeadBlock, parse_index
 from node.core.record import AnswerRecord, Record, decode
+from node.ipfs.index_pages import HeadBlock, parse_index
 from node.ipfs.kubo import KuboBlockStore
 from tests.faults.node_kit import Client, child, start
 from tests.head_world import parse_page

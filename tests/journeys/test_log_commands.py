@@ -17,16 +17,16 @@ from typing import Any
 
 import pytest
 
-from node.cli.main import main
-from node.core.clock import SystemClock
+from node.audit.anchors.files import AnchorFiles, AnchorStatus
 from node.audit.decisions.entry import policy_entry, store_entry
 from node.audit.decisions.log import DecisionLog
+from node.audit.tlog.proofs import Receipt
+from node.cli.main import main
+from node.core.clock import SystemClock
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
-from node.audit.anchors.files import AnchorFiles, AnchorStatus
-from node.store.lock import DataLock
 from node.core.signed_note import Note
-from node.audit.tlog.proofs import Receipt
+from node.store.lock import DataLock
 from tests.log_folders import ORIGIN, leaf, leaves, log_files, note_of, signer, witness, write_log
 
 NOW = SystemClock().now()

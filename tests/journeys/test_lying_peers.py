@@ -15,8 +15,8 @@ import pytest
 
 from node.core.clock import SystemClock
 from node.core.ipld.cid import Cid
-from node.peers.rules.entry import Publish
 from node.core.record import AnswerRecord, block_of, decode, sign
+from node.peers.rules.entry import Publish
 from tests.journeys.test_peers import Peer, peer
 from tests.simulators.peer import PeerStandIn, Publishing
 

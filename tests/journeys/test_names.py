@@ -12,16 +12,16 @@ import pytest
 
 from node.core.clock import SystemClock
 from node.core.errors import NotFound
-from node.ipfs.gateway.dag import Place, resolve
 from node.core.ipld import ipns
 from node.core.ipld.car import CarReader
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName, IpnsRecord
+from node.core.normalise import normalise, query_hash
+from node.core.record import AnswerRecord, decode
+from node.ipfs.gateway.dag import Place, resolve
 from node.ipfs.head import EVERY_S
 from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_blocks import HASTENED_EVERY_S
-from node.core.normalise import normalise, query_hash
-from node.core.record import AnswerRecord, decode
 from tests.faults.node_kit import Client, Jumping, child, start
 from tests.journeys.test_cli import run
 from tests.name_owner import Owner

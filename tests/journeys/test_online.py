@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 
 from node.app.node import throwaway
-from node.pipeline.replay import Replay, ReplayClock, as_json
 from node.core.settings import load
+from node.pipeline.replay import Replay, ReplayClock, as_json
 from tests.journeys.conftest import Client, Start, stages
 from tests.log_kit import entries, verified
 from tests.nowhere import nowhere, nowhere_environment

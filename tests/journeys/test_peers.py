@@ -20,12 +20,12 @@ from typing import Any
 import aiohttp
 import pytest
 
+from node.audit.log.reader import LogReader
+from node.audit.tlog.leaf import read_leaf
+from node.audit.tlog.proofs import Receipt, check_receipt
 from node.core.ipld.cid import Cid
 from node.core.record import AnswerRecord, decode
-from node.audit.tlog.leaf import read_leaf
 from node.core.signed_note import Verifier
-from node.audit.tlog.proofs import Receipt, check_receipt
-from node.audit.log.reader import LogReader
 from tests.faults.node_kit import Child, Client
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from node.cache.matching.gate import Verdict, agree, judge
 from node.cache.lookup import EXACT, SEMANTIC, SLOT, Candidate, Choice, Policy, choose
+from node.cache.matching.gate import Verdict, agree, judge
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.cache.matching.gate import agree, judge
 from node.cache.keys import keyword_key
+from node.cache.matching.gate import agree, judge
 from node.core.normalise import normalise
 
 WORDS = st.sampled_from(

@@ -7,8 +7,8 @@ from datetime import date
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from node.cache.matching.gate import agree
 from node.cache.keys import PREFIX, keyword_key
+from node.cache.matching.gate import agree
 from node.cache.matching.tokens import tokenise
 
 NOUNS = st.sampled_from(

@@ -19,13 +19,6 @@ from hypothesis import strategies as st
 from node.core.ipld.cid import Cid
 from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
 from node.core.model import PPM
-from node.peers.rules.admission import CODES, ClassLimit, Examined, Refused, examine
-from node.peers.rules.entry import Publish
-from node.peers.rules.injection import screen
-from node.peers.rules.keys import AHEAD_MAX, KeyRing
-from node.peers.rules.standing import outvoted, trust_ppm
-from node.peers.rules.tiers import groups_agreeing, tier_of
-from node.peers.rules.values import SERVED, Held, Level, Standing, Tier
 from node.core.record import (
     AnswerRecord,
     Embedding,
@@ -36,6 +29,13 @@ from node.core.record import (
     format_time,
     sign,
 )
+from node.peers.rules.admission import CODES, ClassLimit, Examined, Refused, examine
+from node.peers.rules.entry import Publish
+from node.peers.rules.injection import screen
+from node.peers.rules.keys import AHEAD_MAX, KeyRing
+from node.peers.rules.standing import outvoted, trust_ppm
+from node.peers.rules.tiers import groups_agreeing, tier_of
+from node.peers.rules.values import SERVED, Held, Level, Standing, Tier
 from tests.record_builders import START, Author
 
 ROOT, NODE, THIEF, STRANGER = Author(1), Author(2), Author(3), Author(4)

@@ -10,6 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from node.audit.tlog.policy import WitnessPolicy
+from node.audit.tlog.proofs import Receipt, check_receipt
+from node.audit.tlog.tiles import (
+    Tile,
+    decode_bundle,
+    encode_bundle,
+    hash_in,
+    tile_of,
+    tiles_at,
+    tiles_between,
+)
 from node.core.errors import Rejected
 from node.core.merkle import (
     EMPTY_ROOT,
@@ -24,17 +35,6 @@ from node.core.merkle import (
     subtrees,
 )
 from node.core.signed_note import Checkpoint, Note, Signature, Verifier, cosigned, open_checkpoint
-from node.audit.tlog.policy import WitnessPolicy
-from node.audit.tlog.proofs import Receipt, check_receipt
-from node.audit.tlog.tiles import (
-    Tile,
-    decode_bundle,
-    encode_bundle,
-    hash_in,
-    tile_of,
-    tiles_at,
-    tiles_between,
-)
 from tests.tlog_memory import MemoryLog, Oracle, leaf, log_signer, witness_signer
 
 LOG = MemoryLog.of(300)

@@ -7,12 +7,12 @@ import asyncio
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from node.answer.compose import Composer
 from node.core.clock import ManualClock
 from node.core.model import Draft, Evidence, Kind
-from node.models.clean import clean, find_loop
-from node.answer.compose import Composer
 from node.language.markup import STOP
 from node.language.verbatim import spans
+from node.models.clean import clean, find_loop
 from tests.unit.answer.evidence import ScriptedGenerator, document
 
 _TRAPS = (

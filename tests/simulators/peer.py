@@ -26,16 +26,16 @@ from typing import Any
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from node.audit.tlog.leaf import compose
+from node.audit.tlog.tiles import Tile
 from node.core.errors import NotFound
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
 from node.core.model import SCOPE_PUBLIC
+from node.core.record import AnswerRecord, KeyRecord, Record, block_of, did_key, time_us
+from node.core.signed_note import Ed25519Signer
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, encode
 from node.peers.rules.reconcile import Item, SortedSet, answer
-from node.core.record import AnswerRecord, KeyRecord, Record, block_of, did_key, time_us
-from node.audit.tlog.leaf import compose
-from node.core.signed_note import Ed25519Signer
-from node.audit.tlog.tiles import Tile
 from tests.record_builders import START, Author
 from tests.simulators.vendor import hang_up, listen, stop
 from tests.tlog_memory import MemoryLog

@@ -1,7 +1,7 @@
 """The formats of transparency logs written a second time, straight from the specifications and as plainly as
 they can be: the recursive definitions of RFC 6962 section 2.1 (and the checking of RFC 9162 section 2.1.4.2),
-signed notes and cosignatures of C2SP. Slow on purpose; nothing here comes from ``node.audit.tlog``, so that it can
-contradict it."""
+signed notes and cosignatures of C2SP. Slow on purpose; nothing here comes from ``node.audit.tlog``, so
+that it can contradict it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def replies() -> Iterator[tuple[str, str]]:
         for table in ("acknowledge", "order_replies"):
             said |= {f"{table}.{key}": text for key, text in data[table].items()}
         yield from ((f"{path.stem}.{key}", text) for key, text in said.items() if key not in ASKED_FOR)
-    for code, said in tomllib.loads((ROOT / "node/pipeline/own_facts.toml").read_text("utf-8"))["replies"].items():
+    for code, said in tomllib.loads((ROOT / "node/pipeline/own_facts.toml").read_text("utf-8"))[
+        "replies"
+    ].items():
         yield from ((f"own_facts.{code}.{key}", text) for key, text in said.items())
 
 

@@ -23,12 +23,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from node.answer.evidence.keywords import Keywords
+from node.answer.evidence.relevance import Rule, packaged
 from node.core.clock import Clock
 from node.core.errors import NodeError
 from node.core.ipld.cid import Cid
-from node.answer.evidence.keywords import Keywords
-from node.answer.evidence.relevance import Rule, packaged
-from node.peers.rules import kept as beside
 from node.core.ports import (
     Embedded,
     EmbedderInfo,
@@ -39,6 +38,7 @@ from node.core.ports import (
     VectorIndex,
 )
 from node.core.record import AnswerRecord
+from node.peers.rules import kept as beside
 
 if TYPE_CHECKING:
     from node.cache.index.flat_index import FlatIndex  # needs numpy, which may be missing

@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from node.core.model import Evidence
+from node.language.same_answer import TOLERANCE
 
-TOLERANCE = Decimal("0.02")
-"""Relative difference up to which two live figures count as the same: markets differ by less."""
-WIDE = Decimal("0.10")
-"""From here on one of two sources must be wrong; which one, the node cannot tell."""
 STALE_SHARE = 0.5
 
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from node.core.model import Support
 from node.answer.score.confidence import Asked, answered, asked_for, well_formed
+from node.core.model import Support
 from node.language.same_answer import RIGHT, WRONG, same_answer
 
 LOW_QUANTILE = 0.1

@@ -29,9 +29,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from node.models.names import is_among
-from node.core.model import Support
 from node.answer.score.answer_features import Answered, agrees, features
+from node.core.model import Support
+from node.models.names import is_among
 
 FILE = "answer_model.json"
 VERSION = 1

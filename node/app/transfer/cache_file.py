@@ -40,7 +40,6 @@ from typing import Any
 
 import orjson
 
-from node.pipeline.understanding.route import Router
 from node.core.clock import Clock, new_id
 from node.core.errors import BadInput, CorruptState, NotFound, Rejected
 from node.core.ipld.cid import Cid
@@ -48,8 +47,9 @@ from node.core.model import PPM, SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Freshne
 from node.core.normalise import normalise, query_hash
 from node.core.ports import RecordStore, StoredRecord
 from node.core.record import QUERY_CHARS_MAX, AnswerRecord, format_time
-from node.store.retention.freshness import lifetime_s
+from node.pipeline.understanding.route import Router
 from node.store.remember import OWED, Memory, Rememberer, scope_for
+from node.store.retention.freshness import lifetime_s
 
 LINE_BYTES_MAX = 512 * 1024
 BATCH_LINES_MAX = 256

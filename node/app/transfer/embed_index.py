@@ -24,12 +24,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from node.core.clock import Clock, SystemClock, new_id
-from node.core.errors import BadInput, RateLimited, Rejected, Unavailable
 from node.app.transfer import index_file
-from node.core.blocking import in_thread
 from node.app.transfer.embed_scratch import Scratch, scratch_path
 from node.app.transfer.index_file import Edit, IndexEntry, OpenIndex, Place
+from node.core.blocking import in_thread
+from node.core.clock import Clock, SystemClock, new_id
+from node.core.errors import BadInput, RateLimited, Rejected, Unavailable
 from node.core.normalise import normalise
 from node.core.ports import Embedder, EmbedderInfo, Vector
 from node.core.settings import Settings

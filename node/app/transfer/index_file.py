@@ -40,10 +40,10 @@ from typing import Any, BinaryIO, NoReturn, TypeAlias
 
 import orjson
 
+from node.app.transfer.json_scan import NotJson, Part, Scanner, members_of
 from node.core.clock import new_id
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
-from node.app.transfer.json_scan import NotJson, Part, Scanner, members_of
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Vector
 

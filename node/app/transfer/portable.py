@@ -32,25 +32,25 @@ from pathlib import Path
 
 import orjson
 
-from node.pipeline.understanding.route import Router
+from node.app.transfer import index_file
+from node.app.transfer.index_file import IndexEntry, OpenIndex, Place
+from node.core.blocking import in_thread
 from node.core.clock import Clock, new_id
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.core.ipld.cid import DAG_CBOR, Cid
-from node.app.transfer import index_file
-from node.core.blocking import in_thread
-from node.app.transfer.index_file import IndexEntry, OpenIndex, Place
-from node.peers.sync.blocks import Gets
 from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Json, SourceRef, ppm
 from node.core.normalise import normalise, query_hash
+from node.core.ports import Embedded, EmbedderInfo, RecordStore, Semantics, StoredRecord
+from node.core.record import AnswerRecord, Embedding, Record, decode, sign
 from node.peers.rules import kept as beside
 from node.peers.rules.admission import ClassLimit
 from node.peers.rules.standing import trust_ppm
 from node.peers.rules.values import Level, Standing, Tier
-from node.core.ports import Embedded, EmbedderInfo, RecordStore, Semantics, StoredRecord
-from node.core.record import AnswerRecord, Embedding, Record, decode, sign
+from node.peers.sync.blocks import Gets
+from node.pipeline.understanding.route import Router
 from node.privacy import private_reason
-from node.store.remember import OWED, Memory, Rememberer, Signer, owes_vector, scope_for, shown
 from node.store.record_rules import LIVE, LOCAL
+from node.store.remember import OWED, Memory, Rememberer, Signer, owes_vector, scope_for, shown
 from node.store.state import StateStore
 
 log = logging.getLogger("neuroswarm.portable")

@@ -29,8 +29,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
 
-from node.core.clock import Clock
-from node.core.errors import NodeError, NotFound, Rejected, Unavailable
 from node.audit.anchors.anchor import (
     ATTESTED,
     HEALTH,
@@ -45,8 +43,10 @@ from node.audit.anchors.anchor import (
     Unanswered,
 )
 from node.audit.anchors.files import AnchorFiles, AnchorStatus
-from node.core.model import Check
 from node.audit.log.writer import Published
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound, Rejected, Unavailable
+from node.core.model import Check
 
 log = logging.getLogger("neuroswarm.anchor")
 

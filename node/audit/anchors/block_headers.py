@@ -19,8 +19,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from node.core.errors import NotFound, Rejected, Unavailable
 from node.audit.witnesses.site import Site
+from node.core.errors import NotFound, Rejected, Unavailable
 
 HEADER_BYTES = 80
 HEIGHT_MAX = 10**8

@@ -24,9 +24,9 @@ from typing import Any
 
 import orjson
 
-from node.core.errors import NotFound, Rejected, Unavailable
 from node.audit.anchors.anchor import ATTESTED, PENDING, STATES, VERIFIED
 from node.audit.log.files import Files
+from node.core.errors import NotFound, Rejected, Unavailable
 
 log = logging.getLogger("neuroswarm.anchor")
 

@@ -30,11 +30,11 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
-from node.core.clock import Clock, random_bytes
-from node.core.errors import Misconfigured, NodeError, NotFound, Rejected, Unavailable
 from node.audit.anchors.anchor import ATTESTED, HEALTH, PENDING, VERIFIED, Standing, Unanswered
 from node.audit.anchors.block_headers import HEIGHT_MAX, TARGET_MAX, BlockHeaders
 from node.audit.witnesses.site import ATTEMPTS, Http, Site, Unreached
+from node.core.clock import Clock, random_bytes
+from node.core.errors import Misconfigured, NodeError, NotFound, Rejected, Unavailable
 from node.core.model import Check
 
 TIMEOUT_S = 20.0

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from node.core.errors import Unavailable
 from node.audit.decisions import epochs
 from node.audit.decisions.epochs import Turn
+from node.core.errors import Unavailable
 
 _T = TypeVar("_T")
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from node.core.errors import NotFound, Rejected
 from node.audit.decisions.origin import epoch_of
-from node.core import merkle
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note, Verifier
 from node.audit.log.reader import VKEY, VKEY_BYTES_MAX, LogReader, Source
 from node.audit.log.verify import Progress, check_leaf, verify_log
+from node.core import merkle
+from node.core.errors import NotFound, Rejected
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note, Verifier
 
 FOLDER = "epochs"
 _FIRST_LEAVES = 8

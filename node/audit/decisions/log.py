@@ -25,8 +25,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from node.core.clock import Clock
-from node.core.errors import CorruptState, Misconfigured, NodeError, NotFound, Unavailable
 from node.audit.decisions import epochs
 from node.audit.decisions.commitments import KeyTable
 from node.audit.decisions.disk import digest_of, finished, folder_bytes, move_aside, on_disk, translated
@@ -34,15 +32,17 @@ from node.audit.decisions.entry import Closed, Entry, is_critical, policy_entry,
 from node.audit.decisions.epochs import Turn
 from node.audit.decisions.origin import origin_of
 from node.audit.decisions.seal import Sealed, sealed
-from node.core.model import Check, Json
-from node.core.ports import Appended
 from node.audit.log import journal
-from node.audit.tlog import leaf
 from node.audit.log.files import Files
-from node.core.signed_note import Signer
 from node.audit.log.publisher import WAY_OUT
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Published, TileLog
+from node.audit.tlog import leaf
+from node.core.clock import Clock
+from node.core.errors import CorruptState, Misconfigured, NodeError, NotFound, Unavailable
+from node.core.model import Check, Json
+from node.core.ports import Appended
+from node.core.signed_note import Signer
 
 log = logging.getLogger("neuroswarm.decisions")
 

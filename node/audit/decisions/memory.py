@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
-from node.core.clock import Clock
-from node.core.errors import NotFound, Unavailable
 from node.audit.decisions.entry import is_critical
 from node.audit.decisions.seal import Sealed, sealed
+from node.audit.tlog import leaf
+from node.core.clock import Clock
+from node.core.errors import NotFound, Unavailable
 from node.core.model import Check, Json
 from node.core.ports import Appended
 from node.core.record import time_us
-from node.audit.tlog import leaf
 
 ENTRIES_MAX = 10_000
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from node.core.clock import Clock
-from node.core.errors import CorruptState
 from node.audit.decisions import epochs
 from node.audit.decisions.disk import locked, translated
 from node.audit.decisions.entry import Closed
 from node.audit.decisions.epochs import Turn
 from node.audit.decisions.log import DecisionLog, Signers
+from node.core.clock import Clock
+from node.core.errors import CorruptState
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+from node.audit.decisions.entry import key_entry
 from node.core.clock import Clock
 from node.core.errors import BadInput, NodeError
-from node.audit.decisions.entry import key_entry
 from node.core.identity import DECISIONS, USES, Identity, Rotation
 from node.core.ports import Appended, AuditLog, RecordStore
 from node.core.record import block_of

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from node.audit.decisions.entry import records_of
+from node.audit.tlog import leaf
 from node.core.clock import random_bytes
 from node.core.errors import Rejected
-from node.audit.decisions.entry import records_of
 from node.core.model import Json
-from node.audit.tlog import leaf
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
 
-from node.core.errors import NodeError, Rejected
 from node.audit.log.journal import FRAME_ENTRIES_MAX, Journal
 from node.audit.tlog.tiles import ENTRY_BYTES_MAX
+from node.core.errors import NodeError, Rejected
 
 Compose: TypeAlias = Callable[[int, int], bytes]
 """(index, microseconds since 1970 UTC) → the entry's bytes. Called once for each index that it is given."""

@@ -20,13 +20,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from node.core.errors import NotFound, Rejected, Unavailable
-from node.core import merkle
 from node.audit.tlog import tiles
-from node.core.merkle import HASH_BYTES
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
 from node.audit.tlog.proofs import Receipt
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile
+from node.core import merkle
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.merkle import HASH_BYTES
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
 
 CHECKPOINT = "checkpoint"
 WITNESSED = "checkpoint.witnessed"

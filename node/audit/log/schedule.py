@@ -17,10 +17,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from node.audit.log.publisher import Published, Publisher
 from node.core.clock import Clock
 from node.core.errors import CorruptState
 from node.core.signed_note import Checkpoint
-from node.audit.log.publisher import Published, Publisher
 
 SPACING_S = 0.02
 """Between two publications, where somebody waits for one: a verbose reply costs little more than the disk."""

@@ -28,11 +28,6 @@ from typing import Any
 
 import orjson
 
-from node.core.errors import NotFound, Rejected
-from node.core import merkle
-from node.audit.tlog import tiles
-from node.core.merkle import HASH_BYTES
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note, Opened, Verifier, open_checkpoint
 from node.audit.log.reader import (
     CHECKPOINT,
     WITNESSED,
@@ -43,7 +38,12 @@ from node.audit.log.reader import (
     read_tile,
     width_at,
 )
+from node.audit.tlog import tiles
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile
+from node.core import merkle
+from node.core.errors import NotFound, Rejected
+from node.core.merkle import HASH_BYTES
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note, Opened, Verifier, open_checkpoint
 
 LEAF_VERSION = 2
 OLDER = "the older checkpoint"

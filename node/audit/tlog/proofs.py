@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from node.audit.tlog.policy import NoQuorum, WitnessPolicy
 from node.core.errors import Rejected
 from node.core.merkle import HASH_BYTES, PROOF_HASHES_MAX, SIZE_MAX, check_inclusion, leaf_hash
 from node.core.signed_note import (
@@ -24,7 +25,6 @@ from node.core.signed_note import (
     open_checkpoint,
     parse_decimal,
 )
-from node.audit.tlog.policy import NoQuorum, WitnessPolicy
 
 HEADER = "c2sp.org/tlog-proof@v1"
 EXTRA_BYTES_MAX = 64 * 1024

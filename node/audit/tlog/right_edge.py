@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from node.core.errors import Rejected
-from node.core.merkle import HASH_BYTES, Frontier, leaf_hash
 from node.audit.tlog.tiles import (
     ENTRIES,
     HEIGHT,
@@ -21,6 +19,8 @@ from node.audit.tlog.tiles import (
     hash_in,
     tile_of,
 )
+from node.core.errors import Rejected
+from node.core.merkle import HASH_BYTES, Frontier, leaf_hash
 
 
 def edge_tiles(size: int) -> list[Tile]:

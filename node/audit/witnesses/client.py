@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from node.audit.tlog.policy import WitnessLine
+from node.audit.witnesses.ours import Submission, origin_hash
 from node.core.clock import Clock
 from node.core.errors import RateLimited, Rejected, TimedOut, Unavailable
 from node.core.guard import Guard
 from node.core.merkle import SIZE_MAX
 from node.core.signed_note import Note, Opened, Signature, Verifier, open_checkpoint
-from node.audit.tlog.policy import WitnessLine
-from node.audit.witnesses.ours import Submission, origin_hash
 
 Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app/storage.py
 

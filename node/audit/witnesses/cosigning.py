@@ -22,18 +22,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from node.core.clock import Clock
-from node.core.errors import Misconfigured, NodeError, Rejected, Unavailable
-from node.audit.witnesses.client import Cosigned, Holds, Http, WitnessClient
-from node.core.model import Check
 from node.audit.log.contradictions import Evidence
 from node.audit.log.files import Files
-from node.core.merkle import HASH_BYTES
-from node.core.signed_note import Checkpoint, Note, Opened, Signature, Verifier
-from node.audit.tlog.policy import POLICY_BYTES_MAX, WitnessLine, WitnessPolicy
 from node.audit.log.reader import WITNESSED, FolderSource, LogReader
-from node.audit.witnesses.ours import Submission
 from node.audit.log.writer import Published, TileLog
+from node.audit.tlog.policy import POLICY_BYTES_MAX, WitnessLine, WitnessPolicy
+from node.audit.witnesses.client import Cosigned, Holds, Http, WitnessClient
+from node.audit.witnesses.ours import Submission
+from node.core.clock import Clock
+from node.core.errors import Misconfigured, NodeError, Rejected, Unavailable
+from node.core.merkle import HASH_BYTES
+from node.core.model import Check
+from node.core.signed_note import Checkpoint, Note, Opened, Signature, Verifier
 
 log = logging.getLogger("neuroswarm.witnesses")
 

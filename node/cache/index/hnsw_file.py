@@ -42,6 +42,7 @@ from typing import BinaryIO
 
 from node.cache.index.flat_index import ROWS_MAX, Partition
 from node.cache.index.hnsw_index import CONNECTIVITY, EXPANSIONS, Graph, new_core
+from node.cache.index.usearch_library import MetricKind, ScalarKind
 from node.cache.index.vector_file import (
     U32,
     U64,
@@ -52,7 +53,6 @@ from node.cache.index.vector_file import (
     short_text,
     short_texts,
 )
-from node.cache.index.usearch_library import MetricKind, ScalarKind
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import Cid
 

@@ -37,8 +37,8 @@ from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
 from node.core.ports import EmbedderInfo, RecordStore, StoredRecord, Vector
 from node.core.record import AnswerRecord
-from node.store.remember import owes_vector
 from node.store.record_rules import LOCAL
+from node.store.remember import owes_vector
 
 if TYPE_CHECKING:
     from node.cache.index.hnsw_index import Graph  # needs usearch, which may be missing

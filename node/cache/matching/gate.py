@@ -28,7 +28,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from node.cache.matching.compare import align
-from node.cache.matching.neighbours import SIZE_MAX, Near
 from node.cache.matching.definition import thing
 from node.cache.matching.difference import (
     differs,
@@ -39,6 +38,7 @@ from node.cache.matching.difference import (
 from node.cache.matching.features import extract
 from node.cache.matching.gate_model import WRONG_RATE, Estimate, packaged
 from node.cache.matching.measure import measure
+from node.cache.matching.neighbours import SIZE_MAX, Near
 from node.core.normalise import normalise
 
 HARD_VETOES = frozenset(

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from node.cache.matching import neighbours, measure
-from node.cache.matching.neighbours import Near
+from node.cache.matching import measure, neighbours
 from node.cache.matching.features import COMPARISON, NAME, SCOPE, TIME, UNIT
 from node.cache.matching.measure import KINDS
+from node.cache.matching.neighbours import Near
 from node.cache.matching.tokens import CODE, NUMBER, SYMBOL
 
 VERSION = 1
@@ -208,4 +208,4 @@ def _packed(trees: Sequence[Tree]) -> str:
 @cache
 def packaged() -> GateModel:
     """The model that is shipped."""
-    return GateModel.parse((files("node.cache") / "gate_model.json").read_text(encoding="utf-8"))
+    return GateModel.parse((files("node.cache.matching") / "gate_model.json").read_text(encoding="utf-8"))

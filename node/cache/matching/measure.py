@@ -78,7 +78,7 @@ NAMES = tuple(name for group in _GROUPS for name in group)
 @cache
 def _ranks() -> Mapping[str, float]:
     """Rarity in [0, 1] of common words: the logarithm of the rank in a frequency list."""
-    listed = (files("node.cache") / "common_words.txt").read_text(encoding="ascii").split()
+    listed = (files("node.cache.matching") / "common_words.txt").read_text(encoding="ascii").split()
     return {word: math.log(1 + rank) / math.log(30_000) for rank, word in enumerate(listed)}
 
 

@@ -26,14 +26,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from node.cache.quality.label import AUDIT, FEEDBACK, NEAR_MAX, RIGHT, SHADOW, UNDECIDED, WRONG, Hit
+from node.audit.decisions.entry import Entry, audit_entry, quarantine_entry
 from node.cache.lookup import SEMANTIC
+from node.cache.quality.label import AUDIT, FEEDBACK, NEAR_MAX, RIGHT, SHADOW, UNDECIDED, WRONG, Hit
+from node.cache.quality.labelling import Labels
 from node.cache.recall import Recall
 from node.cache.watch import Facts
 from node.core.clock import Clock, new_id
 from node.core.errors import NodeError
-from node.audit.decisions.entry import Entry, audit_entry, quarantine_entry
-from node.cache.quality.labelling import Labels
 from node.core.model import Answer, Check, Kind, Query
 from node.core.normalise import normalise, query_hash
 from node.core.ports import AuditLog

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from node.cache.matching.gate import agree
 from node.cache.keys import keyword_key
+from node.cache.matching.gate import agree
 from node.cache.refuted import Said
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Unavailable
@@ -34,8 +34,8 @@ from node.core.normalise import normalise, query_hash
 from node.core.ports import Embedded, RecordStore, Semantics
 from node.core.record import AnswerRecord
 from node.language.same_answer import RIGHT, same_answer
-from node.store.refuted_answers import ROWS_MAX, RefutedRow, RefutedStore
 from node.store.record_rules import is_private
+from node.store.refuted_answers import ROWS_MAX, RefutedRow, RefutedStore
 
 log = logging.getLogger("neuroswarm.refuted")
 

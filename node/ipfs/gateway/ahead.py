@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from node.ipfs.gateway.dag import Get, load
 from node.core.ipld.cid import Cid
+from node.ipfs.gateway.dag import Get, load
 
 GetMany = Callable[[Sequence[Cid], int], Awaitable[dict[Cid, bytes]]]
 """Some of these blocks, those in front first, until they have so many bytes. Raises ``Unavailable``."""

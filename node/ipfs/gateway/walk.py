@@ -28,13 +28,13 @@ from itertools import islice
 from typing import Any
 
 from node.core.errors import Rejected, Unavailable
+from node.core.ipld import dagcbor, dagjson, dagpb, hamt, unixfs
+from node.core.ipld.cid import DAG_CBOR, DAG_PB, RAW, Cid
+from node.core.ipld.links import links
 from node.ipfs.gateway.ahead import BLOCKS, Ahead, GetMany
 from node.ipfs.gateway.byte_range import ByteRange
 from node.ipfs.gateway.dag import Get, Place, apart
 from node.ipfs.gateway.seen import Pool, Seen, Waiting, waiting_pool
-from node.core.ipld import dagcbor, dagjson, dagpb, hamt, unixfs
-from node.core.ipld.cid import DAG_CBOR, DAG_PB, RAW, Cid
-from node.core.ipld.links import links
 
 PENDING_MAX = 2**17
 """Links waiting to be followed in one walk: more than two blocks full of them. They take about 30 MB."""

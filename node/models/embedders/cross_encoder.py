@@ -23,6 +23,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from node.core.errors import Unavailable
 from node.models.embedders.local import (
     ONNX_SHA256,
     ModelFiles,
@@ -31,7 +32,6 @@ from node.models.embedders.local import (
     open_tokenizer,
     pinned,
 )
-from node.core.errors import Unavailable
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

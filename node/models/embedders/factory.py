@@ -4,10 +4,10 @@ is a fact about one engine and not a broken start."""
 from __future__ import annotations
 
 from node.core.clock import Clock
-from node.models.embedders.none import NoEmbedder
 from node.core.errors import Unavailable
 from node.core.ports import Embedder
 from node.core.settings import Settings
+from node.models.embedders.none import NoEmbedder
 
 
 async def load(settings: Settings, clock: Clock) -> Embedder:

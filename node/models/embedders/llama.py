@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from node.core.clock import Clock
-from node.models.embedders.micro_batch import MicroBatcher
-from node.models.embedders.vectors import unit, why_degenerate
-from node.models.deadline import within
-from node.models.llama_process import LLAMA_CPP, LlamaProcess, Loaded, Program
-from node.models.llama_wire import plain_text
 from node.core.errors import Misconfigured, Unavailable
 from node.core.model import Check
 from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Settings
+from node.models.deadline import within
+from node.models.embedders.micro_batch import MicroBatcher
+from node.models.embedders.vectors import unit, why_degenerate
+from node.models.llama_process import LLAMA_CPP, LlamaProcess, Loaded, Program
+from node.models.llama_wire import plain_text
 
 BYTES_MAX = 32 * 2**10
 """No text beyond this is sent: it has more tokens than the window, or consists of words that no vocabulary

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from node.core.clock import Clock
-from node.models.embedders.micro_batch import MicroBatcher
-from node.models.embedders.vectors import unit, why_degenerate
 from node.core.errors import Misconfigured, Unavailable
 from node.core.model import Check
 from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Embed
+from node.models.embedders.micro_batch import MicroBatcher
+from node.models.embedders.vectors import unit, why_degenerate
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ollama import ResponseError
 
 from node.core.clock import Clock
+from node.core.errors import Misconfigured, Rejected, Unavailable
+from node.core.settings import Settings, is_loopback
 from node.models.embedders.outside import Described, OutsideEmbedder, TooLong, rows_of
 from node.models.ollama_client import (
     LIST_TIMEOUT_S,
@@ -27,8 +29,6 @@ from node.models.ollama_client import (
     show,
     translated,
 )
-from node.core.errors import Misconfigured, Rejected, Unavailable
-from node.core.settings import Settings, is_loopback
 
 RECHECK_S = 60.0
 """``ollama pull`` exchanges the model behind a name at any time."""

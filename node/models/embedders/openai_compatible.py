@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from node.core.clock import Clock
-from node.models.embedders.outside import Described, Doubtful, OutsideEmbedder, TooLong, rows_of
-from node.models.openai_client import SPOKEN, OpenAiConnection, says_too_long
 from node.core.errors import Misconfigured, Rejected
 from node.core.settings import Settings
+from node.models.embedders.outside import Described, Doubtful, OutsideEmbedder, TooLong, rows_of
+from node.models.openai_client import SPOKEN, OpenAiConnection, says_too_long
 
 CHECK_TIMEOUT_S = 3.0
 WINDOW_UNKNOWN = 512

@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from node.core.clock import Clock
-from node.models.embedders.micro_batch import MicroBatcher
-from node.models.embedders.vectors import unit, why_degenerate
-from node.models.deadline import within
 from node.core.errors import Misconfigured, RateLimited, Rejected, Unavailable
 from node.core.guard import Guard
 from node.core.model import Check
 from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Embed
+from node.models.deadline import within
+from node.models.embedders.micro_batch import MicroBatcher
+from node.models.embedders.vectors import unit, why_degenerate
 
 _T = TypeVar("_T")
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from node.core.clock import Clock
-from node.models.embedders import factory
 from node.core.errors import NodeError
 from node.core.model import Check
 from node.core.ports import Embedder, Vector
 from node.core.settings import Settings
+from node.models.embedders import factory
 
 log = logging.getLogger("neuroswarm.embed")
 

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from node.models.embedders.vectors import why_degenerate
 from node.core.errors import Unavailable
 from node.core.ports import Embedder, Vector
+from node.models.embedders.vectors import why_degenerate
 
 DISTINCT_COSINE_MAX = 0.98
 PARAPHRASE_MARGIN = 0.05

@@ -17,6 +17,11 @@ from typing import Any, cast
 from ollama import ChatResponse, ResponseError
 
 from node.core.clock import Clock
+from node.core.errors import NodeError, Rejected, Unavailable
+from node.core.model import Check, Draft
+from node.core.ports import OnText, Prompt
+from node.language.markup import CONTINUATION_STOP
+from node.models.generation import BYTES_PER_TOKEN, Heard, Turns, before, prompt_bytes, text_bytes
 from node.models.ollama_client import (
     LIST_TIMEOUT_S,
     PREFERRED,
@@ -30,11 +35,6 @@ from node.models.ollama_client import (
     show,
     translated,
 )
-from node.core.errors import NodeError, Rejected, Unavailable
-from node.core.model import Check, Draft
-from node.core.ports import OnText, Prompt
-from node.models.generation import BYTES_PER_TOKEN, Heard, Turns, before, prompt_bytes, text_bytes
-from node.answer.prompt import CONTINUATION_STOP
 
 _LOG = logging.getLogger(__name__)
 

@@ -15,7 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from node.core.clock import Clock
+from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.model import Check, Draft
+from node.core.ports import OnText, Prompt
+from node.language.orders import CHAT_TOKEN
 from node.models.deadline import within
+from node.models.generation import BYTES_PER_TOKEN, Heard, Turns, before, prompt_bytes
 from node.models.ollama_client import names_no_chat
 from node.models.openai_client import (
     SPOKEN,
@@ -26,11 +31,6 @@ from node.models.openai_client import (
     whole,
 )
 from node.models.transport import words_of
-from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
-from node.core.model import Check, Draft
-from node.language.orders import CHAT_TOKEN
-from node.core.ports import OnText, Prompt
-from node.models.generation import BYTES_PER_TOKEN, Heard, Turns, before, prompt_bytes
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI, AsyncStream

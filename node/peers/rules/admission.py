@@ -35,10 +35,10 @@ from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
 from node.core.model import SCOPE_PUBLIC
 from node.core.normalise import VERSION as NORMALISER
 from node.core.normalise import normalise
+from node.core.record import AnswerRecord, decode
 from node.peers.rules import injection
 from node.peers.rules.entry import Publish
 from node.peers.rules.keys import AHEAD_MAX, KeyRing
-from node.core.record import AnswerRecord, decode
 
 QUERY_CHARS_MAX = 4_096
 """A question that others may ask as well is not longer."""
@@ -86,6 +86,8 @@ CODES: dict[str, str] = {
     "blocked": "the operator has blocked its issuer",
     "dropped": "its issuer has contradicted itself",
 }
+ADMISSION_REASONS = frozenset({*map(str, Tier), *CODES, "held", "retracted", "withdrawn", "valid", "invalid"})
+"""What a record's way in may be counted under."""
 """Code → a clause for people."""
 
 

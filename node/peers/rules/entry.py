@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
+from node.audit.tlog.leaf import canonical, read_leaf
 from node.core.errors import Rejected
 from node.core.ipld.cid import DAG_CBOR, SHA2_256, Cid
 from node.core.model import Json
 from node.core.record import public_key_of
-from node.audit.tlog.leaf import canonical, read_leaf
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS_MAX = 2**37

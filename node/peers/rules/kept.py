@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from node.core.model import PPM, Json
-from node.peers.rules.values import Tier
 from node.core.record import AnswerRecord
+from node.peers.rules.values import Tier
 
 TIER, TRUST, UNTIL, SLOTS = "tier", "trust_ppm", "until_s", "slot_key_read"
 IMPORTED = "named_by_index"

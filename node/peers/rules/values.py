@@ -37,6 +37,7 @@ class Tier(StrEnum):
     UNTRUSTED = "untrusted"
 
 
+PEER_TIERS = tuple(tier for tier in Tier if tier is not Tier.LOCAL)
 SERVED = frozenset({Tier.LOCAL, Tier.VERIFIED, Tier.TRUSTED, Tier.QUORUM})
 
 

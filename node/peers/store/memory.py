@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import DAG_CBOR, Cid
-from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
 from node.core.record import time_us
+from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
 from node.peers.store.rows import (
     FOREVER,
     OTHER_CODE,

@@ -12,8 +12,8 @@ from typing import Any
 
 from node.core.errors import CorruptState, Rejected
 from node.core.ipld.cid import Cid
-from node.peers.rules.values import Held, Level, Position, Standing, Tier
 from node.core.record import time_us
+from node.peers.rules.values import Held, Level, Position, Standing, Tier
 
 EDGE_HASH_BYTES = 32
 FOREVER = 2**63 - 1

@@ -20,12 +20,12 @@ from typing import Self, TypeVar
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Rejected, Unavailable
 from node.core.ipld.cid import DAG_CBOR, Cid
-from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
 from node.core.record import time_us
+from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
 from node.peers.store import rows as rows
+from node.peers.store.memory import MemoryPeerStore
 from node.peers.store.rows import OTHER_CODE, RIVALS_OF_ONE, Limits
 from node.peers.store.schema import SCHEMA
-from node.peers.store.memory import MemoryPeerStore
 from node.store.writer import SqliteFile
 
 __all__ = ["Limits", "MemoryPeerStore", "SqlitePeerStore"]

@@ -28,20 +28,20 @@ from functools import lru_cache
 from node.core.clock import Clock
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
-from node.peers.sync.ledger import PeerLedger
-from node.peers.sync.quarantine import Quarantine
-from node.peers.sync.serving import Place, Serving
 from node.core.model import SCOPE_PUBLIC
 from node.core.normalise import normalise
+from node.core.ports import AuditLog, BlockStore, RecordStore, Semantics
+from node.core.record import AnswerRecord, KeyRecord, Record, TombstoneRecord, ValidationRecord, decode
+from node.peers.ports import PeerStore
 from node.peers.rules import standing as standings
 from node.peers.rules import tiers
 from node.peers.rules.admission import ClassLimit, Refused, examine
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import AHEAD_MAX, KeyRing
-from node.peers.ports import PeerStore
 from node.peers.rules.values import SERVED, Held, Level, Quota, Standing, Tier
-from node.core.ports import AuditLog, BlockStore, RecordStore, Semantics
-from node.core.record import AnswerRecord, KeyRecord, Record, TombstoneRecord, ValidationRecord, decode
+from node.peers.sync.ledger import PeerLedger
+from node.peers.sync.quarantine import Quarantine
+from node.peers.sync.serving import Place, Serving
 
 Recompute = Callable[[AnswerRecord], Awaitable[bool | None]]
 """Whether what is computed or looked up here says the same; None: cannot tell."""

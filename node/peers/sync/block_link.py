@@ -20,21 +20,21 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from node.audit.log.reader import CHECKPOINT, read_bundle, width_at
+from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile
 from node.core.clock import Clock
-from node.models.deadline import within
 from node.core.errors import NodeError, NotFound, Rejected, TimedOut, Unavailable
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.ipld.limits import BLOCK_BYTES_MAX
+from node.core.signed_note import NOTE_BYTES_MAX
 from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_head import BESIDE, PAGE_ENTRIES, Head
-from node.peers.sync.blocks import Gets
+from node.models.deadline import within
 from node.peers.rules import entry
 from node.peers.rules.entry import Key
-from node.core.signed_note import NOTE_BYTES_MAX
-from node.audit.log.reader import CHECKPOINT, read_bundle, width_at
-from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile
+from node.peers.sync.blocks import Gets
 
 Record = Callable[[IpnsName], Awaitable[bytes]]
 """The newest IPNS record of a name. Raises ``NotFound``, ``Unavailable``."""

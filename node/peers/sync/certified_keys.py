@@ -15,9 +15,9 @@ from typing import Protocol
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
 from node.core.ipld.cid import Cid
-from node.peers.rules.keys import KeyRing
-from node.peers.ports import PeerStore
 from node.core.record import KeyRecord, decode
+from node.peers.ports import PeerStore
+from node.peers.rules.keys import KeyRing
 
 KEY_BYTES_MAX = 2_048
 ROOTS_MAX = 1_024

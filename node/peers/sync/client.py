@@ -32,7 +32,6 @@ import aiohttp
 import orjson
 
 from node.core.clock import Clock
-from node.models.deadline import within
 from node.core.errors import NotFound, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.ipld import ipns
 from node.core.ipld.car import CarReader
@@ -41,6 +40,7 @@ from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
 from node.core.ipld.ipns import IpnsName
 from node.core.peer_address import host_of, is_loopback, is_name, is_public
 from node.core.signed_note import NOTE_BYTES_MAX
+from node.models.deadline import within
 
 Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app/storage.py
 

@@ -19,21 +19,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from node.audit.log.contradictions import Evidence
 from node.core.clock import Clock
 from node.core.errors import BadInput, NodeError, Rejected, Unavailable
 from node.core.identity import Identity
-from node.peers.sync.ledger import OPERATOR, PeerLedger
-from node.peers.sync.peers_of_peers import is_told
 from node.core.model import Check
 from node.core.peer_address import address_of
-from node.peers.rules.keys import KeyRing
-from node.peers.ports import PeerLink, PeerStore
-from node.peers.rules.standing import trust_ppm
-from node.peers.rules.values import Contact, Level, Quota, Standing, Summary, SyncReport, Tier
 from node.core.ports import Appended
 from node.core.record import KeyRecord, block_of, decode, format_time, public_key_of
-from node.audit.log.contradictions import Evidence
 from node.core.signed_note import NOTE_BYTES_MAX
+from node.peers.ports import PeerLink, PeerStore
+from node.peers.rules.keys import KeyRing
+from node.peers.rules.standing import trust_ppm
+from node.peers.rules.values import Contact, Level, Quota, Standing, Summary, SyncReport, Tier
+from node.peers.sync.ledger import OPERATOR, PeerLedger
+from node.peers.sync.peers_of_peers import is_told
 
 Command: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 

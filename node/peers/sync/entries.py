@@ -17,14 +17,14 @@ from typing import Protocol, TypeAlias
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
 from node.core.ipld.cid import Cid
-from node.peers.sync.fetch import Missing
-from node.peers.sync.certified_keys import PeerKeys
-from node.peers.sync.round import Round
+from node.peers.ports import PeerStore
 from node.peers.rules import entry as entries
 from node.peers.rules.admission import look
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate
 from node.peers.rules.keys import KeyRing
-from node.peers.ports import PeerStore
+from node.peers.sync.certified_keys import PeerKeys
+from node.peers.sync.fetch import Missing
+from node.peers.sync.round import Round
 
 MALFORMED = "malformed"
 """An entry of a form that no entry has."""

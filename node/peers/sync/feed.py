@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from node.core.errors import NotFound, Rejected
-from node.peers.rules.edge import Edge
-from node.core.merkle import check_consistency, leaf_hash, subtrees
-from node.core.signed_note import Checkpoint
 from node.audit.log.reader import LogReader, Source, read_bundle, width_at
 from node.audit.tlog.tiles import WIDTH
+from node.core.errors import NotFound, Rejected
+from node.core.merkle import check_consistency, leaf_hash, subtrees
+from node.core.signed_note import Checkpoint
+from node.peers.rules.edge import Edge
 
 CHUNK_BUNDLES = 16
 CHUNK_BYTES = 4 * 2**20

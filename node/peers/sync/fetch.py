@@ -14,8 +14,8 @@ from itertools import islice
 from node.core.errors import NodeError
 from node.core.ipld.cid import Cid
 from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
-from node.peers.rules.entry import PublicationEntry
 from node.peers.ports import PeerLink
+from node.peers.rules.entry import PublicationEntry
 
 AT_ONCE = 256
 """Blocks that one request asks for: 64 MiB at most, which is what a peer gives at once."""

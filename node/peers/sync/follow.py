@@ -27,27 +27,27 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from node.core.clock import Clock
-from node.models.deadline import within
-from node.core.errors import NodeError, NotFound, RateLimited, Rejected
 from node.audit.decisions.origin import epoch_of
+from node.audit.witnesses.ours import Witness
+from node.core.clock import Clock
+from node.core.errors import NodeError, NotFound, RateLimited, Rejected
 from node.core.ipld.cid import Cid
+from node.core.merkle import leaf_hash
+from node.core.model import Check
+from node.core.record import public_key_of
+from node.core.signed_note import Checkpoint, Note, Opened, open_checkpoint
+from node.models.deadline import within
+from node.peers.ports import PeerLink, PeerStore
+from node.peers.rules.edge import Edge
+from node.peers.rules.values import Contact, Level, Position, Standing, SyncReport
 from node.peers.sync import held_set
-from node.peers.sync.feed import Chunk, Feed
+from node.peers.sync.certified_keys import PeerKeys, Weighs
 from node.peers.sync.entries import Admits, Entries, Slice
+from node.peers.sync.feed import Chunk, Feed
 from node.peers.sync.fetch import Fetcher
 from node.peers.sync.history import Contradiction, History
-from node.peers.sync.certified_keys import PeerKeys, Weighs
 from node.peers.sync.peers_of_peers import is_told, take_names
 from node.peers.sync.round import Ended, Round
-from node.core.model import Check
-from node.peers.rules.edge import Edge
-from node.peers.ports import PeerLink, PeerStore
-from node.peers.rules.values import Contact, Level, Position, Standing, SyncReport
-from node.core.record import public_key_of
-from node.core.merkle import leaf_hash
-from node.core.signed_note import Checkpoint, Note, Opened, open_checkpoint
-from node.audit.witnesses.ours import Witness
 
 _log = logging.getLogger("neuroswarm.sync")
 

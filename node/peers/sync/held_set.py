@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from node.core.errors import Rejected
 from node.core.ipld.cid import DAG_CBOR, Cid
-from node.peers.sync.round import Round
+from node.core.record import decode, time_us
 from node.peers.ports import PeerStore
 from node.peers.rules.reconcile import Client, Item, SortedSet
-from node.core.record import decode, time_us
+from node.peers.sync.round import Round
 
 TURNS_MAX = 64
 MISSING_MAX = 4_096

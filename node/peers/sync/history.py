@@ -12,13 +12,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from node.core.errors import NodeError, NotFound, Rejected
 from node.audit.decisions.origin import epoch_of
-from node.peers.sync.feed import Feed, contradicts, is_disproved
-from node.peers.rules.values import Position
+from node.audit.witnesses.ours import Submission, Witness, origin_hash
+from node.core.errors import NodeError, NotFound, Rejected
 from node.core.merkle import EMPTY_ROOT
 from node.core.signed_note import Checkpoint, Note, Opened, Verifier, open_checkpoint
-from node.audit.witnesses.ours import Submission, Witness, origin_hash
+from node.peers.rules.values import Position
+from node.peers.sync.feed import Feed, contradicts, is_disproved
 
 _log = logging.getLogger("neuroswarm.sync")
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import logging
 from typing import Protocol
 
-from node.core.errors import NodeError, Unavailable
 from node.audit.decisions.entry import PeerChange, policy_entry
-from node.peers.rules.values import Contact, Standing
+from node.core.errors import NodeError, Unavailable
 from node.core.ports import Appended, AuditLog
+from node.peers.rules.values import Contact, Standing
 
 log = logging.getLogger("neuroswarm.peers")
 

@@ -13,10 +13,10 @@ from collections.abc import Collection
 
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
-from node.peers.sync.round import Round
 from node.core.peer_address import told_address
 from node.peers.ports import PeerStore
 from node.peers.rules.values import Contact
+from node.peers.sync.round import Round
 
 NAMED_MAX = 16
 """Contacts that are taken of one peer, in all."""

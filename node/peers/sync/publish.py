@@ -33,22 +33,22 @@ from typing import Protocol
 
 import orjson
 
+from node.audit.log.committer import Compose
+from node.audit.log.files import Files
+from node.audit.tlog import leaf
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
-from node.core.ipld.cid import DAG_CBOR, Cid
-from node.peers.sync import publish_index
 from node.core.follower import Follower, Rest
-from node.peers.sync.publish_index import Place, Shared
+from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.model import SCOPE_PUBLIC, Check
+from node.core.ports import BlockRef, RecordStore, StoredRecord
+from node.core.record import AnswerRecord, KeyRecord, TombstoneRecord, ValidationRecord, time_us
 from node.peers.rules import reconcile
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, encode, read, word
 from node.peers.rules.sorted_set import Item, SortedSet
-from node.core.ports import BlockRef, RecordStore, StoredRecord
-from node.core.record import AnswerRecord, KeyRecord, TombstoneRecord, ValidationRecord, time_us
+from node.peers.sync import publish_index
+from node.peers.sync.publish_index import Place, Shared
 from node.store.record_rules import LIVE, LOCAL
-from node.audit.tlog import leaf
-from node.audit.log.committer import Compose
-from node.audit.log.files import Files
 
 _log = logging.getLogger("neuroswarm.publish")
 

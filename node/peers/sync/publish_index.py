@@ -18,12 +18,12 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from node.core.errors import Rejected, Unavailable
-from node.peers.sync.feed import Feed
-from node.peers.rules.sorted_set import ID_BYTES, TIME_MAX, Item, SortedSet
 from node.audit.log.files import Files
-from node.core.signed_note import Checkpoint, Note
 from node.audit.log.reader import Source
+from node.core.errors import Rejected, Unavailable
+from node.core.signed_note import Checkpoint, Note
+from node.peers.rules.sorted_set import ID_BYTES, TIME_MAX, Item, SortedSet
+from node.peers.sync.feed import Feed
 
 MAGIC = b"neuroswarm publications index 1\n"
 _HEAD = struct.Struct(">5q32s")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 
+from node.audit.decisions.entry import quarantine_entry
 from node.core.clock import Clock
 from node.core.errors import NodeError
-from node.audit.decisions.entry import quarantine_entry
 from node.core.ipld.cid import Cid
 from node.core.model import SCOPE_PUBLIC
 from node.core.ports import AuditLog

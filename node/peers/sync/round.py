@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from node.peers.sync.fetch import Fetcher
 from node.peers.ports import PeerLink
 from node.peers.rules.values import SERVED, Contact, SyncReport
+from node.peers.sync.fetch import Fetcher
 
 _SERVED = frozenset(tier.value for tier in SERVED)
 _NO_NEWS = frozenset({"known", "counted"})

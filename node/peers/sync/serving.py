@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from node.core.errors import Unavailable, Withdrawn
 from node.core.ipld.cid import Cid
 from node.core.model import SCOPE_PUBLIC, Json
-from node.peers.rules import kept as beside
-from node.peers.rules.values import Held, Tier
 from node.core.ports import BlockStore, Embedded, RecordStore, Semantics, StoredRecord
 from node.core.record import AnswerRecord
-from node.store.remember import OWED
+from node.peers.rules import kept as beside
+from node.peers.rules.values import Held, Tier
 from node.store.record_rules import LIVE
+from node.store.remember import OWED
 
 NEAR_COSINE = 0.9
 NEIGHBOURS = 64

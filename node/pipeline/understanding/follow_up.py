@@ -26,10 +26,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from node.pipeline.understanding import history, rules
-from node.pipeline.understanding.question import judge
 from node.core.model import CERTAIN, CLAIM, Kind, Recognition
 from node.language.reading import read, word_list
+from node.pipeline.understanding import history, rules
+from node.pipeline.understanding.question import judge
 
 Claims: TypeAlias = Callable[[str], Recognition | None]
 Follow: TypeAlias = Callable[[str, str], str | None]

@@ -20,8 +20,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from node.pipeline.understanding.question import guess, judge
 from node.language.reading import read
+from node.pipeline.understanding.question import guess, judge
 
 LINES_READ = 60
 LINE_CHARS = 300
@@ -51,7 +51,9 @@ class Message:
 
 @lru_cache(maxsize=1)
 def _words() -> dict[str, Any]:
-    found = json.loads(files("node.pipeline.understanding").joinpath("pasted.json").read_text(encoding="utf-8"))
+    found = json.loads(
+        files("node.pipeline.understanding").joinpath("pasted.json").read_text(encoding="utf-8")
+    )
     for name in ("points", "works", "looks", "nouns", "headers", "salutations"):
         found[name] = frozenset(found[name].split())
     return dict(found)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from node.pipeline.understanding.languages import ENGLISH, LANGUAGES, SCRIPTS, Language
 from node.language.reading import Reading, Sentence, read, word_list
+from node.pipeline.understanding.languages import ENGLISH, LANGUAGES, SCRIPTS, Language
 
 _SENTENCE_CHARS = 600
 """Patterns look at this much of one sentence: what asks stands at its start, and the work stays bounded."""

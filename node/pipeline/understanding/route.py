@@ -18,10 +18,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Protocol
 
-from node.pipeline.understanding import history, rules
-from node.pipeline.understanding.question import Asked, is_hurried, judge
 from node.core.model import CERTAIN, CLAIM, Kind, Recognition, Route, Source
 from node.language.reading import Reading, read
+from node.pipeline.understanding import history, rules
+from node.pipeline.understanding.question import Asked, is_hurried, judge
 
 
 class Recogniser(Protocol):

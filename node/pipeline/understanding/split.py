@@ -26,11 +26,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from node.core.model import CERTAIN, CLAIM, Recognition
+from node.language import conversation
+from node.language.reading import read, word_list
 from node.pipeline.understanding import rules
 from node.pipeline.understanding.question import judge
-from node.language import conversation
-from node.core.model import CERTAIN, CLAIM, Recognition
-from node.language.reading import read, word_list
 
 Claims: TypeAlias = Callable[[str], Recognition | None]
 Follow: TypeAlias = Callable[[str, str], str | None]

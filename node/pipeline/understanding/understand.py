@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from node.core.clock import Clock, SystemClock
+from node.core.errors import Unavailable
+from node.core.model import Recognition, Route
+from node.core.normalise import normalise
+from node.core.ports import Embedded, Semantics
+from node.language import conversation
 from node.pipeline.understanding import pasted
 from node.pipeline.understanding.follow_up import Leaning, Resolved, leaning, resolve
 from node.pipeline.understanding.route import Router
 from node.pipeline.understanding.split import split
-from node.core.clock import Clock, SystemClock
-from node.core.errors import Unavailable
-from node.language import conversation
-from node.core.model import Recognition, Route
-from node.core.normalise import normalise
-from node.core.ports import Embedded, Semantics
 
 if TYPE_CHECKING:
     from node.pipeline.understanding.semantic import SemanticHead  # needs numpy, which may be missing

@@ -25,8 +25,8 @@ from node.core.errors import CorruptState, NodeError, NotFound
 from node.core.ipld.cid import Cid
 from node.core.ports import AuditLog, BlockRef, BlockStore, RecordStore, StoredRecord
 from node.core.record import AnswerRecord, TombstoneRecord
-from node.store.remember import Rememberer
 from node.store.record_rules import LOCAL, is_private
+from node.store.remember import Rememberer
 
 log = logging.getLogger("neuroswarm.erase")
 

@@ -13,15 +13,15 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
-from node.core.errors import CorruptState, NodeError, NotFound, Unavailable
 from node.audit.decisions.entry import tombstone_entry
+from node.core.errors import CorruptState, NodeError, NotFound, Unavailable
 from node.core.ipld.cid import DAG_CBOR, SHA2_256, Cid
 from node.core.metrics import Unlogged
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Appended, AuditLog, BlockRef, RecordStore, Selection, StoredRecord
 from node.core.record import AnswerRecord
-from node.store.retention.erase import Eraser
 from node.store.imported_blocks import ForeignStore
+from node.store.retention.erase import Eraser
 
 _log = logging.getLogger("neuroswarm.erase")
 

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from node.core.ports import BlockRef, RecordStore, Selection
-from node.store.remember import Rememberer
 from node.store.record_rules import LIMIT_MAX
+from node.store.remember import Rememberer
 
 WITHDRAWN_MAX = 1_000
 """Records in one call; whoever has more calls again, for what is withdrawn is not selected any more."""

@@ -32,8 +32,8 @@ from node.core.model import (
     Query,
     Recognition,
 )
-from node.language.reading import read
 from node.core.settings import AdapterSettings
+from node.language.reading import read
 from tests.simulators.frankfurter import FrankfurterStandIn
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)

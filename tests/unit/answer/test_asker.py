@@ -9,10 +9,10 @@ from importlib.resources import files
 import pytest
 
 from adapters.outcomes import failed
+from node.answer.reasons import could_not_look_up, no_answer, say, source_said
 from node.core.errors import Forbidden, NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.guard import BreakerOpen
 from node.core.model import Failed, Missed, Step
-from node.answer.reasons import could_not_look_up, no_answer, say, source_said
 
 OPERATORS = re.compile(
     r"https?:|ollama|make |pip |gguf|llama|status \d|bytes|JSON|setting|models\.|trace|/health|adapter", re.I

@@ -8,11 +8,6 @@ from typing import TypeVar
 
 import pytest
 
-from node.core.clock import ManualClock
-from node.models.deadline import within
-from node.core.errors import BrokeOff, NodeError, RateLimited, Rejected, TimedOut, Unavailable
-from node.core.model import Check, Draft, Json
-from node.core.ports import Generator, OnText, Prompt
 from node.answer.chain import (
     FALLBACK_RESERVE_S,
     LEAVE_ALONE_MAX_S,
@@ -22,6 +17,11 @@ from node.answer.chain import (
     NoGenerator,
     Result,
 )
+from node.core.clock import ManualClock
+from node.core.errors import BrokeOff, NodeError, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.model import Check, Draft, Json
+from node.core.ports import Generator, OnText, Prompt
+from node.models.deadline import within
 from node.models.generators.queue import RETRY_UNKNOWN_S
 
 T = TypeVar("T")

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from node.core.clock import ManualClock
-from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
-from node.core.model import Citation, Draft, Evidence, Kind
-from node.core.ports import OnText, Prompt
-from node.answer.reasons import say
 from node.answer.chain import FALLBACK_RESERVE_S
 from node.answer.compose import Composer
 from node.answer.composed import Composed
 from node.answer.context import ORDER_REMARK
+from node.answer.reasons import say
+from node.core.clock import ManualClock
+from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.model import Citation, Draft, Evidence, Kind
+from node.core.ports import OnText, Prompt
 from tests.unit.answer.evidence import ScriptedGenerator, adapter, document
 
 MINUTES = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from node.answer.context import pack
-from node.language.markup import STOP
 from node.answer.prompt import DONT_KNOW, build
+from node.language.markup import STOP
 from tests.unit.answer.evidence import adapter, document
 
 BLOCKS = pack([adapter("Bitcoin is 67,187.34 USD."), document("Proposal 123 passed.")], 1_000).blocks

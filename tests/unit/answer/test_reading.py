@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from node.core.errors import Rejected
-from node.core.model import Draft, SourceRef
 from node.answer.context import Block
 from node.answer.model_reader import check, log_odds, packaged
+from node.core.errors import Rejected
+from node.core.model import Draft, SourceRef
 
 CURVE = packaged()
 

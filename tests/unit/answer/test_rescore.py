@@ -8,23 +8,23 @@ from typing import Any
 import orjson
 import pytest
 
+from node.answer.rescore import Rescored, Rescorer, by_calibration
+from node.answer.score.confidence import weigh
+from node.audit.decisions.memory import MemoryLog
 from node.cache.keys import keyword_key
 from node.core.errors import Unavailable
-from node.audit.decisions.memory import MemoryLog
 from node.core.ipld.cid import Cid
-from node.answer.rescore import Rescored, Rescorer, by_calibration
 from node.core.model import ppm
+from node.core.record import AnswerRecord, RecordCitation, RecordSource, block_of
 from node.peers.rules import kept as beside
 from node.peers.rules.values import Held, Tier
-from node.core.record import AnswerRecord, RecordCitation, RecordSource, block_of
-from node.answer.score.confidence import weigh
 from node.store.remember import Remembered, Rememberer
 from node.store.state import StateStore
 from node.store.write_back import WriteBack
 from tests.admit_kit import Door, Issuer
 from tests.record_builders import START, Author
-from tests.unit.peers.rules.test_admit_poison import Signer
 from tests.unit.cache.quality.test_refuted import US, Desk
+from tests.unit.peers.rules.test_admit_poison import Signer
 
 PEER = Author(7)
 

@@ -14,11 +14,11 @@ from aiohttp import web
 
 from node.api import server
 from node.api.routing import Router
-from node.core.clock import ManualClock
-from node.pipeline.service import Service
-from node.core.settings import Server
-from node.store.ipns_records import Names
 from node.audit.witnesses.ours import Witness
+from node.core.clock import ManualClock
+from node.core.settings import Server
+from node.pipeline.service import Service
+from node.store.ipns_records import Names
 from tests.name_owner import Owner
 from tests.unit.ipfs.gateway.dags import Shelf
 

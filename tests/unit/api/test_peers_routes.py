@@ -19,8 +19,8 @@ from node.core.clock import ManualClock
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.car import CarReader
 from node.core.ipld.cid import RAW, Cid
-from node.peers.rules.values import Contact, SyncReport
 from node.core.settings import Server
+from node.peers.rules.values import Contact, SyncReport
 from tests.desk_kit import A, B, Far, Kit, identity, kit
 from tests.unit.api.door import Door, application
 from tests.unit.ipfs.gateway.dags import Shelf

@@ -12,9 +12,9 @@ import pytest
 from bench import calibrate
 from bench.answerlab import data
 from bench.answerlab.fit import FEATURES, Row, digest_of
-from node.core.model import Support
 from node.answer.score.answer_features import Answered
 from node.answer.score.calibrated import AnswerModel
+from node.core.model import Support
 
 STALE = "answer_model.json was made from other {}: run `make calibrate` and commit what it writes"
 

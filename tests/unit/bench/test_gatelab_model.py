@@ -9,8 +9,8 @@ import pytest
 
 from bench.gatelab.streams import Row
 from bench.gatelab.train import Rows, best_of, contested, curve, cutoff, scores, upper
-from node.cache.matching.neighbours import CONTEST
 from node.cache.matching.gate_model import AT, FIRST_NAMES, NAMES, GateModel, Tree
+from node.cache.matching.neighbours import CONTEST
 
 
 @pytest.mark.parametrize(

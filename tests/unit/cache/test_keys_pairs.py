@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from node.cache.matching.gate import agree
 from node.cache.keys import keyword_key
+from node.cache.matching.gate import agree
 
 MEET = """
 What is 1,000 in binary? | what is 1000 in binary

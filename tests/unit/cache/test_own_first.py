@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from node.cache.lookup import Candidate, Choice, Policy, choose
 from node.cache.local_precedence import CONTESTED, own_first
+from node.cache.lookup import Candidate, Choice, Policy, choose
 from tests.record_builders import START
 
 ASKED = "Who built the old bridge of Wrenfield"

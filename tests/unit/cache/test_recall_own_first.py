@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from node.core.record import AnswerRecord
 from node.peers.rules import kept as beside
 from node.peers.rules.values import Tier
-from node.core.record import AnswerRecord
 from node.pipeline.replies import few_of_each_peer
 from tests.unit.cache.test_recall import NEAR, Bench, found
 from tests.unit.cache.test_recall_peers import OTHER, PEER, from_peer, relevant

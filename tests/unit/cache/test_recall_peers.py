@@ -13,9 +13,9 @@ from node.cache.peer_crowd import BEHIND_A_CROWD, OF_ONE_PEER, thinned
 from node.cache.recall import Seen
 from node.core.ipld.cid import Cid
 from node.core.model import Json, Kind, Query, Route, Source
+from node.core.ports import Neighbour, Relevant, StoredRecord, Vector
 from node.peers.rules import kept as beside
 from node.peers.rules.values import Tier
-from node.core.ports import Neighbour, Relevant, StoredRecord, Vector
 from node.pipeline.replies import as_evidence, from_record, scope_as_evidence
 from tests.record_builders import START, Author
 from tests.unit.cache.test_recall import GENERATIVE, NEAR, PRICE, US, Bench, found, unit

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from node.cli import main
 from node.api import local
+from node.cli import main
 from node.core.clock import ManualClock
 from node.core.errors import BadInput
 from node.core.identity import Identity

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from node.answer.compose import Composer
+from node.answer.context import estimate, pack
 from node.core.clock import ManualClock
-from node.models.llama_child import Model
 from node.core.model import Evidence, Freshness, Kind, SourceRef
 from node.core.ports import Prompt
 from node.core.settings import Models
-from node.answer.compose import Composer
-from node.answer.context import estimate, pack
+from node.models.llama_child import Model
 from tests.unit.answer.evidence import ScriptedGenerator, document
 
 END = 99

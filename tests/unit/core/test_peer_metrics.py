@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from node.core.metrics import Metrics
-from node.peers.rules.admission import CODES
-from node.peers.rules.values import Tier
+from node.peers.rules.admission import ADMISSION_REASONS, CODES
+from node.peers.rules.values import PEER_TIERS, Tier
 
 
 def lines(metrics: Metrics, name: str) -> dict[str, float]:
@@ -15,7 +15,7 @@ def lines(metrics: Metrics, name: str) -> dict[str, float]:
 
 
 def test_reasons_come_from_a_list() -> None:
-    metrics = Metrics()
+    metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
     for reason in ("signature of did:key:z6Mk", "http://peer.example", "bafy", "", "x" * 10_000):
         metrics.admission("refused", reason)
     metrics.admission("stolen", "size")
@@ -32,7 +32,7 @@ def test_reasons_come_from_a_list() -> None:
 
 
 def test_rounds_are_counted_by_outcome() -> None:
-    metrics = Metrics()
+    metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
     for outcome in ("synced", "synced", "failed", "http://peer.example"):
         metrics.synced(outcome)
     assert lines(metrics, "neuroswarm_peer_syncs_total") == {
@@ -43,7 +43,7 @@ def test_rounds_are_counted_by_outcome() -> None:
 
 
 def test_gauges_follow_what_is_held() -> None:
-    metrics = Metrics()
+    metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
     metrics.peer_records({Tier.TRUSTED: 3, Tier.UNTRUSTED: 2})
     metrics.peer_records({Tier.UNTRUSTED: 5})
     assert lines(metrics, "neuroswarm_peer_records") == {

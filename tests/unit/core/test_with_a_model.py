@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from node.core.clock import SystemClock
-from node.models.embedders.local import MiniLm, installed_files
-from node.core.model import Kind
 from node.answer.compose import Composer
+from node.core.clock import SystemClock
+from node.core.model import Kind
+from node.models.embedders.local import MiniLm, installed_files
 from node.models.generators.llama import LlamaGenerator
 from tests import engines
 from tests.unit.answer.evidence import document

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from node.core.settings import Models
 from node.models import xllama_child
 from node.models.llama_child import SEED, never
 from node.models.xllama_child import Model, serve
-from node.core.settings import Models
 
 REQUEST = {
     "op": "generate", "id": 1, "system": "Be brief.", "user": "Why?", "continuation": "", "stop": ["\nQ:"],

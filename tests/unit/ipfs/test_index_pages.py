@@ -12,8 +12,8 @@ import pytest
 from node.core.errors import Rejected
 from node.core.ipld.cid import RAW, Cid
 from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
-from node.ipfs.index_pages import BATCH, PAGE_ENTRIES_MAX, HeadBlock, build, encode_index, parse_index
 from node.core.ports import RecordStore
+from node.ipfs.index_pages import BATCH, PAGE_ENTRIES_MAX, HeadBlock, build, encode_index, parse_index
 from node.store.memory import MemoryStore
 from tests.head_world import parse_page
 

@@ -17,18 +17,8 @@ import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.core.clock import ManualClock, SystemClock
-from node.core.errors import Rejected, Unavailable
 from node.audit.decisions.origin import epoch_of
-from node.core.ipld.cid import DAG_CBOR, RAW, Cid
-from node.core.follower import BACKOFF_MAX_S
-from node.ipfs.log_blocks import EVERY_S, HASTENED_EVERY_S, KEPT_S, LogBlocks
-from node.ipfs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between, split
-from node.core.ports import BlockStore
-from node.ipfs.kubo import KuboBlockStore
-from node.store.memory import MemoryStore
-from node.core.merkle import Frontier, leaf_hash
-from node.core.signed_note import Checkpoint, Ed25519Signer, Note
+from node.audit.log.writer import Published, TileLog
 from node.audit.tlog.tiles import (
     ENTRIES,
     HEIGHT,
@@ -38,7 +28,17 @@ from node.audit.tlog.tiles import (
     tiles_at,
     tiles_between,
 )
-from node.audit.log.writer import Published, TileLog
+from node.core.clock import ManualClock, SystemClock
+from node.core.errors import Rejected, Unavailable
+from node.core.follower import BACKOFF_MAX_S
+from node.core.ipld.cid import DAG_CBOR, RAW, Cid
+from node.core.merkle import Frontier, leaf_hash
+from node.core.ports import BlockStore
+from node.core.signed_note import Checkpoint, Ed25519Signer, Note
+from node.ipfs.kubo import KuboBlockStore
+from node.ipfs.log_blocks import EVERY_S, HASTENED_EVERY_S, KEPT_S, LogBlocks
+from node.ipfs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between, split
+from node.store.memory import MemoryStore
 from tests.simulators.kubo import KuboStandIn
 
 ORIGIN = "did:key:zTest.neuroswarm/decisions"

@@ -20,8 +20,8 @@ from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics
 from node.core.record import Record
 from node.ipfs.kubo import KuboBlockStore
-from node.store.memory import MemoryStore
 from node.ipfs.mirror import BACKOFF_MAX_S, BATCH_MAX, CHECK_EVERY_S, GRACE_S, Mirror
+from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
 from tests.record_builders import Author

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from node.models.clean import RAW_CHARS_MAX, clean, find_loop, strip_thinking
 from node.language.markup import STOP
+from node.models.clean import RAW_CHARS_MAX, clean, find_loop, strip_thinking
 
 
 @pytest.mark.parametrize(

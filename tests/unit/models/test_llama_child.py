@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from bench import memory
 from node.core.clock import SystemClock
+from node.core.errors import Rejected, Unavailable
 from node.models.llama_child import Refused, Stops, chatml, lay_out
 from node.models.llama_process import LlamaProcess
 from node.models.llama_wire import decode, encode, plain_text
-from node.core.errors import Rejected, Unavailable
 from tests.unit.models.test_llama_process import QUESTION, running, say
 
 ERRORS = (ValueError,)
@@ -173,9 +173,7 @@ class TestRealLibrary:
         self, llama_cpp: None, gemma_gguf: Path, tmp_path: Path
     ) -> None:
         (tmp_path / "gemma-instruct.gguf").symlink_to(gemma_gguf)
-        process = LlamaProcess(
-            tmp_path / "gemma-instruct.gguf", SystemClock(), purpose="generate", threads=1
-        )
+        process = LlamaProcess(tmp_path / "gemma-instruct.gguf", SystemClock(), purpose="generate", threads=1)
 
         async def answered(user: str, system: str = "You answer in short words. " * 9) -> str:
             return await continued(process, "", system=system, user=user)

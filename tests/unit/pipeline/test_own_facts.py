@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
+from node.audit.decisions.entry import decision_entry
 from node.cache.index.flat_index import FlatIndex
 from node.core.clock import ManualClock
 from node.core.errors import Unavailable
-from node.audit.decisions.entry import decision_entry
 from node.core.model import (
     CERTAIN,
     Answer,
@@ -27,9 +27,9 @@ from node.core.model import (
     SourceRef,
     Unclear,
 )
-from node.pipeline.own_facts import SESSIONS_MAX, OwnFacts, _patterns
 from node.core.ports import RecordStore
 from node.core.record import RecordSource
+from node.pipeline.own_facts import SESSIONS_MAX, OwnFacts, _patterns
 from node.store.memory import MemoryStore
 from tests.record_builders import START, Author
 from tests.simulators.hash_embedder import HashEmbedder

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.math_calculator import MathCalculator
-from node.pipeline.understanding.route import Floors, Router
 from node.core.clock import ManualClock
-from node.pipeline.recompute import Recompute
 from node.core.model import (
     Budget,
     Check,
@@ -25,9 +23,11 @@ from node.core.model import (
     Recognition,
     SourceRef,
 )
-from node.peers.rules.admission import ClassLimit
 from node.core.ports import Adapter
 from node.core.record import AnswerRecord
+from node.peers.rules.admission import ClassLimit
+from node.pipeline.recompute import Recompute
+from node.pipeline.understanding.route import Floors, Router
 from tests.record_builders import START, Author
 
 THEM = Author(1)

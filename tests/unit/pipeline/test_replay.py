@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from node.core.errors import BadInput
+from node.core.ports import Vector
 from node.pipeline.replay import (
     LINE_BYTES_MAX,
     CosineCache,
@@ -22,7 +23,6 @@ from node.pipeline.replay import (
     as_text,
     parse,
 )
-from node.core.ports import Vector
 
 
 def line(**fields: Any) -> bytes:

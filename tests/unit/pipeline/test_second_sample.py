@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
 from node.core.clock import ManualClock
-from node.pipeline.second_sample import TRIES, SecondSamples
 from node.core.model import Answer, Confidence
 from node.pipeline.replies import Sample
+from node.pipeline.second_sample import TRIES, SecondSamples
 from tests.record_builders import START
+from tests.unit.answer.test_rescore import entries
 from tests.unit.cache.index.semantic_bench import until
 from tests.unit.peers.rules.test_admit_poison import Node
-from tests.unit.answer.test_rescore import entries
 
 
 class Patient(ManualClock):

@@ -8,8 +8,8 @@ from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
 from node.core.ports import Use
-from node.store.memory import MemoryRecords, MemoryStore
 from node.store.hit_counts import TALLY_MAX, UseTally
+from node.store.memory import MemoryRecords, MemoryStore
 from tests.record_builders import START, Author
 
 US = Author(1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from node.core.ipld.cid import Cid
 from node.answer.evidence.keywords import COMMON_ROWS, Keywords
+from node.core.ipld.cid import Cid
 from node.core.record import block_of
 from tests.record_builders import Author
 

@@ -6,8 +6,9 @@ from decimal import Decimal
 
 import pytest
 
+from node.answer.score.agreement import weigh
 from node.core.model import Evidence, Freshness, SourceRef
-from node.answer.score.agreement import TOLERANCE, weigh
+from node.language.same_answer import TOLERANCE
 
 
 def evidence(price: str | None, *, confidence: float = 0.95, stale: bool = False) -> Evidence:

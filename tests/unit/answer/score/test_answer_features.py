@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.core.model import Support
 from node.answer.score.answer_features import Answered, agrees, features, sums_hold
+from node.core.model import Support
 
 SUPPORT = Support(words=0.9, weakest=0.8, figures=1.0, names=1.0, question=0.7, cited=True)
 

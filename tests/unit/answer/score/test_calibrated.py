@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.models.names import folded
-from node.core.model import Support
 from node.answer.score.answer_features import Answered
 from node.answer.score.calibrated import BAR, AnswerModel, Head, head_name, packaged
+from node.core.model import Support
+from node.models.names import folded
 
 QUESTION = "Who painted the Night Watch?"
 ALONE = Answered(QUESTION, "The Night Watch was painted by Rembrandt.")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import batch_embed
+from node.app.transfer import index_file
 from node.cli import main
 from node.core.clock import ManualClock
-from node.app.transfer import index_file
 from tests import engines
 
 STARTER = Path(__file__).parents[3] / "knowledge-index.json"

@@ -15,35 +15,35 @@ from typing import Any
 import orjson
 import pytest
 
-from node.cache.keys import keyword_key
-from node.cache.same_question import same_question
-from node.pipeline.understanding.route import Floors, Router
-from node.core.clock import ManualClock
-from node.core.errors import BadInput, Rejected
-from node.audit.decisions.memory import MemoryLog
-from node.audit.decisions.rotation import KeyRotation
-from node.core.identity import Identity, Rotation
-from node.core.ipld.cid import Cid
+from node.app.operator_desk import LaterSemantics, OperatorDesk
 from node.app.transfer.cache_file import BATCH_LINES_MAX, LINE_BYTES_MAX, CacheFile, parse
 from node.app.transfer.car_file import CarFile
-from node.store.retention.erasure import Erasure
-from node.app.operator_desk import LaterSemantics, OperatorDesk
-from node.peers.sync.desk import PeerDesk
+from node.audit.decisions.memory import MemoryLog
+from node.audit.decisions.rotation import KeyRotation
+from node.cache.keys import keyword_key
+from node.cache.same_question import same_question
+from node.core.clock import ManualClock
+from node.core.errors import BadInput, Rejected
+from node.core.identity import Identity, Rotation
+from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics
 from node.core.model import SourceRef
 from node.core.normalise import query_hash
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord
+from node.peers.sync.desk import PeerDesk
 from node.pipeline.service import Invalidator
-from node.store.retention.erase import Eraser
+from node.pipeline.understanding.route import Floors, Router
 from node.store.imported_blocks import ForeignStore
 from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer, owes_vector
+from node.store.retention.erase import Eraser
+from node.store.retention.erasure import Erasure
 from node.store.write_back import WriteBack
 from tests.desk_kit import kit
 from tests.record_builders import SCOPES, START
-from tests.unit.cache.index.semantic_bench import US, Signer, memory
 from tests.unit.app.transfer.test_car_file import Kept
+from tests.unit.cache.index.semantic_bench import US, Signer, memory
 
 ALL = (*SCOPES, "private:acme")
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from node.app.transfer import car_file
+from node.app.transfer.car_file import CarFile, listing
 from node.core.clock import ManualClock
 from node.core.errors import BadInput, Rejected
 from node.core.ipld import dagcbor
@@ -15,8 +17,6 @@ from node.core.ipld.car import CarReader, header, section
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from node.core.ipld.ipns import IpnsName
 from node.core.ipld.links import links
-from node.app.transfer import car_file
-from node.app.transfer.car_file import CarFile, listing
 from node.core.record import Record, block_of
 from node.store.imported_blocks import ForeignStore
 from node.store.memory import MemoryStore

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from node.core.clock import ManualClock
-from node.models.embedders.none import NoEmbedder
-from node.core.errors import BadInput, NotFound, RateLimited, Unavailable
 from node.app.transfer import index_file
 from node.app.transfer.embed_index import EmbedReport, embed_index, next_step
 from node.app.transfer.embed_scratch import scratch_path
 from node.app.transfer.index_file import OpenIndex
+from node.core.clock import ManualClock
+from node.core.errors import BadInput, NotFound, RateLimited, Unavailable
 from node.core.model import Check
 from node.core.normalise import query_hash
 from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import load
+from node.models.embedders.none import NoEmbedder
 from node.store.lock import DataLock
 from tests.simulators.hash_embedder import HashEmbedder
 

@@ -18,8 +18,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
-from node.core.ipld.cid import Cid
 from node.app.transfer import index_file
 from node.app.transfer.index_file import (
     Edit,
@@ -34,6 +32,8 @@ from node.app.transfer.index_file import (
     with_embedding,
     write,
 )
+from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
+from node.core.ipld.cid import Cid
 from node.core.normalise import normalise, query_hash
 
 CID = str(Cid.of(b"x"))

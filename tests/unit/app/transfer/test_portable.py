@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from node.cache.index.flat_index import FlatIndex
-from node.cache.keys import keyword_key
-from node.pipeline.understanding.route import Floors, Router
-from node.core.clock import ManualClock
-from node.core.errors import NotFound, Rejected, Unavailable
-from node.core.ipld.cid import RAW, Cid
 from node.app.transfer import index_file
 from node.app.transfer.embed_index import embed_index
 from node.app.transfer.portable import PortableIndex, _Fetcher, drop
+from node.cache.index.flat_index import FlatIndex
+from node.cache.keys import keyword_key
+from node.core.clock import ManualClock
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.ipld.cid import RAW, Cid
 from node.core.normalise import normalise, query_hash
+from node.core.ports import BlockStore, StoredRecord
+from node.core.record import AnswerRecord, Embedding, RecordSource, block_of, decode
 from node.peers.rules.admission import ClassLimit
 from node.peers.rules.standing import trust_ppm
 from node.peers.rules.values import Level, Standing, Tier
-from node.core.ports import BlockStore, StoredRecord
-from node.core.record import AnswerRecord, Embedding, RecordSource, block_of, decode
+from node.pipeline.understanding.route import Floors, Router
 from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer, owes_vector
 from node.store.state import StateStore

@@ -6,8 +6,8 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from node.core.ipld.cid import RAW, Cid
 from node.app.transfer import index_file
+from node.core.ipld.cid import RAW, Cid
 from node.core.normalise import normalise, query_hash
 
 FILE = Path(__file__).parents[3] / "knowledge-index.json"

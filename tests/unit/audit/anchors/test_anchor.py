@@ -7,8 +7,6 @@ from collections.abc import Awaitable
 import aiohttp
 import pytest
 
-from node.core.clock import ManualClock
-from node.core.errors import Unavailable
 from node.audit.anchors.anchor import (
     ATTESTED,
     OFF,
@@ -22,6 +20,8 @@ from node.audit.anchors.anchor import (
     Unanswered,
 )
 from node.audit.anchors.opentimestamps import OpenTimestamps
+from node.core.clock import ManualClock
+from node.core.errors import Unavailable
 
 
 def test_the_states_are_ordered_and_off_is_none_of_them() -> None:

@@ -19,8 +19,6 @@ import pytest
 from opentimestamps.core.serialize import StreamDeserializationContext
 from opentimestamps.core.timestamp import DetachedTimestampFile
 
-from node.core.clock import ManualClock
-from node.core.errors import NotFound, Rejected, Unavailable
 from node.audit.anchors.anchor import (
     ATTESTED,
     OFF,
@@ -33,8 +31,6 @@ from node.audit.anchors.anchor import (
     NoAnchor,
     Standing,
 )
-from node.audit.anchors.opentimestamps import OpenTimestamps
-from node.audit.anchors.files import NOTE, RECEIPT, STATE, AnchorFiles, AnchorStatus
 from node.audit.anchors.anchoring import (
     ATTESTATION_PATIENCE_S,
     NOW_SPACING_S,
@@ -43,9 +39,13 @@ from node.audit.anchors.anchoring import (
     TAKEN_MAX,
     Anchoring,
 )
-from node.core.model import Check
+from node.audit.anchors.files import NOTE, RECEIPT, STATE, AnchorFiles, AnchorStatus
+from node.audit.anchors.opentimestamps import OpenTimestamps
 from node.audit.log.files import Files
 from node.audit.log.writer import Published
+from node.core.clock import ManualClock
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.model import Check
 from tests.simulators.calendar import FIRST_HEIGHT, REGTEST_TARGET_MAX, CalendarStandIn, HeaderStandIn
 
 HOUR = 3_600.0

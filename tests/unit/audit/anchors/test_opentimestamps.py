@@ -22,12 +22,12 @@ from opentimestamps.core.op import OpSHA256
 from opentimestamps.core.serialize import BytesSerializationContext, StreamDeserializationContext
 from opentimestamps.core.timestamp import DetachedTimestampFile, Timestamp
 
-from node.core.clock import ManualClock, SystemClock
-from node.core.errors import Misconfigured, NodeError, Rejected, Unavailable
 from node.audit.anchors.anchor import ATTESTED, PENDING, VERIFIED, Standing, Unanswered
 from node.audit.anchors.block_headers import TARGET_MAX, BlockHeaders, target_of
 from node.audit.anchors.opentimestamps import CALENDARS_MAX, DEPTH_MAX, NODES_MAX, OpenTimestamps
 from node.audit.witnesses.site import BREAKER_FAILURES, Site, Unreached
+from node.core.clock import ManualClock, SystemClock
+from node.core.errors import Misconfigured, NodeError, Rejected, Unavailable
 from tests.simulators.calendar import (
     BLOCK_TIME,
     FIRST_HEIGHT,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.core.errors import CorruptState
 from node.audit.decisions.commitments import SLOT_BYTES, TAGS_MAX, KeyTable
+from node.core.errors import CorruptState
 
 ORIGIN = "zTest.neuroswarm/decisions"
 

@@ -31,6 +31,7 @@ from node.audit.decisions.entry import (
     tombstone_entry,
     validation_entry,
 )
+from node.audit.tlog import leaf
 from node.core.ipld.cid import Cid
 from node.core.model import (
     Answer,
@@ -47,7 +48,6 @@ from node.core.model import (
     Usage,
 )
 from node.core.ports import EmbedderInfo
-from node.audit.tlog import leaf
 
 CANARY = "zanzibarcanary"
 CID = str(Cid.of(b"a record"))

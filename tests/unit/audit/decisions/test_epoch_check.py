@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from node.core.errors import Rejected
 from node.audit.decisions.entry import Closed, policy_entry
 from node.audit.decisions.epoch_check import EpochReport, keys_of, verify_epochs
 from node.audit.decisions.origin import epoch_of
 from node.core import merkle
+from node.core.errors import Rejected
 from node.core.signed_note import Checkpoint
 from tests.log_folders import ORIGIN, MemorySource, leaf, leaves, log_files, signer
 

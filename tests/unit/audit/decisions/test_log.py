@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from node.core.clock import ManualClock
-from node.core.errors import CorruptState, Misconfigured, NotFound, Unavailable
 from node.audit.decisions import epochs
 from node.audit.decisions.commitments import KeyTable
 from node.audit.decisions.entry import Closed
@@ -19,10 +17,12 @@ from node.audit.decisions.epoch_check import verify_epochs
 from node.audit.decisions.log import BEHIND_50MS, DecisionLog
 from node.audit.decisions.new_epoch import NewEpoch, start_new_epoch
 from node.audit.decisions.origin import origin_of
-from node.core.ports import Appended
+from node.audit.log.reader import FolderSource
 from node.audit.tlog import leaf
 from node.audit.tlog.proofs import Receipt, check_receipt
-from node.audit.log.reader import FolderSource
+from node.core.clock import ManualClock
+from node.core.errors import CorruptState, Misconfigured, NotFound, Unavailable
+from node.core.ports import Appended
 from tests.log_kit import ORIGIN, leaves, opened, signers, verified, verifier
 
 CANARY = "zanzibar canary question"

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from node.core.clock import ManualClock
-from node.core.errors import BadInput, Misconfigured, Unavailable
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.rotation import KeyRotation
+from node.core.clock import ManualClock
+from node.core.errors import BadInput, Misconfigured, Unavailable
 from node.core.identity import OVERLAP_DAYS, Identity, Rotation
-from node.store.memory import MemoryStore
 from node.core.signed_note import Note, Verifier, open_checkpoint
+from node.store.memory import MemoryStore
 from tests.log_kit import leaves
 
 

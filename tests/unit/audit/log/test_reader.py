@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from node.core.errors import NotFound, Rejected, Unavailable
-from node.core import merkle
-from node.audit.tlog.proofs import Receipt, check_receipt
 from node.audit.log.reader import CHECKPOINT, FolderSource, LogReader, read_bundle, read_tile, width_at
+from node.audit.tlog.proofs import Receipt, check_receipt
 from node.audit.tlog.tiles import Tile
+from node.core import merkle
+from node.core.errors import NotFound, Rejected, Unavailable
 from tests.log_folders import MemorySource, leaves, log_files, note_of, signer, write_log
 
 TRUSTED = [signer().verifier]

@@ -11,14 +11,14 @@ from pathlib import Path
 import orjson
 import pytest
 
-from node.core.clock import SystemClock
-from node.core.errors import NotFound, Rejected, Unavailable
-from node.core import merkle
-from node.core.signed_note import Checkpoint, Ed25519Signer, Note, Verifier
 from node.audit.log.reader import FolderSource
-from node.audit.tlog.tiles import Tile, encode_bundle
 from node.audit.log.verify import Report, check_leaf, verify_log
 from node.audit.log.writer import TileLog
+from node.audit.tlog.tiles import Tile, encode_bundle
+from node.core import merkle
+from node.core.clock import SystemClock
+from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.signed_note import Checkpoint, Ed25519Signer, Note, Verifier
 from tests.log_folders import ORIGIN, MemorySource, leaf, leaves, log_files, note_of, signer, write_log
 
 TRUSTED = [signer().verifier]

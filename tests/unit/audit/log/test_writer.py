@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from node.audit.log.files import Files
+from node.audit.log.writer import Published, TileLog
+from node.audit.tlog.right_edge import Growth, edge_tiles
+from node.audit.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
 from node.core.clock import ManualClock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Rejected, Unavailable
-from node.core.record import time_us
-from node.audit.log.files import Files
-from node.audit.tlog.right_edge import Growth, edge_tiles
 from node.core.merkle import EMPTY_ROOT, leaf_hash, root_of
+from node.core.record import time_us
 from node.core.signed_note import (
     Checkpoint,
     CosignatureSigner,
@@ -28,8 +30,6 @@ from node.core.signed_note import (
     cosigned,
     open_checkpoint,
 )
-from node.audit.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
-from node.audit.log.writer import Published, TileLog
 
 ORIGIN = "test.neuroswarm/decisions"
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.audit.tlog import leaf
 from node.core.errors import Rejected
 from node.core.record import time_us
-from node.audit.tlog import leaf
 
 KEYS = st.text(st.characters(max_codepoint=127), max_size=8)
 VALUES: Any = st.recursive(

@@ -6,9 +6,9 @@ from itertools import combinations
 
 import pytest
 
+from node.audit.tlog.policy import ITEMS_MAX, POLICY_BYTES_MAX, WitnessPolicy
 from node.core.errors import Rejected
 from node.core.signed_note import CosignatureSigner, Ed25519Signer, MlDsaCosigner, Verifier
-from node.audit.tlog.policy import ITEMS_MAX, POLICY_BYTES_MAX, WitnessPolicy
 from tests.tlog_memory import log_signer, private_key, witness_signer
 
 LOG = log_signer().verifier

@@ -6,10 +6,10 @@ import base64
 
 import pytest
 
-from node.core.errors import Rejected
-from node.core.signed_note import BadTrustedSignature, MalformedNote, Note, NoTrustedSignature
 from node.audit.tlog.policy import NoQuorum, WitnessPolicy
 from node.audit.tlog.proofs import EXTRA_BYTES_MAX, RECEIPT_BYTES_MAX, Receipt, check_receipt
+from node.core.errors import Rejected
+from node.core.signed_note import BadTrustedSignature, MalformedNote, Note, NoTrustedSignature
 from tests.tlog_memory import MemoryLog, leaf, log_signer, witness_signer
 
 LOG = MemoryLog.of(11)

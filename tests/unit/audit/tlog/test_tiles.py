@@ -6,8 +6,6 @@ from itertools import islice
 
 import pytest
 
-from node.core.errors import Rejected
-from node.core.merkle import SIZE_MAX, root_of
 from node.audit.tlog.tiles import (
     ENTRIES,
     ENTRY_BYTES_MAX,
@@ -21,6 +19,8 @@ from node.audit.tlog.tiles import (
     tiles_at,
     tiles_between,
 )
+from node.core.errors import Rejected
+from node.core.merkle import SIZE_MAX, root_of
 from tests.tlog_memory import MemoryLog, leaf
 
 

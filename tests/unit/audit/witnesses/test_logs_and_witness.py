@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from node.core.clock import ManualClock
-from node.core.signed_note import CosignatureSigner, Verifier
 from node.audit.tlog.tiles import ENTRIES, Tile, tiles_between
 from node.audit.witnesses.ours import Witness
+from node.core.clock import ManualClock
+from node.core.signed_note import CosignatureSigner, Verifier
 from tests import log_folders
 from tests.simulators import rfc6962
 from tests.unit.api.door import Door, served

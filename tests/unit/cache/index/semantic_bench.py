@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from node.cache.index.embedders import Choice, SwitchingSemantics
 from node.cache.keys import keyword_key
 from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
-from node.cache.index.embedders import Choice, SwitchingSemantics
 from node.core.model import Confidence, SourceRef
 from node.core.normalise import normalise
 from node.core.ports import Embedded, Embedder, StoredRecord, Vector

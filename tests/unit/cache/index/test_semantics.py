@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from node.cache.index import vector_file
-from node.core.errors import Misconfigured, Unavailable
 from node.cache.index import embedders as module
+from node.cache.index import vector_file
 from node.cache.index.embedders import Choice
+from node.core.errors import Misconfigured, Unavailable
 from node.core.ports import Embedder, StoredRecord, Vector
 from node.core.record import AnswerRecord
 from tests.simulators.hash_embedder import HashEmbedder

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from node.cache.index import vector_file
+from node.cache.index.vectors import IndexKeeper
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
-from node.cache.index.vectors import IndexKeeper
 from node.core.ports import StoredRecord
 from node.core.record import Embedding
 from node.store.memory import MemoryRecords, MemoryStore

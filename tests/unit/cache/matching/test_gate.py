@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from node.cache.matching.neighbours import SIZE_MAX
 from node.cache.matching.gate import HARD_VETOES, Stored, agree, judge, judge_all
+from node.cache.matching.neighbours import SIZE_MAX
 
 SAME = [
     ("How do I tie a bow tie?", "How to tie a bow tie"),

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from node.cache.matching.neighbours import CONTEST, SIZE_MAX, Near, contest, crowd
-from node.cache.matching.neighbours import NAMES as CROWD
 from node.cache.matching.gate_model import AT, NAMES, STAKES, GateModel, Tree, packaged, stake
 from node.cache.matching.measure import NAMES as PAIR
 from node.cache.matching.measure import measure
+from node.cache.matching.neighbours import CONTEST, SIZE_MAX, Near, contest, crowd
+from node.cache.matching.neighbours import NAMES as CROWD
 from node.models.embedders.local import ONNX_SHA256
 
 PAIRS = (

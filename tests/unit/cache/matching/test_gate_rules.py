@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from node.cache.keys import keyword_key
 from node.cache.matching.compare import respelled
 from node.cache.matching.features import Item
 from node.cache.matching.gate import agree
-from node.cache.keys import keyword_key
 from node.cache.matching.stem import canonical
 
 ANOTHER = [

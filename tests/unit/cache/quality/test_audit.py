@@ -13,13 +13,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from node.cache.quality.estimate import Estimate
-from node.cache.quality.label import Hit
-from node.cache.lookup import Candidate, Judged
-from node.cache.recall import Recall, Recalled, Seen
-from node.core.clock import ManualClock
-from node.core.errors import Unavailable
 from node.audit.decisions.memory import MemoryLog
+from node.audit.tlog.leaf import read_leaf
+from node.cache.lookup import Candidate, Judged
 from node.cache.quality.audits import (
     AUDIT_TIMEOUT_S,
     BUSY_MAX,
@@ -28,7 +24,12 @@ from node.cache.quality.audits import (
     Auditor,
     Watching,
 )
+from node.cache.quality.estimate import Estimate
+from node.cache.quality.label import Hit
 from node.cache.quality.labelling import Labels
+from node.cache.recall import Recall, Recalled, Seen
+from node.core.clock import ManualClock
+from node.core.errors import Unavailable
 from node.core.model import (
     Answer,
     Caller,
@@ -46,7 +47,6 @@ from node.core.normalise import query_hash
 from node.core.record import AnswerRecord
 from node.language.same_answer import Sameness
 from node.store.memory import MemoryStore
-from node.audit.tlog.leaf import read_leaf
 from tests.record_builders import START, Author
 
 US = Author(1)

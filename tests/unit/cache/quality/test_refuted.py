@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from node.cache.index.flat_index import FlatIndex
+from node.cache.quality.refuted_answers import RefutedAnswers
 from node.cache.refuted import NothingRefuted, Said
 from node.core.clock import ManualClock
-from node.cache.quality.refuted_answers import RefutedAnswers
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Embedded
 from node.core.record import AnswerRecord, RecordSource, block_of

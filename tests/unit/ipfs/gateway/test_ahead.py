@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from node.core.errors import NotFound
+from node.core.ipld.cid import Cid
 from node.ipfs.gateway import ahead, walk
 from node.ipfs.gateway.ahead import Ahead
 from node.ipfs.gateway.dag import resolve
 from node.ipfs.gateway.seen import Pool
 from node.ipfs.gateway.walk import Scope, blocks, plan
-from node.core.ipld.cid import Cid
 from tests.unit.ipfs.gateway.dags import Shelf, identity, link
 
 

@@ -5,9 +5,9 @@ import threading
 import pytest
 
 from node.core.errors import NotFound
-from node.ipfs.gateway.dag import apart, resolve
 from node.core.ipld.cid import DAG_PB, Cid
 from node.core.ipld.unixfs import DIRECTORY, HAMT, SYMLINK
+from node.ipfs.gateway.dag import apart, resolve
 from tests.unit.ipfs.gateway.dags import Shelf, identity, link, unixfs
 
 

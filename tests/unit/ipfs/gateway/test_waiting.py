@@ -7,10 +7,10 @@ from contextlib import aclosing
 import pytest
 
 from node.core.errors import NotFound, Unavailable
+from node.core.ipld.cid import RAW, Cid
 from node.ipfs.gateway.dag import resolve
 from node.ipfs.gateway.seen import Pool, Waiting
 from node.ipfs.gateway.walk import Scope, blocks, plan
-from node.core.ipld.cid import RAW, Cid
 from tests.unit.ipfs.gateway.dags import Shelf
 
 

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node.core.errors import BadInput, NotFound, Unavailable
+from node.core.ipld.cid import DAG_CBOR, DAG_PB, Cid
+from node.core.ipld.unixfs import DIRECTORY, FILE, METADATA, RAW, SYMLINK, Kind
 from node.ipfs.gateway import dag, walk
 from node.ipfs.gateway.byte_range import ByteRange
 from node.ipfs.gateway.dag import resolve
 from node.ipfs.gateway.seen import Pool, Seen
 from node.ipfs.gateway.walk import Scope, blocks, plan
-from node.core.ipld.cid import DAG_CBOR, DAG_PB, Cid
-from node.core.ipld.unixfs import DIRECTORY, FILE, METADATA, RAW, SYMLINK, Kind
 from tests.unit.ipfs.gateway.dags import Shelf, identity, link, names, unixfs
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from node.core.clock import Clock, SystemClock
-from node.models.embedders.local import LocalEmbedder, MiniLm, installed_files
 from node.core.settings import Embed
+from node.models.embedders.local import LocalEmbedder, MiniLm, installed_files
 
 
 @cache

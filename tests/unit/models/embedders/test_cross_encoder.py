@@ -8,9 +8,9 @@ import io
 import numpy as np
 import pytest
 
+from node.core.errors import Unavailable
 from node.models.embedders.cross_encoder import CHARS_MAX, FILE, CrossEncoder, Reader, changed
 from node.models.embedders.local import installed_files
-from node.core.errors import Unavailable
 
 HOURS = "When is the harbour office open? The harbour office is open from 8 to 17 on weekdays."
 PHONE = "What is the phone number of the harbour office? You reach the harbour office on 0155 420 871."

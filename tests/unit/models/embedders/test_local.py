@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from node.core.clock import ManualClock
+from node.core.errors import Misconfigured, Unavailable
+from node.core.settings import Embed
 from node.models.embedders.local import (
     CHARS_MAX,
     MODEL,
@@ -20,8 +22,6 @@ from node.models.embedders.local import (
     installed_files,
 )
 from node.models.embedders.self_test import self_test
-from node.core.errors import Misconfigured, Unavailable
-from node.core.settings import Embed
 from tests.unit.models.embedders.minilm import local_embedder, minilm
 
 

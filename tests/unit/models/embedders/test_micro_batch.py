@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from node.core.clock import ManualClock
-from node.models.embedders.micro_batch import BATCH_CHARS_MAX, MicroBatcher
 from node.core.errors import NodeError, Unavailable
 from node.core.ports import Vector
+from node.models.embedders.micro_batch import BATCH_CHARS_MAX, MicroBatcher
 
 
 class Engine:

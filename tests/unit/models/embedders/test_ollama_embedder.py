@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from node.core.clock import Clock, ManualClock, SystemClock
-from node.models.embedders import factory
-from node.models.embedders.ollama import RECHECK_S, WINDOW_MAX, OllamaEmbedder
-from node.models.embedders.outside import BACK_WAIT_S, BATCH_TEXTS, PAUSE_S
 from node.core.errors import Misconfigured, Unavailable
 from node.core.ports import Embedder
 from node.core.settings import Embed, Models, Settings
+from node.models.embedders import factory
+from node.models.embedders.ollama import RECHECK_S, WINDOW_MAX, OllamaEmbedder
+from node.models.embedders.outside import BACK_WAIT_S, BATCH_TEXTS, PAUSE_S
 from tests.engines import Ollama
 from tests.simulators.ollama import MINILM, OllamaStandIn, StandInModel
 

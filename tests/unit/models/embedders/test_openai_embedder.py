@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from node.core.clock import Clock, ManualClock, SystemClock
-from node.models.embedders import factory
-from node.models.embedders.openai_compatible import WINDOW_UNKNOWN, OpenAiEmbedder
-from node.models.embedders.outside import PAUSE_S
 from node.core.errors import Misconfigured, Unavailable
 from node.core.ports import Embedder
 from node.core.settings import Embed, Models, Settings
+from node.models.embedders import factory
+from node.models.embedders.openai_compatible import WINDOW_UNKNOWN, OpenAiEmbedder
+from node.models.embedders.outside import PAUSE_S
 from tests.engines import Ollama
 from tests.simulators.openai_compatible import EMBED_MODEL, OpenAiStandIn
 

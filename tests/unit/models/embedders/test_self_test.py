@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from node.core.errors import Unavailable
 from node.models.embedders.none import NoEmbedder
 from node.models.embedders.self_test import self_test
-from node.core.errors import Unavailable
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.unit.models.embedders.minilm import local_embedder
 

@@ -9,12 +9,12 @@ from hashlib import sha256
 
 import pytest
 
+from node.answer import prompt as prompts
 from node.core.clock import ManualClock
-from node.models.llama_process import LOAD_S
 from node.core.errors import Rejected, TimedOut, Unavailable
 from node.core.ports import Prompt
-from node.answer import prompt as prompts
 from node.models.generators.llama import LlamaGenerator
+from node.models.llama_process import LOAD_S
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.llama_child import Script
 

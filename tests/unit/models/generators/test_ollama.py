@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from node.answer import prompt as prompts
 from node.core.clock import ManualClock, SystemClock
-from node.models.ollama_client import Installed, close, official_client
-from node.models.transport import RESPONSE_BYTES_MAX
 from node.core.errors import Misconfigured, Rejected, TimedOut, Unavailable
 from node.core.ports import Prompt
-from node.answer import prompt as prompts
 from node.models.generators.ollama import (
     MODEL_REMEMBERED_S,
     PROBE_TIMEOUT_S,
@@ -26,6 +24,8 @@ from node.models.generators.ollama import (
     loses_system,
     marks_no_turns,
 )
+from node.models.ollama_client import Installed, close, official_client
+from node.models.transport import RESPONSE_BYTES_MAX
 from tests.engines import Ollama
 from tests.simulators.ollama import OllamaStandIn, StandInModel
 

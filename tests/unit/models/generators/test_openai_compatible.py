@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from node.answer import prompt as prompts
 from node.core.clock import ManualClock, SystemClock
 from node.core.errors import Misconfigured, NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.ports import Prompt
-from node.answer import prompt as prompts
 from node.models.generators.openai_compatible import (
     MODEL_REMEMBERED_S,
     PROBE_TIMEOUT_S,

@@ -11,6 +11,7 @@ import pytest
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
 from node.core.model import PPM
+from node.core.record import AnswerRecord, Embedding, Record, RecordCitation, RecordSource, block_of
 from node.peers.rules.admission import (
     ANSWER_CHARS_MAX,
     CODES,
@@ -23,7 +24,6 @@ from node.peers.rules.admission import (
 )
 from node.peers.rules.entry import Publish
 from node.peers.rules.keys import AHEAD_MAX, KeyRing
-from node.core.record import AnswerRecord, Embedding, Record, RecordCitation, RecordSource, block_of
 from tests.record_builders import START, Author
 
 ROOT, NODE, OTHER = Author(1), Author(2), Author(3)

@@ -9,10 +9,10 @@ import pytest
 
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
+from node.core.record import block_of
 from node.peers.rules import kept as beside
 from node.peers.rules.admission import CODES, ClassLimit
 from node.peers.rules.values import Level, Quota, Tier
-from node.core.record import block_of
 from node.peers.store.memory import MemoryPeerStore
 from tests.admit_kit import US, Door, Issuer
 from tests.record_builders import START, Author

@@ -10,8 +10,8 @@ import pytest
 
 from node.core.clock import ManualClock
 from node.core.errors import Unavailable
-from node.peers.rules.values import Held, Level, Tier
 from node.core.record import block_of
+from node.peers.rules.values import Held, Level, Tier
 from node.peers.store.sqlite import SqlitePeerStore
 from node.store.sqlite import SqliteStore
 from tests.admit_kit import US, Door, Issuer

@@ -10,23 +10,23 @@ from typing import Any
 
 import pytest
 
-from node.cache.keys import keyword_key
-from node.pipeline.failures import NegativeCache
-from node.cache.recall import Recaller
-from node.pipeline.understanding.route import Floors, Router
-from node.pipeline.understanding.sessions import Sessions
-from node.pipeline.understanding.understand import Understanding
+from node.answer.compose import Composer
 from node.answer.evidence.entries import StoredEvidence
+from node.cache.keys import keyword_key
+from node.cache.recall import Recaller
 from node.core.metrics import Metrics
 from node.core.model import Answer, Caller, Query
 from node.core.normalise import normalise
-from node.peers.rules.values import Level, Quota, Tier
-from node.pipeline.walk import Pipeline, Policy
 from node.core.ports import Prompt
 from node.core.record import AnswerRecord, RecordSource
+from node.peers.rules.values import Level, Quota, Tier
+from node.pipeline.failures import NegativeCache
+from node.pipeline.understanding.route import Floors, Router
+from node.pipeline.understanding.sessions import Sessions
+from node.pipeline.understanding.understand import Understanding
+from node.pipeline.walk import Pipeline, Policy
 from node.store.remember import Remembered, Rememberer
 from node.store.write_back import WriteBack
-from node.answer.compose import Composer
 from tests.admit_kit import US, Door, Issuer
 from tests.unit.answer.evidence import ScriptedGenerator
 

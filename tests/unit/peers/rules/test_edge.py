@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node.core.errors import Rejected
-from node.peers.rules.edge import Edge
 from node.core.merkle import EMPTY_ROOT, leaf_hash, subtrees
+from node.peers.rules.edge import Edge
 from tests.tlog_memory import MemoryLog, leaf
 
 LOG = MemoryLog.of(700)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from node.audit.tlog.leaf import compose
 from node.core.errors import Rejected
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, encode, read, word
-from node.audit.tlog.leaf import compose
 from tests.record_builders import START, Author
 
 CID, OTHER = Cid.of(b"a record", DAG_CBOR), Cid.of(b"another", DAG_CBOR)

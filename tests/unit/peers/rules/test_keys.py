@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from node.core.identity import OVERLAP_DAYS, Identity
-from node.peers.rules.keys import AHEAD_MAX, KEYS_MAX, PLACES_MAX, KeyRing
-from node.core.record import KeyRecord, block_of, decode, did_key
 from node.core.merkle import EMPTY_ROOT
+from node.core.record import KeyRecord, block_of, decode, did_key
 from node.core.signed_note import ED25519, Checkpoint, Note, open_checkpoint
+from node.peers.rules.keys import AHEAD_MAX, KEYS_MAX, PLACES_MAX, KeyRing
 from tests.record_builders import START, Author
 
 ROOT, NODE, OTHER = Author(1), Author(2), Author(3)

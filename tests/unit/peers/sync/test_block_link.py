@@ -8,20 +8,20 @@ from typing import TypeVar
 
 import pytest
 
+from node.audit.log.reader import LogReader
+from node.audit.tlog.tiles import tiles_at
 from node.core.clock import ManualClock
 from node.core.errors import NotFound, Rejected, TimedOut, Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.ipld.ipns import IpnsName
-from node.peers.sync.block_link import BlockPeer
+from node.core.merkle import check_consistency
+from node.core.record import format_time
 from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_head import PAGE_ENTRIES, Head, completed_between, split
-from node.peers.sync.follow import PeerSync
 from node.peers.rules.values import Contact
-from node.core.record import format_time
 from node.peers.store.memory import MemoryPeerStore
-from node.core.merkle import check_consistency
-from node.audit.log.reader import LogReader
-from node.audit.tlog.tiles import tiles_at
+from node.peers.sync.block_link import BlockPeer
+from node.peers.sync.follow import PeerSync
 from tests.name_owner import HOUR, Owner
 from tests.record_builders import START, Author
 from tests.simulators.peer import Publishing, later

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from node.core.ipld.cid import Cid
-from node.peers.sync.follow import PeerSync
 from node.peers.rules.values import Contact, Level, Standing
+from node.peers.sync.follow import PeerSync
 from node.store.memory import MemoryStore
 from tests.admit_kit import US, Door
 from tests.record_builders import Author

@@ -10,13 +10,13 @@ import pytest
 
 from node.app.peers import Links
 from node.core.clock import ManualClock
-from node.peers.sync.client import HttpPeer
 from node.core.ipld.ipns import IpnsName
-from node.peers.sync.peers_of_peers import is_told
-from node.peers.sync.follow import PeerSync
+from node.core.settings import load
 from node.peers.ports import PeerLink
 from node.peers.rules.values import Contact
-from node.core.settings import load
+from node.peers.sync.client import HttpPeer
+from node.peers.sync.follow import PeerSync
+from node.peers.sync.peers_of_peers import is_told
 from node.store.ipns_records import Names
 from tests.desk_kit import A, Far, identity, kit
 from tests.simulators.peer import MemoryLink, Publishing

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
+from node.audit.log.committer import Compose
 from node.core.clock import ManualClock
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
-from node.peers.sync.publish import Entries, Publisher
+from node.core.ports import StoredRecord
+from node.core.record import AnswerRecord, Record
 from node.peers.rules import reconcile
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, read
 from node.peers.rules.sorted_set import SortedSet
-from node.core.ports import StoredRecord
-from node.core.record import AnswerRecord, Record
+from node.peers.sync.publish import Entries, Publisher
 from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
-from node.audit.log.committer import Compose
 from tests.record_builders import START, Author
 from tests.tlog_memory import MemoryLog
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.audit.tlog.leaf import compose
+from node.audit.tlog.tiles import Tile
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
+from node.peers.rules.entry import Publish, encode
+from node.peers.rules.sorted_set import Item, SortedSet
 from node.peers.sync import publish_index
 from node.peers.sync.publish import INDEX_SHARE, Publisher
 from node.peers.sync.publish_index import Place, Shared
-from node.peers.rules.entry import Publish, encode
-from node.peers.rules.sorted_set import Item, SortedSet
 from node.store.memory import MemoryStore
-from node.audit.tlog.leaf import compose
-from node.audit.tlog.tiles import Tile
 from tests.record_builders import START
 from tests.tlog_memory import MemoryLog, log_signer
 from tests.unit.peers.sync.test_publish import US, World, public

@@ -9,9 +9,9 @@ import pytest
 
 from bench.swarmlab.honest import Parts
 from bench.swarmlab.world import simulate
-from node.peers.sync.admit import Admitter
 from node.peers.rules.entry import Retract
 from node.peers.rules.values import Held, Standing, Tier
+from node.peers.sync.admit import Admitter
 
 FEW = 9
 """Five of them are honest."""

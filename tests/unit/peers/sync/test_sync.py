@@ -12,21 +12,21 @@ from typing import Any
 import aiohttp
 import pytest
 
+from node.audit.witnesses.ours import Witness, origin_hash
 from node.core.clock import ManualClock
-from node.peers.sync.client import HttpPeer
 from node.core.errors import NotFound, RateLimited, Unavailable
 from node.core.ipld.cid import Cid
-from node.peers.sync.feed import CHUNK_BUNDLES
-from node.peers.sync.entries import MISSING_EVERY_S
-from node.peers.sync.follow import IDENTITY_EVERY_S, Limits, PeerSync
+from node.core.record import AnswerRecord, decode
+from node.core.signed_note import CosignatureSigner, Note, cosigned, open_checkpoint
+from node.peers.ports import PeerLink
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import KeyRing
-from node.peers.ports import PeerLink
 from node.peers.rules.values import Contact, Level, Position, Standing, SyncReport
-from node.core.record import AnswerRecord, decode
 from node.peers.store.memory import MemoryPeerStore
-from node.core.signed_note import CosignatureSigner, Note, cosigned, open_checkpoint
-from node.audit.witnesses.ours import Witness, origin_hash
+from node.peers.sync.client import HttpPeer
+from node.peers.sync.entries import MISSING_EVERY_S
+from node.peers.sync.feed import CHUNK_BUNDLES
+from node.peers.sync.follow import IDENTITY_EVERY_S, Limits, PeerSync
 from tests.peer_builders import held_of
 from tests.record_builders import START, Author
 from tests.simulators.peer import MemoryLink, PeerStandIn, Publishing, later

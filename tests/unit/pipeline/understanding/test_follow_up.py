@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.pipeline.understanding.follow_up import Leaning, Resolved, resolve
 from node.core.model import CERTAIN
+from node.pipeline.understanding.follow_up import Leaning, Resolved, resolve
 from tests.unit.pipeline.understanding.stand_ins import claims, follow
 
 # earlier questions, the follow-up, the resolved question

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.pipeline.understanding.history import recognise
 from node.language.reading import read
+from node.pipeline.understanding.history import recognise
 
 
 def slots(text: str) -> dict[str, object]:

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from node.pipeline.understanding.route import PASTED, ROUTE_TABLE, Floors, Router
 from node.core.model import Kind, Route, Source
+from node.pipeline.understanding.route import PASTED, ROUTE_TABLE, Floors, Router
 from tests.unit.pipeline.understanding.clock import NOW
 from tests.unit.pipeline.understanding.labelled import LABELLED, ROWS
 from tests.unit.pipeline.understanding.recognisers import RECOGNISERS

@@ -14,9 +14,9 @@ import pytest
 
 from bench.routing import NOW, Result, Units, f1_by_route, slots_right
 from bench.routing_cases import ENGLISH, QUESTIONS, read_cases
+from node.core.model import Kind
 from node.pipeline.understanding.route import Floors, Router
 from node.pipeline.understanding.understand import Understanding
-from node.core.model import Kind
 from tests.simulators.semantics import OneModel
 from tests.unit.pipeline.understanding.recognisers import RECOGNISERS
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from node.pipeline.understanding.rules import names_nothing
 from node.language.reading import read
+from node.pipeline.understanding.rules import names_nothing
 
 
 @pytest.mark.parametrize(

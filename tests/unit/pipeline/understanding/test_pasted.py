@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from node.core.model import Kind, Source
 from node.pipeline.understanding.pasted import LONG_LINE_CHARS, part, reply
 from node.pipeline.understanding.route import Floors, Router
-from node.core.model import Kind, Source
 
 MAIL = "Dear team,\n\nthe meeting moves to 5 May at 14:00.\n  Please bring the budget.\n\nBob"
 SLOPPY = "hi Tom\n\nthe parcel with number 4471 was sent on 12 march, it comes in 3 days\n\ncheers ann"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.language.reading import HEAD_CHARS, TAIL_CHARS, fold, read
 from node.pipeline.understanding.languages import LANGUAGES
 from node.pipeline.understanding.question import judge
-from node.language.reading import HEAD_CHARS, TAIL_CHARS, fold, read
 
 
 @pytest.mark.parametrize(

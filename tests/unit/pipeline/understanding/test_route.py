@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.pipeline.understanding import rules
-from node.pipeline.understanding.route import ROUTE_TABLE, Floors, Router
 from node.core.model import CERTAIN, CLAIM, Kind, Recognition, Source
 from node.language.reading import read
+from node.pipeline.understanding import rules
+from node.pipeline.understanding.route import ROUTE_TABLE, Floors, Router
 from tests.unit.pipeline.understanding.clock import NOW
 from tests.unit.pipeline.understanding.labelled import ROWS
 from tests.unit.pipeline.understanding.recognisers import RECOGNISERS

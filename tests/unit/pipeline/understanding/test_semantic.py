@@ -11,9 +11,9 @@ import pytest
 
 from bench.routing_cases import QUESTIONS, read_cases
 from bench.train_router import FOLDS, fit, fold_of, label_of, questions_digest, threshold, usable
-from node.pipeline.understanding.semantic import FILE, SemanticHead, Verdict
-from node.models.embedders.local import DIM, MODEL, ONNX_SHA256
 from node.core.errors import CorruptState
+from node.models.embedders.local import DIM, MODEL, ONNX_SHA256
+from node.pipeline.understanding.semantic import FILE, SemanticHead, Verdict
 from tests.unit.models.embedders.minilm import minilm
 
 SMALL = {

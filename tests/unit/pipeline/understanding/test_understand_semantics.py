@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import cast
 
+from node.core.model import Kind
+from node.core.ports import Vector
 from node.pipeline.understanding.route import Floors, Router
 from node.pipeline.understanding.semantic import SemanticHead, Verdict
 from node.pipeline.understanding.understand import Understanding
-from node.core.model import Kind
-from node.core.ports import Vector
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 

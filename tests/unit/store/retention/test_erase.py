@@ -10,24 +10,24 @@ from pathlib import Path
 
 import pytest
 
+from node.app.operator_desk import LaterSemantics
+from node.audit.decisions.entry import store_entry
+from node.audit.decisions.log import DecisionLog
 from node.cache.keys import keyword_key
 from node.cache.same_question import same_question
 from node.core.clock import ManualClock
 from node.core.errors import NotFound, Rejected, Unavailable
-from node.audit.decisions.entry import store_entry
-from node.audit.decisions.log import DecisionLog
 from node.core.identity import Identity
-from node.app.operator_desk import LaterSemantics
 from node.core.model import SourceRef
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord
-from node.store.retention.erase import Eraser
+from node.core.signed_note import Verifier
 from node.store.record_keys import RecordKeys
-from node.store.remember import Memory, Remembered, Rememberer
 from node.store.record_rules import is_private
+from node.store.remember import Memory, Remembered, Rememberer
+from node.store.retention.erase import Eraser
 from node.store.sqlite import SqliteStore
 from node.store.write_back import WriteBack
-from node.core.signed_note import Verifier
 from tests.log_kit import leaves
 from tests.record_builders import START
 from tests.unit.cache.index.semantic_bench import memory

@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
+from node.app.operator_desk import LaterSemantics
+from node.audit.decisions.memory import MemoryLog
 from node.cache.keys import keyword_key
 from node.cache.same_question import same_question
 from node.core.clock import ManualClock
 from node.core.errors import CorruptState, NotFound, Unavailable
-from node.audit.decisions.memory import MemoryLog
 from node.core.ipld.cid import BLAKE2B_256, RAW, SHA2_512, Cid
-from node.store.retention.erasure import Erasure
-from node.app.operator_desk import LaterSemantics
 from node.core.metrics import Metrics
 from node.core.model import Json, SourceRef
 from node.core.ports import Appended, StoredRecord
 from node.core.record import block_of
-from node.store.retention.erase import Eraser
 from node.store.imported_blocks import ForeignStore, WithForeign
 from node.store.remember import Remembered, Rememberer
+from node.store.retention.erase import Eraser
+from node.store.retention.erasure import Erasure
 from node.store.sqlite import SqliteStore
 from node.store.write_back import WriteBack
 from tests.record_builders import START

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.core.model import Freshness
+from node.core.settings import Cache
 from node.store.retention.freshness import (
     CLASS_LIMIT_S,
     DAY_S,
@@ -22,7 +23,6 @@ from node.store.retention.freshness import (
     speaks_of_now,
     stale_windows,
 )
-from node.core.settings import Cache
 
 
 def test_every_class_has_its_limit() -> None:

@@ -13,9 +13,9 @@ from node.core.ipld.cid import Cid
 from node.core.model import Caller, Kind, Query, Route
 from node.core.normalise import query_hash
 from node.core.ports import BlockRef, Embedded, Selection, StoredRecord
-from node.store.retention.invalidate import SHOWN_MAX, invalidate
 from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer
+from node.store.retention.invalidate import SHOWN_MAX, invalidate
 from node.store.write_back import WriteBack
 from tests.record_builders import SCOPES, START
 from tests.simulators.hash_embedder import HashEmbedder
