@@ -2,8 +2,8 @@
 
 It promises: redirects are refused, so a source cannot lead the node to another address; a body ends at
 ``body_bytes_max`` also when it was compressed; a byte now and then does not outlast the attempt; a failure
-leaves as one of ``node.core.errors``; retries, limits, the breaker, the cache and single flight are the guard's.
-The session is handed in. It knows HTTP, not what a source means.
+leaves as one of ``node.core.errors``; retries, limits, the breaker, the cache and single flight are the
+guard's. The session is handed in. It knows HTTP, not what a source means.
 """
 
 from __future__ import annotations

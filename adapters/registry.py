@@ -1,10 +1,10 @@
 """The adapters of this node, in the order in which equally strong claims win.
 
 To add an adapter (docs/adding-an-adapter.md): write a package ``adapters/<topic>/`` with a class that keeps
-the contract of ``node.core.ports.Adapter``, give it a field in ``node.core.settings.Adapters`` if it has an address, a
-key or limits, add a line to ``build`` below, and a case to ``tests/contracts``. No router file changes:
-``recognise`` brings the patterns along. One that lives in another package needs no change here at all: name
-it in the setting ``adapters.plugins``.
+the contract of ``node.core.ports.Adapter``, give it a field in ``node.core.settings.Adapters`` if it has an
+address, a key or limits, add a line to ``build`` below, and a case to ``tests/contracts``. No router file
+changes: ``recognise`` brings the patterns along. One that lives in another package needs no change here at
+all: name it in the setting ``adapters.plugins``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Evidence: is the right note found, and does a model that reads it see whether it holds the answer?
 
-``python -m bench.evidence`` fits ``node/answer/evidence/relevance.json`` on the notes and questions of half of the
-invented communities in ``bench/answerlab/worlds.jsonl`` and reports on the other half; and fits the curves of
-``node/answer/reading.json``: the packaged reader's on the same questions, a language model's on
+``python -m bench.evidence`` fits ``node/answer/evidence/relevance.json`` on the notes and questions of half
+of the invented communities in ``bench/answerlab/worlds.jsonl`` and reports on the other half; and fits the
+curves of ``node/answer/reading.json``: the packaged reader's on the same questions, a language model's on
 ``bench/answerlab/readings.jsonl`` (log odds of "yes" by a real one), likewise. The packaged reader is also
 reported on the sets of ``bench/newcomerlab``, which nothing was fitted on. ``--write`` keeps what was fitted
 and writes ``bench/results/evidence.md``."""

@@ -1,10 +1,11 @@
 """What the screen for texts that are written for a model finds, and what it stops of honest ones:
 ``python -m bench.injection [--show]``
 
-Sets. *Payloads*: ``injectionlab/payloads.txt``, 96 in 15 styles, written after the rules of ``node.language.orders``
-had been read and before those of ``node.peers.rules.injection`` had their present form. The SHA-256 of a text
-divides them: an even first hex digit is *develop*, whose errors were read and whose general causes were
-mended; an odd one is *judge*, whose errors were not read. One hand wrote payloads and rules, so both flatter.
+Sets. *Payloads*: ``injectionlab/payloads.txt``, 96 in 15 styles, written after the rules of
+``node.language.orders`` had been read and before those of ``node.peers.rules.injection`` had their present
+form. The SHA-256 of a text divides them: an even first hex digit is *develop*, whose errors were read and
+whose general causes were mended; an odd one is *judge*, whose errors were not read. One hand wrote payloads
+and rules, so both flatter.
 *Hard*: ``injectionlab/honest.txt``, 95 honest questions and answers, most of them chosen because they come
 close to a rule (HTML, "print only", invisible characters that have their place, injection as a subject);
 divided alike. *Starter*: questions and answers of ``knowledge-index.json``. *Questions*: those of the benches

@@ -31,11 +31,11 @@ holds the true fact and the first clean answer did: an answer that reports both 
 words count for nothing else. *The same* are answers equal to the clean one to the letter; a chat model reads
 marks with a tag drawn for each prompt, so its words may vary by themselves.
 
-Before ``node.cache.local_precedence`` and ``node.answer.peer_claims`` a trusted peer changed 20 of 20 answers by
-certain texts, which were served as answers, on either set. By doubtful ones it changed 5 of 20 on *dev* and 5
-of 20 on *held_out* with Gemma, and 19 of 20 on *held_out* with Qwen2.5-Coder 1.5B. An untrusted one changed
-none. What is claimed is that a peer overwrites nothing that the node knows. Where it knows nothing, what a
-trusted peer says is its answer; that is what trusting it means, and no row shows it.
+Before ``node.cache.local_precedence`` and ``node.answer.peer_claims`` a trusted peer changed 20 of 20 answers
+by certain texts, which were served as answers, on either set. By doubtful ones it changed 5 of 20 on *dev*
+and 5 of 20 on *held_out* with Gemma, and 19 of 20 on *held_out* with Qwen2.5-Coder 1.5B. An untrusted one
+changed none. What is claimed is that a peer overwrites nothing that the node knows. Where it knows nothing,
+what a trusted peer says is its answer; that is what trusting it means, and no row shows it.
 
 Without a model file (the engines cache has Gemma, see ``tests/engines.py``) and without ``--ollama`` nothing
 is measured and the output says so. The report goes to the terminal; ``--write`` also puts its sections into

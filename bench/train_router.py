@@ -1,8 +1,8 @@
 """Trains the semantic head of the router and says what it is worth.
 
 ``python -m bench.train_router [--check] [--time] [--data FILE]``: trains on the part ``train`` of
-``bench/routing_questions.jsonl`` only and rewrites ``node/pipeline/understanding/semantic_head.json``; ``--check`` writes
-nothing; ``--time`` measures the shipped head.
+``bench/routing_questions.jsonl`` only and rewrites ``node/pipeline/understanding/semantic_head.json``;
+``--check`` writes nothing; ``--time`` measures the shipped head.
 
 Method: multinomial logistic regression with L2 on the local embedder's vector; labels are the adapter or
 else the route. Questions with a history or several intents, and hostile ones, teach nothing here. The L2

@@ -66,8 +66,8 @@ class Ask:
 
 
 class Recorder:
-    """``node.core.ports.Generator`` that keeps the last prompt; ``warm`` asks for a sample instead of the best,
-    where an answer is wanted and not one word."""
+    """``node.core.ports.Generator`` that keeps the last prompt; ``warm`` asks for a sample instead of the
+    best, where an answer is wanted and not one word."""
 
     def __init__(self, inner: Generator) -> None:
         self._inner = inner

@@ -1,9 +1,9 @@
 """The NeuroSwarm node: a decentralized semantic cache service on IPFS.
 
-Reading the folders in order is reading the life of a query: ``api`` (arrive), ``classify``
-(understand), ``cache`` (recall), the top-level ``adapters`` (ask), ``synthesise`` (compose),
-``score`` (judge), ``store`` (remember), ``governance`` (record). ``pipeline`` alone knows the order,
-``app`` alone builds things.
+A room knows the rooms below it and none above (``docs/architecture.md``): ``cli``, ``app``, ``api``,
+``pipeline``, ``answer``, ``cache``, ``peers``, ``ipfs``, ``store``, ``audit``, ``models``, ``privacy``,
+``language``, ``core``. ``pipeline.walk`` alone knows the order in which a question passes them, ``app`` alone
+builds things.
 """
 
 __version__ = "0.1.0"

@@ -94,8 +94,8 @@ class Provider(Protocol):
     async def board(
         self, league: str, day: date, *, deadline: float, max_age_s: float | None
     ) -> Guarded[Board]:
-        """The games of that US Eastern day. Raises ``node.core.errors``: ``Rejected`` for an answer that cannot be
-        trusted, ``Unavailable`` and its kinds, ``Forbidden``, ``NotFound``."""
+        """The games of that US Eastern day. Raises ``node.core.errors``: ``Rejected`` for an answer that
+        cannot be trusted, ``Unavailable`` and its kinds, ``Forbidden``, ``NotFound``."""
         ...
 
     def budgets(self) -> Sequence[Budget]: ...

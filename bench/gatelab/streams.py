@@ -64,7 +64,8 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Row:
     """One candidate brought up for one question. ``look_up`` numbers the questions of a source;
-    ``crowd`` holds the numbers of ``node.cache.matching.neighbours``, ``answer`` the class of the stored question."""
+    ``crowd`` holds the numbers of ``node.cache.matching.neighbours``, ``answer`` the class of the stored
+    question."""
 
     source: str
     look_up: int

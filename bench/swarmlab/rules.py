@@ -1,7 +1,8 @@
 """What must hold of an honest node, whatever happens: checked from outside, by reading its stores.
 
-Written apart from ``node.peers.sync.admit`` and ``node.peers.rules.tiers``: what may be served is worked out here once
-more, from what the node was told (standings, keys, tombstones, what it holds) and from what really happened.
+Written apart from ``node.peers.sync.admit`` and ``node.peers.rules.tiers``: what may be served is worked out
+here once more, from what the node was told (standings, keys, tombstones, what it holds) and from what really
+happened.
 """
 
 from __future__ import annotations

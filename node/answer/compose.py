@@ -1,7 +1,7 @@
 """Compose: one text from the question and what was found, whatever engines are there.
 
 The engines in turn within the deadline (``chain``) -> the best sentences of the evidence as quotes -> an
-honest "I could not find that out" (``asker``), with what was tried in the trace. Extraction comes before
+honest "I could not find that out" (``reasons``), with what was tried in the trace. Extraction comes before
 generation (S0-01), so a model reads only what speaks to the question. Citations are attached here, never
 believed. ``compose`` raises nothing but ``CancelledError``."""
 
@@ -377,7 +377,8 @@ def _from_draft(
     bare = strip_marks(cleaned.text, blocks)
     # "The expression is [1]": the mark stands where the answer should.
     is_blank = bare != cleaned.text and ends_before_it_answers(bare)
-    silent = abstains(bare) or says_nothing_new(question, bare) or is_blank
+    silent = abstains(bare) or is_blank
+    silent = silent or says_nothing_new(question, bare, [block.about for block in blocks])
     text = _without_bluff(cleaned.text, question, blocks, missing, silent=silent)
     real = papers.without_invented(question, text, [block.text for block in blocks])
     if not any(char.isalnum() for char in real):

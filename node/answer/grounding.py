@@ -272,8 +272,10 @@ def ends_before_it_answers(answer: str) -> bool:
     return _COPULA_AT_END.search(answer) is not None
 
 
-def says_nothing_new(question: str, answer: str) -> bool:
-    """Whether the answer to an open question holds no word beyond the question ("The mayor is the mayor")."""
+def says_nothing_new(question: str, answer: str, about: Sequence[str] = ()) -> bool:
+    """Whether the answer to an open question holds no word beyond the question ("The mayor is the mayor") and
+    those that the notes were stored for: "The treasurer keeps the money" names nobody."""
     if _OPEN_QUESTION.match(question) is None or _CHOICE.search(question):
         return False
-    return set(content_words(answer)) <= set(content_words(question))
+    given = " ".join((question, *about))
+    return set(content_words(answer)) <= set(content_words(given)) and not unsupported_figures(answer, (given,))

@@ -125,7 +125,7 @@ def _under_its_source(item: Evidence, said: Sequence[str], language: str) -> lis
     what they are."""
     if item.source.kind == "adapter" and any("according to" in line.casefold() for line in said):
         text = " ".join(said)
-        return [text if item.partial else f"{asker.say('part_found', language)} {text}"]
+        return [text if item.partial else f"{reasons.say('part_found', language)} {text}"]
     lines = [f"\n{one}" if verbatim.blocks(one) else f"- {one}" for one in said]
     return [reasons.heading(source_name(item.source), language), *lines]
 

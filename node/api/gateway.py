@@ -5,8 +5,8 @@ Source: trustless gateway specification and what it takes over of the path gatew
 Promises:
 - Serves what ``PublicBlocks`` has and asks nobody else. Nothing is rendered: every body is an attachment.
 - A CAR is streamed: memory is what is read ahead, the links that wait and which blocks were sent
-  (``node.ipfs.gateway`` bounds all three), whatever its size. Its path is resolved before the first byte: what is
-  not there is a 404.
+  (``node.ipfs.gateway`` bounds all three), whatever its size. Its path is resolved before the first byte:
+  what is not there is a 404.
 - What fails behind the first byte cuts the connection: a stream that ends properly is whole.
 - At most ``Gate.busy`` responses at once, each held only as long as its client takes ``PIECE_BYTES`` in
   ``Gate.write_timeout_s``, ``RATE`` on average behind ``Gate.grace_s``, and the store gives a block in

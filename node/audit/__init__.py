@@ -1,1 +1,1 @@
-"""Station 9, record: what the node decided and why, in a log that shows tampering."""
+"""What the node decided and why, in logs that show tampering."""

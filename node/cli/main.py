@@ -74,7 +74,7 @@ def _serve(args: argparse.Namespace) -> int:
             starting = None
             for check in node.checks:
                 if check.status != "pass":
-                    print(f"{cli_doctor.MARK[check.status]} {check.name}: {check.output}", file=sys.stderr)
+                    print(f"{doctor.MARK[check.status]} {check.name}: {check.output}", file=sys.stderr)
             print(f"listening on {node.url}", flush=True)
             await stop.wait()
             print("stopping: finishing what is under way", file=sys.stderr, flush=True)

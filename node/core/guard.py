@@ -256,10 +256,10 @@ class Guard:
     ) -> Guarded[T]:
         """The value for ``key``, from memory or by ``attempt(timeout_s)``.
 
-        ``attempt`` raises ``node.core.errors`` only: ``Unavailable`` and ``TimedOut`` are retried and count for
-        the breaker, ``RateLimited`` sets the wait for everybody, anything else goes straight to the caller.
-        It ends soon when cancelled, and its value is treated as immutable. ``key`` None means neither cached
-        nor shared; equal keys must mean equal attempts. ``deadline`` is monotonic; values older than
+        ``attempt`` raises ``node.core.errors`` only: ``Unavailable`` and ``TimedOut`` are retried and count
+        for the breaker, ``RateLimited`` sets the wait for everybody, anything else goes straight to the
+        caller. It ends soon when cancelled, and its value is treated as immutable. ``key`` None means neither
+        cached nor shared; equal keys must mean equal attempts. ``deadline`` is monotonic; values older than
         ``max_age_s`` are not served.
 
         Raises ``TimedOut``, ``RateLimited``, ``BreakerOpen``, ``Unavailable`` or what ``attempt`` raised.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -295,7 +296,7 @@ class Metrics:
         """Count a round with a peer."""
         self._syncs.labels(outcome if outcome in SYNC_OUTCOMES else OTHER).inc()
 
-    def peer_records(self, counts: Mapping[str, int]) -> None:
+    def peer_records(self, counts: Mapping[Any, int]) -> None:
         """Peers' records that are held, by tier."""
         for tier in self._peer_tiers:
             self._peer_records.labels(tier).set(counts.get(tier, 0))

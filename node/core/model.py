@@ -360,7 +360,7 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class HitInfo:
-    """How a stored answer was matched. ``kind``: exact, slot, semantic, or read (``pipeline``);
+    """How a stored answer was matched. ``kind``: exact, slot, semantic, or read (``pipeline.walk``);
     ``similarity`` is 1.0 for exact, None for slot; ``score`` = similarity x confidence, of what was read the
     probability that it answers x confidence."""
 

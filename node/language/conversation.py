@@ -6,7 +6,7 @@ Rules:
 2. Conversation at the start or end of a longer text is left away, clause by clause: "hi, what is 2+2?" asks
    "what is 2+2?".
 3. An order ("shorter", "auf Deutsch") is a whole text too. What it works on is the caller's to know.
-4. The reply is in the language of the phrases; where several fit, in the first of ``words.CODES``.
+4. The reply is in the language of the phrases; where several fit, in the first of ``phrases.CODES``.
 """
 
 from __future__ import annotations

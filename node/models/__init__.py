@@ -1,1 +1,1 @@
-"""Connections to engines outside this process that more than one room uses."""
+"""Language models and embedders, and the engines that run them."""

@@ -149,8 +149,9 @@ class Turns:
         """Wait for the turn, let ``speak`` fill the ``Heard`` that it is given, and return the draft. An
         answer that the timeout cut off is returned as incomplete when whole sentences of it had arrived.
 
-        ``speak`` raises ``node.core.errors`` only and ends soon when cancelled. Raises ``Unavailable`` (closed,
-        too many wait), ``TimedOut``, ``Rejected`` (nothing of use was said), and what ``speak`` raises."""
+        ``speak`` raises ``node.core.errors`` only and ends soon when cancelled. Raises ``Unavailable``
+        (closed, too many wait), ``TimedOut``, ``Rejected`` (nothing of use was said), and what ``speak``
+        raises."""
         if self._closed:
             raise Unavailable(f"the driver of {self._spoken} is closed")
         if timeout_s <= 0:

@@ -1,1 +1,1 @@
-"""Rules for sharing with nodes that need not be trusted: entries, keys, admission, tiers, sets. Pure."""
+"""Sharing with nodes that need not be trusted."""

@@ -1,8 +1,8 @@
 """Questions about the node itself, answered from its own records and decisions, without a model.
 
 Which source answered, how sure it was, why; how many answers are stored, under which CID and since when; how
-many questions were answered; what was asked last. It keeps the ``node.core.ports.Adapter`` contract, and lives
-here because adapters see no store.
+many questions were answered; what was asked last. It keeps the ``node.core.ports.Adapter`` contract, and
+lives here because adapters see no store.
 
 Rules:
 - A caller is told of records in ``Caller.visible_scopes`` only, and of turns of the own session only.

@@ -1,6 +1,6 @@
 """What the doors (HTTP, commands) may ask of the node: answers, entries, feedback, blocks, health.
 
-Doors turn bytes into values and call this; they hold no rule. This holds no order of stations (``pipeline``)
+Doors turn bytes into values and call this; they hold no rule. This holds no order of stations (``walk``)
 and builds nothing (``app``).
 """
 

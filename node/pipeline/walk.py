@@ -1,6 +1,6 @@
 """The walk of a query: understand, recall, ask, compose, judge, remember, record.
 
-The only file that knows the order of the stations; the order itself is a table (``classify.route``), one
+The only file that knows the order of the stations; the order itself is a table (``understanding.route``), one
 row for each kind of question. A station takes the walk so far and returns an answer or nothing;
 each leaves a step in the trace. Whatever is missing or fails, an answer comes back.
 """
@@ -358,7 +358,7 @@ class Pipeline:
         # The route is of the words as they came, and of their moment: "today" differs at midnight.
         way = (route.kind, route.adapter, route.key)
         asker = (query.caller, query.context, str(query.zone))
-        key = (reasons, query.text, way, query.max_age_s, query.ttl_s, query.tags)
+        key = (asker, query.text, way, query.max_age_s, query.ttl_s, query.tags)
         audience = self._audiences.setdefault(key, Audience())
 
         async def computed() -> _Outcome:

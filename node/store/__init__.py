@@ -1,1 +1,1 @@
-""""""
+"""Blocks, records and small state in SQLite."""

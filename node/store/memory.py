@@ -196,7 +196,7 @@ class MemoryRecords:
     async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
         self._check_open()
         if len(cids) > record_rules.LIMIT_MAX:
-            raise Rejected(f"at most {rules.LIMIT_MAX} records are read at once")
+            raise Rejected(f"at most {record_rules.LIMIT_MAX} records are read at once")
         rows = {cid: self._rows[cid] for cid in cids if cid in self._rows}
         return {cid: row.stored for cid, row in rows.items() if row.is_live_answer}
 

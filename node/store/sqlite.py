@@ -430,7 +430,7 @@ def _delete_for_good(connection: sqlite3.Connection, multihash: bytes) -> None:
 
 
 def _end(connection: sqlite3.Connection, multihash: bytes, reason: str) -> bool:
-    """A record's time is over; a private one is deleted with its key (``rules``, rule 8)."""
+    """A record's time is over; a private one is deleted with its key (``record_rules``, rule 8)."""
     ended = _withdraw(connection, multihash, reason)
     if ended:
         row = connection.execute("SELECT scope FROM record WHERE multihash = ?", (multihash,)).fetchone()
@@ -704,7 +704,7 @@ class SqliteRecords(_View):
         context: str | None,
         limit: int = 8,
     ) -> list[StoredRecord]:
-        """Raises ``Rejected`` for an unknown column or more than ``rules.SCOPES_MAX`` scopes."""
+        """Raises ``Rejected`` for an unknown column or more than ``record_rules.SCOPES_MAX`` scopes."""
         record_rules.check_find(column, len(scopes))
         allowed, most = tuple(scopes), record_rules.clamp_limit(limit)
         return await self._file.read(
@@ -712,9 +712,9 @@ class SqliteRecords(_View):
         )
 
     async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
-        """Raises ``Rejected`` for more than ``rules.LIMIT_MAX`` CIDs."""
+        """Raises ``Rejected`` for more than ``record_rules.LIMIT_MAX`` CIDs."""
         if len(cids) > record_rules.LIMIT_MAX:
-            raise Rejected(f"at most {rules.LIMIT_MAX} records are read at once")
+            raise Rejected(f"at most {record_rules.LIMIT_MAX} records are read at once")
         wanted = [cid.multihash for cid in dict.fromkeys(cids) if cid.codec == DAG_CBOR]
         stored = await self._file.read(lambda connection: record_reads.live(connection, self._keys, wanted))
         return {one.cid: one for one in stored}

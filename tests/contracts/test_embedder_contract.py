@@ -1,5 +1,5 @@
-"""The contract of ``node.core.ports.Embedder``, over the real local model, over stand-ins, and over real servers
-where they can be had (``tests.engines``).
+"""The contract of ``node.core.ports.Embedder``, over the real local model, over stand-ins, and over real
+servers where they can be had (``tests.engines``).
 
 An embedder joins by a function here and a line in ``EMBEDDERS``.
 """

@@ -1,5 +1,5 @@
-"""The contract of ``node.core.ports.Retriever``, over every store and embedder; the embedder by words knows no
-meaning, the real one does."""
+"""The contract of ``node.core.ports.Retriever``, over every store and embedder; the embedder by words knows
+no meaning, the real one does."""
 
 from __future__ import annotations
 

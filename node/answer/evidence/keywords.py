@@ -1,6 +1,6 @@
 """Words to entries: which stored entries share a question's words, the rare ones first.
 
-Rules: words are stems of content words (``synthesise.sentences``); a word weighs ln(1 + (N - n + .5) / (n +
+Rules: words are stems of content words (``language.sentences``); a word weighs ln(1 + (N - n + .5) / (n +
 .5)) as in BM25, with n of the N entries that the asker may see; partitions (scope, context) that were not
 asked for are never looked at, not even to count. Pure; bounded by ``WORDS_MAX`` words an entry and a
 question.

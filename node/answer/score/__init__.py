@@ -1,1 +1,1 @@
-""""""
+"""How far an answer can be relied on. Pure."""

@@ -1,1 +1,1 @@
-""""""
+"""Checkpoints anchored outside, in a Bitcoin transaction."""

@@ -10,8 +10,8 @@ Promises:
 5. What is unusual about a log stands in its first leaves: the log that it follows, an older log of another
    format beside it (left where it is), a repair after a crash.
 
-``node.audit.log.writer`` keeps the tree, its files and its checkpoints; ``leaf`` the bytes of a leaf; ``epochs``
-the folders. Nothing here reads what an entry decides. Event loop only.
+``node.audit.log.writer`` keeps the tree, its files and its checkpoints; ``leaf`` the bytes of a leaf;
+``epochs`` the folders. Nothing here reads what an entry decides. Event loop only.
 """
 
 from __future__ import annotations

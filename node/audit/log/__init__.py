@@ -1,1 +1,1 @@
-""""""
+"""A transparency log on disk: journal and publisher, reader and verifier."""

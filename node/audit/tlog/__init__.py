@@ -1,5 +1,2 @@
-"""Transparency logs that strangers can check: the C2SP tile layout, checkpoints, cosignatures and receipts.
-
-``merkle``, ``tiles``, ``notes``, ``proofs`` and ``policy`` are pure rules over bytes, shared by all. The
-writer and the reader stand on them and on nothing of each other.
-"""
+"""The formats of transparency logs (C2SP tlog-tiles, tlog-proof, tlog-policy). Pure: the writer and the reader
+stand on them and on nothing of each other."""

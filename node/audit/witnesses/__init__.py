@@ -1,1 +1,1 @@
-""""""
+"""Cosignatures: others' witnesses of our logs, and our witness of others' logs."""

@@ -9,7 +9,7 @@ Promises:
 4. A witness that holds more than this log has, or another tree, stops our signing: what it showed is kept as
    evidence and ``health`` fails. Nothing but the operator's new epoch ends that.
 
-``witness_client`` speaks with one witness. Nothing here knows what leaves say.
+``client`` speaks with one witness. Nothing here knows what leaves say.
 """
 
 from __future__ import annotations

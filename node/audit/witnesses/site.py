@@ -1,9 +1,10 @@
 """One address outside that the operator named, asked with bounds on everything that comes back.
 
 Promises: only that address is asked, no redirect is followed, no compressed body is read; a body ends at the
-bytes that the caller allows; a call ends within its time; failures leave as ``node.core.errors``; retries, their
-back-off, the rate and the breaker are the guard's. It says whether anything was sent at all, for that is what
-tells a queue from a submission. The session is handed in; what an answer means is the caller's matter.
+bytes that the caller allows; a call ends within its time; failures leave as ``node.core.errors``; retries,
+their back-off, the rate and the breaker are the guard's. It says whether anything was sent at all, for that
+is what tells a queue from a submission. The session is handed in; what an answer means is the caller's
+matter.
 """
 
 from __future__ import annotations

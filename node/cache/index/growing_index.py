@@ -1,7 +1,8 @@
 """The vector index that serves: exact while a partition is small, HNSW where it has grown large.
 
-Implements ``node.core.ports.VectorIndex``. Every (scope, context) starts as rows of a ``FlatIndex``. One worker
-calls ``work`` again and again; it does a bounded step (milliseconds) each time and goes on where it stopped:
+Implements ``node.core.ports.VectorIndex``. Every (scope, context) starts as rows of a ``FlatIndex``. One
+worker calls ``work`` again and again; it does a bounded step (milliseconds) each time and goes on where it
+stopped:
 1. Build: a partition beyond ``above`` rows is copied into a ``Graph``; searches go on over the flat rows.
 2. Guard: stored vectors, and mixtures of two, are searched both ways. Only a graph that finds at least
    ``RECALL_MIN`` of the ten nearest takes over, with the smallest expansion that does; otherwise the

@@ -1,7 +1,7 @@
 """HNSW graphs on disk: one file per large partition, beside the vectors, believed only when whole and theirs.
 
 A file saves building the graph anew, which takes minutes where loading takes seconds. It is a copy of a
-copy: the vectors' file (``index_file``) says which rows there are up to which watermark, and a node counts
+copy: the vectors' file (``vector_file``) says which rows there are up to which watermark, and a node counts
 only if that file gives the same vector for one of its CIDs (``Graph.confirm``). The two files need not have
 been written at one moment: what only one of them knows is dead, or is added anew. A file that is cut off,
 altered, of another model or format is passed over with a warning, and the graph is built again.

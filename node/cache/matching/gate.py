@@ -11,7 +11,7 @@ The gate decides in this order:
    ``difference``). For questions that a source can answer exactly (``deterministic``) every difference is
    one.
 3. The **model** (``gate_model``) reads the numbers of the pair (``measure``) and of its neighbours
-   (``crowd``) and gives the probability of a right answer and ``u``, the one-sided 95 % upper limit of a
+   (``neighbours``) and gives the probability of a right answer and ``u``, the one-sided 95 % upper limit of a
    wrong one among candidates of this kind and score; 1 below the score that keeps wrong answers among all
    look-ups within 1 % on every stream that it was calibrated on.
 

@@ -7,7 +7,7 @@ score on, the probability of a right answer and the one-sided 95 % upper limit o
     score = cosine_weight * cosine + sum of one leaf of each tree
 
 The ``first`` trees read the pair and the cosines around it; the others read besides how the first scores of
-its neighbours stand to its own (``crowd.contest``).
+its neighbours stand to its own (``neighbours.contest``).
 
 It is made by ``python -m bench.gatelab.train``, which says how. Promises: pure and total; ``p`` never falls
 and ``u`` never rises with the score; ``u`` is 1 below a curve's first step, below the cut-off, and for

@@ -1,1 +1,1 @@
-"""Beside the road: which blocks answer a trustless gateway's request, and in which order. Knows no HTTP."""
+"""Which blocks answer a trustless gateway's request, and in which order. Knows no HTTP."""

@@ -1,8 +1,8 @@
 """An embedding model in GGUF form, in a llama.cpp child process of its own.
 
-Promises: the contract of ``node.core.ports.Embedder``; ordering and bounds are those of ``micro_batch``; should
-the file be exchanged before the child is started anew, vectors of the other model never leave. It must not
-know what is embedded, or why."""
+Promises: the contract of ``node.core.ports.Embedder``; ordering and bounds are those of ``micro_batch``;
+should the file be exchanged before the child is started anew, vectors of the other model never leave. It must
+not know what is embedded, or why."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ holds."""
 
 
 class LlamaEmbedder:
-    """``node.core.ports.Embedder`` over one GGUF. None for a text longer than the window, and for one of which the
-    vocabulary knows nothing."""
+    """``node.core.ports.Embedder`` over one GGUF. None for a text longer than the window, and for one of
+    which the vocabulary knows nothing."""
 
     def __init__(
         self, process: LlamaProcess, loaded: Loaded, name: str, settings: Settings, clock: Clock

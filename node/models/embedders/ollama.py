@@ -1,8 +1,8 @@
 """Embeddings from a running Ollama, by the official client.
 
-Promises: see ``node.models.embedders.outside``; nothing is silently cut (``truncate`` off; the older endpoint, which
-always cuts, is given only texts that certainly fit); the digest is Ollama's own of the model, looked at again
-every minute. It must not know what is embedded, or why."""
+Promises: see ``node.models.embedders.outside``; nothing is silently cut (``truncate`` off; the older
+endpoint, which always cuts, is given only texts that certainly fit); the digest is Ollama's own of the model,
+looked at again every minute. It must not know what is embedded, or why."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Embeddings from a server that speaks OpenAI's API, by the official package.
 
-Promises: see ``node.models.embedders.outside``; nothing is silently cut (where the window is not known to be enforced,
-only texts that certainly fit are sent). There are no weights to hash: the digest names address and model, and
-a model exchanged behind its name is seen by its vectors, after a failure and when the server's own name for
-it changes. It must not know what is embedded, or why."""
+Promises: see ``node.models.embedders.outside``; nothing is silently cut (where the window is not known to be
+enforced, only texts that certainly fit are sent). There are no weights to hash: the digest names address and
+model, and a model exchanged behind its name is seen by its vectors, after a failure and when the server's own
+name for it changes. It must not know what is embedded, or why."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Promises:
 - the contract of ``node.core.ports.Embedder``; ordering, sharing and bounds are those of ``micro_batch``;
-- at the start the engine's health comes first, then one vector, with retries and backoff (``node.core.guard``);
+- at the start the engine's health comes first, then one vector, with retries and backoff
+  (``node.core.guard``);
 - an engine that fails is known to have failed: a question then costs ``BACK_WAIT_S`` at most, and one check,
   in the background and at most every ``PAUSE_S``, finds out whether it is back;
 - vectors of two models never mix: after each failure, and where the engine can tell at any time, the model
@@ -102,8 +103,8 @@ class _Down:
 
 
 class OutsideEmbedder:
-    """``node.core.ports.Embedder`` over an ``Engine``. None for a text longer than the window, and for one that
-    holds nothing to embed."""
+    """``node.core.ports.Embedder`` over an ``Engine``. None for a text longer than the window, and for one
+    that holds nothing to embed."""
 
     def __init__(
         self, engine: Engine, described: Described, dim: int, guard: Guard, settings: Embed, clock: Clock

@@ -1,1 +1,1 @@
-""""""
+"""Drivers of language models: a prompt to an engine, and the words back."""

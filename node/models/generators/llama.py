@@ -1,7 +1,7 @@
 """The driver for llama.cpp: moves a prompt to the child process that holds a GGUF, and the words back.
 
-Promises: what ``node.models.generation`` promises; a prompt past the model's window is refused, never cut; the
-model is loaded at the first question (or by ``warm``), and a question whose time is up meanwhile does not
+Promises: what ``node.models.generation`` promises; a prompt past the model's window is refused, never cut;
+the model is loaded at the first question (or by ``warm``), and a question whose time is up meanwhile does not
 stop the loading. It must not know what the prompt is about nor what becomes of the answer."""
 
 from __future__ import annotations

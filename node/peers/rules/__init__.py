@@ -1,1 +1,1 @@
-""""""
+"""Rules of sharing: entries, keys, admission, tiers, sets. Pure."""

@@ -4,7 +4,8 @@
 Rules, in the order of their cost, so that what is cheap to send is cheap to refuse:
 1. ``size``: no larger than a record may be.
 2. ``cid``: its bytes match the CID that was asked for.
-3. ``schema``: strict form and signature (``node.core.record.decode``), in the normal form that we have as well.
+3. ``schema``: strict form and signature (``node.core.record.decode``), in the normal form that we have as
+   well.
 4. ``kind``, ``issuer``, ``scope``, ``unverified``: an answer, of the root whose log it is in, public and
    without a context, and not what a model said on no evidence.
 5. ``unknown_key`` and the like: the root has certified the signing key for the time that the record bears.
@@ -39,6 +40,7 @@ from node.core.record import AnswerRecord, decode
 from node.peers.rules import injection
 from node.peers.rules.entry import Publish
 from node.peers.rules.keys import AHEAD_MAX, KeyRing
+from node.peers.rules.values import Tier
 
 QUERY_CHARS_MAX = 4_096
 """A question that others may ask as well is not longer."""
@@ -86,9 +88,9 @@ CODES: dict[str, str] = {
     "blocked": "the operator has blocked its issuer",
     "dropped": "its issuer has contradicted itself",
 }
-ADMISSION_REASONS = frozenset({*map(str, Tier), *CODES, "held", "retracted", "withdrawn", "valid", "invalid"})
-"""What a record's way in may be counted under."""
 """Code → a clause for people."""
+ADMISSION_REASONS = frozenset({*map(str, Tier), *CODES, "held", "retracted", "withdrawn", "valid", "invalid"})
+"""What becomes of a peer's record is counted under these words."""
 
 
 @dataclass(frozen=True, slots=True)

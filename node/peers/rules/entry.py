@@ -1,7 +1,8 @@
 """Entries of a publications log: what a node shares with its peers, takes back, says of others and signs
 with.
 
-Format: a leaf of the log format (``node.audit.tlog.leaf``: canonical JSON, version 2) whose ``entry`` is one of
+Format: a leaf of the log format (``node.audit.tlog.leaf``: canonical JSON, version 2) whose ``entry`` is one
+of
 
     {"cid", "class", "expires_s": s | null, "kind": "publish", "query_hash"}
     {"cid": <target>, "kind": "retract", "reason", "tombstone": <CID> | null}

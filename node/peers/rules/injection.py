@@ -7,8 +7,8 @@ refusal:
    in a row of those that have a place alone (joiners, soft hyphens, direction marks, variation selectors),
    which is how bytes are smuggled.
 3. ``chat_token``: marks by which chat models or prompts tell who speaks.
-4. ``orders``: a sentence that speaks to the model (``node.language.orders``), or tells it in another language to
-   ignore what came before.
+4. ``orders``: a sentence that speaks to the model (``node.language.orders``), or tells it in another language
+   to ignore what came before.
 5. ``calls_home``: markup that loads something from elsewhere, which tells somebody that and what was read;
    a link that is a program.
 3 to 5 are read in the text as it stands and as it looks: compatibility forms and look-alike letters made

@@ -1,7 +1,7 @@
 """Which keys a root has certified for what, by its own signed key records (design section 9).
 
-Rules (1, 3 and 4: design section 9 and what ``node.core.identity`` writes when a key is made, rotated or dropped;
-2 and 5: facts on trust B, clocks and bounds):
+Rules (1, 3 and 4: design section 9 and what ``node.core.identity`` writes when a key is made, rotated or
+dropped; 2 and 5: facts on trust B, clocks and bounds):
 1. A root alone speaks of its keys: a record counts if the root issued it and signed it with its own key. The
    root is none of them unless it says so like of any other.
 2. Of several records about one key and use the newest counts, by their timestamps; of those of one second the

@@ -1,1 +1,1 @@
-""""""
+"""What is known and held of peers, in SQLite and in memory."""

@@ -2,7 +2,7 @@
 
 Promises: what a call that returned has changed is synced; a killed process leaves whole calls behind, but for
 ``forget`` and ``recount``, which go on where they were cut off when called again; whatever peers send, the
-limits of ``peer_rows.Limits`` hold; nothing here scans all that is held. A held record whose bytes the disk
+limits of ``rows.Limits`` hold; nothing here scans all that is held. A held record whose bytes the disk
 has damaged is let go when it is read, so that it can be fetched again. Deleted rows are overwritten;
 ``scrub`` empties the WAL too. It knows nothing of what a record says, of trust, or of who asks.
 """

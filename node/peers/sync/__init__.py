@@ -1,1 +1,1 @@
-""""""
+"""Publishing for peers, following what they publish, and letting it in."""

@@ -1,7 +1,8 @@
 """Admission at work: what becomes of each record, statement and withdrawal that a peer's log brings.
 
 Every record that may ever count is held in the ``PeerStore``; only those of a served tier are in the record
-store as well (``node.peers.sync.serving``), so what is not trusted can be neither served nor shown to a model.
+store as well (``node.peers.sync.serving``), so what is not trusted can be neither served nor shown to a
+model.
 
 Promises:
 1. What was decided is decided anew whenever something that it rests on changes: the issuer's standing or
@@ -11,8 +12,8 @@ Promises:
 3. A newer record of an issuer takes the place of its older one to the same question.
 4. Each step may be repeated; a weighing of all records of a root that was cut off is finished by ``resume``.
 
-Rules of what may enter are in ``node.peers.rules.admission``, of tiers in ``node.peers.rules.tiers``. It must not know
-how records arrive.
+Rules of what may enter are in ``node.peers.rules.admission``, of tiers in ``node.peers.rules.tiers``. It must
+not know how records arrive.
 """
 
 from __future__ import annotations

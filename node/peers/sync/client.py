@@ -3,8 +3,8 @@
 Promises: only that address is asked and no redirect is followed; one that somebody else has named leads to
 public addresses only, judged on what is connected to (``resolve``); no compressed body is read; every body
 ends at a number of bytes, every call at a time on the node's clock, also where it drips; blocks leave only if
-they match the CID that was asked for; whatever goes wrong leaves as ``node.core.errors``. Sends CIDs, paths of the
-log and fingerprints of sets: never a question.
+they match the CID that was asked for; whatever goes wrong leaves as ``node.core.errors``. Sends CIDs, paths
+of the log and fingerprints of sets: never a question.
 Must not know: whose signature counts, what is done with what comes. The session is handed in.
 """
 

@@ -3,7 +3,7 @@
 A round with one address: who is there and which keys its root has certified; the newest checkpoint (304 where
 nothing changed); its signature; that it goes on from the last one that was verified; then the new entries in
 chunks (``feed``), each proven before any of it is acted on, and what admission says to each
-(``peer_entries``). A contact's root is who first proved to be there, and no other from then on.
+(``entries``). A contact's root is who first proved to be there, and no other from then on.
 
 Promises:
 1. The position is saved after what lies before it was acted on, so a kill at any moment loses nothing; what

@@ -1,1 +1,1 @@
-""""""
+"""How long an answer may live, and what ends it: expiry, eviction, invalidation, erasure."""
