@@ -43,7 +43,7 @@ import pint
 from adapters import registry
 from adapters.math_calculator.units import find as find_unit
 from bench.routing_cases import ENGLISH, QUESTIONS, Case, Wanted, read_cases
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.model import CLAIM, Check, Kind, Route
 from node.core.ports import Embedder, EmbedderInfo, Vector
 from node.core.settings import Adapters, Embed
@@ -51,6 +51,7 @@ from node.models.embedders.local import LocalEmbedder
 from node.pipeline.understanding.route import Floors, Router
 from node.pipeline.understanding.semantic import SemanticHead
 from node.pipeline.understanding.understand import Part, Understanding
+from tests.manual_clock import ManualClock
 from tests.simulators.semantics import OneModel
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -10,7 +10,6 @@ from typing import Any
 from node.audit.decisions.memory import MemoryLog
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
-from node.core.clock import ManualClock
 from node.core.ipld.cid import Cid
 from node.core.ports import RecordStore, StoredRecord
 from node.core.record import AnswerRecord, KeyRecord, RecordSource, ValidationRecord, block_of
@@ -19,11 +18,12 @@ from node.peers.rules.admission import ClassLimit
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Level, Quota
-from node.peers.store.memory import MemoryPeerStore
 from node.peers.sync.admit import Admitter
-from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.peer_store import MemoryPeerStore
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 

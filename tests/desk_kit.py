@@ -10,16 +10,16 @@ from pathlib import Path
 from node.audit.decisions.memory import MemoryLog
 from node.audit.log.contradictions import Evidence
 from node.audit.log.files import Files
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.core.record import block_of
 from node.peers.ports import PeerLink, PeerStore
 from node.peers.rules.values import Quota, Standing, SyncReport
-from node.peers.store.sqlite import MemoryPeerStore
 from node.peers.sync.desk import PeerDesk
 from node.peers.sync.ledger import PeerLedger
+from tests.manual_clock import ManualClock
+from tests.references.peer_store import MemoryPeerStore
 
 A, B = "http://127.0.0.1:8642", "http://127.0.0.1:8652"
 QUOTA = Quota(records=10, bytes=1_000, validations_per_hour=5, near=2)

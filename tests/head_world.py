@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.ipld import dagcbor, ipns
 from node.core.ipld.cid import DAG_CBOR, Cid
@@ -21,9 +20,10 @@ from node.ipfs.gateway.dag import resolve
 from node.ipfs.head import Head, Links
 from node.ipfs.kubo import KuboBlockStore
 from node.store.ipns_records import Names
-from node.store.memory import MemoryStore
+from tests.manual_clock import ManualClock
 from tests.name_owner import Owner
 from tests.record_builders import Author
+from tests.references.record_store import MemoryStore
 
 PATIENCE_S = 20.0
 

@@ -16,8 +16,9 @@ from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.verify import Report, verify_log
 from node.audit.tlog.leaf import Leaf, read_leaf
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile, decode_bundle
-from node.core.clock import Clock, ManualClock
+from node.core.clock import Clock
 from node.core.signed_note import Checkpoint, Ed25519Signer, Note, Signer, Verifier
+from tests.manual_clock import ManualClock
 
 ORIGIN = "zTest.neuroswarm/decisions"
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -35,14 +35,14 @@ from node.peers.rules.entry import Publish
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.reconcile import answer
 from node.peers.rules.values import Level, Quota
-from node.peers.store.memory import MemoryPeerStore
 from node.peers.sync.admit import Admitter
 from node.peers.sync.follow import PeerSync
 from node.peers.sync.publish import Publisher
-from node.store.memory import MemoryStore
 from node.store.record_rules import LOCAL
 from tests.peer_builders import seeded
 from tests.record_builders import Author
+from tests.references.peer_store import MemoryPeerStore
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 from tests.tlog_memory import MemoryLog

@@ -1,1 +1,1 @@
-"""From evidence to an answer: prompt, models in their order, extraction, the honest answer, its confidence."""
+"""From evidence to an answer: prompt, models in their order, extraction, the honest answer, confidence."""

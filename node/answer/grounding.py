@@ -278,4 +278,6 @@ def says_nothing_new(question: str, answer: str, about: Sequence[str] = ()) -> b
     if _OPEN_QUESTION.match(question) is None or _CHOICE.search(question):
         return False
     given = " ".join((question, *about))
-    return set(content_words(answer)) <= set(content_words(given)) and not unsupported_figures(answer, (given,))
+    return set(content_words(answer)) <= set(content_words(given)) and not unsupported_figures(
+        answer, (given,)
+    )

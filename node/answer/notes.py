@@ -1,10 +1,11 @@
 """Stored notes for one question: which of them hold the answer, and what is said where none does.
 
 English notes are read by a small network made for it (``NoteReader``), all at once; where it is not sure, and
-for notes in other languages, a language model reads too, one note at a time (``model_reader``), likeliest first,
-ours before peers'. What holds the answer goes into the prompt, or is quoted; where nothing does, and the
-question is about what people stored here, the honest reply is that it is not there: a model's own knowledge
-of a community is invention. Where nobody can read, the nearest note is quoted and said to be unread."""
+for notes in other languages, a language model reads too, one note at a time (``model_reader``), likeliest
+first, ours before peers'. What holds the answer goes into the prompt, or is quoted; where nothing does, and
+the question is about what people stored here, the honest reply is that it is not there: a model's own
+knowledge of a community is invention. Where nobody can read, the nearest note is quoted and said to be
+unread."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What an asker is told when something could not be found out: the one place that turns reasons into words.
 
 The reasons of engines and sources (addresses, statuses, what to install) are the operator's: they stand in
-the trace and in ``/health``, never in an answer. The sentences lie in ``reasons.json``, by language; a language
-that is not there is answered in English."""
+the trace and in ``/health``, never in an answer. The sentences lie in ``reasons.json``, by language; a
+language that is not there is answered in English."""
 
 from __future__ import annotations
 

@@ -59,48 +59,6 @@ async def pause(clock: Clock, seconds: float, until: asyncio.Event) -> None:
         await asyncio.gather(timer, woken, return_exceptions=True)
 
 
-class ManualClock:
-    """A clock that moves only when told: the harmless implementation for tests and replays."""
-
-    def __init__(self, start: datetime | None = None) -> None:
-        self._wall = start or datetime(2026, 1, 1, tzinfo=UTC)
-        self._mono = 1_000.0
-        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
-
-    def now(self) -> datetime:
-        return self._wall
-
-    def monotonic(self) -> float:
-        return self._mono
-
-    async def sleep(self, seconds: float) -> None:
-        if seconds <= 0:
-            await asyncio.sleep(0)
-            return
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._sleepers.append((self._mono + seconds, waiter))
-        await waiter
-
-    def random(self) -> float:
-        return 0.5
-
-    def advance(self, seconds: float) -> None:
-        """Move both clocks forward and wake whoever has waited long enough."""
-        from datetime import timedelta
-
-        self._mono += seconds
-        self._wall += timedelta(seconds=seconds)
-        due = [waiter for at, waiter in self._sleepers if at <= self._mono]
-        self._sleepers = [(at, waiter) for at, waiter in self._sleepers if at > self._mono]
-        for waiter in due:
-            if not waiter.done():
-                waiter.set_result(None)
-
-    def set_wall(self, when: datetime) -> None:
-        """Jump the wall clock alone, as an operator or NTP would."""
-        self._wall = when
-
-
 def random_bytes(count: int) -> bytes:
     """Bytes for keys and identifiers, from the operating system."""
     return secrets.token_bytes(count)

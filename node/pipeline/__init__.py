@@ -1,1 +1,1 @@
-"""A question's way through the node: the walk, what may be asked of the node, what is remembered of failures."""
+"""A question's way through the node: the walk, what may be asked of the node, what failures leave."""

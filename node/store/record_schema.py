@@ -2,11 +2,11 @@
 
 Format 3 (``PRAGMA user_version``), application id ``NSw1``. ``block`` holds bytes by multihash, sealed where
 ``key_id`` names the slot of a key (``record_keys``, ``private_rows``); ``record`` one row per record block
-with the columns it is found by and what it is worth (``record_rules``, rule 7: ``hits`` as of ``used``, ``cost_us``,
-``worth``); ``alias`` what was merged, each with its survivor; ``withdrawal`` the change feed; ``total``
-running sums kept by triggers, so that ``counts`` never scans; ``spent_key`` slots that no row names any more,
-until their keys are destroyed; ``note`` what is known of the file as a whole. Times are seconds since 1970,
-``confidence`` is in millionths, ``tags`` a JSON list.
+with the columns it is found by and what it is worth (``record_rules``, rule 7: ``hits`` as of ``used``,
+``cost_us``, ``worth``); ``alias`` what was merged, each with its survivor; ``withdrawal`` the change feed;
+``total`` running sums kept by triggers, so that ``counts`` never scans; ``spent_key`` slots that no row names
+any more, until their keys are destroyed; ``note`` what is known of the file as a whole. Times are seconds
+since 1970, ``confidence`` is in millionths, ``tags`` a JSON list.
 """
 
 from __future__ import annotations

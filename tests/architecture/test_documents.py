@@ -44,11 +44,9 @@ def test_no_file_is_dead() -> None:
     sources = {path: path.read_text(encoding="utf-8") for path in [*files, ROOT / "batch_embed.py"]}
     for path in files:
         name = path.stem
-        if name in ("__init__", "__main__", "memory"):  # memory: a port's reference, for its contract test
+        if name in ("__init__", "__main__"):
             continue
         dotted = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if dotted == "node.audit.log.soak":  # a program for crash tests, started by name from outside
-            continue
         parent = dotted.rsplit(".", 1)[0]
         named = re.compile(
             rf"(from {re.escape(dotted)} import|import {re.escape(dotted)}\b|"

@@ -11,7 +11,9 @@ ROOMS_MAX = 14
 
 def layers() -> list[str]:
     """The rooms of the contract, the highest first."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
     [road] = [one["layers"] for one in contracts if one["type"] == "layers"]
     return [name.removeprefix("node.") for name in road if name != "node.__main__"]
 

@@ -8,10 +8,10 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from node.core.clock import ManualClock
 from node.core.ipld.cid import Cid
 from node.peers.rules.values import Held, Tier
 from node.peers.store.sqlite import SqlitePeerStore
+from tests.manual_clock import ManualClock
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ALICE = "did:key:alice"

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters import registry
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.model import CERTAIN, Caller, Check, Failed, Found, Freshness, Missed, Query, Recognition
 from node.core.ports import Adapter
 from node.core.settings import Adapters, AdapterSettings
@@ -33,6 +33,7 @@ from tests.contracts import (
     case_wikipedia,
 )
 from tests.contracts.adapter_case import NOW, Case, session
+from tests.manual_clock import ManualClock
 
 ADAPTERS: dict[str, Case] = {
     **case_coins.CASES,

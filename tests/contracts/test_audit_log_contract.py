@@ -12,10 +12,10 @@ import pytest
 from node.audit.decisions.memory import MemoryLog
 from node.audit.tlog.leaf import read_leaf
 from node.audit.tlog.proofs import Receipt, check_receipt
-from node.core.clock import ManualClock
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ports import Appended, AuditLog
 from tests.log_kit import ORIGIN, opened, verifier
+from tests.manual_clock import ManualClock
 
 
 @pytest.fixture(params=["memory", "before_reply", "behind_50ms"])

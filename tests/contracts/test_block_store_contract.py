@@ -17,10 +17,10 @@ from node.core.ipld.cid import RAW, Cid
 from node.core.ports import BlockStore
 from node.ipfs.kubo import KuboBlockStore
 from node.store.imported_blocks import ForeignStore
-from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from node.store.verifying import BLOCK_BYTES_MAX
 from tests.record_builders import Author
+from tests.references.record_store import MemoryStore
 from tests.simulators.kubo import KuboStandIn
 
 SMALL = ("js-ipfs", "stand-in of js-ipfs")

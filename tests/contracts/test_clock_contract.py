@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from node.core.clock import Clock, ManualClock, SystemClock, new_id, random_bytes
+from node.core.clock import Clock, SystemClock, new_id, random_bytes
+from tests.manual_clock import ManualClock
 
 
 @pytest.fixture(params=["system", "manual"])

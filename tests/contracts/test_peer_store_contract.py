@@ -15,11 +15,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import CorruptState, Rejected, Unavailable
 from node.core.ipld.cid import Cid
 from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
-from node.peers.store.sqlite import FORGOTTEN_AT_ONCE, Limits, MemoryPeerStore, SqlitePeerStore
+from node.peers.store.sqlite import FORGOTTEN_AT_ONCE, Limits, SqlitePeerStore
+from tests.manual_clock import ManualClock
+from tests.references.peer_store import MemoryPeerStore
 
 Store: TypeAlias = MemoryPeerStore | SqlitePeerStore
 

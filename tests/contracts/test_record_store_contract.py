@@ -26,11 +26,11 @@ from node.core.record import (
     block_of,
 )
 from node.store import record_rules
-from node.store.memory import MemoryStore
 from node.store.private_rows import SEALED_EXTRA_BYTES
 from node.store.public_blocks import NotPublic
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, START, Author
+from tests.references.record_store import MemoryStore
 
 Store: TypeAlias = MemoryStore | SqliteStore
 

@@ -14,15 +14,16 @@ import pytest
 from node.answer.evidence.entries import StoredEvidence
 from node.answer.evidence.relevance import Rule, packaged
 from node.cache.index.flat_index import FlatIndex
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.ipld.cid import Cid
 from node.core.ports import Embedder, RecordStore, Relevant
 from node.core.record import AnswerRecord, RecordCitation, RecordSource
 from node.core.settings import Embed
 from node.models.embedders.local import LocalEmbedder
-from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 

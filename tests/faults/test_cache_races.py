@@ -21,11 +21,11 @@ from node.cache.keys import keyword_key
 from node.core.ipld.cid import Cid
 from node.core.normalise import query_hash
 from node.core.ports import StoredRecord
-from node.store.memory import MemoryRecords, MemoryStore
 from node.store.sqlite import SqliteStore
 from tests.faults.cache_child import EMBEDDER, US, question, reworded
 from tests.faults.node_kit import PATIENCE_S, ROOT, Client, child, reasons, start
 from tests.record_builders import SCOPES
+from tests.references.record_store import MemoryRecords, MemoryStore
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 from tests.unit.cache.test_recall import FAR, NEAR, PRICE, Bench, found

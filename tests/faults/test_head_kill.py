@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from node.core.clock import ManualClock
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.ipfs.index_pages import HeadBlock, parse_index
@@ -15,6 +14,7 @@ from node.store.ipns_records import Names
 from node.store.sqlite import SqliteStore
 from tests.faults.head_child import OWNER, US
 from tests.head_world import parse_page
+from tests.manual_clock import ManualClock
 
 ROOT = Path(__file__).parents[2]
 

@@ -21,9 +21,10 @@ from node.audit.log.writer import TileLog
 from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import Witnesses
 from node.audit.witnesses.ours import Witness
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Unavailable
 from node.core.signed_note import CosignatureSigner, Ed25519Signer, Verifier
+from tests.manual_clock import ManualClock
 from tests.simulators import rfc6962
 from tests.simulators.rfc6962 import Key
 from tests.simulators.vendor import stop

@@ -153,7 +153,7 @@ async def test_a_writer_that_does_not_sync_is_found_out() -> None:
 
 def start_soak(folder: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "node.audit.log.soak", str(folder), "--vkey-out", f"{folder}.vkey", *more],
+        [sys.executable, "-m", "tests.faults.soak", str(folder), "--vkey-out", f"{folder}.vkey", *more],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(Path.cwd())},

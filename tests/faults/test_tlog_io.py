@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from node.audit.log.writer import TileLog
-from node.core.clock import ManualClock
 from node.core.errors import CorruptState, NodeError, Unavailable
 from tests.faults.tlog_disk import LOSE, TORN, SimDisk
 from tests.faults.tlog_history import FOLDER, HIGH_WATER, KEY, NEW_KEY, History, stored
+from tests.manual_clock import ManualClock
 
 PARTS = 12
 """Tests that share the calls of one run, so that none of them is long."""

@@ -11,11 +11,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from node.audit.log.verify import verify_log
 from node.audit.log.writer import TileLog
 from node.audit.tlog.tiles import decode_bundle, tiles_between
-from node.core.clock import ManualClock
 from node.core.errors import NodeError, NotFound
 from node.core.merkle import leaf_hash, root_of
 from node.core.signed_note import Checkpoint, Ed25519Signer, Signer, open_checkpoint
 from tests.faults.tlog_disk import SimDisk
+from tests.manual_clock import ManualClock
 
 ORIGIN = "test.neuroswarm/decisions"
 FOLDER = Path("/data/logs/decisions")

@@ -17,8 +17,8 @@ from aiohttp import web
 
 from node.audit.log.writer import TileLog
 from node.audit.tlog.tiles import Tile, tiles_between
-from node.core.clock import ManualClock
 from node.core.signed_note import Note
+from tests.manual_clock import ManualClock
 from tests.tlog_memory import ORIGIN, MemoryLog, leaf, log_signer, witness_signer
 
 pytestmark = [

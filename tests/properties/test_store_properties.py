@@ -17,9 +17,9 @@ from node.core.errors import NotFound, Rejected
 from node.core.ipld.cid import Cid
 from node.core.ports import Selection, Use
 from node.core.record import AnswerRecord, RecordSource, block_of
-from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, START, Author
+from tests.references.record_store import MemoryStore
 
 US = Author(1)
 QUESTIONS = tuple(f"q{number}" for number in range(4))

@@ -8,11 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from node.answer.compose import Composer
-from node.core.clock import ManualClock
 from node.core.model import Draft, Evidence, Kind
 from node.language.markup import STOP
 from node.language.verbatim import spans
 from node.models.clean import clean, find_loop
+from tests.manual_clock import ManualClock
 from tests.unit.answer.evidence import ScriptedGenerator, document
 
 _TRAPS = (

@@ -3,8 +3,8 @@
 Promises: reads only; what is read is bounded in bytes and no more than a fixed amount of it is kept; tiles
 are taken at their word, but nothing leaves as a receipt that does not verify. A size comes from a checkpoint
 and is as trustworthy as that: an absurd one ends at the first missing tile.
-Shares nothing with the writer but the pure rules (``merkle``, ``tiles``, ``signed_note``, ``proofs``), so that the
-checker (``verify``) is an independent witness. Must not know what entries say.
+Shares nothing with the writer but the pure rules (``merkle``, ``tiles``, ``signed_note``, ``proofs``), so
+that the checker (``verify``) is an independent witness. Must not know what entries say.
 
 Source: C2SP tlog-tiles (paths, partial tiles and their fallback), tlog-proof.
 """

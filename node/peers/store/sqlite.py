@@ -22,13 +22,12 @@ from node.core.errors import CorruptState, Rejected, Unavailable
 from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.record import time_us
 from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
-from node.peers.store import rows as rows
-from node.peers.store.memory import MemoryPeerStore
+from node.peers.store import rows
 from node.peers.store.rows import OTHER_CODE, RIVALS_OF_ONE, Limits
 from node.peers.store.schema import SCHEMA
 from node.store.writer import SqliteFile
 
-__all__ = ["Limits", "MemoryPeerStore", "SqlitePeerStore"]
+__all__ = ["Limits", "SqlitePeerStore"]
 
 FORGOTTEN_AT_ONCE = 1_000
 """Records that one commit of ``forget`` deletes, so that nothing else waits long for the writer."""

@@ -11,9 +11,9 @@ import pytest
 from adapters.coins import CoinGecko, follow
 from adapters.coins.claims import claim
 from adapters.coins.slots import question_of
-from node.core.clock import ManualClock
 from node.core.model import Caller, Failed, Found, Missed, Query, Recognition
 from node.core.settings import AdapterSettings
+from tests.manual_clock import ManualClock
 from tests.simulators.coingecko import CoinGeckoStandIn
 
 NOW = datetime(2026, 5, 18, 8, 20, tzinfo=UTC)

@@ -12,10 +12,11 @@ import pytest
 
 from adapters.coins import Coinbase, CoinGecko
 from adapters.coins.coinbase import PER_MINUTE, PER_SECOND
-from node.core.clock import Clock, ManualClock
+from node.core.clock import Clock
 from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query
 from node.core.settings import AdapterSettings
 from tests.contracts.adapter_case import session
+from tests.manual_clock import ManualClock
 from tests.simulators.coinbase import CoinbaseStandIn, Pair
 
 NOW = datetime(2026, 5, 18, 8, 20, tzinfo=UTC)

@@ -23,10 +23,11 @@ import pytest
 
 from adapters.coins.coingecko import LINES, CoinGecko
 from adapters.coins.coingecko_client import WAIT_UNSTATED_S
-from node.core.clock import Clock, ManualClock, SystemClock
+from node.core.clock import Clock, SystemClock
 from node.core.guard import Guard, Window
 from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query, Unclear
 from node.core.settings import AdapterSettings
+from tests.manual_clock import ManualClock
 from tests.simulators.coingecko import QUOTED_AT, CoinGeckoStandIn
 
 NOW = datetime(2026, 5, 18, 8, 20, tzinfo=UTC)

@@ -18,7 +18,6 @@ from adapters.currency import FxRates
 from adapters.currency import questions as fx_questions
 from adapters.currency.names import NAMES, canonical, classified, split
 from adapters.currency.questions import Question, read_question
-from node.core.clock import ManualClock
 from node.core.guard import Guard, Window
 from node.core.model import (
     CERTAIN,
@@ -34,6 +33,7 @@ from node.core.model import (
 )
 from node.core.settings import AdapterSettings
 from node.language.reading import read
+from tests.manual_clock import ManualClock
 from tests.simulators.frankfurter import FrankfurterStandIn
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.math_calculator import MathCalculator
-from node.core.clock import ManualClock
 from node.core.model import CERTAIN, Caller, Found, Query
+from tests.manual_clock import ManualClock
 
 NOW = datetime(2026, 5, 18, 12, tzinfo=UTC)
 CALCULATOR = MathCalculator(ManualClock(NOW))

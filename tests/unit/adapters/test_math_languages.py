@@ -9,7 +9,7 @@ import pytest
 from adapters.math_calculator import MathCalculator, scripts
 from adapters.math_calculator.understand import understand
 from adapters.math_calculator.words import LANGUAGES
-from node.core.clock import ManualClock
+from tests.manual_clock import ManualClock
 
 NOW = datetime(2026, 5, 18, 12, tzinfo=UTC)
 TODAY = NOW.date()

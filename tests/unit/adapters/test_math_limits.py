@@ -19,8 +19,8 @@ from adapters.math_calculator.parser import evaluate, parse
 from adapters.math_calculator.tokens import tokenise
 from adapters.math_calculator.understand import understand
 from adapters.math_calculator.words import ENGLISH
-from node.core.clock import ManualClock
 from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Query, Recognition
+from tests.manual_clock import ManualClock
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TODAY = NOW.date()

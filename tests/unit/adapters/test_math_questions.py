@@ -8,7 +8,7 @@ import pytest
 
 from adapters.math_calculator import MathCalculator
 from adapters.math_calculator.understand import understand
-from node.core.clock import ManualClock
+from tests.manual_clock import ManualClock
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

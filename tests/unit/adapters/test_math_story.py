@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.math_calculator import MathCalculator
-from node.core.clock import ManualClock
 from node.core.model import CERTAIN, CLAIM
+from tests.manual_clock import ManualClock
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 CALCULATOR = MathCalculator(ManualClock(NOW))

@@ -14,11 +14,12 @@ import pytest
 from adapters.news import News
 from adapters.news import feeds as feeds_module
 from adapters.news.questions import read_question
-from node.core.clock import Clock, ManualClock
+from node.core.clock import Clock
 from node.core.model import CERTAIN, CLAIM, Caller, Failed, Found, Freshness, Missed, Outcome, Query
 from node.core.settings import AdapterSettings
 from node.core.settings import News as NewsSettings
 from tests.contracts.adapter_case import DEAD_URL, FixedDay, session
+from tests.manual_clock import ManualClock
 from tests.simulators.feeds import NOW, FeedStandIn, Story, atom, rdf
 from tests.simulators.hacker_news import HackerNewsStandIn, HackerStory
 

@@ -16,10 +16,10 @@ from adapters.scores import Scores
 from adapters.scores.espn import base_of, read_board
 from adapters.scores.provider import State
 from adapters.scores.teams import TEAMS
-from node.core.clock import ManualClock
 from node.core.errors import Rejected
 from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query, Unclear
 from node.core.settings import AdapterSettings
+from tests.manual_clock import ManualClock
 from tests.simulators.balldontlie import BalldontlieStandIn
 from tests.simulators.espn import EspnStandIn, fill
 

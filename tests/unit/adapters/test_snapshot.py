@@ -22,7 +22,7 @@ from adapters.snapshot import questions
 from adapters.snapshot.adapter import Snapshot, bears
 from adapters.snapshot.questions import LAST, UPCOMING, Question, phrase, read_question
 from adapters.snapshot.spaces import BY_NAME, SPACES
-from node.core.clock import Clock, ManualClock
+from node.core.clock import Clock
 from node.core.guard import Guard, Window
 from node.core.model import (
     CERTAIN,
@@ -39,6 +39,7 @@ from node.core.model import (
     Unclear,
 )
 from node.core.settings import AdapterSettings
+from tests.manual_clock import ManualClock
 from tests.simulators.snapshot import NOW, SnapshotStandIn, StandInProposal
 
 TODAY = date(2026, 5, 18)

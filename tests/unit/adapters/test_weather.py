@@ -14,9 +14,10 @@ import aiohttp
 import pytest
 
 from adapters.weather import Weather
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query, Unclear
 from node.core.settings import AdapterSettings
+from tests.manual_clock import ManualClock
 from tests.simulators.open_meteo import OpenMeteoStandIn, limited
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from adapters.wikipedia import questions
 from adapters.wikipedia.adapter import Wikipedia, spellings
 from adapters.wikipedia.questions import read_subject, title_of
-from node.core.clock import Clock, ManualClock
+from node.core.clock import Clock
 from node.core.guard import Guard, Window
 from node.core.model import (
     CERTAIN,
@@ -35,6 +35,7 @@ from node.core.model import (
     Unclear,
 )
 from node.core.settings import AdapterSettings
+from tests.manual_clock import ManualClock
 from tests.simulators.wikipedia import StandInPage, WikipediaStandIn
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)

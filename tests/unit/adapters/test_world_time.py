@@ -14,7 +14,6 @@ from adapters.local_time import WorldTime
 from adapters.local_time import questions as time_questions
 from adapters.local_time.questions import Question, read_question
 from adapters.local_time.zones import ABBREVIATIONS
-from node.core.clock import ManualClock
 from node.core.model import (
     CERTAIN,
     CLAIM,
@@ -29,6 +28,7 @@ from node.core.model import (
     Slots,
     Unclear,
 )
+from tests.manual_clock import ManualClock
 
 NOW = datetime(2026, 5, 18, 6, 4, tzinfo=UTC)
 TODAY = NOW.date()

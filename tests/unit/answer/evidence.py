@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from node.core.clock import ManualClock
 from node.core.errors import NodeError
 from node.core.model import Check, Draft, Evidence, Freshness, SourceRef
 from node.core.ports import OnText, Prompt
+from tests.manual_clock import ManualClock
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 

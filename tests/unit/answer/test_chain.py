@@ -17,12 +17,12 @@ from node.answer.chain import (
     NoGenerator,
     Result,
 )
-from node.core.clock import ManualClock
 from node.core.errors import BrokeOff, NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.model import Check, Draft, Json
 from node.core.ports import Generator, OnText, Prompt
 from node.models.deadline import within
 from node.models.generators.queue import RETRY_UNKNOWN_S
+from tests.manual_clock import ManualClock
 
 T = TypeVar("T")
 PROMPT = Prompt("", "Why?")

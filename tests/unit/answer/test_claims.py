@@ -5,12 +5,12 @@ from __future__ import annotations
 from node.answer.compose import Composer
 from node.answer.composed import Composed
 from node.answer.peer_claims import heard, is_claim
-from node.core.clock import ManualClock
 from node.core.model import Evidence, Freshness, Kind, SourceRef
 from node.core.ports import Prompt, Relevant, StoredRecord
 from node.core.record import block_of
 from node.peers.rules.kept import OURS
 from node.pipeline import replies
+from tests.manual_clock import ManualClock
 from tests.record_builders import Author
 from tests.unit.answer.evidence import ScriptedGenerator, adapter, document
 

@@ -13,10 +13,10 @@ from node.answer.compose import Composer
 from node.answer.composed import Composed
 from node.answer.context import ORDER_REMARK
 from node.answer.reasons import say
-from node.core.clock import ManualClock
 from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.model import Citation, Draft, Evidence, Kind
 from node.core.ports import OnText, Prompt
+from tests.manual_clock import ManualClock
 from tests.unit.answer.evidence import ScriptedGenerator, adapter, document
 
 MINUTES = (

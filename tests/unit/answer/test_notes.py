@@ -14,10 +14,10 @@ from node.answer.chain import Chain
 from node.answer.compose import TOLD_MIN, Composer
 from node.answer.composed import Composed
 from node.answer.peer_claims import CLAIM
-from node.core.clock import ManualClock
 from node.core.errors import NodeError, Unavailable
 from node.core.model import Draft, Evidence, Freshness, Kind, SourceRef
 from node.core.ports import Prompt
+from tests.manual_clock import ManualClock
 from tests.unit.answer.evidence import ScriptedGenerator, document
 
 PACK = partial(context.pack, chars_max=2_000)

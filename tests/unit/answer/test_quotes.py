@@ -7,8 +7,8 @@ from dataclasses import replace
 from node.answer import context, notes
 from node.answer.composed import Trail
 from node.answer.quotes import QUOTE_CHARS_MAX, from_quotes
-from node.core.clock import ManualClock
 from node.core.model import Evidence, SourceRef
+from tests.manual_clock import ManualClock
 from tests.unit.answer.evidence import document
 
 CODE = "```make\nprinter:\n\tlpadmin  -p office\n\n\tcupsenable office  \n```"

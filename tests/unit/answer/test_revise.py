@@ -9,10 +9,10 @@ import pytest
 
 from node.answer import revise
 from node.answer.compose import Composer
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.model import Draft, Json, Kind
 from node.core.ports import OnText, Prompt
+from tests.manual_clock import ManualClock
 from tests.unit.answer.evidence import ScriptedGenerator
 
 TURN = ("What is IPFS?", "IPFS is a set of protocols. It names data by a hash. Peers exchange blocks.")

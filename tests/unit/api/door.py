@@ -15,10 +15,10 @@ from aiohttp import web
 from node.api import server
 from node.api.routing import Router
 from node.audit.witnesses.ours import Witness
-from node.core.clock import ManualClock
 from node.core.settings import Server
 from node.pipeline.service import Service
 from node.store.ipns_records import Names
+from tests.manual_clock import ManualClock
 from tests.name_owner import Owner
 from tests.unit.ipfs.gateway.dags import Shelf
 

@@ -15,13 +15,13 @@ import pytest
 from aiohttp import web
 
 from node.api.peers import CAR_BYTES_MAX, CIDS_MAX, RECONCILE_BYTES_MAX, Peering
-from node.core.clock import ManualClock
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.car import CarReader
 from node.core.ipld.cid import RAW, Cid
 from node.core.settings import Server
 from node.peers.rules.values import Contact, SyncReport
 from tests.desk_kit import A, B, Far, Kit, identity, kit
+from tests.manual_clock import ManualClock
 from tests.unit.api.door import Door, application
 from tests.unit.ipfs.gateway.dags import Shelf
 

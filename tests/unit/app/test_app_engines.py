@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from node.app.engines import generators_of
-from node.core.clock import ManualClock
 from node.core.settings import load
+from tests.manual_clock import ManualClock
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,15 @@ import aiohttp
 import pytest
 
 from node.app.peers import Links, forget_held
-from node.core.clock import ManualClock
 from node.core.errors import NotFound
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName
 from node.core.settings import load
-from node.peers.store.memory import MemoryPeerStore
 from node.peers.sync.client import HttpPeer
 from node.store.ipns_records import Names
+from tests.manual_clock import ManualClock
 from tests.peer_builders import held
+from tests.references.peer_store import MemoryPeerStore
 
 OURS, THEIRS = IpnsName.of(bytes(32)), IpnsName.of(bytes(range(32)))
 

@@ -12,14 +12,14 @@ import numpy as np
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.cache.recall import Recall, Recaller
-from node.core.clock import ManualClock
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, Kind, Query, Route, Source
 from node.core.normalise import normalise
 from node.core.ports import Embedded, StoredRecord, Vector
 from node.core.record import RecordSource
-from node.store.memory import MemoryRecords, MemoryStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryRecords, MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 

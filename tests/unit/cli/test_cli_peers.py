@@ -12,11 +12,11 @@ import pytest
 
 from node.api import local
 from node.cli import main
-from node.core.clock import ManualClock
 from node.core.errors import BadInput
 from node.core.identity import Identity
 from node.peers.rules.values import Contact, Level, Standing, SyncReport
 from tests.desk_kit import A, B, Far, Kit, identity, kit
+from tests.manual_clock import ManualClock
 
 Say = Callable[..., Awaitable[tuple[int, str, str]]]
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.follower import BACKOFF_MAX_S, Follower, Rest
+from tests.manual_clock import ManualClock
 
 
 class Work:

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.guard import BreakerOpen, Guard, Guarded, Window
+from tests.manual_clock import ManualClock
 
 MINUTE = 60.0
 

@@ -14,11 +14,11 @@ import pytest
 
 from node.answer.compose import Composer
 from node.answer.context import estimate, pack
-from node.core.clock import ManualClock
 from node.core.model import Evidence, Freshness, Kind, SourceRef
 from node.core.ports import Prompt
 from node.core.settings import Models
 from node.models.llama_child import Model
+from tests.manual_clock import ManualClock
 from tests.unit.answer.evidence import ScriptedGenerator, document
 
 END = 99

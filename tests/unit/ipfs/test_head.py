@@ -14,9 +14,9 @@ from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.ipfs.head import EVERY_S, KEPT_S, LIFETIME, LOOK_EVERY_S, TTL_S
 from node.ipfs.index_pages import HeadBlock
-from node.store.memory import MemoryStore
 from tests.head_world import CountedRecords, World
 from tests.name_owner import HOUR, Owner
+from tests.references.record_store import MemoryStore
 
 RIVERS = [f"Which river is number {number}?" for number in range(40)]
 

@@ -14,8 +14,8 @@ from node.core.ipld.cid import RAW, Cid
 from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
 from node.core.ports import RecordStore
 from node.ipfs.index_pages import BATCH, PAGE_ENTRIES_MAX, HeadBlock, build, encode_index, parse_index
-from node.store.memory import MemoryStore
 from tests.head_world import parse_page
+from tests.references.record_store import MemoryStore
 
 HEX = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(60_000)]
 CID = Cid.of(b"\xa0")

@@ -18,9 +18,9 @@ from node.ipfs import kubo
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.kubo_client import KuboClient, multiaddr_of, read_version
 from node.ipfs.local_first import LocalFirstBlockStore
-from node.store.memory import MemoryStore
 from tests.nowhere import NOBODY
 from tests.record_builders import Author
+from tests.references.record_store import MemoryStore
 from tests.simulators.kubo import KuboStandIn
 
 BLOCK = b"\xa1aa\x01"

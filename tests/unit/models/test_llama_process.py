@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import NodeError, Rejected, TimedOut, Unavailable
 from node.models import gguf_file
 from node.models.llama_process import LOAD_S, STOP_S, LlamaProcess, Program
+from tests.manual_clock import ManualClock
 from tests.simulators.llama import GGUF_HEAD, LlamaStandIn
 from tests.simulators.llama_child import Script
 

@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.record import RecordSource
 from node.peers.rules.admission import ClassLimit
 from node.pipeline import class_limit as limits
 from node.pipeline.understanding.route import Floors, Router
+from tests.manual_clock import ManualClock
 from tests.peer_builders import DAY, Publisher
 from tests.record_builders import START
 from tests.unit.pipeline.understanding.recognisers import RECOGNISERS

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.core.clock import ManualClock
 from node.pipeline.failures import NOTHING_THERE_MAX_S, Failure, NegativeCache, keep_s
+from tests.manual_clock import ManualClock
 
 
 def cache(clock: ManualClock, *, base_s: float = 10.0, entries_max: int = 100) -> NegativeCache[str]:

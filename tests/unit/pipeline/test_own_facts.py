@@ -10,7 +10,6 @@ import pytest
 
 from node.audit.decisions.entry import decision_entry
 from node.cache.index.flat_index import FlatIndex
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.model import (
     CERTAIN,
@@ -30,8 +29,9 @@ from node.core.model import (
 from node.core.ports import RecordStore
 from node.core.record import RecordSource
 from node.pipeline.own_facts import SESSIONS_MAX, OwnFacts, _patterns
-from node.store.memory import MemoryStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 

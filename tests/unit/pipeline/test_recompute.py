@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from adapters.math_calculator import MathCalculator
-from node.core.clock import ManualClock
 from node.core.model import (
     Budget,
     Check,
@@ -28,6 +27,7 @@ from node.core.record import AnswerRecord
 from node.peers.rules.admission import ClassLimit
 from node.pipeline.recompute import Recompute
 from node.pipeline.understanding.route import Floors, Router
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
 
 THEM = Author(1)

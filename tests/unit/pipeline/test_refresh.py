@@ -7,9 +7,9 @@ import logging
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.pipeline.stale import PAUSE_S, YIELD_MAX_S, Refresher
+from tests.manual_clock import ManualClock
 
 
 class Work:

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
-from node.core.clock import ManualClock
 from node.core.model import Answer, Confidence
 from node.pipeline.replies import Sample
 from node.pipeline.second_sample import TRIES, SecondSamples
+from tests.manual_clock import ManualClock
 from tests.record_builders import START
 from tests.unit.answer.test_rescore import entries
 from tests.unit.cache.index.semantic_bench import until

@@ -11,13 +11,13 @@ import aiohttp
 import pytest
 
 from node.app.peers import Links
-from node.core.clock import ManualClock
 from node.core.errors import NotFound, Unavailable
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName
 from node.core.settings import load
 from node.store.ipns_records import Names
+from tests.manual_clock import ManualClock
 from tests.name_owner import Owner
 
 OURS = IpnsName.of(bytes(32))

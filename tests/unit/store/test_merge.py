@@ -9,16 +9,16 @@ import pytest
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.cache.same_question import same_question
-from node.core.clock import ManualClock
 from node.core.ipld.cid import Cid
 from node.core.model import Confidence, SourceRef
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Embedded
 from node.core.record import AnswerRecord
-from node.store.memory import MemoryStore
 from node.store.remember import Memory, Remembered, Rememberer
 from node.store.write_back import WriteBack
+from tests.manual_clock import ManualClock
 from tests.record_builders import SCOPES, START
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 from tests.unit.cache.index.semantic_bench import US, Signer, memory

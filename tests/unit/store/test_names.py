@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
 from node.store.ipns_records import KEPT, Names
+from tests.manual_clock import ManualClock
 from tests.name_owner import HOUR, Owner
 
 OWN = Owner(99)

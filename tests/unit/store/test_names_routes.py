@@ -18,11 +18,11 @@ from node.api import routing
 from node.api.errors import from_error
 from node.api.negotiate import IPNS_RECORD
 from node.api.routing import Router, protocols_of
-from node.core.clock import ManualClock
 from node.core.errors import NodeError, NotFound
 from node.core.ipld.cid import RAW, Cid, base36, base58
 from node.core.ipld.ipns import IpnsName
 from node.store.ipns_records import Names
+from tests.manual_clock import ManualClock
 from tests.name_owner import HOUR, Owner
 from tests.unit.api.door import Door
 

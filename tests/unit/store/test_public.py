@@ -14,10 +14,10 @@ from node.core.errors import NotFound, Unavailable
 from node.core.ipld.cid import BLAKE2B_256, DAG_CBOR, IDENTITY, RAW, SHA2_512, Cid
 from node.core.record import Record, block_of
 from node.store.imported_blocks import ForeignBlocks, ForeignStore
-from node.store.memory import MemoryStore
 from node.store.public_blocks import PublicReader
 from node.store.sqlite import SqliteStore
 from tests.record_builders import Author
+from tests.references.record_store import MemoryStore
 
 US = Author(1)
 PUBLIC = US.answer("What is public?", scope="public")

@@ -8,14 +8,14 @@ import pytest
 
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
-from node.core.clock import ManualClock
 from node.core.model import Citation, SourceRef
 from node.core.ports import Embedded
 from node.core.record import AnswerRecord
-from node.store.memory import MemoryStore
 from node.store.remember import OWED, Memory, Remembered, Rememberer, owes_vector, scope_for
 from node.store.write_back import WriteBack
+from tests.manual_clock import ManualClock
 from tests.record_builders import START
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 from tests.unit.cache.index.semantic_bench import US, Signer, memory

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
 from node.core.ports import Use
 from node.store.hit_counts import TALLY_MAX, UseTally
-from node.store.memory import MemoryRecords, MemoryStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryRecords, MemoryStore
 
 US = Author(1)
 NOW_S = int(START.timestamp())

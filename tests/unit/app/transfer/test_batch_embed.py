@@ -11,8 +11,8 @@ import pytest
 import batch_embed
 from node.app.transfer import index_file
 from node.cli import main
-from node.core.clock import ManualClock
 from tests import engines
+from tests.manual_clock import ManualClock
 
 STARTER = Path(__file__).parents[3] / "knowledge-index.json"
 

@@ -22,7 +22,6 @@ from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.rotation import KeyRotation
 from node.cache.keys import keyword_key
 from node.cache.same_question import same_question
-from node.core.clock import ManualClock
 from node.core.errors import BadInput, Rejected
 from node.core.identity import Identity, Rotation
 from node.core.ipld.cid import Cid
@@ -35,13 +34,14 @@ from node.peers.sync.desk import PeerDesk
 from node.pipeline.service import Invalidator
 from node.pipeline.understanding.route import Floors, Router
 from node.store.imported_blocks import ForeignStore
-from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer, owes_vector
 from node.store.retention.erase import Eraser
 from node.store.retention.erasure import Erasure
 from node.store.write_back import WriteBack
 from tests.desk_kit import kit
+from tests.manual_clock import ManualClock
 from tests.record_builders import SCOPES, START
+from tests.references.record_store import MemoryStore
 from tests.unit.app.transfer.test_car_file import Kept
 from tests.unit.cache.index.semantic_bench import US, Signer, memory
 

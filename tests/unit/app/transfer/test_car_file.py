@@ -10,7 +10,6 @@ import pytest
 
 from node.app.transfer import car_file
 from node.app.transfer.car_file import CarFile, listing
-from node.core.clock import ManualClock
 from node.core.errors import BadInput, Rejected
 from node.core.ipld import dagcbor
 from node.core.ipld.car import CarReader, header, section
@@ -19,8 +18,9 @@ from node.core.ipld.ipns import IpnsName
 from node.core.ipld.links import links
 from node.core.record import Record, block_of
 from node.store.imported_blocks import ForeignStore
-from node.store.memory import MemoryStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryStore
 
 US = Author(1)
 

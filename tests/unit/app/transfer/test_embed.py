@@ -14,7 +14,6 @@ from node.app.transfer import index_file
 from node.app.transfer.embed_index import EmbedReport, embed_index, next_step
 from node.app.transfer.embed_scratch import scratch_path
 from node.app.transfer.index_file import OpenIndex
-from node.core.clock import ManualClock
 from node.core.errors import BadInput, NotFound, RateLimited, Unavailable
 from node.core.model import Check
 from node.core.normalise import query_hash
@@ -22,6 +21,7 @@ from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import load
 from node.models.embedders.none import NoEmbedder
 from node.store.lock import DataLock
+from tests.manual_clock import ManualClock
 from tests.simulators.hash_embedder import HashEmbedder
 
 

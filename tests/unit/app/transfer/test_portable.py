@@ -16,7 +16,6 @@ from node.app.transfer.embed_index import embed_index
 from node.app.transfer.portable import PortableIndex, _Fetcher, drop
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
-from node.core.clock import ManualClock
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.normalise import normalise, query_hash
@@ -26,11 +25,12 @@ from node.peers.rules.admission import ClassLimit
 from node.peers.rules.standing import trust_ppm
 from node.peers.rules.values import Level, Standing, Tier
 from node.pipeline.understanding.route import Floors, Router
-from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer, owes_vector
 from node.store.state import StateStore
 from node.store.write_back import WriteBack
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 

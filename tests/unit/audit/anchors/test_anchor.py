@@ -20,8 +20,8 @@ from node.audit.anchors.anchor import (
     Unanswered,
 )
 from node.audit.anchors.opentimestamps import OpenTimestamps
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
+from tests.manual_clock import ManualClock
 
 
 def test_the_states_are_ordered_and_off_is_none_of_them() -> None:

@@ -43,9 +43,9 @@ from node.audit.anchors.files import NOTE, RECEIPT, STATE, AnchorFiles, AnchorSt
 from node.audit.anchors.opentimestamps import OpenTimestamps
 from node.audit.log.files import Files
 from node.audit.log.writer import Published
-from node.core.clock import ManualClock
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.model import Check
+from tests.manual_clock import ManualClock
 from tests.simulators.calendar import FIRST_HEIGHT, REGTEST_TARGET_MAX, CalendarStandIn, HeaderStandIn
 
 HOUR = 3_600.0

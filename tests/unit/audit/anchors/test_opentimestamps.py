@@ -26,8 +26,9 @@ from node.audit.anchors.anchor import ATTESTED, PENDING, VERIFIED, Standing, Una
 from node.audit.anchors.block_headers import TARGET_MAX, BlockHeaders, target_of
 from node.audit.anchors.opentimestamps import CALENDARS_MAX, DEPTH_MAX, NODES_MAX, OpenTimestamps
 from node.audit.witnesses.site import BREAKER_FAILURES, Site, Unreached
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Misconfigured, NodeError, Rejected, Unavailable
+from tests.manual_clock import ManualClock
 from tests.simulators.calendar import (
     BLOCK_TIME,
     FIRST_HEIGHT,

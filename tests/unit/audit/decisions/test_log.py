@@ -20,10 +20,10 @@ from node.audit.decisions.origin import origin_of
 from node.audit.log.reader import FolderSource
 from node.audit.tlog import leaf
 from node.audit.tlog.proofs import Receipt, check_receipt
-from node.core.clock import ManualClock
 from node.core.errors import CorruptState, Misconfigured, NotFound, Unavailable
 from node.core.ports import Appended
 from tests.log_kit import ORIGIN, leaves, opened, signers, verified, verifier
+from tests.manual_clock import ManualClock
 
 CANARY = "zanzibar canary question"
 

@@ -16,12 +16,12 @@ import pytest
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.rotation import KeyRotation
-from node.core.clock import ManualClock
 from node.core.errors import BadInput, Misconfigured, Unavailable
 from node.core.identity import OVERLAP_DAYS, Identity, Rotation
 from node.core.signed_note import Note, Verifier, open_checkpoint
-from node.store.memory import MemoryStore
 from tests.log_kit import leaves
+from tests.manual_clock import ManualClock
+from tests.references.record_store import MemoryStore
 
 
 class Desk:

@@ -15,7 +15,6 @@ from node.audit.log.files import Files
 from node.audit.log.writer import Published, TileLog
 from node.audit.tlog.right_edge import Growth, edge_tiles
 from node.audit.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
-from node.core.clock import ManualClock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Rejected, Unavailable
 from node.core.merkle import EMPTY_ROOT, leaf_hash, root_of
 from node.core.record import time_us
@@ -30,6 +29,7 @@ from node.core.signed_note import (
     cosigned,
     open_checkpoint,
 )
+from tests.manual_clock import ManualClock
 
 ORIGIN = "test.neuroswarm/decisions"
 

@@ -15,9 +15,9 @@ import pytest
 
 from node.audit.tlog.tiles import ENTRIES, Tile, tiles_between
 from node.audit.witnesses.ours import Witness
-from node.core.clock import ManualClock
 from node.core.signed_note import CosignatureSigner, Verifier
 from tests import log_folders
+from tests.manual_clock import ManualClock
 from tests.simulators import rfc6962
 from tests.unit.api.door import Door, served
 

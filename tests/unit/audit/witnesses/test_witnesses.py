@@ -19,9 +19,9 @@ from node.audit.log.writer import TileLog
 from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.client import BREAKER_FAILURES, BREAKER_OPEN_S
 from node.audit.witnesses.cosigning import LOOK_AGAIN_S, ROUND_AGAIN_S, Witnesses, load_policy
-from node.core.clock import ManualClock
 from node.core.errors import Misconfigured, Unavailable
 from node.core.signed_note import Ed25519Signer
+from tests.manual_clock import ManualClock
 from tests.simulators import rfc6962
 from tests.simulators.witness import TIME_S, WitnessStandIn
 

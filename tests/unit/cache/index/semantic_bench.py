@@ -11,18 +11,18 @@ import numpy as np
 
 from node.cache.index.embedders import Choice, SwitchingSemantics
 from node.cache.keys import keyword_key
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import Confidence, SourceRef
 from node.core.normalise import normalise
 from node.core.ports import Embedded, Embedder, StoredRecord, Vector
 from node.core.record import AnswerRecord
-from node.store.memory import MemoryStore
 from node.store.remember import Memory, Remembered, Rememberer, owes_vector
 from node.store.state import StateStore
 from node.store.write_back import WriteBack
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 
 US = Author(1)

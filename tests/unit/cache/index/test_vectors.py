@@ -15,9 +15,9 @@ from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
 from node.core.ports import StoredRecord
 from node.core.record import Embedding
-from node.store.memory import MemoryRecords, MemoryStore
 from node.store.remember import OWED
 from tests.record_builders import Author
+from tests.references.record_store import MemoryRecords, MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 
 US = Author(1)

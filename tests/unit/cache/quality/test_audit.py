@@ -28,7 +28,6 @@ from node.cache.quality.estimate import Estimate
 from node.cache.quality.label import Hit
 from node.cache.quality.labelling import Labels
 from node.cache.recall import Recall, Recalled, Seen
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.model import (
     Answer,
@@ -46,8 +45,9 @@ from node.core.model import (
 from node.core.normalise import query_hash
 from node.core.record import AnswerRecord
 from node.language.same_answer import Sameness
-from node.store.memory import MemoryStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryStore
 
 US = Author(1)
 QUESTION = "How tall is the Belmora tower"

@@ -12,13 +12,13 @@ import pytest
 from node.cache.index.flat_index import FlatIndex
 from node.cache.quality.refuted_answers import RefutedAnswers
 from node.cache.refuted import NothingRefuted, Said
-from node.core.clock import ManualClock
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Embedded
 from node.core.record import AnswerRecord, RecordSource, block_of
-from node.store.memory import MemoryStore
 from node.store.refuted_answers import RefutedRow, RefutedStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 

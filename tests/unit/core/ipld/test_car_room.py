@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from node.app.transfer.car_file import CarFile
-from node.core.clock import ManualClock
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.car import header, section
 from node.core.ipld.cid import RAW, Cid
 from node.store.imported_blocks import ForeignStore
+from tests.manual_clock import ManualClock
 
 
 class Names:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Misconfigured, Unavailable
 from node.core.settings import Embed, Settings
 from node.models.embedders.llama import LlamaEmbedder
 from node.models.embedders.self_test import self_test
+from tests.manual_clock import ManualClock
 from tests.simulators.llama import GGUF_HEAD, LlamaStandIn
 from tests.simulators.llama_child import DIM, Script
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import Misconfigured, Unavailable
 from node.core.settings import Embed
 from node.models.embedders.local import (
@@ -22,6 +21,7 @@ from node.models.embedders.local import (
     installed_files,
 )
 from node.models.embedders.self_test import self_test
+from tests.manual_clock import ManualClock
 from tests.unit.models.embedders.minilm import local_embedder, minilm
 
 

@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import NodeError, Unavailable
 from node.core.ports import Vector
 from node.models.embedders.micro_batch import BATCH_CHARS_MAX, MicroBatcher
+from tests.manual_clock import ManualClock
 
 
 class Engine:

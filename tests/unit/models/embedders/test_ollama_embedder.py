@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from node.core.clock import Clock, ManualClock, SystemClock
+from node.core.clock import Clock, SystemClock
 from node.core.errors import Misconfigured, Unavailable
 from node.core.ports import Embedder
 from node.core.settings import Embed, Models, Settings
@@ -18,6 +18,7 @@ from node.models.embedders import factory
 from node.models.embedders.ollama import RECHECK_S, WINDOW_MAX, OllamaEmbedder
 from node.models.embedders.outside import BACK_WAIT_S, BATCH_TEXTS, PAUSE_S
 from tests.engines import Ollama
+from tests.manual_clock import ManualClock
 from tests.simulators.ollama import MINILM, OllamaStandIn, StandInModel
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from node.core.clock import Clock, ManualClock, SystemClock
+from node.core.clock import Clock, SystemClock
 from node.core.errors import Misconfigured, Unavailable
 from node.core.ports import Embedder
 from node.core.settings import Embed, Models, Settings
@@ -20,6 +20,7 @@ from node.models.embedders import factory
 from node.models.embedders.openai_compatible import WINDOW_UNKNOWN, OpenAiEmbedder
 from node.models.embedders.outside import PAUSE_S
 from tests.engines import Ollama
+from tests.manual_clock import ManualClock
 from tests.simulators.openai_compatible import EMBED_MODEL, OpenAiStandIn
 
 KEY = "sk-very-secret-0123456789"

@@ -10,11 +10,11 @@ from hashlib import sha256
 import pytest
 
 from node.answer import prompt as prompts
-from node.core.clock import ManualClock
 from node.core.errors import Rejected, TimedOut, Unavailable
 from node.core.ports import Prompt
 from node.models.generators.llama import LlamaGenerator
 from node.models.llama_process import LOAD_S
+from tests.manual_clock import ManualClock
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.llama_child import Script
 

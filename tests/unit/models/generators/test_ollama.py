@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from node.answer import prompt as prompts
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Misconfigured, Rejected, TimedOut, Unavailable
 from node.core.ports import Prompt
 from node.models.generators.ollama import (
@@ -27,6 +27,7 @@ from node.models.generators.ollama import (
 from node.models.ollama_client import Installed, close, official_client
 from node.models.transport import RESPONSE_BYTES_MAX
 from tests.engines import Ollama
+from tests.manual_clock import ManualClock
 from tests.simulators.ollama import OllamaStandIn, StandInModel
 
 PROMPT = Prompt("Be brief.", "QUESTION: What is the capital of France?\n\nANSWER:", 50, ("\n\nQUESTION:",))

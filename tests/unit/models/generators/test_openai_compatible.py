@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from node.answer import prompt as prompts
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Misconfigured, NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.ports import Prompt
 from node.models.generators.openai_compatible import (
@@ -22,6 +22,7 @@ from node.models.generators.openai_compatible import (
     USAGE_WAIT_S,
     OpenAiGenerator,
 )
+from tests.manual_clock import ManualClock
 from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.openai_compatible import CHAT_MODEL, OpenAiStandIn
 

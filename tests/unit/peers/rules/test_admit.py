@@ -13,9 +13,9 @@ from node.core.record import block_of
 from node.peers.rules import kept as beside
 from node.peers.rules.admission import CODES, ClassLimit
 from node.peers.rules.values import Level, Quota, Tier
-from node.peers.store.memory import MemoryPeerStore
 from tests.admit_kit import US, Door, Issuer
 from tests.record_builders import START, Author
+from tests.references.peer_store import MemoryPeerStore
 
 A, B, C = Issuer(1), Issuer(2), Issuer(3)
 

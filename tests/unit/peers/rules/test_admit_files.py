@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.record import block_of
 from node.peers.rules.values import Held, Level, Tier
 from node.peers.store.sqlite import SqlitePeerStore
 from node.store.sqlite import SqliteStore
 from tests.admit_kit import US, Door, Issuer
+from tests.manual_clock import ManualClock
 from tests.record_builders import START
 
 

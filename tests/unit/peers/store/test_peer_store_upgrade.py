@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import CorruptState
 from node.core.ipld.cid import Cid
 from node.core.record import block_of, time_us
 from node.peers.rules.values import Held, Level, Standing, Summary, Tier, Usage
 from node.peers.store.sqlite import SqlitePeerStore
 from tests.admit_kit import Door, Issuer
+from tests.manual_clock import ManualClock
 from tests.peer_builders import held_of
 from tests.record_builders import START
 

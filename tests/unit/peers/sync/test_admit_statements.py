@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.model import SCOPE_PUBLIC
 from node.core.record import ValidationRecord, block_of
 from node.peers.ports import PeerStore
 from node.peers.rules.values import Level
-from node.peers.store.sqlite import MemoryPeerStore, SqlitePeerStore
+from node.peers.store.sqlite import SqlitePeerStore
 from node.peers.sync.certified_keys import PeerKeys
 from tests.admit_kit import Door, Issuer
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.peer_store import MemoryPeerStore
 
 HOUR = timedelta(hours=1)
 LONG = timedelta(days=900)

@@ -10,7 +10,6 @@ import pytest
 
 from node.audit.log.reader import LogReader
 from node.audit.tlog.tiles import tiles_at
-from node.core.clock import ManualClock
 from node.core.errors import NotFound, Rejected, TimedOut, Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.ipld.ipns import IpnsName
@@ -19,11 +18,12 @@ from node.core.record import format_time
 from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_head import PAGE_ENTRIES, Head, completed_between, split
 from node.peers.rules.values import Contact
-from node.peers.store.memory import MemoryPeerStore
 from node.peers.sync.block_link import BlockPeer
 from node.peers.sync.follow import PeerSync
+from tests.manual_clock import ManualClock
 from tests.name_owner import HOUR, Owner
 from tests.record_builders import START, Author
+from tests.references.peer_store import MemoryPeerStore
 from tests.simulators.peer import Publishing, later
 from tests.unit.peers.sync.test_sync import RecordingAdmitter
 

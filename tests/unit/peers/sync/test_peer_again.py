@@ -7,9 +7,9 @@ from dataclasses import replace
 from node.core.ipld.cid import Cid
 from node.peers.rules.values import Contact, Level, Standing
 from node.peers.sync.follow import PeerSync
-from node.store.memory import MemoryStore
 from tests.admit_kit import US, Door
 from tests.record_builders import Author
+from tests.references.record_store import MemoryStore
 from tests.simulators.peer import MemoryLink, Publishing, later
 from tests.unit.peers.sync.test_sync import A
 

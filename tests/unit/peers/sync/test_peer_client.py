@@ -10,13 +10,13 @@ from typing import TypeVar
 import aiohttp
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
 from node.core.record import block_of
 from node.peers.rules.reconcile import Client, SortedSet
 from node.peers.sync.client import BULK_AGAIN_S, HttpPeer
+from tests.manual_clock import ManualClock
 from tests.simulators.peer import PeerStandIn, Publishing
 
 T = TypeVar("T")

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from node.core.clock import ManualClock
 from node.core.errors import BadInput, Rejected, Unavailable
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.peers.rules.values import Contact, Level, Position, Standing, Summary, SyncReport, Tier
-from node.peers.store.sqlite import MemoryPeerStore
 from node.peers.sync.desk import FULL_SHARE
 from tests.desk_kit import A, B, Far, Kit, identity, kit
+from tests.manual_clock import ManualClock
 from tests.peer_builders import held
+from tests.references.peer_store import MemoryPeerStore
 
 
 @pytest.fixture

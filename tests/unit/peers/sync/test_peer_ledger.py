@@ -15,18 +15,19 @@ from node.app.peers import open_store
 from node.audit.decisions.explain import explain_leaf
 from node.audit.decisions.memory import MemoryLog
 from node.audit.tlog.leaf import COMMITMENTS, read_leaf
-from node.core.clock import ManualClock
 from node.core.errors import Rejected, Unavailable
 from node.core.identity import Identity
 from node.core.model import Json
 from node.core.ports import Appended
 from node.core.settings import load
 from node.peers.rules.values import Contact, Level, Standing
-from node.peers.store.sqlite import Limits, MemoryPeerStore
+from node.peers.store.sqlite import Limits
 from node.peers.sync.ledger import NODE, OPERATOR, SETTINGS, PeerLedger
 from node.store.state import StateStore
 from tests.admit_kit import Door, Issuer
 from tests.desk_kit import A, B, Far, Kit, identity, kit
+from tests.manual_clock import ManualClock
+from tests.references.peer_store import MemoryPeerStore
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import aiohttp
 import pytest
 
 from node.app.peers import Links
-from node.core.clock import ManualClock
 from node.core.ipld.ipns import IpnsName
 from node.core.settings import load
 from node.peers.ports import PeerLink
@@ -19,6 +18,7 @@ from node.peers.sync.follow import PeerSync
 from node.peers.sync.peers_of_peers import is_told
 from node.store.ipns_records import Names
 from tests.desk_kit import A, Far, identity, kit
+from tests.manual_clock import ManualClock
 from tests.simulators.peer import MemoryLink, Publishing
 from tests.unit.peers.sync.test_sync import OWN, World
 

@@ -18,10 +18,11 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from node.core.clock import ManualClock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Rejected, TimedOut, Unavailable
 from node.peers.sync import client
 from node.peers.sync.client import PLACES_MAX, RESOLVED_S, HttpPeer, resolved
+from tests.manual_clock import ManualClock
 from tests.simulators.peer import PeerStandIn, Publishing
 
 TIMEOUT_S = 5.0

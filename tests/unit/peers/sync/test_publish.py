@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from node.audit.log.committer import Compose
-from node.core.clock import ManualClock
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.ports import StoredRecord
@@ -20,9 +19,10 @@ from node.peers.rules import reconcile
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, read
 from node.peers.rules.sorted_set import SortedSet
 from node.peers.sync.publish import Entries, Publisher
-from node.store.memory import MemoryStore
 from node.store.sqlite import SqliteStore
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryStore
 from tests.tlog_memory import MemoryLog
 
 US, THEM = Author(1), Author(2)

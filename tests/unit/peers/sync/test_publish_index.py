@@ -19,8 +19,8 @@ from node.peers.rules.sorted_set import Item, SortedSet
 from node.peers.sync import publish_index
 from node.peers.sync.publish import INDEX_SHARE, Publisher
 from node.peers.sync.publish_index import Place, Shared
-from node.store.memory import MemoryStore
 from tests.record_builders import START
+from tests.references.record_store import MemoryStore
 from tests.tlog_memory import MemoryLog, log_signer
 from tests.unit.peers.sync.test_publish import US, World, public
 

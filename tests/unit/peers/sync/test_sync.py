@@ -13,7 +13,6 @@ import aiohttp
 import pytest
 
 from node.audit.witnesses.ours import Witness, origin_hash
-from node.core.clock import ManualClock
 from node.core.errors import NotFound, RateLimited, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.record import AnswerRecord, decode
@@ -22,13 +21,14 @@ from node.peers.ports import PeerLink
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Contact, Level, Position, Standing, SyncReport
-from node.peers.store.memory import MemoryPeerStore
 from node.peers.sync.client import HttpPeer
 from node.peers.sync.entries import MISSING_EVERY_S
 from node.peers.sync.feed import CHUNK_BUNDLES
 from node.peers.sync.follow import IDENTITY_EVERY_S, Limits, PeerSync
+from tests.manual_clock import ManualClock
 from tests.peer_builders import held_of
 from tests.record_builders import START, Author
+from tests.references.peer_store import MemoryPeerStore
 from tests.simulators.peer import MemoryLink, PeerStandIn, Publishing, later
 from tests.tlog_memory import private_key
 

@@ -6,8 +6,8 @@ from typing import cast
 
 from adapters import registry
 from adapters.fetch import Http
-from node.core.clock import ManualClock
 from node.core.settings import Adapters
+from tests.manual_clock import ManualClock
 from tests.unit.pipeline.understanding.clock import NOW
 
 RECOGNISERS = registry.build(Adapters(), ManualClock(NOW), cast("Http", None))

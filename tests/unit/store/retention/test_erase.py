@@ -15,7 +15,6 @@ from node.audit.decisions.entry import store_entry
 from node.audit.decisions.log import DecisionLog
 from node.cache.keys import keyword_key
 from node.cache.same_question import same_question
-from node.core.clock import ManualClock
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.identity import Identity
 from node.core.model import SourceRef
@@ -29,6 +28,7 @@ from node.store.retention.erase import Eraser
 from node.store.sqlite import SqliteStore
 from node.store.write_back import WriteBack
 from tests.log_kit import leaves
+from tests.manual_clock import ManualClock
 from tests.record_builders import START
 from tests.unit.cache.index.semantic_bench import memory
 

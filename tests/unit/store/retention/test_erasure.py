@@ -15,7 +15,6 @@ from node.app.operator_desk import LaterSemantics
 from node.audit.decisions.memory import MemoryLog
 from node.cache.keys import keyword_key
 from node.cache.same_question import same_question
-from node.core.clock import ManualClock
 from node.core.errors import CorruptState, NotFound, Unavailable
 from node.core.ipld.cid import BLAKE2B_256, RAW, SHA2_512, Cid
 from node.core.metrics import Metrics
@@ -28,6 +27,7 @@ from node.store.retention.erase import Eraser
 from node.store.retention.erasure import Erasure
 from node.store.sqlite import SqliteStore
 from node.store.write_back import WriteBack
+from tests.manual_clock import ManualClock
 from tests.record_builders import START
 from tests.unit.cache.index.semantic_bench import US, Signer, memory
 

@@ -8,16 +8,16 @@ from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.cache.recall import Recaller
 from node.cache.same_question import same_question
-from node.core.clock import ManualClock
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, Kind, Query, Route
 from node.core.normalise import query_hash
 from node.core.ports import BlockRef, Embedded, Selection, StoredRecord
-from node.store.memory import MemoryStore
 from node.store.remember import Remembered, Rememberer
 from node.store.retention.invalidate import SHOWN_MAX, invalidate
 from node.store.write_back import WriteBack
+from tests.manual_clock import ManualClock
 from tests.record_builders import SCOPES, START
+from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 from tests.unit.cache.index.semantic_bench import US, Signer, memory

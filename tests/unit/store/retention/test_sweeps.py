@@ -13,16 +13,16 @@ import pytest
 from node.cache.index import vector_file
 from node.cache.index.flat_index import FlatIndex
 from node.cache.index.vectors import IndexKeeper
-from node.core.clock import ManualClock
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
 from node.core.ports import EmbedderInfo, Vector
 from node.core.record import Embedding
 from node.core.scheduler import Scheduler
-from node.store.memory import MemoryStore
 from node.store.retention.evict import evict
 from node.store.retention.expire import sweep
+from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
+from tests.references.record_store import MemoryStore
 
 US = Author(1)
 INFO = EmbedderInfo("test-model", "ab" * 32, 4, 256)

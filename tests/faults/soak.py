@@ -1,4 +1,4 @@
-"""A log under load, for crash tests: ``python -m node.audit.log.soak DIR --vkey-out FILE [--entries N]``.
+"""A log under load, for crash tests: ``python -m tests.faults.soak DIR --vkey-out FILE [--entries N]``.
 
 Opens the log in DIR (``DIR/checkpoint`` and ``DIR/tile/…`` are what a checker reads; its own key and
 high-water mark are in ``DIR/keys``), writes its verifier key to FILE, prints ``ready N`` (N entries are there
@@ -138,7 +138,7 @@ async def soak(directory: Path, vkey_out: Path, entries: int | None, clock: Cloc
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m node.audit.log.soak", description="append to a log under load"
+        prog="python -m tests.faults.soak", description="append to a log under load"
     )
     parser.add_argument(
         "directory", type=Path, metavar="DIR", help="the log's folder; made where it is missing"
