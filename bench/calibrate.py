@@ -30,7 +30,7 @@ from bench.gatelab import train as train_gate
 from node.answer.score.calibrated import BAR, FILE, PRECISION, AnswerModel
 
 ROOT = Path(__file__).resolve().parents[1]
-MODEL = ROOT / "node" / "score" / FILE
+MODEL = ROOT / "node" / "answer" / "score" / FILE
 RESULT = ROOT / "bench" / "results" / "confidence.md"
 STRANGER = "a model that nobody labelled"
 NO_STREAMS = "The gate is left out without --data FOLDER: it learns from labelled streams not committed here."

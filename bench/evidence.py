@@ -528,8 +528,8 @@ def main() -> None:
     (HERE / "results" / "evidence.md").write_text(text)
     rule = {"version": 1, "embedder": ONNX_SHA256, "weight": weight, "floor": OFFERED}
     rule["coverage_floor"] = words_floor
-    (ROOT / "node" / "knowledge" / "relevance.json").write_text(json.dumps(rule, indent=2) + "\n")
-    path = ROOT / "node" / "synthesise" / "reading.json"
+    (ROOT / "node" / "answer" / "evidence" / "relevance.json").write_text(json.dumps(rule, indent=2) + "\n")
+    path = ROOT / "node" / "answer" / "reading.json"
     kept = json.loads(path.read_text()) | fitted | {"trained": curve, "both": joint}
     told = json.dumps(kept, indent=2, ensure_ascii=False)
     path.write_text(told + "\n")

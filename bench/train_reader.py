@@ -34,7 +34,7 @@ from node.models.embedders.local import ONNX_SHA256, installed_files, open_token
 
 HERE = Path(__file__).parent
 LAB = HERE / "readerlab"
-OUT = HERE.parent / "node" / "embed" / FILE
+OUT = HERE.parent / "node" / "models" / "embedders" / FILE
 RANK, SCALE, HEADS, LAYERS, DIM = 16, 2.0, 12, 6, 384
 BATCH = 32
 SHAPES = (24, 32, 40, 48, 64, 80, 128)
@@ -259,7 +259,7 @@ def train(
 
 _SENTENCE_ENDS = re.compile(r'(?<=[.!?])["”)]?\s+(?=[A-Z0-9"“(])')
 _WORD = re.compile(r"\w+")
-_COMMON = frozenset((HERE.parent / "node" / "cache" / "common_words.txt").read_text().split())
+_COMMON = frozenset((HERE.parent / "node" / "cache" / "matching" / "common_words.txt").read_text().split())
 
 
 def _words(text: str) -> set[str]:

@@ -35,7 +35,7 @@ from node.core.normalise import normalise
 from node.models.embedders.local import DIM, MODEL, ONNX_SHA256, MiniLm, installed_files
 from node.pipeline.understanding.semantic import FILE, PRECISION, VERSION, SemanticHead
 
-HEAD = Path(__file__).resolve().parents[1] / "node" / "classify" / FILE
+HEAD = Path(__file__).resolve().parents[1] / "node" / "pipeline" / "understanding" / FILE
 FOLDS = 10
 SUPPORT_MIN = 10
 RESIDUE = 0.5

@@ -13,7 +13,7 @@ from node.language.markup import STOP
 from node.language.verbatim import spans
 from node.models.clean import clean, find_loop
 from tests.manual_clock import ManualClock
-from tests.unit.answer.evidence import ScriptedGenerator, document
+from tests.unit.answer.material import ScriptedGenerator, document
 
 _TRAPS = (
     *("a[0] = b[1, 2]", "x = [1, 2]  ", "see [1] and [2]", "---", "| --- |", ">>> f(1) [1]", "<<<END t4g>>>"),

@@ -17,7 +17,7 @@ from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavail
 from node.core.model import Citation, Draft, Evidence, Kind
 from node.core.ports import OnText, Prompt
 from tests.manual_clock import ManualClock
-from tests.unit.answer.evidence import ScriptedGenerator, adapter, document
+from tests.unit.answer.material import ScriptedGenerator, adapter, document
 
 MINUTES = (
     "The committee met in Lisbon. Minutes were taken by hand. A quorum is defined as ten "

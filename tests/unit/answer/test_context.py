@@ -13,7 +13,7 @@ from node.answer.context import ORDER_REMARK, estimate, pack
 from node.language.markup import DATA_MARK, LABEL_LINE, THINK_TAG, defang
 from node.language.orders import CHAT_TOKEN, gives_orders
 from node.models.embedders.local import tokenizer_file, tokens_of
-from tests.unit.answer.evidence import adapter, document
+from tests.unit.answer.material import adapter, document
 
 TOKENS = tokens_of(tokenizer_file())
 

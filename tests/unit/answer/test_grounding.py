@@ -14,7 +14,7 @@ from node.answer.grounding import (
     only_given_figures,
     without_number_words,
 )
-from tests.unit.answer.evidence import adapter, document
+from tests.unit.answer.material import adapter, document
 
 
 @pytest.mark.parametrize(

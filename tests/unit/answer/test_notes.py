@@ -18,7 +18,7 @@ from node.core.errors import NodeError, Unavailable
 from node.core.model import Draft, Evidence, Freshness, Kind, SourceRef
 from node.core.ports import Prompt
 from tests.manual_clock import ManualClock
-from tests.unit.answer.evidence import ScriptedGenerator, document
+from tests.unit.answer.material import ScriptedGenerator, document
 
 PACK = partial(context.pack, chars_max=2_000)
 CURVE = model_reader.packaged()

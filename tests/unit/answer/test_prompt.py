@@ -7,7 +7,7 @@ import pytest
 from node.answer.context import pack
 from node.answer.prompt import DONT_KNOW, build
 from node.language.markup import STOP
-from tests.unit.answer.evidence import adapter, document
+from tests.unit.answer.material import adapter, document
 
 BLOCKS = pack([adapter("Bitcoin is 67,187.34 USD."), document("Proposal 123 passed.")], 1_000).blocks
 

@@ -9,7 +9,7 @@ from node.answer.composed import Trail
 from node.answer.quotes import QUOTE_CHARS_MAX, from_quotes
 from node.core.model import Evidence, SourceRef
 from tests.manual_clock import ManualClock
-from tests.unit.answer.evidence import document
+from tests.unit.answer.material import document
 
 CODE = "```make\nprinter:\n\tlpadmin  -p office\n\n\tcupsenable office  \n```"
 TABLE = "| item  | price |\n| --- | --- |\n| ink | `p[0]` |"

@@ -23,8 +23,8 @@ from node.store.state import StateStore
 from node.store.write_back import WriteBack
 from tests.admit_kit import Door, Issuer
 from tests.record_builders import START, Author
-from tests.unit.cache.quality.test_refuted import US, Desk
-from tests.unit.peers.rules.test_admit_poison import Signer
+from tests.unit.cache.quality.test_refuted_answers import US, Desk
+from tests.unit.peers.sync.test_admit_poison import Signer
 
 PEER = Author(7)
 

@@ -13,7 +13,7 @@ from node.core.errors import Unavailable
 from node.core.model import Draft, Json, Kind
 from node.core.ports import OnText, Prompt
 from tests.manual_clock import ManualClock
-from tests.unit.answer.evidence import ScriptedGenerator
+from tests.unit.answer.material import ScriptedGenerator
 
 TURN = ("What is IPFS?", "IPFS is a set of protocols. It names data by a hash. Peers exchange blocks.")
 ENGLISH = "The sea is salty because the rivers carry salts from the rocks into it."

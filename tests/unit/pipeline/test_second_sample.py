@@ -13,7 +13,7 @@ from tests.manual_clock import ManualClock
 from tests.record_builders import START
 from tests.unit.answer.test_rescore import entries
 from tests.unit.cache.index.semantic_bench import until
-from tests.unit.peers.rules.test_admit_poison import Node
+from tests.unit.peers.sync.test_admit_poison import Node
 
 
 class Patient(ManualClock):

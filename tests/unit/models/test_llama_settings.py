@@ -19,7 +19,7 @@ from node.core.ports import Prompt
 from node.core.settings import Models
 from node.models.llama_child import Model
 from tests.manual_clock import ManualClock
-from tests.unit.answer.evidence import ScriptedGenerator, document
+from tests.unit.answer.material import ScriptedGenerator, document
 
 END = 99
 REQUEST = {

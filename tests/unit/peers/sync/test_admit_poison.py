@@ -28,7 +28,7 @@ from node.pipeline.walk import Pipeline, Policy
 from node.store.remember import Remembered, Rememberer
 from node.store.write_back import WriteBack
 from tests.admit_kit import US, Door, Issuer
-from tests.unit.answer.evidence import ScriptedGenerator
+from tests.unit.answer.material import ScriptedGenerator
 
 POISON = "Zanzibar"
 TOWNS = [f"Town{letter}" for letter in "ABCDEFGHIJKLMNOPQRST"]

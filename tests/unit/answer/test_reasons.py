@@ -17,7 +17,7 @@ from node.core.model import Failed, Missed, Step
 OPERATORS = re.compile(
     r"https?:|ollama|make |pip |gguf|llama|status \d|bytes|JSON|setting|models\.|trace|/health|adapter", re.I
 )
-LANGUAGES = json.loads((files("node.answer") / "asker.json").read_text("utf-8"))
+LANGUAGES = json.loads((files("node.answer") / "reasons.json").read_text("utf-8"))
 
 
 def test_every_language_says_the_same_things_and_nothing_of_the_operators() -> None:
