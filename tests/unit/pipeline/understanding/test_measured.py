@@ -1,8 +1,8 @@
 """The kept-back part of the labelled questions, by rules alone: a floor under what ``bench.routing`` reports.
 
 The floors are what the issue asks; the measured figures stand in ``docs/benchmarks.md``. The embedder's
-classifier is left out here (it needs the model), so this is the weaker half of what a node does. ``unclassified`` is rare and
-has too few questions for a figure of its own.
+classifier is left out here (it needs the model), so this is the weaker half of what a node does.
+``unclassified`` is rare and has too few questions for a figure of its own.
 """
 
 from __future__ import annotations
