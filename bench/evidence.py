@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from bench.newcomer import COMMUNITIES, rows
 from node.answer.evidence.keywords import Keywords
+from node.answer.evidence.relevance import Rule
 from node.answer.model_reader import trained
 from node.answer.notes import BOUND, BY_MODEL_MIN, NEARNESS, NOTES_MAX, STARTER_COSINE, STARTER_MIN
 from node.core.clock import SystemClock
@@ -477,6 +478,76 @@ def near_table(present: list[Asked], absent: list[Asked], others: list[Asked], w
     return lines
 
 
+Sets: TypeAlias = tuple[list[Asked], list[Asked], list[Asked]]
+"""Answerable, absent and general questions."""
+
+
+def concern_table(some: Sets, kept: Sets, weight: float) -> tuple[list[float], list[str]]:
+    """When a question is about what people stored: fitted on communities of ``readerlab``, shown on the
+    others. Of general questions ``OTHERS_MAX`` may seem so, with those that lie near a single note."""
+    rule = Rule("", weight, OFFERED, 0.0)
+
+    def near(one: Asked) -> list[tuple[float, float]]:
+        score = fused(one, weight)
+        ids = best_of(one, score, OFFERED, NOTES_MAX)
+        at = {name: place for place, name in enumerate(one.ids)}
+        return [(float(score[at[i]]), float(one.cosine[at[i]])) for i in ids if i.startswith("w")]
+
+    def signs(rows: list[Asked]) -> NDArray[np.float64]:
+        return np.array([rule.signs_of(near(one) or [(0.0, 0.0)]) for one in rows])
+
+    theirs, other = np.vstack([signs(some[0]), signs(some[1])]), signs(some[2])
+    values, truth = np.vstack([theirs, other]), np.r_[np.ones(len(theirs)), np.zeros(len(other))]
+    each = np.r_[np.full(len(theirs), 1 / len(theirs)), np.full(len(other), 1 / len(other))]
+    slopes, offset = weighted(values, truth, each * len(truth) / 2)
+    odds = other @ slopes + offset
+    far = odds[other[:, 0] < BOUND]  # the others are bound by a note of their own
+    room = int(OTHERS_MAX * len(odds)) - int((other[:, 0] >= BOUND).sum())
+    offset -= float(np.sort(far)[-max(room, 0) - 1]) + 1e-6
+    told = Rule("", weight, OFFERED, 0.0, (*map(float, np.round(slopes, 4)), round(float(offset), 4)))
+    lines = ["| | answerable questions | absent answers | general questions |", "| --- | --- | --- | --- |"]
+    for name, sets in (("fitted on", some), ("others", kept)):
+        bound = [[any(score >= BOUND for score, _ in near(one)) for one in rows] for rows in sets]
+        also = [[told.concerns(near(one)) for one in rows] for rows in sets]
+        either = [[a or b for a, b in zip(*two, strict=True)] for two in zip(bound, also, strict=True)]
+        for by, answers in ((f"a note from {BOUND} on", bound), ("that, or several are near", either)):
+            shares = " | ".join(f"{sum(one) / len(one):.3f}" for one in answers)
+            lines.append(f"| {name}: {by} | {shares} |")
+    return list(told.concern), lines
+
+
+def weighted(
+    values: NDArray[np.float64], truth: NDArray[np.float64], each: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """Weights and offset of a logistic regression, each row as often as ``each`` says."""
+    mean, spread = values.mean(axis=0), values.std(axis=0) + 1e-9
+    rows = np.c_[(values - mean) / spread, np.ones(len(values))]
+    found = np.zeros(rows.shape[1])
+    for _ in range(50):
+        share = 1 / (1 + np.exp(-rows @ found))
+        slope = rows.T @ (each * (share - truth)) + 1e-3 * len(rows) * found
+        bend = (rows * (each * share * (1 - share))[:, None]).T @ rows + 1e-3 * len(rows) * np.eye(len(found))
+        found -= np.linalg.solve(bend, slope)
+    slopes = found[:-1] / spread
+    return slopes, float(found[-1] - slopes @ mean)
+
+
+def taught() -> list[dict[str, Any]]:
+    """Every fifth community of ``readerlab``, in the form of ``worlds``."""
+    made = []
+    for path in sorted((HERE / "readerlab").glob("*.jsonl"))[2::5]:
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        some = {kind: [row for row in rows if row["kind"] == kind] for kind in ("fact", "ask", "absent")}
+        made.append(
+            {
+                "facts": [{"id": f"w1-{row['id']}", "q": row["q"], "a": row["a"]} for row in some["fact"]],
+                "asks": [{"id": f"w1-{n}", "q": row["q"], "needs": []} for n, row in enumerate(some["ask"])],
+                "absent": [{"id": f"w1-{n}", "q": row["q"]} for n, row in enumerate(some["absent"])],
+            }
+        )
+    return [world for world in made if world["facts"]]
+
+
 def nearest_of(asked: Asked, weight: float) -> tuple[str, float]:
     """The note that is quoted where nobody reads, and its relevance: no starter entry that is far."""
     score = fused(asked, weight)
@@ -516,18 +587,22 @@ def main() -> None:
     wanted = parser.parse_args()
     asked = asyncio.run(signs(worlds()))
     weight, words_floor, relevance_lines = relevance_table(*asked)
+    concern, concern_lines = concern_table(asyncio.run(signs(taught())), asked, weight)
     curve, trained_lines = trained_table(*read_by_all(asked, weight, OFFERED))
     read = readings()
     fitted, reading_lines = reading_table([row for row in read if not row.by_reader])
     joint, joint_lines = both_table(read)
     reading_lines += ["", *joint_lines]
-    text = report(relevance_lines, near_table(*asked, weight), trained_lines, reading_lines)
+    text = report(
+        relevance_lines, [*near_table(*asked, weight), "", *concern_lines], trained_lines, reading_lines
+    )
     print(text)
     if not wanted.write:
         return
     (HERE / "results" / "evidence.md").write_text(text)
     rule = {"version": 1, "embedder": ONNX_SHA256, "weight": weight, "floor": OFFERED}
     rule["coverage_floor"] = words_floor
+    rule["concern"] = concern
     (ROOT / "node" / "answer" / "evidence" / "relevance.json").write_text(json.dumps(rule, indent=2) + "\n")
     path = ROOT / "node" / "answer" / "reading.json"
     kept = json.loads(path.read_text()) | fitted | {"trained": curve, "both": joint}

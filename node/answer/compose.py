@@ -26,6 +26,7 @@ from node.answer.grounding import (
     ground,
     only_given_figures,
     puts_a_figure_on_what_is_missing,
+    repeats_an_example,
     says_nothing_new,
     strip_marks,
     without_number_words,
@@ -379,6 +380,7 @@ def _from_draft(
     is_blank = bare != cleaned.text and ends_before_it_answers(bare)
     silent = abstains(bare) or is_blank
     silent = silent or says_nothing_new(question, bare, [block.about for block in blocks])
+    silent = silent or repeats_an_example(question, bare, blocks, asked.system)
     text = _without_bluff(cleaned.text, question, blocks, missing, silent=silent)
     real = papers.without_invented(question, text, [block.text for block in blocks])
     if not any(char.isalnum() for char in real):

@@ -281,3 +281,11 @@ def says_nothing_new(question: str, answer: str, about: Sequence[str] = ()) -> b
     return set(content_words(answer)) <= set(content_words(given)) and not unsupported_figures(
         answer, (given,)
     )
+
+
+def repeats_an_example(question: str, answer: str, blocks: Sequence[Block], system: str) -> bool:
+    """Whether a model says again what the examples in ``system`` say (the fine for overdue books), which no
+    evidence of this question does."""
+    words = set(content_words(answer)) - set(content_words(question))
+    missing = words - set(content_words(" ".join(_texts(blocks))))
+    return len(words) > 2 and 2 * len(missing) > len(words) and words <= set(content_words(system))

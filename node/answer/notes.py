@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from node.answer import context, model_reader, reasons
 from node.answer.chain import Chain
+from node.answer.evidence.relevance import packaged
 from node.answer.peer_claims import is_claim
 from node.core.errors import Unavailable
 from node.core.model import Evidence, Step
@@ -180,7 +181,7 @@ async def read(
     best = max((one.share for one in said), default=0.0)
     told = f"{len(held)} of {len(said)} notes hold the answer; the best with {best:.2f}"
     steps = (Step("read", "found" if held else "missed", told, took_ms),)
-    bound = any(map(_binds, notes))
+    bound = is_about_theirs(notes)
     if held:
         return Read([*others, *(one.note for one in held)], held[0].share, bound, steps=steps)
     ours_is_about_it = any(_binds(one) and not is_claim(one.source) for one in notes)
@@ -314,6 +315,14 @@ async def _by_model(
         if share >= SURE:
             break
     return said
+
+
+def is_about_theirs(notes: Sequence[Evidence]) -> bool:
+    """Whether the question is about what people stored here: a note is near enough to say so by itself, or
+    several are near."""
+    theirs = [(one.relevance or 0.0, one.cosine) for one in notes if is_peoples(one)]
+    known = [(relevance, cosine) for relevance, cosine in theirs if cosine is not None]
+    return any(map(_binds, notes)) or packaged().concerns(known)
 
 
 def _binds(one: Evidence) -> bool:

@@ -10,6 +10,9 @@ Linear fusion, not reciprocal rank: among a community's 24 notes and the starter
 first for .85 of the 88 questions fitted on and .78 of the 88 kept back, against .70 and .72 by rank fusion. A
 rank does not say how near the nearest is, and a floor has to.
 
+Whether a question is about what people stored here at all, ``concerns`` says: by the nearest of their notes
+and by how near the next ones are, for questions to a community lie near many of its notes.
+
 Pure. Must not know: stores, indices, models.
 """
 
@@ -17,19 +20,26 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
 
+NEAREST = 5
+_FAR = 0.1
+"""The cosine of a note that was not near enough to be offered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``embedder`` is the digest of the weights that the cosines must come from."""
+    """``embedder`` is the digest of the weights that the cosines must come from; ``concern`` are the weights
+    of ``signs_of`` and, last, what is added."""
 
     embedder: str
     weight: float
     floor: float
     coverage_floor: float
+    concern: tuple[float, ...] = ()
 
     def score(self, cosine: float | None, coverage: float, embedder: str) -> float | None:
         """The relevance, or None below the floor. ``cosine`` in [-1, 1], None where there is none."""
@@ -38,9 +48,25 @@ class Rule:
         value = max(0.0, cosine) + self.weight * coverage
         return value if value >= self.floor else None
 
+    def concerns(self, notes: Sequence[tuple[float, float]]) -> bool:
+        """Whether a question with these notes of people near it, as (relevance, cosine), is about what they
+        stored."""
+        if not notes or not self.concern:
+            return False
+        signs = (*self.signs_of(notes), 1.0)
+        return sum(weight * sign for weight, sign in zip(self.concern, signs, strict=True)) >= 0.0
+
+    def signs_of(self, notes: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
+        """The best relevance, cosine and coverage, and the mean of the best ``NEAREST`` cosines."""
+        cosines = sorted((cosine for _, cosine in notes), reverse=True)[:NEAREST]
+        cosines += [_FAR] * (NEAREST - len(cosines))
+        coverage = max((relevance - max(0.0, cosine)) / self.weight for relevance, cosine in notes)
+        return max(relevance for relevance, _ in notes), cosines[0], coverage, sum(cosines) / NEAREST
+
 
 @functools.cache
 def packaged() -> Rule:
     """The rule that comes with the node."""
     data = orjson.loads(importlib.resources.files(__package__).joinpath("relevance.json").read_bytes())
-    return Rule(data["embedder"], data["weight"], data["floor"], data["coverage_floor"])
+    concern = tuple(data.get("concern", ()))
+    return Rule(data["embedder"], data["weight"], data["floor"], data["coverage_floor"], concern)

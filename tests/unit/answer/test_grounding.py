@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from node.answer import prompt
 from node.answer.context import Block, pack
 from node.answer.grounding import (
     abstains,
@@ -12,6 +13,8 @@ from node.answer.grounding import (
     ground,
     joins_figures,
     only_given_figures,
+    repeats_an_example,
+    says_nothing_new,
     without_number_words,
 )
 from tests.unit.answer.material import adapter, document
@@ -145,3 +148,32 @@ def test_sentences_with_numbers_in_words_go_unless_the_question_has_some() -> No
 def test_figures_of_different_clauses_are_not_one_fact(answer: str, joins: bool) -> None:
     note = "A berth costs 28 crowns a night for boats up to 10 metres, and 41 crowns for longer boats."
     assert joins_figures(answer, [note], "what does a berth cost for 12 metres?") == joins
+
+
+def _stored(text: str) -> tuple[Block, ...]:
+    return pack([document(text)], 1_500).blocks
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_empty"),
+    [
+        ("The treasurer of the trust keeps the trusts money.", True),
+        ("The treasurer, Desmond Pikala, keeps the money.", False),
+        ("The treasurer has kept the money since 2019.", False),
+    ],
+)
+def test_an_answer_in_the_words_of_the_question_and_of_the_notes_title_is_none(
+    answer: str, is_empty: bool
+) -> None:
+    asked, about = "who keeps the trusts money", ["Who is the treasurer of the trust"]
+    assert says_nothing_new(asked, answer, about) is is_empty
+
+
+def test_what_the_examples_of_the_prompt_say_is_no_answer() -> None:
+    fine = "The fine for overdue books is 20 cents a day, at most 5 euros."
+    system = prompt.build("how long can i stay home", _stored("Leave is 8 days."), "t4g").system
+    asked = "my dad passed away. how long can i stay home"
+    assert repeats_an_example(asked, fine, _stored("Leave is 8 days."), system)
+    assert not repeats_an_example(asked, "You can stay home for 8 days.", _stored("Leave is 8 days."), system)
+    # A library may have just that fine.
+    assert not repeats_an_example("what is the fine", fine, _stored(f"Overdue books: {fine}"), system)

@@ -32,3 +32,12 @@ def test_the_packaged_rule_belongs_to_the_embedder_that_comes_with_the_node() ->
     assert len(rule.embedder) == 64
     assert rule.score(1.0, 0.0, rule.embedder) is not None
     assert rule.score(0.0, 0.0, rule.embedder) is None
+
+
+def test_one_far_note_says_nothing_and_many_that_are_near_say_whose_question_it_is() -> None:
+    rule = packaged()
+    assert not rule.concerns([])
+    assert not rule.concerns([(0.3, 0.3)])
+    assert rule.concerns([(0.5, 0.5)] * 5)
+    assert rule.concerns([(0.5, 0.5)] * 3 + [(0.3, 0.3)] * 4)
+    assert not RULE.concerns([(0.9, 0.9)] * 5)  # it was not fitted for that
