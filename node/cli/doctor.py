@@ -122,14 +122,14 @@ def _line(title: str, own: Sequence[Row], well: Callable[[Sequence[Row]], str]) 
 
 async def _examine(settings: Settings) -> list[Row]:
     """Look at each engine without a running node."""
-    from node.app.node import examine
+    from node.app.examine import examine
 
     return [Row(check.status, check.name, check.output) for check in await examine(settings)]
 
 
 async def _daemon(settings: Settings) -> list[Row]:
     """What works with the IPFS daemon."""
-    from node.app.node import examine_daemon
+    from node.app.examine import examine_daemon
 
     return [Row(check.status, check.name, check.output) for check in await examine_daemon(settings)]
 

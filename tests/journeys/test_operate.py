@@ -12,7 +12,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from node.app.node import examine, running
+from node.app.examine import examine
+from node.app.node import running
 from node.core.errors import CorruptState, Misconfigured
 from node.core.settings import Embed, Models, Settings, load
 from tests.journeys.conftest import Start

@@ -1,0 +1,150 @@
+"""What a question walks through: understanding, adapters, language models, and the watch over hits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from node.answer.compose import Composer
+from node.app.engines import generators_of, note_reader, semantic_head, token_count, weights_of
+from node.app.memory import Memory
+from node.app.storage import VERSION, Ground, router_of
+from node.cache.quality.audits import Auditor, Watching
+from node.core.clock import Clock
+from node.core.metrics import Metrics
+from node.core.model import Check
+from node.core.ports import Adapter, Generator, StoredRecord
+from node.core.settings import Settings
+from node.pipeline.drafts import Drafts
+from node.pipeline.failures import NegativeCache
+from node.pipeline.own_facts import OwnFacts
+from node.pipeline.second_sample import SecondSamples
+from node.pipeline.stale import Refresher
+from node.pipeline.understanding.route import Router
+from node.pipeline.understanding.sessions import Sessions
+from node.pipeline.understanding.understand import Understanding
+from node.pipeline.walk import Pipeline, Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """``adapters`` begin with the node's own facts; ``reader_check`` says whether notes are read;
+    ``behind``: what works behind replies, to be stopped before the writes are drained."""
+
+    pipeline: Pipeline
+    understanding: Understanding
+    router: Router
+    adapters: Sequence[Adapter]
+    composer: Composer
+    generators: Sequence[Generator]
+    reader_check: Check
+    policy: Policy
+    auditor: Auditor
+    drafts: Drafts[Any]
+    behind: tuple[Refresher, SecondSamples]
+
+
+async def open_walk(
+    settings: Settings, ground: Ground, memory: Memory, clock: Clock, metrics: Metrics, stack: AsyncExitStack
+) -> Walk:
+    """Build it; engines that are missing are only told of."""
+    cache, decisions = settings.cache, ground.decisions
+    generators = generators_of(settings, await asyncio.to_thread(weights_of, settings), clock)
+    for generator in generators:
+        stack.push_async_callback(generator.close)
+    own_facts = OwnFacts(ground.store.records, memory.semantics)
+    adapters = [own_facts, *ground.adapters]
+    router = router_of(settings, adapters)
+    understanding = Understanding(router, memory.semantics, semantic_head(settings), clock)
+    auditor = _auditor(settings, memory, ground, clock)
+    stack.push_async_callback(auditor.stop)
+    reader, reader_check = await note_reader(settings)
+    if reader is not None:
+        stack.push_async_callback(reader.close)
+    composer = Composer(
+        generators,
+        clock,
+        context_chars_max=settings.models.context_chars_max,
+        tokens_max=settings.models.tokens_max,
+        generator_timeout_s=settings.models.timeout_s,
+        queue_max=settings.models.queue_max,
+        context_tokens_max=settings.models.context_tokens_max,
+        count_tokens=await asyncio.to_thread(token_count),
+        reader=reader,
+    )
+    refresher = Refresher(
+        clock,
+        deadline_s=settings.server.request_timeout_s,
+        busy=lambda: pipeline.under_way > 0,
+        count=metrics.refreshed,
+    )
+    second_samples = SecondSamples(
+        clock, deadline_s=settings.server.request_timeout_s, busy=lambda: pipeline.under_way > 0
+    )
+    policy = Policy(
+        confidence_min=cache.confidence_min,
+        publish=settings.sharing.publish,
+        refuse_unlogged=settings.log.on_failure == "refuse",
+        version=VERSION,
+        shadow=cache.shadow,
+    )
+    drafts: Drafts[Any] = Drafts(clock.monotonic)
+
+    async def is_live(stored: StoredRecord) -> bool:
+        return stored.cid in await ground.store.records.live([stored.cid])
+
+    pipeline = Pipeline(
+        clock=clock,
+        understanding=understanding,
+        sessions=Sessions(),
+        recaller=memory.recaller,
+        retriever=memory.evidence,
+        semantics=memory.semantics,
+        adapters={adapter.name: adapter for adapter in adapters},
+        composer=composer,
+        rememberer=memory.rememberer,
+        log=decisions,
+        policy=policy,
+        failures=NegativeCache(clock.monotonic, base_s=cache.negative_s),
+        refresh=refresher.submit,
+        is_live=is_live,
+        unlogged=metrics.unlogged,
+        watch=auditor,
+        hear=own_facts.hear,
+        drafts=drafts,
+        refuted=memory.refuted,
+        sample_again=second_samples.submit,
+    )
+    return Walk(
+        pipeline,
+        understanding,
+        router,
+        adapters,
+        composer,
+        generators,
+        reader_check,
+        policy,
+        auditor,
+        drafts,
+        (refresher, second_samples),
+    )
+
+
+def _auditor(settings: Settings, memory: Memory, ground: Ground, clock: Clock) -> Auditor:
+    cache = settings.cache
+    return Auditor(
+        memory.labels,
+        clock,
+        ground.decisions,
+        Watching(
+            share=cache.audit_share,
+            per_hour=cache.audits_per_hour,
+            confidence_min=cache.confidence_min,
+            max_wrong_hit_rate=cache.max_wrong_hit_rate,
+            shadow=cache.shadow,
+            policy=VERSION,
+        ),
+    )
