@@ -150,14 +150,7 @@ class Composer:
             composed = _from_draft(
                 question, draft, asked, packed.blocks, kept, missing, self._clock.now(), language
             )
-            if is_bound and not composed.abstained and (composed.uncited_figures or not composed.grounded):
-                raise Rejected("the model's answer does not rest on the notes")
-            if route_kind is Kind.HISTORICAL and not (composed.grounded or composed.abstained):
-                raise Rejected("the model's answer about stored decisions did not rest on them")
-            if route_kind is Kind.HISTORICAL and puts_a_figure_on_what_is_missing(
-                question, draft.text, packed.blocks
-            ):
-                raise Rejected("the model gave a number for something that the stored records do not name")
+            _must_rest_on_evidence(composed, question, draft, packed.blocks, route_kind, is_bound=is_bound)
             return composed
 
         judged = missing is not None or route_kind is Kind.HISTORICAL
@@ -184,22 +177,12 @@ class Composer:
                 composed = quotes.from_notes(quotable, trail, language) or composed
             retold = filter(notes.is_peoples, kept) if composed.grounded and not writes else ()
             return replace(composed, found=found, notes=tuple(retold), tried=trail.steps)
-        sure_enough = found is None or found >= FOUND_MIN
-        has_text = any(one.source.kind == context.PASTED for one in evidence)
-        unread = found is None
-        may_show_near = near is not None and not (writes or has_text or notes.is_peoples(near))
-        may_quote = [] if writes and not has_text else notes.quotable(evidence)  # a note is no letter
-        if unread or has_text:
-            may_quote = [one for one in may_quote if not notes.is_note(one)]
+        quoted = _quoted(evidence, found, near, trail, language, is_bound=is_bound, writes=writes)
         composed = (
-            (
-                quotes.from_notes(evidence, trail, language, unread=unread)
-                if sure_enough and not has_text and not writes
-                else None
+            quoted
+            or quotes.from_quotes(
+                question, _quotable(evidence, found, writes=writes), missing, trail, language
             )
-            or (quotes.not_there(language) if is_bound and not sure_enough else None)
-            or (quotes.from_unsure([near], trail, language) if near and may_show_near else None)
-            or quotes.from_quotes(question, may_quote, missing, trail, language)
             or quotes.fallback(missing, evidence, result.steps, trail, language)
         )
         if found is not None:
@@ -323,6 +306,61 @@ class Composer:
 
 
 # --- extraction before generation -----------------------------------------------------------------
+
+
+def _must_rest_on_evidence(
+    composed: Composed,
+    question: str,
+    draft: Draft,
+    blocks: Sequence[Block],
+    route_kind: Kind,
+    *,
+    is_bound: bool,
+) -> None:
+    """Raises ``Rejected`` where an answer about people's notes, or about stored decisions, says what they do
+    not."""
+    if is_bound and not composed.abstained and (composed.uncited_figures or not composed.grounded):
+        raise Rejected("the model's answer does not rest on the notes")
+    if route_kind is not Kind.HISTORICAL:
+        return
+    if not (composed.grounded or composed.abstained):
+        raise Rejected("the model's answer about stored decisions did not rest on them")
+    if puts_a_figure_on_what_is_missing(question, draft.text, blocks):
+        raise Rejected("the model gave a number for something that the stored records do not name")
+
+
+def _quoted(
+    evidence: Sequence[Evidence],
+    found: float | None,
+    near: Evidence | None,
+    trail: Trail,
+    language: str,
+    *,
+    is_bound: bool,
+    writes: bool,
+) -> Composed | None:
+    """Notes as they stand where no model has answered: those that hold the answer, the honest word that none
+    does, or the nearest entry of the node's own."""
+    sure_enough = found is None or found >= FOUND_MIN
+    has_text = any(one.source.kind == context.PASTED for one in evidence)
+    if sure_enough and not (has_text or writes):
+        said = quotes.from_notes(evidence, trail, language, unread=found is None)
+        if said is not None:
+            return said
+    if is_bound and not sure_enough:
+        return quotes.not_there(language)
+    if near is not None and not (writes or has_text or notes.is_peoples(near)):
+        return quotes.from_unsure([near], trail, language)
+    return None
+
+
+def _quotable(evidence: Sequence[Evidence], found: float | None, *, writes: bool) -> list[Evidence]:
+    """What sentences may be taken from where no model has answered."""
+    has_text = any(one.source.kind == context.PASTED for one in evidence)
+    if writes and not has_text:
+        return []  # a note is no letter
+    some = notes.quotable(evidence)
+    return [one for one in some if not notes.is_note(one)] if found is None or has_text else some
 
 
 def _extract(question: str, evidence: Sequence[Evidence], trail: Trail) -> list[Evidence]:

@@ -116,6 +116,24 @@ class Metrics:
             ("what",),
             registry=registry,
         )
+        self._count_work(registry)
+        self._count_state(registry)
+        self._count_peers(registry)
+        self.unlogged = Unlogged(
+            Counter(
+                "neuroswarm_unlogged_total",
+                "Decisions that stand and could not be entered in the decision log: answer, other",
+                ("kind",),
+                registry=registry,
+            )
+        )
+        self._embedding = Histogram(
+            "neuroswarm_embedding_duration_seconds", "Time to embed", buckets=_SECONDS, registry=registry
+        )
+        info = Gauge("neuroswarm_build_info", "Version of this node", ("version",), registry=registry)
+        info.labels(__version__).set(1)
+
+    def _count_work(self, registry: CollectorRegistry) -> None:
         self._adapters = Counter(
             "neuroswarm_adapter_requests_total", "Adapters asked", ("adapter", "outcome"), registry=registry
         )
@@ -148,6 +166,8 @@ class Metrics:
             "Records merged into one with the same answer to the same question",
             registry=registry,
         )
+
+    def _count_state(self, registry: CollectorRegistry) -> None:
         self._wrong_share = Gauge(
             "neuroswarm_wrong_hit_share",
             "Of the checked hits, the share that was wrong: estimate, two-sided 95 % interval (low, high), "
@@ -191,6 +211,8 @@ class Metrics:
                 ("publications_size", "Entries of the publications log"),
             )
         }
+
+    def _count_peers(self, registry: CollectorRegistry) -> None:
         self._admissions = Counter(
             "neuroswarm_admissions_total",
             "Peers' records and statements: admitted, held aside, refused, withdrawn, counted (statements); "
@@ -219,19 +241,6 @@ class Metrics:
             ("outcome",),
             registry=registry,
         )
-        self.unlogged = Unlogged(
-            Counter(
-                "neuroswarm_unlogged_total",
-                "Decisions that stand and could not be entered in the decision log: answer, other",
-                ("kind",),
-                registry=registry,
-            )
-        )
-        self._embedding = Histogram(
-            "neuroswarm_embedding_duration_seconds", "Time to embed", buckets=_SECONDS, registry=registry
-        )
-        info = Gauge("neuroswarm_build_info", "Version of this node", ("version",), registry=registry)
-        info.labels(__version__).set(1)
 
     def observe(self, answer: Answer, seconds: float) -> None:
         """Count one finished answer and what it took."""
