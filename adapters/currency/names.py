@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from node.language import numbers
 from node.language.reading import word_list, words_of
 
 TEXT_CHARS = 600
@@ -546,49 +547,6 @@ _MULTIPLIERS: Mapping[str, Decimal] = {
     for word in row.split()
 }
 _HUNDREDS = frozenset(word_list("hundred hundert cent cento cem ciento hundreds"))
-_NUMBER_WORDS: Mapping[str, int] = {
-    word: value
-    for value, row in {
-        0: "zero",
-        1: "one uno eins один одна",
-        2: "two dos zwei deux due dois duas два две",
-        3: "three tres drei trois tre три",
-        4: "four cuatro vier quatre quattro quatro четыре",
-        5: "five cinco funf cinq cinque пять",
-        6: "six seis sechs sei шесть",
-        7: "seven siete sieben sept sette sete семь",
-        8: "eight ocho acht huit otto oito восемь",
-        9: "nine nueve neun neuf nove девять",
-        10: "ten diez zehn dix dieci dez десять",
-        11: "eleven once elf onze undici",
-        12: "twelve doce zwolf douze dodici doze",
-        13: "thirteen",
-        14: "fourteen",
-        15: "fifteen quince funfzehn quinze quindici пятнадцать",
-        16: "sixteen",
-        17: "seventeen",
-        18: "eighteen",
-        19: "nineteen",
-        20: "twenty veinte zwanzig vingt venti vinte двадцать",
-        25: "veinticinco",
-        30: "thirty treinta dreissig trente trenta trinta тридцать",
-        40: "forty fourty cuarenta vierzig quarante quaranta quarenta сорок",
-        50: "fifty cincuenta funfzig cinquante cinquanta cinquenta пятьдесят",
-        60: "sixty sesenta sechzig soixante sessanta sessenta",
-        70: "seventy setenta siebzig settanta",
-        80: "eighty ochenta achtzig ottanta oitenta",
-        90: "ninety noventa neunzig novanta",
-        100: "сто cien cem",
-        200: "doscientos doscientas zweihundert duecento duzentos двести",
-        300: "trescientos trescientas dreihundert trecento trezentos триста",
-        400: "cuatrocientos vierhundert",
-        500: "quinientos quinientas funfhundert cinquecento quinhentos пятьсот",
-        1_000: "eintausend",
-        2_000: "duemila zweitausend",
-        10_000: "diecimila zehntausend",
-    }.items()
-    for word in row.split()
-}
 _IN = frozenset(("in", "en", "nach", "em", "au", "aux"))
 _TO = frozenset(("in", "to", "into", "en", "nach", "vs", "versus", "against"))
 _BARE = frozenset(
@@ -604,6 +562,11 @@ _HALVES: Mapping[str, Decimal] = {
     for word in row.split()
 }
 _ARTICLES = frozenset(word_list("a an un una une ein eine einen einem einer um uma"))
+_NUMBER_WORDS: Mapping[str, int] = {
+    word: value
+    for word, value in numbers.phrases().items()
+    if " " not in word and word not in _HUNDREDS and word not in _MULTIPLIERS and word not in _ARTICLES
+}
 _LEADING_POINT = re.compile(r"(?<![\w.,])[.,](?=\d)")
 _SPELT_CHARS_MAX = 40
 _PIECE = "|".join(
@@ -636,7 +599,7 @@ def canonical(amount: Decimal) -> str:
 
 def is_number_unread(word: str) -> bool:
     """Whether ``word``, which is neither an amount nor a date, counts something all the same ("1e400", "½",
-    "100-50", "fünfundzwanzig", "dozen"): an amount that is not understood must not be left out."""
+    "100-50", "fünfundzwanzigeinhalb", "dozen"): an amount that is not understood must not be left out."""
     if any(unicodedata.category(char)[0] == "N" for char in word) or word in _COUNTS_VAGUELY:
         return True
     if _IDEOGRAPHIC_DIGIT.search(word) or (word in _MULTIPLIERS and len(word) > 1 and word != "grand"):
@@ -812,7 +775,11 @@ def _number(words: Sequence[str], at: int) -> tuple[Decimal, int] | None:
             if seen:
                 break
             current, seen = Decimal(word), True
-        elif word in _NUMBER_WORDS and not (word == "once" and not seen):
+        elif (several := numbers.longest(words, at)) is not None and _continues(current, several[0]):
+            current, seen, at = current + several[0], True, several[1] - 1
+        elif not seen and len(word) >= numbers.JOINED_MIN and (fused := numbers.joined(word)) is not None:
+            current, seen = Decimal(fused), True
+        elif word in _NUMBER_WORDS and (word != "once" or seen or tuple(words[at + 1 : at + 2]) in _SPOKEN):
             if not _continues(current, _NUMBER_WORDS[word]):
                 break
             current, seen = current + _NUMBER_WORDS[word], True

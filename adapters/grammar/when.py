@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
+from node.language import numbers
 from node.language.reading import word_list
 
 WORDS_MAX = 200
@@ -284,27 +285,9 @@ _COUNT_UNITS: dict[str, int] = {
     **dict.fromkeys(word_list("year years jahr jahre jahren ano anos an ans annee annees anno anni"), 8760),
 }
 """Hours of a counted unit."""
-_NUMBER_WORDS: dict[str, int] = {
-    word: value
-    for value, row in {
-        1: "a an one ein eine einen einem einer un una uno une um uma",
-        2: "two couple zwei dos deux due dois duas",
-        3: "three few several drei tres trois tre paar",
-        4: "four vier cuatro quatre quattro quatro",
-        5: "five funf cinco cinq cinque",
-        6: "six sechs seis sei",
-        7: "seven sieben siete sept sette sete",
-        8: "eight acht ocho huit otto oito",
-        9: "nine neun nueve neuf nove",
-        10: "ten zehn diez dix dieci dez",
-        12: "twelve zwolf doce douze dodici doze",
-        14: "fourteen fortnight vierzehn catorce quatorze",
-        15: "fifteen quince quinze",
-        20: "twenty zwanzig veinte vingt venti vinte",
-        30: "thirty dreissig treinta trente trenta trinta",
-    }.items()
-    for word in row.split()
-}
+_NUMBER_WORDS = {"a": 1, "an": 1, "couple": 2, "few": 3, "several": 3, "paar": 3, "fortnight": 14}
+"""Beside those of ``numbers``."""
+_COUNT_MAX = 99_999
 _AGO_BEFORE = frozenset([("hace",), ("vor",), ("il", "y", "a"), ("y", "a"), ("ha",), ("faz",)])
 _AGO_AFTER = frozenset(
     [("ago",), ("back",), ("earlier",), ("before", "today"), ("fa",), ("atras",), ("before", "now")]
@@ -601,6 +584,8 @@ def _count(words: tuple[str, ...], at: int) -> tuple[int | None, int]:
     word = words[at]
     if word.isascii() and word.isdigit() and len(word) <= 5:
         return int(word), at + 1
+    if (found := numbers.read(words, at)) is not None and found[0] <= _COUNT_MAX:
+        return found
     value = _NUMBER_WORDS.get(word)
     at += 1
     if value is not None and words[at : at + 1] == ("of",) and word == "couple":
@@ -824,7 +809,7 @@ _OPENING: frozenset[str] = frozenset(
     for table in (_FIXED, _NOT_TIMES, _BEFORE_UNIT, _UNITS, _AGO_BEFORE, _AHEAD_BEFORE)
     for first, *_ in table
 ) | frozenset(
-    (*_WEEKDAY_WORDS, *_SHORT_WEEKDAYS, *_MONTH_WORDS, *_NUMBER_WORDS, *_LAST_N, *_NEXT_N, "fortnight")
+    (*_WEEKDAY_WORDS, *_SHORT_WEEKDAYS, *_MONTH_WORDS, *_NUMBER_WORDS, *_LAST_N, *_NEXT_N, *numbers.starts())
 )
 """Words that an expression can begin with; at all others nothing is tried."""
 
@@ -883,18 +868,8 @@ _RU_MONTHS = (
     "январ", "феврал", "март", "апрел", "ма[йяе]", "июн", "июл", "август", "сентябр", "октябр", "ноябр",
     "декабр",
 )  # fmt: skip
-_RU_NUMBERS = {
-    "один": 1,
-    "два": 2,
-    "две": 2,
-    "три": 3,
-    "четыре": 4,
-    "пять": 5,
-    "шесть": 6,
-    "семь": 7,
-    "десять": 10,
-}
-_RU_NUMBER = r"(\d{1,5}|" + "|".join(_RU_NUMBERS) + ")"
+_RU_NUMBERS = numbers.phrases("ru")
+_RU_NUMBER = r"(\d{1,5}|" + "|".join(sorted(_RU_NUMBERS, key=len, reverse=True)) + ")"
 _RU_UNIT = r"(дн[яей]{1,2}|день|сут(?:ки|ок)|недел[юиьь]|недель|месяц(?:а|ев)?|год|года|лет)"
 
 _SCRIPT_FIXED: tuple[tuple[str, str], ...] = (

@@ -33,6 +33,7 @@ from adapters.local_time.zones import (
 )
 from adapters.weather import coordinates
 from node.core.model import Slots, SlotValue
+from node.language import numbers
 from node.language.reading import Reading, fold, read, word_list, words_of
 
 STRENGTH_ALL = 0.95
@@ -103,12 +104,7 @@ _IDEOGRAPHS = {
 _LATER_SIGNS = frozenset(("午後", "下午", "晚上", "夜"))
 
 
-_HOURS_SPOKEN = {
-    word: hour
-    for hour, word in enumerate(
-        word_list("one two three four five six seven eight nine ten eleven twelve"), 1
-    )
-}
+_HOURS_SPOKEN = numbers.below(13, "en", start=1)
 _HALF = {"half past": 30, "half": 30, "quarter past": 15, "quarter after": 15, "quarter to": -15}
 _SPOKEN = re.compile(
     rf"(?<![\w:.])(?:(?:a )?({'|'.join(_HALF)}) )?({'|'.join(_HOURS_SPOKEN)}|\d{{1,2}})"

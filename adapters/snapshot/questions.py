@@ -23,6 +23,7 @@ from adapters.grammar import when as times
 from adapters.outgoing import may_leave
 from adapters.snapshot.spaces import BY_ID, BY_NAME, Space
 from node.core.model import Slots, SlotValue
+from node.language import numbers
 from node.language.reading import Reading, read, word_list
 
 WORDS_MAX = 60
@@ -82,20 +83,8 @@ _NTH = re.compile(r"(\d{1,6})(?:st|nd|rd|th)\Z")
 SERIES = r"(?:[a-z]{1,3}ip|ep|ip|gcp|sep|sccp|stp|scp|agp|bgp|tgp|ugp|obra)"
 _SERIES_WORD = re.compile(SERIES + r"\Z")
 _SERIES_NUMBER = re.compile("(" + SERIES + r")-?(\d{1,6}(?:\.\d{1,3}){0,2})\Z")
-_UNITS = {
-    word: value
-    for value, word in enumerate(
-        word_list(
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-            " sixteen seventeen eighteen nineteen"
-        )
-    )
-    if value
-}
-_TENS = {
-    word: 10 * at
-    for at, word in enumerate(word_list("twenty thirty forty fifty sixty seventy eighty ninety"), start=2)
-}
+_UNITS = numbers.below(20, "en", start=1)
+_TENS = numbers.below(100, "en", start=20)
 _NTH_WORDS = {
     word: value
     for value, word in enumerate(

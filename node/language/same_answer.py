@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
+from node.language import numbers
 from node.language.reading import word_list
 
 T = TypeVar("T")
@@ -94,23 +95,7 @@ _SCALES = {
     "trillion": 12,
     "hundred": 2,
 }
-_NUMBERS = {
-    word: str(value)
-    for value, word in enumerate(
-        word_list(
-            """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-            sixteen seventeen eighteen nineteen twenty"""
-        )
-    )
-} | {
-    "thirty": "30",
-    "forty": "40",
-    "fifty": "50",
-    "sixty": "60",
-    "seventy": "70",
-    "eighty": "80",
-    "ninety": "90",
-}
+_NUMBERS = {word: str(value) for word, value in numbers.single_words("en").items()}
 _UNITS = {
     alias: unit
     for unit, aliases in {

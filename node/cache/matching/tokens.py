@@ -19,6 +19,7 @@ from decimal import Decimal
 from node.cache.matching import words
 from node.cache.matching.canonical import folded
 from node.cache.matching.token import CODE, END, NUMBER, SYMBOL, WORD, Token
+from node.language import numbers
 
 __all__ = ["CODE", "END", "NUMBER", "SYMBOL", "WORD", "Token", "tokenise"]
 
@@ -77,21 +78,8 @@ _WHOLE_CONTRACTIONS = {
     "wanna": ("want", "to"),
 }
 _FUNCTION_WORDS = words.FILLER | words.SOFT | words.NEGATIONS
-_UNITS = {
-    word: value
-    for value, word in enumerate(
-        words.listed(
-            """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-            sixteen seventeen eighteen nineteen"""
-        )
-    )
-}
-_TENS = {
-    word: 10 * value
-    for value, word in enumerate(
-        words.listed("twenty thirty forty fifty sixty seventy eighty ninety"), start=2
-    )
-} | {"fourty": 40}
+_UNITS = numbers.below(20, "en")
+_TENS = numbers.below(100, "en", start=20)
 _SCALES = {
     "hundred": 100,
     "thousand": 1_000,

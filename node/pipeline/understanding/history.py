@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 
 from node.core.model import Slots
+from node.language import numbers
 from node.language.reading import Reading, word_list
 
 TEXT_CHARS = 600
@@ -41,20 +42,8 @@ _PREFIXED = re.compile(r"(?<![^\W_])(nip)[\s-]?#?0*(\d{1,6})(?![\d.])")
 _STANDARD = re.compile(r"(?<![^\W_])(eip|bip|sip|aip|zip|fip|cip|pip|uip|mip)[\s-]?#?0*(\d{1,6})(?![\d.])")
 _WORDED = re.compile(r"(?<![^\W_])(?:proposal|motion|resolution)(?: number| no)? ((?:[a-z]+[ -]?){1,8})")
 
-_UNITS = {
-    word: value
-    for value, word in enumerate(
-        word_list(
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-            " fifteen sixteen seventeen"
-            " eighteen nineteen"
-        )
-    )
-}
-_TENS = {
-    word: (at + 2) * 10
-    for at, word in enumerate(word_list("twenty thirty forty fifty sixty seventy eighty ninety"))
-}
+_UNITS = numbers.below(20, "en")
+_TENS = numbers.below(100, "en", start=20)
 
 # Proposals that nobody votes on here.
 _OTHER_PROPOSALS = re.compile(

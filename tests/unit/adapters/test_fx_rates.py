@@ -258,7 +258,7 @@ def test_does_not_claim_what_merely_has_a_currency_in_it(text: str) -> None:
         "quatre vingt euros en dollars",
         "a couple of dollars in euros",
         "thousand dollars in euros",
-        "fünfundzwanzig euro in dollar",
+        "fünfundzwanzigeinhalb euro in dollar",
         "vingt-et-un euros en dollars",
         "五十美元是多少欧元",
         "usd eur rate on 32 may",
