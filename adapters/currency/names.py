@@ -579,7 +579,9 @@ _PIECE = "|".join(
         }
     )[::-1]
 )
-_SPELT = re.compile(rf"(?:ein|vingts|{_PIECE})(?:(?:und|-et-|-y-|-e-|-)?(?:ein|vingts|une|un|{_PIECE}))++")
+_SPELT = re.compile(
+    rf"(?:ein|vingts|{_PIECE})(?:(?:und|-et-|-y-|-e-|-)?(?:einhalb|ein|vingts|une|un|{_PIECE}))++"
+)
 """Number words in one, which ``_number`` does not read."""
 _COUNTS_VAGUELY = frozenset(
     word_list(
@@ -777,7 +779,7 @@ def _number(words: Sequence[str], at: int) -> tuple[Decimal, int] | None:
             current, seen = Decimal(word), True
         elif (several := numbers.longest(words, at)) is not None and _continues(current, several[0]):
             current, seen, at = current + several[0], True, several[1] - 1
-        elif not seen and len(word) >= numbers.JOINED_MIN and (fused := numbers.joined(word)) is not None:
+        elif not seen and (fused := _fused(word)) is not None:
             current, seen = Decimal(fused), True
         elif word in _NUMBER_WORDS and (word != "once" or seen or tuple(words[at + 1 : at + 2]) in _SPOKEN):
             if not _continues(current, _NUMBER_WORDS[word]):
@@ -800,6 +802,13 @@ def _number(words: Sequence[str], at: int) -> tuple[Decimal, int] | None:
             break
     amount = total + current
     return (amount, at) if seen and amount <= AMOUNT_MAX else None
+
+
+def _fused(word: str) -> int | None:
+    """Several numbers in one word, which is none by itself: "zweihundertfunfzig"."""
+    if len(word) < numbers.JOINED_MIN or word in _MULTIPLIERS or word in _HUNDREDS:
+        return None
+    return numbers.joined(word)
 
 
 def _continues(current: Decimal, value: int) -> bool:

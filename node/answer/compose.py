@@ -416,9 +416,12 @@ def _from_draft(
     bare = strip_marks(cleaned.text, blocks)
     # "The expression is [1]": the mark stands where the answer should.
     is_blank = bare != cleaned.text and ends_before_it_answers(bare)
-    silent = abstains(bare) or is_blank
-    silent = silent or says_nothing_new(question, bare, [block.about for block in blocks])
-    silent = silent or repeats_an_example(question, bare, blocks, asked.system)
+    silent = abstains(bare)
+    about = [block.about for block in blocks]
+    if not silent and (is_blank or says_nothing_new(question, bare, about)):
+        raise Rejected("the model said again what was asked")
+    if not silent and repeats_an_example(question, bare, blocks, asked.system):
+        raise Rejected("the model answered with an example from its prompt")
     text = _without_bluff(cleaned.text, question, blocks, missing, silent=silent)
     real = papers.without_invented(question, text, [block.text for block in blocks])
     if not any(char.isalnum() for char in real):
