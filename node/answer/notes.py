@@ -33,13 +33,13 @@ BY_MODEL_MAX = 3
 """So many of them by a language model: each costs a small one a second or two."""
 BY_MODEL_MIN = 0.38
 """The relevance from which a note is worth a language model's time where the packaged reader can't read it:
-fitted so that one of twenty questions about something else pays for it; of those kept back .09 do. The
+fitted so that one of twenty questions about something else pays for it; of all general ones .07 do. The
 figures here and below are printed by ``python -m bench.evidence``."""
 UNSURE = 0.03
 """What the packaged reader gives less than this, no language model is asked about."""
 NEARNESS = 3.0
 """So many log odds is a relevance of 1 worth when notes are ranked: of 468 answerable questions to
-communities that the reader was not trained on, the right note stood first for .80, without it for .75."""
+communities that the reader was not trained on, the right note stood first for .80, without it for .76."""
 _LEAST = 1e-6
 HELD_MAX = 3
 """So many notes that hold the answer are worth giving to whoever answers."""
@@ -58,17 +58,17 @@ STARTER = "starter"
 """Source of the entries that come with the node: general knowledge, which binds no question."""
 STARTER_MIN = 0.73
 """The relevance from which a starter entry is read, or quoted unread. Most questions are not about its
-subjects: 121 of 440 general ones had such an entry from .38 on, 28 from here on, most of those rightly
+subjects: 155 of 605 general ones had such an entry from .38 on, 30 from here on, most of those rightly
 (``bench/answerlab/general.jsonl``); the packaged reader, which was trained on questions to one community,
 takes entries for answers to a joke that was asked for, or to a slow laptop's owner."""
 UNREAD_FOUND = 0.5
 """How often the nearest note held the answer where nobody read it: for 150 of 272 questions to eight made-up
-communities, a third of which asked for what is not stored (``bench/answerlab/worlds.jsonl``); for 130 of the
-234 with one near enough to be quoted, 47 of the 116 with one from 1 on. The nearer ones are no surer: what is
+communities, a third of which asked for what is not stored (``bench/answerlab/worlds.jsonl``); for 122 of the
+225 with one near enough to be quoted, 41 of the 101 with one from 1 on. The nearer ones are no surer: what is
 not stored is asked in the words of what is."""
 STARTER_COSINE = 0.5
-"""By its vectors it has to be so near: 27 of 440 general questions have such an entry, nearly all about its
-subject, of the 18 between .40 and here few (``general.jsonl``). One rare word in common is no subject."""
+"""By its vectors it has to be so near: 31 of 605 general questions have such an entry, nearly all about its
+subject, of the 23 between .40 and here few (``general.jsonl``). One rare word in common is no subject."""
 BESIDE = 0.1
 """Where nobody reads them, the second note is quoted too if it is so near to the first."""
 QUOTE_CHARS_MAX = 600
