@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from node.cache.keys import keyword_key
@@ -71,6 +71,54 @@ class Recall:
     """The newest exact or slot match that is past its time: what may be served marked stale."""
 
 
+@dataclass(slots=True)
+class _Met:
+    """The stored answers that one look-up has met, each once. ``exact_source``: an adapter can look it up."""
+
+    query: Query
+    route: Route
+    refuted: Refuted
+    exact_source: bool
+    embedded: Embedded | None = None
+    by_cid: dict[str, StoredRecord] = field(default_factory=dict)
+    candidates: list[Candidate] = field(default_factory=list)
+
+    def add(
+        self,
+        stored: StoredRecord,
+        tier: str,
+        similarity: float | None,
+        *,
+        check: bool,
+        gate_similarity: float | None = None,
+    ) -> None:
+        """Take it in, unless it is there or can be no answer to this query."""
+        record, cid = stored.record, str(stored.cid)
+        if cid in self.by_cid or not isinstance(record, AnswerRecord) or self._is_no_answer(record):
+            return
+        deterministic = self.route.kind is Kind.DETERMINISTIC
+        if (
+            tier == "slot"
+            and check
+            and not agree(self.query.text, record.query, deterministic=deterministic).serve
+        ):
+            return  # the semantic tier may still know
+        if self.refuted.knows(_said(self.query, stored, record, self.embedded)):
+            return  # the same was called invalid, whoever says it
+        self.by_cid[cid] = stored
+        candidate = _candidate(stored, record, tier, similarity, check=check)
+        self.candidates.append(replace(candidate, gate_similarity=gate_similarity))
+
+    def _is_no_answer(self, record: AnswerRecord) -> bool:
+        key = self.route.key
+        if key is not None and record.slot_key is not None and record.slot_key != key:
+            return True  # the same words can mean another day or another coin
+        if self.exact_source and key is None and self.route.time_sensitive:
+            return True  # "yesterday" in the same words means another day tomorrow, and no key says which
+        # Exact first: what an adapter can look up is not taken from a client's word.
+        return self.exact_source and record.source.kind == "client"
+
+
 class Recaller:
     """Looks questions up. A vector is compared in the index of the model that made it and nowhere else; the
     semantic tier is passed over while no embedder serves."""
@@ -118,101 +166,77 @@ class Recaller:
             u_floor=self._u_floor,
         )
         now = self._clock.now()
+        met = _Met(query, route, self._refuted, exact_source=_has_exact_source(route) and not clients_too)
 
-        exact_source = route.adapter is not None and route.strength >= CLAIM and not clients_too
-        by_cid: dict[str, StoredRecord] = {}
-        candidates: list[Candidate] = []
-        embedded: Embedded | None = None
+        def chosen(candidates: Sequence[Candidate]) -> Choice:
+            return choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
 
-        def consider(
-            stored: StoredRecord,
-            tier: str,
-            similarity: float | None,
-            *,
-            check: bool,
-            gate_similarity: float | None = None,
-        ) -> None:
-            record = stored.record
-            cid = str(stored.cid)
-            if cid in by_cid or not isinstance(record, AnswerRecord):
-                return
-            if route.key is not None and record.slot_key is not None and record.slot_key != route.key:
-                return  # the same words can mean another day or another coin
-            if exact_source and route.key is None and route.time_sensitive:
-                return  # "yesterday" in the same words means another day tomorrow, and no key says which
-            if exact_source and record.source.kind == "client":
-                return  # exact first: what an adapter can look up is not taken from a client's word
-            if (
-                tier == "slot"
-                and check
-                and not agree(query.text, record.query, deterministic=deterministic).serve
-            ):
-                return  # the semantic tier may still know
-            if self._refuted.knows(_said(query, stored, record, embedded)):
-                return  # the same was called invalid, whoever says it
-            by_cid[cid] = stored
-            candidate = _candidate(stored, record, tier, similarity, check=check)
-            candidates.append(replace(candidate, gate_similarity=gate_similarity))
-
-        def consider_near(
-            near: Sequence[Neighbour], live: Mapping[Cid, StoredRecord], cosines: Mapping[Cid, float]
-        ) -> None:
-            for neighbour in near:
-                consider(
-                    live[neighbour.cid],
-                    "semantic",
-                    neighbour.similarity,
-                    check=True,
-                    gate_similarity=cosines.get(neighbour.cid),
-                )
+        def is_settled() -> bool:
+            """A hit that no record of ours can contest: else what is near has to be heard as well."""
+            return choice.hit is not None and not _is_a_peer_s_word(met.by_cid[choice.hit.candidate.cid])
 
         for stored in await self._records.find(
             "query_hash", query_hash(query.text), scopes=scopes, context=context
         ):
-            consider(stored, "exact", 1.0, check=False)
+            met.add(stored, "exact", 1.0, check=False)
         if route.key is not None:
             for stored in await self._records.find("slot_key", route.key, scopes=scopes, context=context):
                 # Keys are of what an adapter's answer says in full; a client's may say yes or no, and a peer
                 # may write any key beside any question.
                 is_read = beside.is_slot_key_read(stored.origin, stored.kept)
-                consider(stored, "slot", None, check=_is_client(stored) or not is_read)
-        expired = _newest_expired(by_cid.values(), now, self._grace)
-        choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
+                met.add(stored, "slot", None, check=_is_client(stored) or not is_read)
+        expired = _newest_expired(met.by_cid.values(), now, self._grace)
+        choice = chosen(met.candidates)
         # Canonical slots say all there is to say: words and vectors can only blur them.
         searchable = route.floor is not None and (clients_too or route.key is None)
-
-        def is_settled() -> bool:
-            """A hit that no record of ours can contest: else what is near has to be heard as well."""
-            return choice.hit is not None and not _is_a_peer_s_word(by_cid[choice.hit.candidate.cid])
-
         if not is_settled() and searchable and (words := keyword_key(query.text)) is not None:
             for stored in await self._records.find("keyword_key", words, scopes=scopes, context=context):
-                consider(stored, "slot", None, check=True)
-            choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
+                met.add(stored, "slot", None, check=True)
+            choice = chosen(met.candidates)
         if not is_settled() and searchable and self._semantics.info.dim:
-            embedded = await embed()
-            if embedded is not None:
-                near, live = await self._living(embedded, scopes, context, max(self._neighbours, SIZE_MAX))
-                consider_near(near, live, await self._gate_cosines(query.text, embedded, near, live))
-                choice = choose(query.text, candidates, policy, now=now, max_age_s=query.max_age_s)
+            met.embedded = await embed()
+            if met.embedded is not None:
+                near, live = await self._meet_near(met, met.embedded, max(self._neighbours, SIZE_MAX))
+                choice = chosen(met.candidates)
                 if not is_settled() and is_crowded(near, live):
-                    judged = {one.candidate.cid for one in choice.judged if one.code != TOO_FAR}
-                    near, live = await self._living(embedded, scopes, context, BEHIND_A_CROWD)
-                    near = thinned(near, live)
-                    consider_near(near, live, await self._gate_cosines(query.text, embedded, near, live))
-                    left = {str(neighbour.cid) for neighbour in near}
-                    few = [one for one in candidates if one.tier != SEMANTIC or one.cid in left]
-                    again = choose(query.text, few, policy, now=now, max_age_s=query.max_age_s)
-                    # What was judged among all that is near keeps that judgement.
-                    if choice.hit is None and again.hit and again.hit.candidate.cid not in judged:
-                        choice = again
-                    heard = {one.candidate.cid for one in choice.judged}
-                    behind = [one for one in again.judged if one.candidate.cid not in heard]
-                    ours = [one for one in behind if by_cid[one.candidate.cid].origin == beside.OURS]
-                    choice = replace(choice, judged=(*choice.judged, *ours))
-        words_of_peers = {cid for cid, stored in by_cid.items() if _is_a_peer_s_word(stored)}
+                    choice = await self._behind_a_crowd(met, met.embedded, choice, chosen)
+        words_of_peers = {cid for cid, stored in met.by_cid.items() if _is_a_peer_s_word(stored)}
         choice = own_first(query.text, choice, words_of_peers, deterministic=deterministic)
-        return await self._finish(choice, policy, by_cid, expired)
+        return await self._finish(choice, policy, met.by_cid, expired)
+
+    async def _meet_near(
+        self, met: _Met, embedded: Embedded, wanted: int, *, thin: bool = False
+    ) -> tuple[list[Neighbour], dict[Cid, StoredRecord]]:
+        """What lies near enough to be looked at, looked at; ``thin``: with few of each peer."""
+        near, live = await self._living(embedded, met.query.caller.visible_scopes, met.query.context, wanted)
+        if thin:
+            near = thinned(near, live)
+        cosines = await self._gate_cosines(met.query.text, embedded, near, live)
+        for neighbour in near:
+            met.add(
+                live[neighbour.cid],
+                "semantic",
+                neighbour.similarity,
+                check=True,
+                gate_similarity=cosines.get(neighbour.cid),
+            )
+        return near, live
+
+    async def _behind_a_crowd(
+        self, met: _Met, embedded: Embedded, choice: Choice, chosen: Callable[[Sequence[Candidate]], Choice]
+    ) -> Choice:
+        """The choice with what one peer's many records had hidden."""
+        judged = {one.candidate.cid for one in choice.judged if one.code != TOO_FAR}
+        near, _ = await self._meet_near(met, embedded, BEHIND_A_CROWD, thin=True)
+        left = {str(neighbour.cid) for neighbour in near}
+        again = chosen([one for one in met.candidates if one.tier != SEMANTIC or one.cid in left])
+        # What was judged among all that is near keeps that judgement.
+        if choice.hit is None and again.hit and again.hit.candidate.cid not in judged:
+            choice = again
+        heard = {one.candidate.cid for one in choice.judged}
+        behind = [one for one in again.judged if one.candidate.cid not in heard]
+        ours = [one for one in behind if met.by_cid[one.candidate.cid].origin == beside.OURS]
+        return replace(choice, judged=(*choice.judged, *ours))
 
     async def knows(self, query: Query) -> bool:
         """Whether the text itself has a living stored answer, sure enough to be served, that is not one of
@@ -327,6 +351,10 @@ def _said(query: Query, stored: StoredRecord, record: AnswerRecord, embedded: Em
         made=record.timestamp,
         vector=embedded,
     )
+
+
+def _has_exact_source(route: Route) -> bool:
+    return route.adapter is not None and route.strength >= CLAIM
 
 
 def _is_client(stored: StoredRecord) -> bool:

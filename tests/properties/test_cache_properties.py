@@ -459,6 +459,12 @@ def test_hostile_text_costs_bounded_work(name: str) -> None:
     assert peak <= 64 * BIG
 
 
+def test_pieces_that_changed_places_are_seen_from_either_side() -> None:
+    """Found by the property below."""
+    text, other = "w\x00h\x08o 1-2-3/4:5 ", "1-2-3/4:5 w\x00h\x08o "
+    assert _outcome(judge(text, other, similarity=1.0)) == _outcome(judge(other, text, similarity=1.0))
+
+
 @FEWER
 @given(st.lists(st.sampled_from(sorted(SEEDS)), min_size=1, max_size=30), st.data())
 def test_mixed_hostile_text_is_judged_soundly(names: list[str], data: st.DataObject) -> None:

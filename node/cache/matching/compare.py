@@ -190,7 +190,11 @@ _TURNED_ROLES = ({"from", "to"}, {"by", "about"}, {"before", "after"})
 
 
 def turned(one: Features, other: Features, pairs: Sequence[tuple[Item, Item]]) -> tuple[Item, Item] | None:
-    """Two items whose roles or order changed places, else None."""
+    """Two items whose roles or order changed places, else None; whichever question comes first."""
+    return _turned(one, other, pairs) or _turned(other, one, [(right, left) for left, right in pairs])
+
+
+def _turned(one: Features, other: Features, pairs: Sequence[tuple[Item, Item]]) -> tuple[Item, Item] | None:
     ordered = sorted(pairs, key=lambda pair: pair[0].place)
     for left, right in ordered:
         if {left.role, right.role} in _TURNED_ROLES:
