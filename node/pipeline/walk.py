@@ -459,12 +459,16 @@ class Pipeline:
         what = key if key is not None else (query_hash(query.text), str(query.zone))
         return (caller.tenant, caller.default_scope, query.context, what)
 
+    def _answer_key(self, query: Query, route: Route) -> Hashable:
+        """Of a whole answer: what was said of a failure was said in the asker's language."""
+        return (self._key(query, route.key), route.kind, route.adapter, language_of(query.text))
+
     async def _failed_before(self, walk: _Walk) -> _Outcome | None:
         """The same walk ended without an answer a moment ago: that is said again and nobody is asked."""
         query, route = walk.query, walk.route
         if query.no_cache or route.needs_history:
             return None
-        key = (self._key(query, route.key), route.kind, route.adapter)
+        key = self._answer_key(query, route)
         found = self._failures.find(key, patience_s=self._left_s(query), max_age_s=query.max_age_s)
         if found is None or not isinstance(found.value, _Ended):
             return None
@@ -490,7 +494,7 @@ class Pipeline:
         query, route, answer = walk.query, walk.route, outcome.answer
         if route.needs_history:
             return outcome
-        key = (self._key(query, route.key), route.kind, route.adapter)
+        key = self._answer_key(query, route)
         could_not = outcome.abstained or outcome.store_reason == "model_on_a_deterministic_question"
         if answer.source.kind != "fallback" and not could_not:
             if outcome.store_reason not in ("unclear", "statement", "stale"):

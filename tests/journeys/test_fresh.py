@@ -81,6 +81,14 @@ async def test_a_failing_question_asks_its_source_once_until_its_seconds_are_ove
         assert len(vendor.requests) > asked
 
 
+async def test_a_remembered_failure_is_said_in_the_language_of_who_asks_now(start: Start) -> None:
+    async with start() as node:
+        french = await node.ask("combien de dollars font treize euros")
+        german = await node.ask("wie viel dollar sind dreizehn euro")
+    assert french["answer"].startswith("Je n'ai pas pu")
+    assert german["answer"].startswith("Das konnte ich nicht nachsehen")
+
+
 async def test_no_cache_goes_past_a_remembered_failure_and_a_success_ends_it(start: Start) -> None:
     async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
         vendor.misbehave("status", times=None, status=404)
