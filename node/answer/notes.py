@@ -45,7 +45,7 @@ HELD_MAX = 3
 """So many notes that hold the answer are worth giving to whoever answers."""
 SURE = 0.97
 """A note that holds the answer with this probability needs no other."""
-ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE = 0.81, 2.0, 0.6, 0.35
+ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE = 0.81, 2.0, 0.52, 0.35
 """So probably a starter entry has to hold the answer, by so many log odds more than any entry that says
 something else, and so near it has to be, to be served as the answer itself: chosen on 300 questions, two
 fifths of them about what no entry says (``python -m bench.starter``)."""
