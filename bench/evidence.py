@@ -14,7 +14,8 @@ import asyncio
 import functools
 import json
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,8 +26,7 @@ from numpy.typing import NDArray
 from bench.newcomer import COMMUNITIES, rows
 from node.answer.evidence.keywords import Keywords
 from node.answer.evidence.relevance import Rule
-from node.answer.model_reader import trained
-from node.answer.notes import BOUND, BY_MODEL_MIN, NEARNESS, NOTES_MAX, STARTER_COSINE, STARTER_MIN
+from node.answer.notes import BOUND, BY_MODEL_MIN, NOTES_MAX, STARTER_COSINE, STARTER_MIN
 from node.core.clock import SystemClock
 from node.core.ipld.cid import RAW, Cid
 from node.core.settings import Embed
@@ -45,11 +45,13 @@ RANK = 60
 """Reciprocal rank fusion's constant."""
 INVENTED_MAX = 0.03
 """The share of questions with an absent answer for which a note may be taken to hold it."""
-BESIDE_MAX = 0.15
+BESIDE_MAX = 0.18
 """The share of them for which a note may be quoted."""
-PASSED_MAX = 0.08
+PASSED_MAX = 0.1
 """The share of them for which the packaged reader may take a note to hold the answer: where there is a
 language model, it still has to find the answer in it."""
+BOTH_MAX = 0.08
+"""The same where a language model reads beside it."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,8 @@ class Reading:
     holds: bool
     log_odds: float
     first: float = 0.0
+    place: tuple[float, float] = (0.0, 0.0)
+    """Its relevance, and how much less that is than the nearest note's."""
     by_reader: bool = False
     """It was read because the packaged reader ranked it so high, not because it was near."""
 
@@ -209,16 +213,21 @@ class Reading:
         return int(self.id[1 : self.id.index("-")]) > 4
 
 
-def readings() -> list[Reading]:
+def readings(asked: list[Asked], weight: float) -> list[Reading]:
+    """Those of ``readings.jsonl``; ``asked`` are the questions to all ``worlds``."""
+    by_id = {one.id: one for one in asked}
     rows = [json.loads(line) for line in (DATA / "readings.jsonl").read_text().splitlines()]
     texts = texts_of(worlds())
-    asked = {str(one["id"]): str(one["q"]) for world in worlds() for one in world["asks"] + world["absent"]}
     reader = CrossEncoder.open(installed_files(), threads=2)
     made = []
     for row in rows:
-        [first] = reader.score(asked[row["id"]], [texts[row["note"]]])
+        one = by_id[row["id"]]
+        [first] = reader.score(one.text, [texts[row["note"]]])
+        scores = fused(one, weight)
+        relevance = float(scores[one.ids.index(row["note"])])
+        place = relevance, float(scores.max()) - relevance
         by_reader = row.get("ranked_by") == "reader"
-        made.append(Reading(row["id"], row["kind"], row["holds"], row["log_odds"], first, by_reader))
+        made.append(Reading(row["id"], row["kind"], row["holds"], row["log_odds"], first, place, by_reader))
     return made
 
 
@@ -256,34 +265,37 @@ def shares(rows: list[Reading], threshold: float) -> tuple[float, float]:
     return sum(right) / len(right), sum(absent) / len(absent)
 
 
+Signs: TypeAlias = tuple[float, float, float]
+"""Of a note that was offered: the packaged reader's log odds, its relevance, how much less that is than the
+nearest note's."""
+
+
 @dataclass(frozen=True)
-class Best:
-    """The note that the packaged reader thinks likeliest to hold the answer. ``is_absent``: none does."""
+class Offered:
+    """The notes that one question was offered, and which hold the answer. ``is_absent``: none does."""
 
     is_absent: bool
-    is_right: bool
-    log_odds: float
-    is_right_alone: bool = False
-    """Whether the right note is the likeliest for the reader alone, however near the notes are."""
+    signs: tuple[Signs, ...]
+    holds: tuple[bool, ...]
+
+    def best(self, weights: Sequence[float]) -> tuple[float, bool]:
+        """The log odds of the likeliest note, and whether it holds the answer; ``weights`` are those of
+        ``Signs`` and an offset."""
+        odds = [sum(map(operator.mul, weights, (*row, 1.0))) for row in self.signs]
+        at = int(np.argmax(odds)) if odds else -1
+        return (odds[at], self.holds[at]) if odds else (-math.inf, False)
 
 
-def bests(asked: list[Asked], texts: dict[str, str], weight: float, floor: float) -> list[Best]:
-    """One for each question that is offered any note."""
+def offers(asked: list[Asked], texts: dict[str, str], weight: float, floor: float) -> list[Offered]:
     reader = CrossEncoder.open(installed_files(), threads=2)
     made = []
     for one in asked:
-        if near := order(one, weight, floor, NOTES_MAX):
-            odds = reader.score(one.text, [texts[name] for name in near])
-            scores = dict(zip(one.ids, map(float, fused(one, weight)), strict=True))
-            worth = [
-                trained().slope * said + NEARNESS * scores[name]
-                for name, said in zip(near, odds, strict=True)
-            ]
-            at = int(np.argmax(worth))
-            alone = near[int(np.argmax(odds))] in one.needs
-            made.append(Best(not one.needs, near[at] in one.needs, odds[at], alone))
-        else:
-            made.append(Best(not one.needs, False, -math.inf))
+        near = order(one, weight, floor, NOTES_MAX)
+        odds = reader.score(one.text, [texts[name] for name in near]) if near else []
+        scores = dict(zip(one.ids, map(float, fused(one, weight)), strict=True))
+        places = [(scores[name], scores[near[0]] - scores[name]) for name in near]
+        signs = tuple((said, *place) for said, place in zip(odds, places, strict=True))
+        made.append(Offered(not one.needs, signs, tuple(name in one.needs for name in near)))
     return made
 
 
@@ -297,63 +309,91 @@ def curve_of(slope: float, offset: float, passes: float, quotes: float) -> dict[
     }
 
 
-def trained_table(kept: dict[str, list[Best]], fitted: list[Best]) -> tuple[dict[str, float], list[str]]:
-    """What ``reading.json`` holds of the packaged reader, and what it comes to."""
-    rows = [Reading("", "", one.is_right, one.log_odds) for one in fitted if math.isfinite(one.log_odds)]
-    slope, offset = fit_reading(rows)
-    wrong = sorted((one.log_odds for one in fitted if one.is_absent), reverse=True)
-    passes, quotes = (wrong[int(share * len(wrong))] + 0.01 for share in (PASSED_MAX, BESIDE_MAX))
+def fit_ranked(rows: list[Offered]) -> list[float]:
+    """The weights of ``Signs`` and the offset, on the likeliest note of each question; which that is depends
+    on the weights, so it is done again until that hardly changes."""
+    weights = [1.0, 0.0, -4.0, 0.0]
+    some = [row for row in rows if row.signs]
+    for _ in range(8):
+        tops = []
+        for row in some:
+            odds = [sum(map(operator.mul, weights, (*one, 1.0))) for one in row.signs]
+            at = int(np.argmax(odds))
+            tops.append((row.signs[at], row.holds[at]))
+        columns = [[signs[place] for signs, _ in tops] for place in range(3)]
+        weights = fit(columns, [holds for _, holds in tops])
+    return weights
+
+
+def ranked_table(
+    kept: dict[str, list[Offered]], fitted: list[Offered]
+) -> tuple[dict[str, float], dict[str, float], list[str]]:
+    """What ``reading.json`` holds of the packaged reader, for a text alone and for a note among others, and
+    what that comes to."""
+    every = [(signs[0], holds) for row in fitted for signs, holds in zip(row.signs, row.holds, strict=True)]
+    tops = [max(zip((one[0] for one in row.signs), row.holds, strict=True)) for row in fitted if row.signs]
+    alone = fit([[odds for odds, _ in tops]], [holds for _, holds in tops])
+    weights = fit_ranked(fitted)
+    cuts = cuts_of(fitted, weights)
     lines = [
-        "| questions | right note first of all | AUC | right notes that pass, or are quoted at least "
+        "| questions | by | right note first of all | AUC | right notes that pass, or are quoted at least "
         "| absent answers, likewise |",
-        "| --- | --- | --- | --- | --- |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, some in kept.items():
-        right, absent = [one for one in some if not one.is_absent], [one for one in some if one.is_absent]
-        first = sum(one.is_right for one in right) / len(right)
-        told = [
-            sum(one.log_odds >= cut and (one.is_right or one.is_absent) for one in group) / len(group)
-            for group in (right, absent)
-            for cut in (passes, quotes)
-        ]
-        apart = auc([Reading("", "", not one.is_absent, one.log_odds) for one in some])
-        lines.append(
-            f"| {len(some)} {name} | {first:.2f} | {apart:.3f} | {told[0]:.2f}, {told[1]:.2f} "
-            f"| {told[2]:.3f}, {told[3]:.3f} |"
-        )
-    every = [one for some in kept.values() for one in some if not one.is_absent]
-    first = sum(one.is_right for one in every) / len(every)
-    alone = sum(one.is_right_alone for one in every) / len(every)
-    lines += [
-        "",
-        f"Of all {len(every)} questions with an answer the right note stands first of all for {first:.2f}; "
-        f"for {alone:.2f} where its relevance (x {NEARNESS:g}) is not added to the reader's log odds.",
-    ]
-    return curve_of(slope, offset, passes, quotes), lines
+        for by, used in (("reader alone", [alone[0], 0.0, 0.0, alone[1]]), ("reader and relevance", weights)):
+            passes, quotes = cuts_of(fitted, used)
+            tops_of = [(row.is_absent, *row.best(used)) for row in some]
+            right = [(odds, holds) for absent, odds, holds in tops_of if not absent]
+            absent = [odds for is_absent, odds, _ in tops_of if is_absent]
+            told = [sum(o >= cut and holds for o, holds in right) / len(right) for cut in (passes, quotes)]
+            told += [sum(odds >= cut for odds in absent) / len(absent) for cut in (passes, quotes)]
+            apart = auc([Reading("", "", not is_absent, odds) for is_absent, odds, _ in tops_of])
+            first = sum(holds for _, holds in right) / len(right)
+            lines.append(
+                f"| {len(some)} {name} | {by} | {first:.2f} | {apart:.3f} | {told[0]:.2f}, {told[1]:.2f} "
+                f"| {told[2]:.3f}, {told[3]:.3f} |"
+            )
+    lines += ["", f"{len(every)} notes were read for the {len(fitted)} questions fitted on."]
+    one = {"slope": round(alone[0], 3), "offset": round(alone[1], 3)}
+    slope, near, far, offset = weights
+    floor, quote = (round(logistic(cut), 4) for cut in cuts)
+    among = {"slope": round(slope, 3), "offset": round(offset, 3), "floor": floor, "quote": quote}
+    return one, among | {"near": round(near, 3), "behind": round(-far, 3)}, lines
+
+
+def cuts_of(rows: list[Offered], weights: Sequence[float]) -> tuple[float, float]:
+    """The log odds from which a note passes, and from which it is quoted."""
+    wrong = sorted((row.best(weights)[0] for row in rows if row.is_absent), reverse=True)
+    passes, quotes = (wrong[int(share * len(wrong))] + 0.01 for share in (PASSED_MAX, BESIDE_MAX))
+    return passes, quotes
 
 
 def both_table(rows: list[Reading]) -> tuple[dict[str, float], list[str]]:
     """The curve of a language model that reads beside the packaged reader, and what it comes to. What counts
     is the likeliest note of each question."""
     train = [row for row in rows if not row.is_held]
-    slope, second, offset = fit(
-        [[row.first for row in train], [row.log_odds for row in train]], [row.holds for row in train]
-    )
+    columns = [[row.first, row.log_odds, *row.place] for row in train]
+    weights = fit([list(one) for one in zip(*columns, strict=True)], [row.holds for row in train])
 
     def joined(some: list[Reading]) -> list[Reading]:
-        return [replace(row, log_odds=slope * row.first + second * row.log_odds + offset) for row in some]
+        return [
+            replace(row, log_odds=float(np.dot(weights, [row.first, row.log_odds, *row.place, 1.0])))
+            for row in some
+        ]
 
     best: dict[str, float] = {}
     for row in joined(train):
         if row.kind == "absent":
             best[row.id] = max(row.log_odds, best.get(row.id, -math.inf))
     wrong = sorted(best.values(), reverse=True)
-    passes = wrong[int(PASSED_MAX * len(wrong))] + 0.01
+    passes = wrong[int(BOTH_MAX * len(wrong))] + 0.01
     lines = ["| read by both | AUC | right notes that pass | absent answers |", "| --- | --- | --- | --- |"]
     for name, some in (("fitted on", joined(train)), ("kept back", joined([r for r in rows if r.is_held]))):
         passed, invented = shares(some, passes)
         lines.append(f"| {len(some)} {name} | {auc(some):.3f} | {passed:.2f} | {invented:.3f} |")
-    fitted = {"slope": round(slope, 3), "second": round(second, 3), "offset": round(offset, 3)}
+    slope, second, near, far, offset = (round(one, 3) for one in weights)
+    fitted = {"slope": slope, "second": second, "offset": offset, "near": near, "behind": -far}
     cut = round(logistic(passes), 4)
     return fitted | {"floor": cut, "quote": cut}, lines
 
@@ -373,18 +413,22 @@ def newcomers(community: str) -> list[dict[str, Any]]:
 
 def read_by_all(
     asked: tuple[list[Asked], list[Asked], list[Asked]], weight: float, floor: float
-) -> tuple[dict[str, list[Best]], list[Best]]:
-    """What the packaged reader says, by the name of the set; and of the set to fit on."""
+) -> tuple[dict[str, list[Offered]], list[Offered]]:
+    """What the packaged reader says, by the name of the set; and of the sets to fit on: communities that it
+    was not trained on."""
     present, absent, _ = asked
     fit, kept = (
-        bests(split(present, held=held) + split(absent, held=held), texts_of(worlds()), weight, floor)
+        offers(split(present, held=held) + split(absent, held=held), texts_of(worlds()), weight, floor)
         for held in (False, True)
     )
+    for world in communities("readerlab/curves"):
+        found_in, not_in, _ = asyncio.run(signs([world]))
+        fit += offers(found_in + not_in, texts_of([world]), weight, floor)
     told = {"fitted on": fit, "kept back": kept}
     for community in COMMUNITIES:
-        world = newcomers(community)
-        found_in, not_in, _ = asyncio.run(signs(world))
-        told[f"newcomers', {community}"] = bests(found_in + not_in, texts_of(world), weight, floor)
+        newcomers_world = newcomers(community)
+        found_in, not_in, _ = asyncio.run(signs(newcomers_world))
+        told[f"newcomers', {community}"] = offers(found_in + not_in, texts_of(newcomers_world), weight, floor)
     return told, fit
 
 
@@ -532,16 +576,19 @@ def weighted(
     return slopes, float(found[-1] - slopes @ mean)
 
 
-def taught() -> list[dict[str, Any]]:
-    """Every fifth community of ``readerlab``, in the form of ``worlds``."""
+def communities(folder: str, every: slice = slice(None)) -> list[dict[str, Any]]:
+    """Those of a folder, in the form of ``worlds``."""
     made = []
-    for path in sorted((HERE / "readerlab").glob("*.jsonl"))[2::5]:
+    for path in sorted((HERE / folder).glob("*.jsonl"))[every]:
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         some = {kind: [row for row in rows if row["kind"] == kind] for kind in ("fact", "ask", "absent")}
         made.append(
             {
                 "facts": [{"id": f"w1-{row['id']}", "q": row["q"], "a": row["a"]} for row in some["fact"]],
-                "asks": [{"id": f"w1-{n}", "q": row["q"], "needs": []} for n, row in enumerate(some["ask"])],
+                "asks": [
+                    {"id": f"w1-{n}", "q": row["q"], "needs": [f"w1-{one}" for one in row["needs"]]}
+                    for n, row in enumerate(some["ask"])
+                ],
                 "absent": [{"id": f"w1-{n}", "q": row["q"]} for n, row in enumerate(some["absent"])],
             }
         )
@@ -587,9 +634,11 @@ def main() -> None:
     wanted = parser.parse_args()
     asked = asyncio.run(signs(worlds()))
     weight, words_floor, relevance_lines = relevance_table(*asked)
-    concern, concern_lines = concern_table(asyncio.run(signs(taught())), asked, weight)
-    curve, trained_lines = trained_table(*read_by_all(asked, weight, OFFERED))
-    read = readings()
+    concern, concern_lines = concern_table(
+        asyncio.run(signs(communities("readerlab", slice(2, None, 5)))), asked, weight
+    )
+    alone, among, trained_lines = ranked_table(*read_by_all(asked, weight, OFFERED))
+    read = readings(asked[0] + asked[1], weight)
     fitted, reading_lines = reading_table([row for row in read if not row.by_reader])
     joint, joint_lines = both_table(read)
     reading_lines += ["", *joint_lines]
@@ -605,7 +654,7 @@ def main() -> None:
     rule["concern"] = concern
     (ROOT / "node" / "answer" / "evidence" / "relevance.json").write_text(json.dumps(rule, indent=2) + "\n")
     path = ROOT / "node" / "answer" / "reading.json"
-    kept = json.loads(path.read_text()) | fitted | {"trained": curve, "both": joint}
+    kept = json.loads(path.read_text()) | fitted | {"trained": alone, "ranked": among, "both": joint}
     told = json.dumps(kept, indent=2, ensure_ascii=False)
     path.write_text(told + "\n")
 

@@ -16,7 +16,7 @@ import functools
 import importlib.resources
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -33,23 +33,32 @@ _ALTERNATIVES = 10
 _LEAST = 1e-6
 
 
+Place: TypeAlias = tuple[float, float]
+"""A note's relevance, and how much less that is than the nearest note's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """P(the note holds the answer) = 1 / (1 + exp(-(slope x log odds + second x log odds of a second reader +
-    offset))). A note counts from the probability ``floor`` on, and is quoted from ``quote`` on: there the
-    reader is not sure, but people are. ``word``: the log odds that a word without its probability stands
-    for. ``system``: the constant part of the prompt."""
+    near x relevance - behind x how much less that is than the nearest note's + offset))). A note counts from
+    the probability ``floor`` on, and is quoted from ``quote`` on: there the reader is not sure, but people
+    are. ``word``: the log odds that a word without its probability stands for. ``system``: the constant part
+    of the prompt."""
 
     slope: float
     offset: float
-    floor: float
-    quote: float
+    floor: float = 1.0
+    quote: float = 1.0
     word: float = 0.0
     system: str = ""
     second: float = 0.0
+    near: float = 0.0
+    behind: float = 0.0
 
-    def probability(self, odds: float, second: float = 0.0) -> float:
-        return 1.0 / (1.0 + math.exp(-(self.slope * odds + self.second * second + self.offset)))
+    def probability(self, odds: float, second: float = 0.0, place: Place = (0.0, 0.0)) -> float:
+        relevance, behind = place
+        value = self.slope * odds + self.second * second + self.near * relevance - self.behind * behind
+        return 1.0 / (1.0 + math.exp(-(value + self.offset)))
 
 
 @functools.cache
@@ -77,8 +86,15 @@ def is_measured(model: str) -> bool:
 
 @functools.cache
 def trained() -> Curve:
-    """The curve of the packaged note reader (``python -m bench.evidence``)."""
+    """The curve of the packaged note reader for one text alone (``python -m bench.evidence``)."""
     return Curve(**_file()["trained"])
+
+
+@functools.cache
+def ranked() -> Curve:
+    """The same for a note among others: what is nearest holds the answer more often than what only reads
+    like one."""
+    return Curve(**_file()["ranked"])
 
 
 @functools.cache

@@ -37,20 +37,17 @@ fitted so that one of twenty questions about something else pays for it; of all 
 figures here and below are printed by ``python -m bench.evidence``."""
 UNSURE = 0.03
 """What the packaged reader gives less than this, no language model is asked about."""
-NEARNESS = 3.0
-"""So many log odds is a relevance of 1 worth when notes are ranked: of 468 answerable questions to
-communities that the reader was not trained on, the right note stood first for .80, without it for .76."""
-_LEAST = 1e-6
 HELD_MAX = 3
 """So many notes that hold the answer are worth giving to whoever answers."""
 SURE = 0.97
 """A note that holds the answer with this probability needs no other."""
-ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE = 0.81, 2.0, 0.52, 0.35
+ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE, ENTRY_BEHIND = 0.59, 1.2, 0.45, 0.35, 0.1
 """So probably a starter entry has to hold the answer, by so many log odds more than any entry that says
-something else, and so near it has to be, to be served as the answer itself: chosen on 300 questions, two
-fifths of them about what no entry says (``python -m bench.starter``)."""
-TOLD_SHARE, TOLD_COSINE = 0.8, 0.4
-"""So probably a note has to be meant by words that only tell, and so near by its vectors."""
+something else, so near it has to be, and so little behind the nearest entry, to be served as the answer
+itself: chosen on 300 questions, two fifths of them about what no entry says (``python -m bench.starter``)."""
+TOLD_SHARE, TOLD_SURE, TOLD_COSINE = 0.64, 0.9, 0.4
+"""So probably a note has to be meant by words that only tell, if it differs in a figure or name so surely,
+and so near it has to be by its vectors."""
 BOUND = 0.55
 """The relevance from which a note that people stored says whose question it is: .98 of questions about such
 notes whose answers were not among them had one, .02 of general ones."""
@@ -75,6 +72,11 @@ QUOTE_CHARS_MAX = 600
 _QUESTION_CHARS_MAX = 1_000
 _NAME = "NeuroSwarm"
 _YOU = re.compile(r"\b(?:you|yours?|u)\b", re.IGNORECASE)
+_AUXILIARY = "is|are|was|were|do|does|did|ca|wo|ha[sd]|have|should|would|could"
+_WHY_NOT = re.compile(rf"\bwhy\b[^.?!]*\b(?:not|never|cannot|(?:{_AUXILIARY})n['’]?t)\b", re.IGNORECASE)
+"""It takes for granted that something is not so; an entry that says what the thing is does not answer it."""
+_COMPARES = re.compile(r"\b(?:vs|versus|better|difference|or\b.*\bwhich|which\b.*\bor)\b", re.IGNORECASE)
+"""An entry about one of two things does not compare them."""
 _WHO_YOU_ARE = f"(you are {_NAME})"
 
 Pack = Callable[[Sequence[Evidence]], context.Packed]
@@ -152,8 +154,8 @@ async def read(
         return Read(others, None, bound=False)
     asked = one_line(CHAT_TOKEN.sub(" ", DATA_MARK.sub(" ", question)), _QUESTION_CHARS_MAX)
     odds = await _by_trained(readers.trained, asked, notes)
-    curve = model_reader.trained()
-    said = [_Said(notes[at], curve.probability(value), curve) for at, value in odds.items()]
+    curve, places = model_reader.ranked(), _places(notes)
+    said = [_Said(notes[at], curve.probability(value, place=places[at]), curve) for at, value in odds.items()]
     # What people stored for this very question is its answer, whatever a reader thinks of it.
     said = [replace(one, share=max(one.share, SURE)) if _is_its_answer(one.note) else one for one in said]
     unsure = sorted((one for one in said if UNSURE < one.share < SURE), key=_likeliest)
@@ -172,8 +174,8 @@ async def read(
         if id(one) in second:
             curve = model_reader.both() if at in odds else model_reader.packaged()
             model_odds, _ = second[id(one)]
-            share = curve.probability(odds[at], model_odds) if at in odds else curve.probability(model_odds)
-            said.append(_Said(one, share, curve))
+            told_odds = (odds[at], model_odds, places[at]) if at in odds else (model_odds,)
+            said.append(_Said(one, curve.probability(*told_odds), curve))
     said.sort(key=_likeliest)
     held = [one for one in said if one.is_held and not _is_beside_ours(one, notes)][:HELD_MAX]
     if held and not is_claim(held[0].note.source):
@@ -206,15 +208,17 @@ async def surest(reader: NoteReader | None, text: str, evidence: Sequence[Eviden
     odds = await _by_trained(reader, asked, near)
     said = [_Said(near[at], curve.probability(value), curve) for at, value in odds.items()]
     best = max(said, key=lambda one: one.share, default=None)
-    return best if best is not None and best.share >= (SURE if best.note.note else TOLD_SHARE) else None
+    return best if best is not None and best.share >= (TOLD_SURE if best.note.note else TOLD_SHARE) else None
 
 
 async def meant(reader: NoteReader | None, question: str, evidence: Sequence[Evidence]) -> _Said | None:
     """The starter entry that is the answer, or None: there is doubt, or people's notes are about it too.
     Those entries were written to be answers, and the packaged reader was trained on questions to them."""
-    if any(map(_binds, evidence)):
+    if any(map(_binds, evidence)) or _WHY_NOT.search(question):
         return None
     entries = [one for one in evidence if one.source.id == STARTER][:NOTES_MAX]
+    if _COMPARES.search(question):
+        entries = [one for one in entries if _COMPARES.search(one.about)]
     asked = one_line(DATA_MARK.sub(" ", question), _QUESTION_CHARS_MAX)
     odds = await _by_trained(reader, asked, entries)
     if not odds:
@@ -222,8 +226,10 @@ async def meant(reader: NoteReader | None, question: str, evidence: Sequence[Evi
     best = max(odds, key=odds.__getitem__)
     rival = max((odds[at] for at in odds if entries[at].text != entries[best].text), default=-math.inf)
     share = model_reader.trained().probability(odds[best])
-    cosine = entries[best].cosine
-    is_near = (entries[best].relevance or 0.0) >= ENTRY_MIN and (cosine is None or cosine >= ENTRY_COSINE)
+    cosine, relevance = entries[best].cosine, entries[best].relevance or 0.0
+    nearest_by = max(one.relevance or 0.0 for one in entries)
+    is_near = relevance >= max(ENTRY_MIN, nearest_by - ENTRY_BEHIND)
+    is_near = is_near and (cosine is None or cosine >= ENTRY_COSINE)
     if entries[best].note or not is_near or share < ENTRY_SHARE or odds[best] - rival < ENTRY_MARGIN:
         return None
     return _Said(entries[best], share, model_reader.trained())
@@ -245,17 +251,23 @@ def _is_beside_ours(said: _Said, notes: Sequence[Evidence]) -> bool:
     """Whether it is a peer's claim that the packaged reader alone has read, and no nearer than what people
     stored here about the same thing: then it does not count even where the reader sees no answer in ours. It
     may be mistaken, and claims can be made to please it."""
-    if not is_claim(said.note.source) or said.curve is not model_reader.trained():
+    if not is_claim(said.note.source) or said.curve is not model_reader.ranked():
         return False
     ours = [one.relevance or 0.0 for one in notes if _binds(one) and not is_claim(one.source)]
     return bool(ours) and max(ours) >= (said.note.relevance or 0.0) - BESIDE
 
 
 def _likeliest(one: _Said) -> tuple[bool, float]:
-    """Ours first; then by what the reader says and, where that says little, by how near the note is."""
-    share = min(max(one.share, _LEAST), 1.0 - _LEAST)
-    odds = math.log(share / (1.0 - share))
-    return is_claim(one.note.source), -(odds + NEARNESS * (one.note.relevance or 0.0))
+    """Ours first."""
+    return is_claim(one.note.source), -one.share
+
+
+def _places(notes: Sequence[Evidence]) -> list[model_reader.Place]:
+    """A peer's claim, however near, does not put what people stored here behind."""
+    near = [one.relevance or 0.0 for one in notes]
+    ours = [value for value, one in zip(near, notes, strict=True) if not is_claim(one.source)]
+    firsts = [max(near) if is_claim(one.source) else max(ours) for one in notes]
+    return [(value, first - value) for value, first in zip(near, firsts, strict=True)]
 
 
 async def _by_trained(reader: NoteReader | None, asked: str, notes: Sequence[Evidence]) -> dict[int, float]:

@@ -284,6 +284,23 @@ async def test_ours_goes_before_a_peers_claim_however_sure_it_is() -> None:
     assert found.kept == [claim]
 
 
+async def test_of_two_that_read_alike_the_nearer_note_goes_first() -> None:
+    near, far = note("berth costs", relevance=0.9), note("mooring costs", relevance=0.6)
+    found, _ = await read_by(Trained(berth=0.95, mooring=0.96), far, near)
+    assert found is not None
+    assert found.kept[0] == near
+
+
+async def test_a_claim_however_near_does_not_put_ours_behind() -> None:
+    ours, claim = note("costs", relevance=0.6), note("pearls", by=f"{CLAIM}minutes", relevance=1.4)
+    alone, _ = await read_by(Trained(costs=0.9), ours)
+    beside, _ = await read_by(Trained(costs=0.9), ours, claim)
+    assert alone is not None
+    assert beside is not None
+    assert alone.found == beside.found
+    assert beside.kept == [ours]
+
+
 async def test_a_claim_that_pleases_the_trained_reader_does_not_count_beside_ours_that_is_as_near() -> None:
     claim = note("pearls", by=f"{CLAIM}minutes", relevance=0.85)
     found, _ = await read_by(Trained(pearls=0.999), claim, note("paint"))
@@ -357,10 +374,27 @@ async def test_a_far_starter_entry_is_not_read_and_reaches_nobody() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "about", "is_meant"),
+    [
+        ("how do i pin a file", "What is a pin?", True),
+        ("why should a node not pin a file", "What is a pin?", False),
+        ("pin vs copy", "What is a pin?", False),
+        ("pin vs copy", "What is the difference between a pin and a copy?", True),
+    ],
+)
+async def test_an_entry_about_one_thing_answers_no_comparison_and_no_why_not(
+    asked: str, about: str, is_meant: bool
+) -> None:
+    entry = replace(note("A pin keeps a file.", by=notes.STARTER), about=about)
+    said = await notes.meant(Trained(keeps=0.95), asked, [entry])
+    assert (said is not None) is is_meant
+
+
+@pytest.mark.parametrize(
     ("one", "share", "is_found"),
     [
         (note("valve"), 0.85, True),
-        (note("valve"), 0.7, False),
+        (note("valve"), 0.6, False),
         (note("valve", relevance=0.5), 0.99, False),
         (note("valve", by="starter"), 0.99, False),
         (note("valve", by=CLAIM), 0.99, False),
@@ -423,7 +457,8 @@ def entry(text: str, *, differs: str = "", relevance: float = notes.ENTRY_MIN) -
     [
         ([entry("blocks"), entry("pins")], {"blocks": 0.99}, True),
         ([entry("blocks"), entry("blocks")], {"blocks": 0.99}, True),  # another wording of the same entry
-        ([entry("blocks"), entry("pins")], {"blocks": 0.8}, False),
+        ([entry("blocks"), entry("pins")], {"blocks": 0.55}, False),
+        ([entry("blocks"), entry("pins", relevance=0.6)], {"blocks": 0.99}, False),
         ([entry("blocks", relevance=notes.ENTRY_MIN - 0.01)], {"blocks": 0.99}, False),
         ([replace(entry("blocks"), cosine=0.0)], {"blocks": 0.99}, False),
         ([entry("blocks"), entry("pins")], {"blocks": 0.99, "pins": 0.98}, False),
