@@ -2,8 +2,8 @@
 
 The sets, the fairest first. With ``--blind FOLDER`` a set of ``privacylab/FOLDER/*.jsonl`` that another
 hand wrote, to be measured once: of it nothing is ever shown. *Eighth* to *first blind* (``blind8`` to
-``blind``): as blind when they were first measured (see ``FIRST``), then read and mended, and ``likely`` was
-fitted to the first five, so development sets now. *Held*: ``privacylab/held/*.jsonl``, passwords in running
+``blind``): as blind when they were first measured (see ``FIRST``), then read and mended, and ``personal`` is
+fitted to them, so development sets now. *Held*: ``privacylab/held/*.jsonl``, passwords in running
 words and knowledge about passwords, numbers and names, written before the rules that they measure. *Frames*
 and *made*: texts of ``privacylab.frames`` and ``privacylab.make`` under seeds that were not used in
 development. *Hand*: ``privacylab/hand*.jsonl``, written with the rules. All these only say that nothing was

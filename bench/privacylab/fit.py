@@ -1,22 +1,20 @@
-"""Fit the line of log-odds that the privacy gate ships.
+"""Fit the classifier of the privacy gate: what people tell of themselves.
 
-``python -m bench.privacylab.fit [--more DIR] [--write]``
+``python -m bench.privacylab.fit [--write]``
 
-Trained on: the sets ``hand*``, ``held``, ``blind`` to ``blind5`` (all development sets now), the questions
-of other benches (``project``), the texts of generator and frames, the routing questions, lines of Python's
-library and descriptions of installed packages; with ``--more`` also the questions of text2sql (``pairs_t2s``)
-and banking77 (``stream_bank``) from the data folder, both free to train on. Without ``--write`` it holds out
-one set after the other, and one fifth of the frames after the other, and prints what the gate would keep and
-would keep wrongly: that is how thresholds and features were chosen. A text whose kind is an identifier and
-that a rule of known forms finds counts a quarter: the line need not find it again, and what it would learn of
-bare codes raises false alarms. A sixth set, ``blind6``, is never read here.
+Trained on: the sets ``hand*``, ``held``, ``blind`` to ``blind8`` (all development sets now), the questions
+of other benches (``project``, ``readerlab``, ``general``), the texts of generator and frames, the routing
+questions, lines of Python's library and descriptions of installed packages. Without ``--write`` it holds out
+one set after the other, and prints by kind what the gate keeps of sets that it was not fitted to, and what it
+keeps wrongly: that is how features and threshold were chosen. A text whose kind is an identifier and that a
+rule of known forms finds counts a quarter: the classifier need not find it again, and what it would learn of
+bare codes raises false alarms.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import gzip
 import json
 import random
 import re
@@ -34,37 +32,41 @@ from bench.privacy import LAB, NONE, Row, read
 from bench.privacylab import frames
 from bench.privacylab.make import digit_heavy, positives
 from node import privacy
-from node.privacy import likely
-from node.privacy.famous import bared
+from node.privacy import personal
+from node.privacy.samples import bared
 from node.privacy.text import Text
 
-OUT = Path(likely.__file__).with_name("likely.json")
+OUT = Path(personal.__file__).with_name("personal.json")
 ROUTING = LAB.parent / "routing_questions.jsonl"
 GATE = LAB.parent / "gate_blind.jsonl"
+COMMUNITIES = LAB.parent / "readerlab"
+GENERAL = LAB.parent / "answerlab" / "general.jsonl"
+NEWCOMERS = LAB.parent / "newcomerlab"
 HONEST = LAB.parent / "injectionlab" / "honest.txt"
-SETS = ("blind", "blind2", "blind3", "blind4", "blind5", "held")
+SETS = (*(f"blind{n}" for n in ("", *range(2, 9))), "held")
 SCALE = 50
-HIGHS = (2.0, 1.6, 1.2, 0.8)
+QUESTIONS = 4_000
+"""So many questions to invented communities are learnt from: they say "my" and tell nothing."""
 FOUND_ANYWAY = 0.25
 TOLD = frozenset(["name", "address", "birth_date", "health"])
-"""The kinds that the line finds, not the rules."""
+"""The kinds that the classifier finds, not the rules."""
 _EACH = 8
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]{1,3}\b)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is fitted; the shape that ``likely`` reads."""
+    """What is fitted; the shape that ``personal`` reads."""
 
     words: frozenset[str]
-    weights: dict[likely.Feature, float]
+    weights: dict[personal.Feature, float]
     bias: float
 
     def score(self, text: str) -> float:
         """The highest log-odds of any passage."""
         found = [
             self.bias + sum(self.weights.get(name, 0.0) for name in names)
-            for names in likely.spans(bared(Text.of(text)).text, self.words)
+            for names in personal.spans(bared(Text.of(text)).text, self.words)
         ]
         return max(found, default=-9.0)
 
@@ -100,11 +102,15 @@ def descriptions(part: int) -> list[Row]:
             continue
         paragraphs = [text for text in told.split("\n\n") if 60 < len(text) < 1_500]
         out += random.Random(1).sample(paragraphs, min(12, len(paragraphs)))
-    known, _ = privacy.rules()
-    return [Row(text, NONE) for text in out if not any(rule(Text.of(text)) for rule in known)]
+    return [Row(text, NONE) for text in out if not any(rule(Text.of(text)) for rule in known())]
 
 
-def sets(more: Path | None) -> dict[str, list[Row]]:
+def known() -> tuple[privacy.Rule, ...]:
+    """The rules but the classifier itself."""
+    return tuple(rule for rule in privacy.rules() if rule is not personal.find)
+
+
+def sets() -> dict[str, list[Row]]:
     """All rows to learn from, by set."""
     out = {name: read((LAB / name).glob("*.jsonl")) for name in SETS}
     out["hand"] = read(LAB.glob("hand*.jsonl"))
@@ -116,12 +122,14 @@ def sets(more: Path | None) -> dict[str, list[Row]]:
     questions = {str(pair[side]) for pair in pairs for side in "ab"}
     honest = (line.partition("\t")[2] for line in HONEST.read_text(encoding="utf-8").splitlines())
     out["project"] = [Row(text, NONE) for text in sorted(questions | set(filter(None, honest)))]
-    for name, fields, most in (("pairs_t2s", "ab", 1500), ("stream_bank", ("q",), 800)) if more else ():
-        assert more is not None
-        with gzip.open(more / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-            texts = sorted({row[field] for row in map(json.loads, lines) for field in fields})
-        random.Random(1).shuffle(texts)
-        out[name] = [Row(text, NONE) for text in texts[:most]]
+    asked = []
+    for path in sorted(COMMUNITIES.glob("*.jsonl")):
+        told = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        asked += [str(row["q"]) for row in told if row["kind"] != "fact"]
+    random.Random(3).shuffle(asked)
+    out["readerlab"] = [Row(text, NONE) for text in asked[:QUESTIONS]]
+    lines = GENERAL.read_text(encoding="utf-8").splitlines()
+    out["general"] = [Row(json.loads(line)["q"], NONE) for line in lines]
     return out
 
 
@@ -153,12 +161,11 @@ def _weight(row: Row) -> float:
     """What a text counts."""
     if row.kind == NONE or row.kind in TOLD:
         return 1.0
-    known, _ = privacy.rules()
     text = bared(Text.of(row.text))
-    return FOUND_ANYWAY if any(rule(text) for rule in known) else 1.0
+    return FOUND_ANYWAY if any(rule(text) for rule in known()) else 1.0
 
 
-Example = tuple[frozenset[likely.Feature], int, float]
+Example = tuple[frozenset[personal.Feature], int, float]
 """The features of a passage, whether it is private, what it counts."""
 
 
@@ -168,7 +175,7 @@ def _examples(rows: Iterable[Row], words: frozenset[str]) -> list[Example]:
     for row in rows:
         text, weight = bared(Text.of(row.text)).text, _weight(row)
         for shown in (text, _noisy(text, rng)):
-            found = list(likely.spans(shown, words))
+            found = list(personal.spans(shown, words))
             if row.kind == NONE:
                 out += [(names, 0, weight) for names in found]
             elif found:  # which passage of several it is, is not labelled: the first three as one
@@ -202,37 +209,29 @@ def fit(rows: Sequence[Row], *, ridge: float = 1.0, least: int = 4, smallest: fl
     return Line(words, kept, bias)
 
 
-def judge(title: str, rows: Sequence[Row], line: Line, highs: Sequence[float], low: float) -> None:
-    """Print what the gate keeps of rows that the line has not seen, at several thresholds."""
-    known, worded = privacy.rules()
-    facts = []
+def judge(title: str, rows: Sequence[Row], line: Line) -> Counter[tuple[str, bool]]:
+    """What the gate keeps of rows that the line has not seen, by kind; printed and given back."""
+    kept: Counter[tuple[str, bool]] = Counter()
     for row in rows:
         text = bared(Text.of(row.text))
-        facts.append(
-            (
-                row.kind,
-                any(rule(text) for rule in known),
-                any(rule(text) for rule in worded),
-                line.score(row.text),
-            )
-        )
-    for high in highs:
-        by_kind: dict[str, list[bool]] = {}
-        for kind, is_known, is_worded, score in facts:
-            by_kind.setdefault(kind, []).append(is_known or score > high or (is_worded and score > low))
-        free = by_kind.pop(NONE, [])
-        some = [one for kept in by_kind.values() for one in kept]
-        shares = " ".join(
-            f"{kind} {sum(kept) / len(kept):.3f}" for kind, kept in sorted(by_kind.items()) if not all(kept)
-        )
-        print(
-            f"{title}: above {high} (low {low}): all {sum(some) / max(1, len(some)):.3f}, "
-            f"false alarms {sum(free) / max(1, len(free)):.3f}; {shares}"
-        )
+        is_kept = line.score(row.text) > personal.PRIVATE or any(rule(text) for rule in known())
+        kept[row.kind, is_kept] += 1
+    show(title, kept)
+    return kept
+
+
+def show(title: str, kept: Counter[tuple[str, bool]]) -> None:
+    def share(kinds: Iterable[str]) -> float:
+        yes, no = (sum(kept[kind, is_kept] for kind in kinds) for is_kept in (True, False))
+        return yes / max(1, yes + no)
+
+    kinds = sorted({kind for kind, _ in kept} - {NONE})
+    some = " ".join(f"{kind} {share([kind]):.3f}" for kind in kinds if kept[kind, False])
+    print(f"{title}: all {share(kinds):.3f}, false alarms {share([NONE]):.3f}; {some}")
 
 
 def save(line: Line, path: Path) -> None:
-    """The line as ``likely`` reads it: weights as whole numbers of 1/``SCALE``, by kind and first part."""
+    """The line as ``personal`` reads it: weights as whole numbers of 1/``SCALE``, by kind and first part."""
     weights: dict[str, dict[str, int | dict[str, int]]] = {"alone": {}, "next": {}, ">": {}, "<": {}}
     for name, value in sorted(line.weights.items(), key=lambda one: str(one[0])):
         whole = round(value * SCALE)
@@ -261,23 +260,22 @@ def _without(rows: Mapping[str, list[Row]], name: str) -> list[Row]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--more", type=Path, help="the folder with pairs_t2s and stream_bank")
-    parser.add_argument("--write", action="store_true", help="fit to everything and write likely.json")
+    parser.add_argument("--write", action="store_true", help="fit to everything and write personal.json")
     options = parser.parse_args(arguments)
     privacy.load()
-    rows = sets(options.more)
+    rows = sets()
+    framed = [Row(*pair) for pair in frames.made(3, _EACH)[0]]
     if options.write:
-        framed = [Row(*pair) for pair in frames.made(3, _EACH)[0]]
         save(fit([*_without(rows, ""), *framed]), OUT)
         return 0
+    every: Counter[tuple[str, bool]] = Counter()
     for name in SETS:
-        framed = [Row(*pair) for pair in frames.made(3, _EACH)[0]]
-        judge(f"without {name}", rows[name], fit([*_without(rows, name), *framed]), HIGHS, likely.CLEAR)
-    judge("descriptions of other packages", descriptions(1), fit(_without(rows, "")), HIGHS, likely.CLEAR)
-    for fold in range(frames.FOLDS):
-        inside, held = frames.made(3, _EACH, fold)
-        line = fit([*_without(rows, ""), *(Row(*pair) for pair in inside)])
-        judge(f"without fifth {fold}", [Row(*pair) for pair in held], line, HIGHS, likely.CLEAR)
+        every += judge(f"without {name}", rows[name], fit([*_without(rows, name), *framed]))
+    show("all of them", every)
+    line = fit([*_without(rows, ""), *framed])
+    judge("descriptions of other packages", descriptions(1), line)
+    told = [one for path in sorted(NEWCOMERS.glob("*_a[bs]*.jsonl")) for one in path.read_text().splitlines()]
+    judge("questions of newcomers", [Row(json.loads(one)["q"], NONE) for one in told], line)
     return 0
 
 

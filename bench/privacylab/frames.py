@@ -1,4 +1,4 @@
-"""Frames with slots (``frames.tsv``): short texts made by program, in families, to fit and to try ``likely``.
+"""Frames with slots (``frames.tsv``): short texts made by program, in families, to fit ``personal``.
 
 A family is one frame; its texts differ by the values in its slots. Whole families can be held out
 (``made``'s ``fold``), so that what is measured is the frame's being new, not the value's. The frames of the

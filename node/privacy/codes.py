@@ -1,7 +1,7 @@
 """Passwords by what stands round them where no word for a password does: what protects or opens something,
 keys of wireless networks, passphrases of several words, odd words in quotation marks beside a login.
 
-Pure. What is told of by its name (``told``) or assigned to it (``keys``) is not looked for again.
+Pure. What is told of by its name (``passwords``) or assigned to it (``keys``) is not looked for again.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ from detect_secrets.plugins.stripe import StripeDetector
 from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 from detect_secrets.plugins.twilio import TwilioKeyDetector
 
+from node.privacy.passwords import oddness
 from node.privacy.text import Text
-from node.privacy.told import oddness
 
 _PIECE = 1_024
 _OVERLAP = 256

@@ -14,8 +14,8 @@ from itertools import pairwise
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberType
 
-from node.privacy.famous import is_public_line
 from node.privacy.numbers import ARITHMETIC, CANDIDATES_MAX, FIRST_PERSON, is_figure
+from node.privacy.samples import is_public_line
 from node.privacy.text import Cluster, Text
 
 _WORD = re.compile(

@@ -15,7 +15,7 @@ from node.store.remember import scope_for
         "mail jane.doe@example.org about it",
         "call +49 30 1234 567 890",
         "my name is Ada",
-        "I live at the lake, what is the price of btc",
+        "I live at 14 Lake Road, what is the price of btc",
         "our wifi password is Fritz!Box7590",
         "is AKIA1234567890ABCDEFGHIJ valid",
         "open https://user:secret@host/x",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.privacy import accounts, famous, load, phones, places, private_reason, selves, told
+from node.privacy import accounts, introductions, load, passwords, phones, places, private_reason, samples
 from node.privacy.text import Text
 
 
@@ -88,33 +88,12 @@ def test_no_ones_telephone_number(text: str) -> None:
         "제 이름은 황보유린이에요",
         "nga quhem Besnik Hoxha dhe dua të mësoj",
         "nazywam się Bożydar Krzeszowski",
-        "i'm odalys whitcombe and i'm stuck",
-        "Good morning, Ignatius Pellowe here. What is a bridleway?",
-        "How rare is my name? alastair mungo tweedsmuir",
-        "First: Abdulrahim\nLast: Al-Sharif\nGoal: learn Dutch",
-        "född 1951-11-30, får jag pension?",
-        "narozen 6. 6. 1966, mám nárok na důchod?",
-        "我是1995年6月30日出生的",
-        "doğum tarihim 15.10.2000",
+        "我叫欧阳若溪",
+        "Jag heter Sixten Ågren",
     ],
 )
-def test_told_of_oneself(text: str) -> None:
-    assert selves.find(Text.of(text)) == "self_statement"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "mieszkam przy ul. Zielonej 44 m. 9",
-        "Jag flyttar från Ekvägen 3 i Habo",
-        "東京都世田谷区桜丘4-18-7に住んでいます",
-        "Asun osoitteessa Koivukuja 9 as 4",
-        "я живу на улице Гагарина 12",
-        "We bought 1189 County Road 47, well and septic",
-    ],
-)
-def test_a_street_where_somebody_lives(text: str) -> None:
-    assert selves.find(Text.of(text)) == "address"
+def test_a_name_by_which_somebody_is_introduced(text: str) -> None:
+    assert introductions.find(Text.of(text)) == "self_statement"
 
 
 @pytest.mark.parametrize(
@@ -129,8 +108,8 @@ def test_a_street_where_somebody_lives(text: str) -> None:
         "太宰治は1909年6月19日に生まれた",
     ],
 )
-def test_not_told_of_oneself(text: str) -> None:
-    assert selves.find(Text.of(text)) is None
+def test_nobody_is_introduced(text: str) -> None:
+    assert introductions.find(Text.of(text)) is None
 
 
 @pytest.mark.parametrize(
@@ -147,10 +126,10 @@ def test_not_told_of_oneself(text: str) -> None:
     ],
 )
 def test_samples_and_lines_of_films_are_nobodys(text: str) -> None:
-    read = famous.bared(Text.of(text))
-    known = (accounts.find, phones.find, selves.find, places.find_address)
+    read = samples.bared(Text.of(text))
+    known = (accounts.find, phones.find, introductions.find, places.find_address)
     assert [rule(read) for rule in known] == [None] * len(known)
-    assert private_reason(text) in (None, "personal")
+    assert private_reason(text) in (None, "self_statement")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +163,7 @@ def test_a_blank_stands_between_a_number_and_a_writing_without_blanks() -> None:
     ],
 )
 def test_a_secret_by_what_it_opens(text: str) -> None:
-    assert told.find(Text.of(text)) == "secret"
+    assert passwords.find(Text.of(text)) == "secret"
 
 
 @pytest.mark.parametrize(
@@ -198,4 +177,4 @@ def test_a_secret_by_what_it_opens(text: str) -> None:
     ],
 )
 def test_no_secret(text: str) -> None:
-    assert told.find(Text.of(text)) is None
+    assert passwords.find(Text.of(text)) is None

@@ -1,16 +1,11 @@
-"""How much a passage looks like somebody telling of themselves: a line of log-odds over its shape.
+"""Whether a passage looks like somebody telling of themselves: a small trained classifier.
 
-Pure but for the packaged weights (``likely.json``) and groups of words (``alike.txt``), read once. No
-phrase is looked for. A passage (two sentences) is read as a row of marks: words of everyday use stand for
-themselves, all others for what they look like: a capital word, a full name, a small word, a code of letters
-and digits, a date, a group of digits by its length, an illness. The features are the marks, their
-neighbours, and what stands round each value ("my … is" before a code); their weights were fitted to
-labelled texts by ``bench.privacylab.fit``.
-
-Two thresholds make of it two answers: ``PRIVATE`` above which a passage is kept here whatever the rules
-say, and ``CLEAR`` below which the rules of wording (``statements``, ``people``, ``labels``, ``illness``,
-addresses) are not asked at all: that is most of a knowledge question and its answer. Rules with checksums
-and known forms never ask this module.
+Pure but for the packaged weights (``personal.json``), groups of words (``alike.txt``) and the beginnings of
+words for illnesses and medicines (``illness.txt``), read once. No phrase is looked for. A passage (two
+sentences) is read as a row of marks: words of everyday use stand for themselves, all others for what they
+look like: a capital word, a full name, a small word, a code of letters and digits, a date, a group of digits
+by its length, an illness. The features are the marks, their neighbours, and what stands round each value
+("my … is" before a code); logistic regression by ``bench.privacylab.fit`` gave them their weights.
 """
 
 from __future__ import annotations
@@ -23,11 +18,11 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import repeat
 
-from node.privacy.illness import is_ill
 from node.privacy.text import Text
 
-PRIVATE = 1.8
-CLEAR = -3.0
+PRIVATE = 1.2
+"""The log odds from which a passage is private: by ``python -m bench.privacylab.fit``, .03 of knowledge that
+others wrote to be mistaken, and that nothing was fitted to, are kept by it."""
 _MARKS_MAX = 40
 _SEEN_BEFORE, _SEEN_AFTER = 6, 4
 
@@ -101,7 +96,7 @@ class Passage:
 @cache
 def packaged() -> Model:
     """The weights that are shipped."""
-    shown = json.loads((files("node.privacy") / "likely.json").read_text(encoding="utf-8"))
+    shown = json.loads((files("node.privacy") / "personal.json").read_text(encoding="utf-8"))
     scale = float(shown["scale"])
     weights: dict[Feature, float] = {}
     for sign, of in shown["weights"].items():
@@ -112,6 +107,11 @@ def packaged() -> Model:
             for second, weight in seconds.items():
                 weights[(first, second) if sign == "next" else (second, sign, first)] = weight / scale
     return Model(frozenset(shown["words"].split()), weights, float(shown["bias"]))
+
+
+def find(read: Text) -> str | None:
+    """``self_statement`` or None."""
+    return "self_statement" if any(one.score > PRIVATE for one in passages(read)) else None
 
 
 def passages(read: Text) -> Iterator[Passage]:
@@ -217,6 +217,19 @@ def _sentence(start: int, end: int, marks: list[str]) -> Sentence:
     return Sentence(start, end, frozenset(found), row[0] if row else "")
 
 
+@cache
+def _illnesses() -> tuple[frozenset[str], frozenset[str]]:
+    """Beginnings of words, and whole words."""
+    stems, words = (files("node.privacy") / "illness.txt").read_text(encoding="utf-8").split("\n\n")
+    return frozenset(stems.split()), frozenset(words.split())
+
+
+def _is_ill(word: str) -> bool:
+    """Whether a word in small letters names an illness, a treatment or a medicine."""
+    stems, words = _illnesses()
+    return word in words or any(word[:length] in stems for length in range(4, len(word) + 1))
+
+
 @lru_cache(maxsize=16_384)
 def _word(shown: str, words: frozenset[str]) -> str:
     lower = shown.lower()
@@ -225,7 +238,7 @@ def _word(shown: str, words: frozenset[str]) -> str:
         return group
     if lower in words or group is not None:
         return lower
-    if is_ill(lower):
+    if _is_ill(lower):
         return "Ill"
     if not shown[0].isupper():
         return "Small"

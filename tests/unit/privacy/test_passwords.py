@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.privacy import load, told
+from node.privacy import load, passwords
 from node.privacy.text import Text
 
 
@@ -14,7 +14,7 @@ def _loaded() -> None:
 
 
 def _found(text: str) -> str | None:
-    return told.find(Text.of(text))
+    return passwords.find(Text.of(text))
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_more_words_for_secrets_than_are_read_count_as_one_told() -> None:
     [("required", 0), ("sha-256", 0), ("changeme", 0), ("marzipan", 1), ("Kreide-Tafel", 2), ("Blue42x", 3)],
 )
 def test_how_odd_a_value_looks(shown: str, odd: int) -> None:
-    assert told.oddness(shown, False) == odd
+    assert passwords.oddness(shown, False) == odd

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from node.privacy import likely
+from node.privacy import personal
 from node.privacy.text import Text
 
 
@@ -462,7 +462,7 @@ _CAMELS = re.compile(r"[A-ZÀ-Þ]?[a-zß-öø-ÿ]+|[A-ZÀ-Þ]+(?![a-zß-öø-ÿ]
 
 
 def _everyday() -> frozenset[str]:
-    return likely.packaged().words
+    return personal.packaged().words
 
 
 def _is_ordinary(lower: str) -> bool:
@@ -953,7 +953,7 @@ _ALPHABET = _words(
     " quebec romeo "
     "sierra tango uniform victor whiskey yankee zulu capital underscore dash hash"
 )
-_SPOKEN = "|".join(sorted({*likely.alike("Digit"), *_ALPHABET}, key=lambda word: (-len(word), word)))
+_SPOKEN = "|".join(sorted({*personal.alike("Digit"), *_ALPHABET}, key=lambda word: (-len(word), word)))
 _SPELT = re.compile(
     rf"(?:'s| [^.?!\n]{{0,24}}?\b(?:is|ist|est|es|è|é)|:) (?:(?:{_SPOKEN})["
     rf" ,-]{{1,2}}){{2,9}}(?:{_SPOKEN})\b"
