@@ -41,13 +41,12 @@ HELD_MAX = 3
 """So many notes that hold the answer are worth giving to whoever answers."""
 SURE = 0.97
 """A note that holds the answer with this probability needs no other."""
-ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE, ENTRY_BEHIND = 0.59, 1.2, 0.45, 0.35, 0.1
+ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE, ENTRY_BEHIND = 0.75, 1.2, 0.45, 0.35, 0.1
 """So probably a starter entry has to hold the answer, by so many log odds more than any entry that says
 something else, so near it has to be, and so little behind the nearest entry, to be served as the answer
 itself: chosen on 300 questions, two fifths of them about what no entry says (``python -m bench.starter``)."""
-TOLD_SHARE, TOLD_SURE, TOLD_COSINE = 0.64, 0.9, 0.4
-"""So probably a note has to be meant by words that only tell, if it differs in a figure or name so surely,
-and so near it has to be by its vectors."""
+TOLD_SHARE, TOLD_COSINE = 0.8, 0.4
+"""So probably a note has to be meant by words that only tell, and so near by its vectors."""
 BOUND = 0.55
 """The relevance from which a note that people stored says whose question it is: .98 of questions about such
 notes whose answers were not among them had one, .02 of general ones."""
@@ -208,7 +207,7 @@ async def surest(reader: NoteReader | None, text: str, evidence: Sequence[Eviden
     odds = await _by_trained(reader, asked, near)
     said = [_Said(near[at], curve.probability(value), curve) for at, value in odds.items()]
     best = max(said, key=lambda one: one.share, default=None)
-    return best if best is not None and best.share >= (TOLD_SURE if best.note.note else TOLD_SHARE) else None
+    return best if best is not None and best.share >= (SURE if best.note.note else TOLD_SHARE) else None
 
 
 async def meant(reader: NoteReader | None, question: str, evidence: Sequence[Evidence]) -> _Said | None:

@@ -278,52 +278,58 @@ def _page_path(operation: Operation, text: dict[str, Any], session: dict[str, An
     return {"get": look, "post": ask}
 
 
-def document(max_body_bytes: int) -> dict[str, Any]:
-    """The OpenAPI 3.1 description."""
-    text = {"type": "string", "minLength": 1, "maxLength": max_body_bytes}
-    session = {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,128}$"}
-    ttl = {"type": "integer", "minimum": 1, "maximum": TTL_S_MAX}
-    flag = {"type": "boolean"}
-    zone = {"type": "string", "minLength": 1, "maxLength": ZONE_CHARS_MAX}
-    tags = {
-        "type": "array",
-        "maxItems": TAGS_MAX,
-        "items": {"type": "string", "minLength": 1, "maxLength": TAG_CHARS_MAX},
-    }
-    cid = [{"name": "cid", "in": "path", "required": True, "schema": {"type": "string", "minLength": 2}}]
+_SESSION = {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,128}$"}
+_TTL = {"type": "integer", "minimum": 1, "maximum": TTL_S_MAX}
+_AGE = {"type": "integer", "minimum": 0, "maximum": TTL_S_MAX}
+_FLAG = {"type": "boolean"}
+_ZONE = {"type": "string", "minLength": 1, "maxLength": ZONE_CHARS_MAX}
+_TAG = {"type": "string", "minLength": 1, "maxLength": TAG_CHARS_MAX}
+_TAGS = {"type": "array", "maxItems": TAGS_MAX, "items": _TAG}
+_CID = {"type": "string", "minLength": 2, "maxLength": 256}
+_SOURCE = {"type": "string", "minLength": 1, "maxLength": 256}
+_SCOPE = {"type": "string", "enum": ["shared", "private", "public"]}
+
+
+def _asking_bodies(text: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Of requests that ask; ``text`` is the schema of a question."""
     chat = _object(
         {
             "query": text,
-            "session_id": session,
-            "verbose": flag,
-            "stream": flag,
-            "max_age_s": {"type": "integer", "minimum": 0, "maximum": TTL_S_MAX},
-            "no_cache": flag,
-            "no_store": flag,
-            "ttl_s": ttl,
-            "tags": tags,
-            "time_zone": zone,
+            "session_id": _SESSION,
+            "verbose": _FLAG,
+            "stream": _FLAG,
+            "max_age_s": _AGE,
+            "no_cache": _FLAG,
+            "no_store": _FLAG,
+            "ttl_s": _TTL,
+            "tags": _TAGS,
+            "time_zone": _ZONE,
         },
         "query",
     )
+    route = _object({"query": text, "session_id": _SESSION, "time_zone": _ZONE}, "query")
+    search = _object({"query": text, "floor": {"type": "number", "minimum": 0, "maximum": 1}}, "query")
+    return {"chat": chat, "route": route, "search": search}
+
+
+def _storing_bodies(text: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Of requests that store, judge or withdraw."""
     entry = _object(
         {
             "query": text,
             "answer": text,
             "confidence": {"type": "number", "minimum": 0, "maximum": 0.95},
-            "ttl_s": ttl,
-            "source": {"type": "string", "minLength": 1, "maxLength": 256},
-            "tags": tags,
-            "scope": {"type": "string", "enum": ["shared", "private", "public"]},
+            "ttl_s": _TTL,
+            "source": _SOURCE,
+            "tags": _TAGS,
+            "scope": _SCOPE,
         },
         "query",
         "answer",
     )
-    route = _object({"query": text, "session_id": session, "time_zone": zone}, "query")
-    search = _object({"query": text, "floor": {"type": "number", "minimum": 0, "maximum": 1}}, "query")
     feedback = _object(
         {
-            "cid": {"type": "string", "minLength": 2, "maxLength": 256},
+            "cid": _CID,
             "request_id": {"type": "string", "minLength": 1, "maxLength": 64},
             "verdict": {"type": "string", "enum": ["valid", "invalid"]},
             "note": {"type": "string", "minLength": 1, "maxLength": 1000},
@@ -331,48 +337,37 @@ def document(max_body_bytes: int) -> dict[str, Any]:
         },
         "verdict",
     )
-
     invalidate = _object(
         {
-            "cid": {"type": "string", "minLength": 2, "maxLength": 256},
+            "cid": _CID,
             "query": text,
-            "like": flag,
-            "source": {"type": "string", "minLength": 1, "maxLength": 256},
-            "older_than_s": {"type": "integer", "minimum": 0, "maximum": TTL_S_MAX},
-            "tag": {"type": "string", "minLength": 1, "maxLength": TAG_CHARS_MAX},
-            "scope": {"type": "string", "enum": ["shared", "private", "public"]},
-            "dry_run": flag,
+            "like": _FLAG,
+            "source": _SOURCE,
+            "older_than_s": _AGE,
+            "tag": _TAG,
+            "scope": _SCOPE,
+            "dry_run": _FLAG,
         }
     ) | {"dependentRequired": {"like": ["query"]}}
+    return {"entry": entry, "feedback": feedback, "invalidate": invalidate}
 
-    def operation(summary: str, reply: dict[str, Any], status: str = "200", **more: Any) -> dict[str, Any]:
-        return {"summary": summary, "responses": {status: reply, **_PROBLEMS}, **more}
 
-    paths: dict[str, dict[str, Any]] = {
-        "/chat": {
-            "post": operation(
-                "Ask a question",
-                _reply(
-                    "the answer; of a model's answer on evidence `found` and `support`, from 0 to 1, say how "
-                    "sure it is that the right evidence was found and how far it supports the answer"
-                ),
-                requestBody=_body(chat),
-            )
-        },
-        "/": _page_path(operation, text, session),
-        "/route": {
-            "post": operation(
-                "Classify a question; nothing is asked of anyone",
-                _reply("where it would go, and why"),
-                requestBody=_body(route),
-            )
-        },
+def _operation(summary: str, reply: dict[str, Any], status: str = "200", **more: Any) -> dict[str, Any]:
+    return {"summary": summary, "responses": {status: reply, **_PROBLEMS}, **more}
+
+
+def _cache_paths(bodies: dict[str, dict[str, Any]], operation: Operation) -> dict[str, dict[str, Any]]:
+    """What is stored: read, looked up, written, withdrawn."""
+    cid = [_in_path("cid", minLength=2)]
+    return {
         "/v1/cache/entries": {
-            "post": operation("Store an answer", _reply("its CID"), "201", requestBody=_body(entry))
+            "post": operation("Store an answer", _reply("its CID"), "201", requestBody=_body(bodies["entry"]))
         },
         "/v1/cache/search": {
             "post": operation(
-                "Look a question up without asking anyone", _reply("hit or miss"), requestBody=_body(search)
+                "Look a question up without asking anyone",
+                _reply("hit or miss"),
+                requestBody=_body(bodies["search"]),
             )
         },
         "/v1/cache/entries/{cid}": {
@@ -390,14 +385,42 @@ def document(max_body_bytes: int) -> dict[str, Any]:
                 "Withdraw for good what fits every field given, at most 1000 records a call; at least one "
                 "field beside like and dry_run",
                 _reply("how many matched, how many were withdrawn, and the first CIDs"),
-                requestBody=_body(invalidate),
+                requestBody=_body(bodies["invalidate"]),
             )
         },
+    }
+
+
+def document(max_body_bytes: int) -> dict[str, Any]:
+    """The OpenAPI 3.1 description."""
+    text = {"type": "string", "minLength": 1, "maxLength": max_body_bytes}
+    bodies = _asking_bodies(text) | _storing_bodies(text)
+    operation = _operation
+    paths: dict[str, dict[str, Any]] = {
+        "/chat": {
+            "post": operation(
+                "Ask a question",
+                _reply(
+                    "the answer; of a model's answer on evidence `found` and `support`, from 0 to 1, say how "
+                    "sure it is that the right evidence was found and how far it supports the answer"
+                ),
+                requestBody=_body(bodies["chat"]),
+            )
+        },
+        "/": _page_path(operation, text, _SESSION),
+        "/route": {
+            "post": operation(
+                "Classify a question; nothing is asked of anyone",
+                _reply("where it would go, and why"),
+                requestBody=_body(bodies["route"]),
+            )
+        },
+        **_cache_paths(bodies, operation),
         "/feedback": {
             "post": operation(
                 "Say whether an answer is valid; what is right may take its place",
                 _reply("the counts, and the CID of the correction"),
-                requestBody=_body(feedback),
+                requestBody=_body(bodies["feedback"]),
             )
         },
         **_gateway_paths(operation),

@@ -13,7 +13,7 @@ import hashlib
 import logging
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,7 +45,7 @@ from node.core.model import Check
 from node.core.ports import AuditLog
 from node.core.scheduler import Scheduler
 from node.core.settings import Log, Models, Settings
-from node.ipfs.local_first import LocalFirstBlockStore
+from node.ipfs.mirror import Mirror
 from node.peers.rules.admission import ADMISSION_REASONS
 from node.peers.rules.values import PEER_TIERS
 from node.peers.store.sqlite import SqlitePeerStore
@@ -172,34 +172,8 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         *logs.probes,
         *not_configured(walk.generators),
     )
-    blocks = store.blocks if mirror is None else LocalFirstBlockStore(store.blocks, mirror.daemon_blocks)
     service = Service(
-        Ports(
-            clock=clock,
-            pipeline=walk.pipeline,
-            understanding=walk.understanding,
-            recaller=memory.recaller,
-            rememberer=memory.rememberer,
-            records=store.records,
-            blocks=blocks,
-            state=state,
-            semantics=memory.semantics,
-            log=ground.decisions,
-            adapters=walk.adapters,
-            generators=walk.composer.engines,
-            probes=probes,
-            metrics=metrics,
-            watch=walk.auditor,
-            eraser=eraser,
-            drafts=walk.drafts,
-            refuted=memory.refuted,
-            uses=uses,
-            mirror=mirror,
-            policy=walk.policy,
-            request_timeout_s=settings.server.request_timeout_s,
-            floor_default=settings.cache.threshold,
-            zone=ZoneInfo(settings.time_zone),
-        )
+        _ports(settings, ground, state, memory, walk, probes, metrics, eraser, uses, mirror, clock)
     )
     rescorer = Rescorer(
         store.records, memory.rememberer, memory.semantics, state, ground.decisions, clock, by_calibration,
@@ -218,6 +192,47 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     checks = tuple(await service.health())
     warm(walk.generators, checks)
     return Running(url, service, settings, checks)
+
+
+def _ports(
+    settings: Settings,
+    ground: Ground,
+    state: StateStore,
+    memory: Memory,
+    walk: Walk,
+    probes: tuple[Callable[[], Awaitable[Check]], ...],
+    metrics: Metrics,
+    eraser: Eraser,
+    uses: UseTally,
+    mirror: Mirror | None,
+    clock: Clock,
+) -> Ports:
+    """What the service works with."""
+    return Ports(
+        clock=clock,
+        pipeline=walk.pipeline,
+        understanding=walk.understanding,
+        recaller=memory.recaller,
+        rememberer=memory.rememberer,
+        records=ground.store.records,
+        state=state,
+        semantics=memory.semantics,
+        log=ground.decisions,
+        adapters=walk.adapters,
+        generators=walk.composer.engines,
+        probes=probes,
+        metrics=metrics,
+        watch=walk.auditor,
+        eraser=eraser,
+        drafts=walk.drafts,
+        refuted=memory.refuted,
+        uses=uses,
+        mirror=mirror,
+        policy=walk.policy,
+        request_timeout_s=settings.server.request_timeout_s,
+        floor_default=settings.cache.threshold,
+        zone=ZoneInfo(settings.time_zone),
+    )
 
 
 async def _index_file(

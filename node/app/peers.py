@@ -352,30 +352,7 @@ async def open_peers(
     ledger: PeerLedger,
 ) -> Peers:
     """What publishes and polls. ``ledger`` as for ``desk_of``. Raises ``CorruptState``, ``Unavailable``."""
-    limit = class_limit(router, clock, ZoneInfo(settings.time_zone))
-    source = FolderSource(data_dir / "publications")
-    reader = LogReader(source)
-
-    async def entries(first: int, end: int) -> Sequence[bytes]:
-        published = publications.published
-        return [] if published is None else await reader.entries(first, end - first, published.size)
-
-    async def root(size: int) -> bytes:
-        if publications.published is None:
-            raise NotFound("the publications log has no checkpoint yet")
-        return await root_at(source, publications.published.note, size)
-
-    publisher = Publisher(
-        records.records,
-        publications,
-        clock,
-        state_path=data_dir / "publications.json",
-        own=identity.root,
-        class_of=lambda record: limit(record).name,
-        entries=entries,
-        index_path=data_dir / "publications.index",
-        root_at=root,
-    )
+    publisher = _publisher(settings, data_dir, records, identity, publications, router, clock)
     stack.push_async_callback(publisher.close, LAST_PUBLISH_TIMEOUT_S)
     desk, sync = desk_of(
         settings,
@@ -401,6 +378,61 @@ async def open_peers(
     stack.push_async_callback(weighing.close, LAST_PUBLISH_TIMEOUT_S)
     weighing.start()
 
+    _schedule(scheduler, settings, store, sync, desk, admitter, links, metrics)
+    return Peers(
+        desk,
+        Peering(desk, publisher.answer, settings.server.request_timeout_s),
+        publisher,
+        (desk.probe, _all(sync.health), _all(lambda: [publisher.health()])),
+    )
+
+
+def _publisher(
+    settings: Settings,
+    data_dir: Path,
+    records: SqliteStore,
+    identity: Identity,
+    publications: TileLog,
+    router: Router,
+    clock: Clock,
+) -> Publisher:
+    """What enters our public records in the publications log."""
+    limit = class_limit(router, clock, ZoneInfo(settings.time_zone))
+    source = FolderSource(data_dir / "publications")
+    reader = LogReader(source)
+
+    async def entries(first: int, end: int) -> Sequence[bytes]:
+        published = publications.published
+        return [] if published is None else await reader.entries(first, end - first, published.size)
+
+    async def root(size: int) -> bytes:
+        if publications.published is None:
+            raise NotFound("the publications log has no checkpoint yet")
+        return await root_at(source, publications.published.note, size)
+
+    return Publisher(
+        records.records,
+        publications,
+        clock,
+        state_path=data_dir / "publications.json",
+        own=identity.root,
+        class_of=lambda record: limit(record).name,
+        entries=entries,
+        index_path=data_dir / "publications.index",
+        root_at=root,
+    )
+
+
+def _schedule(
+    scheduler: Scheduler,
+    settings: Settings,
+    store: SqlitePeerStore,
+    sync: PeerSync,
+    desk: PeerDesk,
+    admitter: Admitter,
+    links: Links,
+    metrics: Metrics,
+) -> None:
     async def poll() -> None:
         before = dict(sync.reports)
         for report in await sync.sync_all():
@@ -429,12 +461,6 @@ async def open_peers(
     scheduler.every(MEND_EVERY_S, "mend_peers", mend)
     scheduler.every(settings.cache.sweep_every_s, "sweep_peers", admitter.sweep)
     scheduler.every(COUNT_EVERY_S, "count_peers", count)
-    return Peers(
-        desk,
-        Peering(desk, publisher.answer, settings.server.request_timeout_s),
-        publisher,
-        (desk.probe, _all(sync.health), _all(lambda: [publisher.health()])),
-    )
 
 
 class _Counted:

@@ -15,18 +15,25 @@ from node.app.storage import VERSION, Ground, router_of
 from node.cache.quality.audits import Auditor, Watching
 from node.core.clock import Clock
 from node.core.metrics import Metrics
-from node.core.model import Check
-from node.core.ports import Adapter, Generator, StoredRecord
+from node.core.model import Check, Outcome
+from node.core.ports import Adapter, AuditLog, Generator, NoteReader, StoredRecord
 from node.core.settings import Settings
+from node.pipeline.decisions import Decisions
 from node.pipeline.drafts import Drafts
+from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import NegativeCache
+from node.pipeline.generation import Generation
 from node.pipeline.own_facts import OwnFacts
 from node.pipeline.second_sample import SecondSamples
 from node.pipeline.stale import Refresher
+from node.pipeline.statements import Statements
+from node.pipeline.stored import Stored
+from node.pipeline.storing import Second, Storing
+from node.pipeline.under_way import Ended, Policy
 from node.pipeline.understanding.route import Router
 from node.pipeline.understanding.sessions import Sessions
 from node.pipeline.understanding.understand import Understanding
-from node.pipeline.walk import Pipeline, Policy
+from node.pipeline.walk import Pipeline, Stations
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +71,7 @@ async def open_walk(
     reader, reader_check = await note_reader(settings)
     if reader is not None:
         stack.push_async_callback(reader.close)
-    composer = Composer(
-        generators,
-        clock,
-        context_chars_max=settings.models.context_chars_max,
-        tokens_max=settings.models.tokens_max,
-        generator_timeout_s=settings.models.timeout_s,
-        queue_max=settings.models.queue_max,
-        context_tokens_max=settings.models.context_tokens_max,
-        count_tokens=await asyncio.to_thread(token_count),
-        reader=reader,
-    )
+    composer = await _composer(settings, generators, reader, clock)
     refresher = Refresher(
         clock,
         deadline_s=settings.server.request_timeout_s,
@@ -84,39 +81,41 @@ async def open_walk(
     second_samples = SecondSamples(
         clock, deadline_s=settings.server.request_timeout_s, busy=lambda: pipeline.under_way > 0
     )
-    policy = Policy(
-        confidence_min=cache.confidence_min,
-        publish=settings.sharing.publish,
-        refuse_unlogged=settings.log.on_failure == "refuse",
-        version=VERSION,
-        shadow=cache.shadow,
-    )
+    policy = _policy(settings)
     drafts: Drafts[Any] = Drafts(clock.monotonic)
 
     async def is_live(stored: StoredRecord) -> bool:
         return stored.cid in await ground.store.records.live([stored.cid])
 
+    failures: NegativeCache[Outcome | Ended] = NegativeCache(clock.monotonic, base_s=cache.negative_s)
+    stored = Stored(
+        clock,
+        memory.recaller,
+        memory.evidence,
+        memory.semantics,
+        composer,
+        policy,
+        refresher.submit,
+        is_live,
+    )
+    generation = Generation(clock, composer, policy)
+    second = Second(second_samples.submit)
+    stations = Stations(
+        stored,
+        ExactSources(clock, {adapter.name: adapter for adapter in adapters}, failures),
+        generation,
+        Statements(stored, generation, composer),
+        _storing(memory, generation, decisions, policy, drafts, second, clock),
+    )
     pipeline = Pipeline(
-        clock=clock,
-        understanding=understanding,
-        sessions=Sessions(),
-        recaller=memory.recaller,
-        retriever=memory.evidence,
-        semantics=memory.semantics,
-        adapters={adapter.name: adapter for adapter in adapters},
-        composer=composer,
-        rememberer=memory.rememberer,
-        log=decisions,
-        policy=policy,
-        failures=NegativeCache(clock.monotonic, base_s=cache.negative_s),
-        refresh=refresher.submit,
-        is_live=is_live,
-        unlogged=metrics.unlogged,
+        clock,
+        understanding,
+        Sessions(),
+        stations,
+        Decisions(clock, decisions, memory.semantics, policy, metrics.unlogged, own_facts.hear),
+        policy,
+        failures=failures,
         watch=auditor,
-        hear=own_facts.hear,
-        drafts=drafts,
-        refuted=memory.refuted,
-        sample_again=second_samples.submit,
     )
     return Walk(
         pipeline,
@@ -130,6 +129,54 @@ async def open_walk(
         auditor,
         drafts,
         (refresher, second_samples),
+    )
+
+
+def _policy(settings: Settings) -> Policy:
+    return Policy(
+        confidence_min=settings.cache.confidence_min,
+        publish=settings.sharing.publish,
+        refuse_unlogged=settings.log.on_failure == "refuse",
+        version=VERSION,
+        shadow=settings.cache.shadow,
+    )
+
+
+async def _composer(
+    settings: Settings, generators: Sequence[Generator], reader: NoteReader | None, clock: Clock
+) -> Composer:
+    models = settings.models
+    return Composer(
+        generators,
+        clock,
+        context_chars_max=models.context_chars_max,
+        tokens_max=models.tokens_max,
+        generator_timeout_s=models.timeout_s,
+        queue_max=models.queue_max,
+        context_tokens_max=models.context_tokens_max,
+        count_tokens=await asyncio.to_thread(token_count),
+        reader=reader,
+    )
+
+
+def _storing(
+    memory: Memory,
+    generation: Generation,
+    log: AuditLog,
+    policy: Policy,
+    drafts: Drafts[Any],
+    second: Second,
+    clock: Clock,
+) -> Storing:
+    return Storing(
+        clock,
+        generation,
+        memory.rememberer,
+        log,
+        policy,
+        drafts=drafts,
+        refuted=memory.refuted,
+        second=second,
     )
 
 

@@ -117,11 +117,6 @@ class Mirror:
         """The daemon, for whoever keeps other public blocks there."""
         return self._daemon
 
-    @property
-    def daemon_blocks(self) -> BlockStore:
-        """The daemon as a block store, for whoever misses a block here."""
-        return self._daemon.blocks
-
     def start(self) -> None:
         """Begin to follow."""
         self._task = asyncio.create_task(self._work(), name="mirror")

@@ -56,7 +56,6 @@ from node.core.ports import (
     Alias,
     AuditLog,
     BlockRef,
-    BlockStore,
     Embedded,
     Generator,
     RecordStore,
@@ -72,8 +71,9 @@ from node.ipfs.mirror import Mirror
 from node.pipeline.drafts import Draft, Drafts
 from node.pipeline.replies import is_semantic, shadow_step
 from node.pipeline.single_flight import SingleFlight
+from node.pipeline.under_way import Policy
 from node.pipeline.understanding.understand import Part, Understanding
-from node.pipeline.walk import Pipeline, Policy
+from node.pipeline.walk import Pipeline
 from node.store.hit_counts import UseTally
 from node.store.remember import Memory, Rememberer, scope_for
 from node.store.retention.erase import Eraser
@@ -221,7 +221,6 @@ class Ports:
     recaller: Recaller
     rememberer: Rememberer
     records: RecordStore
-    blocks: BlockStore
     state: StateStore
     semantics: Semantics
     log: AuditLog

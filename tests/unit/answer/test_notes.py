@@ -394,7 +394,7 @@ async def test_an_entry_about_one_thing_answers_no_comparison_and_no_why_not(
     ("one", "share", "is_found"),
     [
         (note("valve"), 0.85, True),
-        (note("valve"), 0.6, False),
+        (note("valve"), 0.7, False),
         (note("valve", relevance=0.5), 0.99, False),
         (note("valve", by="starter"), 0.99, False),
         (note("valve", by=CLAIM), 0.99, False),
@@ -457,7 +457,7 @@ def entry(text: str, *, differs: str = "", relevance: float = notes.ENTRY_MIN) -
     [
         ([entry("blocks"), entry("pins")], {"blocks": 0.99}, True),
         ([entry("blocks"), entry("blocks")], {"blocks": 0.99}, True),  # another wording of the same entry
-        ([entry("blocks"), entry("pins")], {"blocks": 0.55}, False),
+        ([entry("blocks"), entry("pins")], {"blocks": 0.7}, False),
         ([entry("blocks"), entry("pins", relevance=0.6)], {"blocks": 0.99}, False),
         ([entry("blocks", relevance=notes.ENTRY_MIN - 0.01)], {"blocks": 0.99}, False),
         ([replace(entry("blocks"), cosine=0.0)], {"blocks": 0.99}, False),

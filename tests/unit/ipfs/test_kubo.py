@@ -17,10 +17,7 @@ from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from node.ipfs import kubo
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.kubo_client import KuboClient, multiaddr_of, read_version
-from node.ipfs.local_first import LocalFirstBlockStore
 from tests.nowhere import NOBODY
-from tests.record_builders import Author
-from tests.references.record_store import MemoryStore
 from tests.simulators.kubo import KuboStandIn
 
 BLOCK = b"\xa1aa\x01"
@@ -271,26 +268,3 @@ async def test_the_probe_says_who_is_there(dialect: str) -> None:
     gone = await kubo.probe(daemon.url, SystemClock())
     assert gone.status == "warn"
     assert (await kubo.probe("", SystemClock())).status == "pass"
-
-
-async def test_a_reader_asks_the_daemon_only_for_what_is_missing_or_damaged_here() -> None:
-    here = MemoryStore(own_issuer=Author().did)
-    missing, damaged, whole = (f"block {name}".encode() for name in ("missing", "damaged", "whole"))
-    async with KuboStandIn() as daemon, store_of(daemon.url, timeout_s=0.5) as store:
-        blocks = LocalFirstBlockStore(here.blocks, store.blocks)
-        for data in (missing, damaged):
-            daemon.blocks[Cid.of(data, RAW).multihash] = data
-        for data in (damaged, whole):
-            await blocks.put(Cid.of(data, RAW), data)
-        here.blocks_by_multihash[Cid.of(damaged, RAW).multihash] = b"rot"
-        for data in (missing, damaged, whole):
-            assert await blocks.get(Cid.of(data, RAW)) == data
-        assert Cid.of(whole, RAW).multihash not in daemon.given
-        assert not await blocks.has(Cid.of(missing, RAW))  # nothing was written back
-        daemon.faults["*"] = "cut"
-        with pytest.raises(NotFound):
-            await blocks.get(Cid.of(missing, RAW))
-        with pytest.raises(CorruptState):
-            await blocks.get(Cid.of(damaged, RAW))
-        await blocks.close()
-        assert await blocks.get(Cid.of(whole, RAW)) == whole

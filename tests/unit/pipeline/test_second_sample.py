@@ -9,6 +9,7 @@ from typing import Any
 from node.core.model import Answer, Confidence
 from node.pipeline.replies import Sample
 from node.pipeline.second_sample import TRIES, SecondSamples
+from node.pipeline.storing import Second
 from tests.manual_clock import ManualClock
 from tests.record_builders import START
 from tests.unit.answer.test_rescore import entries
@@ -103,8 +104,7 @@ class Walk(Node):
         said = iter(says)
         super().__init__(
             lambda prompt: next(said),
-            sample_again=self._submit,
-            judge_again=_agreement,
+            second=Second(self._submit, _agreement),
             confidence_min=0.95,
         )
 

@@ -20,11 +20,18 @@ from node.core.normalise import normalise
 from node.core.ports import Prompt
 from node.core.record import AnswerRecord, RecordSource
 from node.peers.rules.values import Level, Quota, Tier
+from node.pipeline.decisions import Decisions
+from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import NegativeCache
+from node.pipeline.generation import Generation
+from node.pipeline.statements import Statements
+from node.pipeline.stored import Stored
+from node.pipeline.storing import Storing
+from node.pipeline.under_way import Policy
 from node.pipeline.understanding.route import Floors, Router
 from node.pipeline.understanding.sessions import Sessions
 from node.pipeline.understanding.understand import Understanding
-from node.pipeline.walk import Pipeline, Policy
+from node.pipeline.walk import Pipeline, Stations
 from node.store.remember import Remembered, Rememberer
 from node.store.write_back import WriteBack
 from tests.admit_kit import US, Door, Issuer
@@ -56,39 +63,38 @@ class Node:
         async def is_live(stored: object) -> bool:
             return True
 
+        clock, semantics = door.clock, door.semantics
+        policy = Policy(confidence_min, "all", True, "test")
+        composer = Composer([self.model], clock, 4_000, 200)
+        recaller = Recaller(
+            door.records,
+            semantics,
+            clock,
+            confidence_min=0.8,
+            max_wrong_per_hit=0.05,
+            neighbours=8,
+            calibrated_on=door.embedder.info.digest,
+        )
+        rememberer = Rememberer(
+            door.records, semantics, Signer(), clock, WriteBack(64), keyword_key=keyword_key, report=report
+        )
+        failures: NegativeCache[Any] = NegativeCache(clock.monotonic, base_s=1.0)
+        evidence = StoredEvidence(door.records, semantics, clock, Path("nowhere"))
+        stored = Stored(
+            clock, recaller, evidence, semantics, composer, policy, lambda key, work: False, is_live
+        )
+        generation = Generation(clock, composer, policy)
+        stations = Stations(
+            stored,
+            ExactSources(clock, {}, failures),
+            generation,
+            Statements(stored, generation, composer),
+            Storing(clock, generation, rememberer, door.log, policy, **more),
+        )
+        understanding = Understanding(Router([], Floors()), semantics, None, clock)
+        decisions = Decisions(clock, door.log, semantics, policy, Metrics().unlogged)
         self.pipeline = Pipeline(
-            clock=door.clock,
-            understanding=Understanding(Router([], Floors()), door.semantics, None, door.clock),
-            sessions=Sessions(),
-            recaller=Recaller(
-                door.records,
-                door.semantics,
-                door.clock,
-                confidence_min=0.8,
-                max_wrong_per_hit=0.05,
-                neighbours=8,
-                calibrated_on=door.embedder.info.digest,
-            ),
-            semantics=door.semantics,
-            adapters={},
-            composer=Composer([self.model], door.clock, 4_000, 200),
-            rememberer=Rememberer(
-                door.records,
-                door.semantics,
-                Signer(),
-                door.clock,
-                WriteBack(64),
-                keyword_key=keyword_key,
-                report=report,
-            ),
-            log=door.log,
-            policy=Policy(confidence_min, "all", True, "test"),
-            failures=NegativeCache(door.clock.monotonic, base_s=1.0),
-            refresh=lambda key, work: False,
-            is_live=is_live,
-            unlogged=Metrics().unlogged,
-            retriever=StoredEvidence(door.records, door.semantics, door.clock, Path("nowhere")),
-            **more,
+            clock, understanding, Sessions(), stations, decisions, policy, failures=failures
         )
 
     async def know(self, town: str, asked: str = "") -> None:

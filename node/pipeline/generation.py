@@ -1,0 +1,170 @@
+"""The station that has an answer composed, by a model on the evidence or without one, and judges it."""
+
+from __future__ import annotations
+
+from node.answer import reasons
+from node.answer.compose import Composer
+from node.answer.composed import Composed
+from node.answer.quotes import quoted, unanswered
+from node.answer.revise import first_sentence, revision
+from node.answer.score.confidence import judge, observe, origin_of
+from node.core.clock import Clock, random_bytes
+from node.core.model import Answer, Freshness, Kind, Step, Usage
+from node.core.ports import Tell
+from node.core.record import ModelRef
+from node.language import conversation
+from node.pipeline import replies
+from node.pipeline.under_way import Policy, Reached, Walk, since_ms
+from node.pipeline.understanding.question import language_of
+
+_REWORDS = frozenset({"simpler", "language"})
+"""Orders for which the last answer itself is better than nothing."""
+
+
+class Generation:
+    """See the module."""
+
+    def __init__(self, clock: Clock, composer: Composer, policy: Policy) -> None:
+        self._clock = clock
+        self._composer = composer
+        self._policy = policy
+
+    async def compose(self, walk: Walk) -> Reached:
+        order = None if walk.query.pasted else conversation.order(walk.query.text)
+        if walk.route.needs_history or (order is not None and not walk.history):
+            return await self._revise(walk, order)
+        started = self._clock.monotonic()
+        composed = await self.composed(walk, walk.query.deadline, tell=walk.tell)
+        walk.retry_after_s = composed.retry_after_s
+        walk.trace.extend(composed.tried)
+        outcome = self.reached(walk, composed)
+        sure = outcome.answer.confidence.value
+        is_lookup = order is None and not conversation.asks_to_write(walk.query.text)
+        if is_lookup and sure < self._policy.confidence_min and not composed.abstained:
+            # What people stored is shown as it stands rather than told by a model that may have it wrong.
+            shown = self._composer.shown_instead(composed, language=language_of(walk.query.text))
+            if shown is not None:
+                walk.trace.append(Step("doubt", "quoted", f"the model's words about the notes: {sure:.2f}"))
+                walk.trace.extend(shown.tried)
+                if walk.tell is not None:
+                    walk.tell("reset", {})
+                composed, outcome = shown, self.reached(walk, shown)
+        walk.trace.append(
+            Step("compose", composed.source.kind, composed.source.id, since_ms(self._clock, started))
+        )
+        return outcome
+
+    async def composed(
+        self,
+        walk: Walk,
+        deadline: float,
+        *,
+        temperature: float = 0.0,
+        seed: int = 0,
+        tell: Tell | None = None,
+    ) -> Composed:
+        return await self._composer.compose(
+            walk.query.text,
+            walk.evidence,
+            route_kind=walk.route.kind,
+            could_not_look_up=walk.could_not_look_up,
+            deadline=deadline,
+            tag=random_bytes(6).hex(),
+            language=language_of(walk.query.text),
+            read_as=walk.read_as,
+            temperature=temperature,
+            seed=seed,
+            tell=tell,
+        )
+
+    async def _revise(self, walk: Walk, order: conversation.Order | None) -> Reached:
+        """What is asked of the last answer: by a model, else what can be said without one."""
+        kind, code, target = ("", "en", "") if order is None else (order.kind, order.code, order.target)
+        if not walk.history:
+            return self.reached(walk, unanswered(conversation.order_reply(code, "nothing_before")))
+        answered = walk.history[-1][1]
+        is_empty = reasons.found_nothing(answered)
+        if is_empty and kind:
+            return self.reached(walk, unanswered(conversation.order_reply(code, "no_answer")))
+        if kind == "again":
+            return self.reached(walk, quoted(answered))
+        started = self._clock.monotonic()
+        composed = await self._composer.revise(
+            revision(walk.history, walk.query.text, kind, target),
+            deadline=walk.query.deadline,
+            tag=random_bytes(6).hex(),
+            tell=walk.tell,
+        )
+        walk.retry_after_s = composed.retry_after_s
+        walk.trace.extend(composed.tried)
+        if composed.abstained and not composed.text:
+            if kind == "shorter":
+                text, is_whole = first_sentence(answered)
+                composed = quoted(conversation.order_reply(code, "already_short", text) if is_whole else text)
+            else:
+                name = "no_answer" if is_empty else "without_model" if kind in _REWORDS else "no_more"
+                composed = unanswered(conversation.order_reply(code, name, answered))
+        walk.trace.append(
+            Step("compose", composed.source.kind, composed.source.id, since_ms(self._clock, started))
+        )
+        return self.reached(walk, composed)
+
+    def reached(self, walk: Walk, composed: Composed) -> Reached:
+        draft = composed.draft
+        confidence = judge(
+            observe(
+                walk.query.text,
+                composed.text,
+                origin_of(composed.source.kind, grounded=composed.grounded),
+                complete=composed.complete,
+                abstained=composed.abstained,
+                looped=composed.looped,
+                grounded=composed.grounded,
+                cited=composed.cited,
+                uncited_figures=len(composed.uncited_figures),
+                context_share=composed.context_share,
+            )
+        )
+        if not composed.grounded:
+            freshness = Freshness.MODEL_ALONE
+        elif walk.route.kind is Kind.HISTORICAL:
+            freshness = Freshness.GOVERNANCE
+        else:
+            freshness = replies.shortest([one.freshness for one in walk.evidence])
+        answer = Answer(
+            query=walk.query,
+            text=composed.text,
+            route=walk.route,
+            source=composed.source,
+            confidence=replies.calibrated(confidence, walk.query, composed),
+            freshness=freshness,
+            citations=composed.citations,
+            usage=Usage() if draft is None else Usage(draft.prompt_tokens, draft.completion_tokens),
+            retry_after_s=composed.retry_after_s,
+        )
+        reason = ""
+        if composed.source.kind == "fallback":
+            reason = "fallback"
+        elif walk.route.kind is Kind.DETERMINISTIC:
+            reason = "model_on_a_deterministic_question"
+        elif walk.route.kind is Kind.HISTORICAL and not composed.grounded:
+            reason = "history_without_a_record"
+        elif composed.claimed:
+            reason = "peers_word"  # stored it would be ours, and outlive the record, its issuer's standing
+        elif composed.invented:
+            reason = "invented_papers"
+        elif composed.unsure:
+            reason = "nearest_note"
+        elif len(composed.notes) > 1:
+            reason = "several_notes"  # small models take the figures of one for those of another
+        llm = None if draft is None else ModelRef(draft.model, draft.model_digest)
+        return Reached(
+            answer,
+            walk.vector,
+            None,
+            llm=llm,
+            grounded=composed.grounded,
+            store_reason=reason,
+            abstained=composed.abstained,
+            composed=composed,
+        )

@@ -1,0 +1,236 @@
+"""The stations that look at what is stored: the cache, expired copies, and what is near as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from dataclasses import replace
+
+from node.answer import reasons
+from node.answer.compose import Composer
+from node.cache.recall import Recaller
+from node.core.clock import Clock, random_bytes
+from node.core.errors import NodeError, Unavailable
+from node.core.model import PPM, Confidence, Evidence, Kind, Query, Route, Step
+from node.core.ports import Embedded, Relevant, Retriever, Semantics, StoredRecord
+from node.core.record import AnswerRecord
+from node.language import conversation
+from node.pipeline import replies
+from node.pipeline.under_way import Policy, Reached, Walk, asker_key, since_ms
+from node.pipeline.understanding.question import language_of
+from node.store.retention.freshness import Stale, stale_windows
+
+STALE_CONFIDENCE_MAX = 0.6
+NOTES_MAX = 12
+"""So many stored entries are offered as evidence."""
+Refresh = Callable[[Hashable, Callable[[float], Awaitable[bool]]], bool]
+"""Asks for a computation behind the reply, one for each key at a time; whether one is under way now."""
+IsLive = Callable[[StoredRecord], Awaitable[bool]]
+"""Whether a record that was found some time ago may still be served."""
+Revalidate = Callable[[Query, Route, float], Awaitable[bool]]
+"""Computes an answer anew up to a deadline; whether it was stored."""
+
+
+class Stored:
+    """See the module. ``notes`` reads what is near."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        recaller: Recaller,
+        retriever: Retriever,
+        semantics: Semantics,
+        notes: Composer,
+        policy: Policy,
+        refresh: Refresh,
+        is_live: IsLive,
+    ) -> None:
+        self._clock = clock
+        self._recaller = recaller
+        self._retriever = retriever
+        self._semantics = semantics
+        self._notes = notes
+        self._policy = policy
+        self._refresh = refresh
+        self._is_live = is_live
+
+    async def knows(self, query: Query) -> bool:
+        """Whether these very words have an answer stored: then nothing is embedded to route them."""
+        try:
+            return await self._recaller.knows(query)
+        except NodeError:
+            return False
+
+    async def recall(self, walk: Walk, revalidate: Revalidate) -> Reached | None:
+        query, route = walk.query, walk.route
+        if query.no_cache or route.needs_history:
+            reason = "no_cache_asked" if query.no_cache else "needs_history"
+            walk.trace.append(Step("recall", "bypassed", reason))
+            return None
+        started = self._clock.monotonic()
+        try:
+            recall = await self._recaller.recall(query, route, lambda: self._embed(walk))
+        except NodeError as exc:
+            walk.trace.append(
+                Step("recall", "failed", str(exc), since_ms(self._clock, started), "store_failed")
+            )
+            return None
+        walk.expired, walk.recall = recall.expired, recall
+        if self._policy.shadow and replies.is_semantic(recall):
+            walk.trace.append(replies.shadow_step(recall, since_ms(self._clock, started)))
+            return None
+        outcome = "hit" if recall.found is not None else "miss"
+        walk.trace.append(Step("recall", outcome, recall.reason, since_ms(self._clock, started), recall.code))
+        if recall.found is None:
+            return await self._serve_while_refreshing(walk, revalidate)
+        return Reached(
+            replies.from_record(walk.query, walk.route, recall.found),
+            walk.vector,
+            None,
+            store_reason="from_cache",
+        )
+
+    async def _embed(self, walk: Walk) -> Embedded | None:
+        """One embedding per text: kept for the write-back."""
+        if walk.embedded:
+            return walk.vector
+        started = self._clock.monotonic()
+        walk.embedded = True
+        try:
+            [walk.vector] = await self._semantics.embed([walk.query.text])
+        except Unavailable as exc:
+            walk.trace.append(
+                Step("embed", "failed", str(exc), since_ms(self._clock, started), "unavailable")
+            )
+            return None
+        outcome = "too_long" if walk.vector is None else "ok"
+        walk.trace.append(Step("embed", outcome, "", since_ms(self._clock, started)))
+        return walk.vector
+
+    async def _expired(self, walk: Walk, window: Callable[[Stale], int]) -> StoredRecord | None:
+        """The expired copy that recall found, if this caller may still be given it now."""
+        query, stored = walk.query, walk.expired
+        if stored is None or not isinstance(stored.record, AnswerRecord) or stored.record.expires is None:
+            return None
+        record, expires, now = stored.record, stored.record.expires, self._clock.now()
+        life_s = int((expires - record.timestamp).total_seconds())
+        looked_up = record.source.kind == "adapter" and record.route == str(Kind.DETERMINISTIC)
+        past_s = (now - expires).total_seconds()
+        age_s = (now - record.timestamp).total_seconds()
+        if not 0 <= past_s < window(stale_windows(life_s, looked_up=looked_up)):
+            return None
+        if query.max_age_s is not None and age_s > query.max_age_s:
+            return None
+        if record.confidence < self._policy.confidence_min * PPM:
+            return None
+        if walk.route.time_sensitive and walk.route.key is None:
+            made = record.timestamp.astimezone(query.zone).date()
+            if made != now.astimezone(query.zone).date():
+                return None  # the same words of "today" mean another day
+        try:
+            return stored if await self._is_live(stored) else None
+        except NodeError:
+            return None
+
+    async def serve_expired(self, walk: Walk) -> Reached | None:
+        """The source failed: the expired copy, marked, for as long as its class allows."""
+        stored = await self._expired(walk, lambda windows: windows.error_s)
+        if stored is None:
+            return None
+        record = stored.record
+        assert isinstance(record, AnswerRecord)
+        walk.trace.append(Step("stale", "served", "source_failed_and_expired_record_kept", code="if_error"))
+        since = record.timestamp.strftime("%Y-%m-%d %H:%M UTC")
+        text = f"{record.answer} (Out of date: stored at {since}; the source could not be asked now.)"
+        answer = replies.from_expired(walk.query, walk.route, stored, record)
+        capped = Confidence(min(STALE_CONFIDENCE_MAX, answer.confidence.value), answer.confidence.parts)
+        answer = replace(answer, text=text, confidence=capped)
+        return Reached(answer, walk.vector, None, store_reason="stale")
+
+    async def _serve_while_refreshing(self, walk: Walk, revalidate: Revalidate) -> Reached | None:
+        """A copy that is just past its time, marked, while one refresh runs behind the reply; only where its
+        class allows, and only if a refresh is under way now."""
+        query, route = walk.query, walk.route
+        if query.no_store:
+            return None  # a refresh would store
+        stored = await self._expired(walk, lambda windows: windows.revalidate_s)
+        if stored is None:
+            return None
+
+        async def refresh(deadline: float) -> bool:
+            return await revalidate(query, route, deadline)
+
+        if not self._refresh((asker_key(query, route.key), route.kind, route.adapter), refresh):
+            return None
+        record = stored.record
+        assert isinstance(record, AnswerRecord)
+        assert record.expires is not None
+        now = self._clock.now()
+        reason = f"expired {(now - record.expires).total_seconds():.0f} s ago; it is asked anew behind this"
+        walk.trace.append(Step("stale", "served", reason, code="while_revalidating"))
+        answer = replies.from_expired(walk.query, walk.route, stored, record)
+        return Reached(answer, walk.vector, None, store_reason="stale")
+
+    async def consult(self, walk: Walk) -> Reached | None:
+        """What is stored and about the question is evidence, whether or not the gate would serve it; how its
+        question differs is told to whoever reads it."""
+        query = walk.query
+        if walk.route.needs_history:
+            walk.trace.append(Step("documents", "bypassed", "needs_history"))
+            return None
+        if query.no_cache and query.no_store:
+            # Whoever checks a stored answer wants another one: what is stored must not be its evidence.
+            walk.trace.append(Step("documents", "bypassed", "no_cache_asked"))
+            return None
+        vector = await self._embed(walk)
+        walk.read_as, said = await self._notes.in_english(
+            query.text, deadline=query.deadline, tag=random_bytes(6).hex()
+        )
+        walk.trace.extend(said)
+        subject = conversation.subject(walk.read_as or query.text)
+        try:
+            if subject != query.text:
+                [vector] = await self._semantics.embed([subject])
+            found = await self._retriever.retrieve(
+                subject, vector, scopes=query.caller.visible_scopes, context=query.context, k=NOTES_MAX
+            )
+        except NodeError as exc:
+            walk.trace.append(Step("documents", "failed", str(exc), code="store_failed"))
+            found = []
+        hit = walk.recall.found if self._policy.shadow and walk.recall is not None else None
+        if hit is not None and walk.route.kind is not Kind.HISTORICAL:
+            # An answer made from the hit that is kept back could not tell whether it was right.
+            found = [one for one in found if one.stored.cid != hit.stored.cid]
+        # What a source says now stands before what it said then.
+        speaking = {one.source.id for one in walk.evidence if one.source.kind == "adapter"}
+        near = [one for one in replies.few_of_each_peer(found) if not replies.is_said_by(one, speaking)]
+        offered = [replies.as_evidence(one, walk.read_as or query.text) for one in near]
+        if (meant := await self._meant(walk, subject, near, offered)) is not None:
+            return meant
+        for one in near:
+            walk.evidence_scopes.add(replies.scope_as_evidence(one.stored))
+        walk.evidence += offered
+        best = f", the nearest {near[0].relevance:.2f}" if near else ""
+        walk.trace.append(Step("documents", "found" if near else "missed", f"{len(near)} near records{best}"))
+        if walk.route.kind is Kind.HISTORICAL and not near and not query.pasted:
+            walk.could_not_look_up = reasons.say("no_record", language_of(query.text))
+        return None
+
+    async def _meant(
+        self, walk: Walk, subject: str, near: Sequence[Relevant], offered: Sequence[Evidence]
+    ) -> Reached | None:
+        """An entry that came with the node, where it is the answer without doubt."""
+        query, route = walk.query, walk.route
+        # An entry is as old as the node's copy: who asks for something fresher does not get it as the answer.
+        wants_fresh = query.no_cache or query.max_age_s is not None or route.time_sensitive
+        bypassed = wants_fresh or bool(query.pasted or walk.evidence) or self._policy.shadow
+        if bypassed or route.floor is None or route.kind not in (Kind.GENERATIVE, Kind.UNCLASSIFIED):
+            return None
+        found = await self._notes.meant(subject, offered)
+        if found is None:
+            return None
+        at, share = found
+        walk.trace.append(Step("documents", "hit", f"an entry is the answer: {share:.2f}", code="read"))
+        answer = replies.from_read(
+            query, route, near[at].stored, self._clock.now(), cosine=near[at].cosine, share=share
+        )
+        return Reached(answer, walk.vector, None, store_reason="from_cache")
