@@ -97,23 +97,22 @@ async def test_what_a_model_has_wrong_about_a_note_is_not_shown(start: Start) ->
 
 async def test_what_is_unsure_or_made_of_several_notes_is_not_stored(start: Start) -> None:
     def speak(prompt: str) -> str:
-        return "Yes." if "Does the note contain the answer" in prompt else "A single costs 6 crowns [1]."
+        return (
+            "Yes." if "Does the note contain the answer" in prompt else "It opens at nine in the morning [1]."
+        )
 
     async with OllamaStandIn(answer=speak) as model, start(ollama=model.url) as node:
         for query, answer in (
+            ("When does the reading room open?", "The reading room opens at nine in the morning."),
             (
-                "What does a single ticket for the ferry cost?",
-                "A single ticket for the ferry costs 6 crowns.",
-            ),
-            (
-                "What do tickets for the ferry cost?",
-                "A ticket for the ferry costs 6 crowns, a return 10 crowns.",
+                "What are the opening hours of the reading room?",
+                "The reading room opens at nine in the morning and closes at six.",
             ),
         ):
             assert (await node.post("/v1/cache/entries", {"query": query, "answer": answer}))[0] == 201
-        both = await node.ask("one way with the ferry, what does the ticket cost me")
+        both = await node.ask("how early can i get into the reading room")
         assert (both["source"]["kind"], both["store_reason"]) == ("llm", "several notes"), both["answer"]
-        near = await node.ask("what do the ferry cards cost, with the way back")
+        near = await node.ask("who pays for the lamps in the reading room")
         assert "I don't know" in near["answer"]
         assert not near["stored"]
 

@@ -232,6 +232,14 @@ async def test_what_is_asked_of_a_pasted_text_is_not_answered_from_a_note() -> N
     assert "Friday" not in composed.text
 
 
+@pytest.fixture(autouse=True)
+def _as_if_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes of one relevance are judged as by the curve for one text: what ``Trained`` turns round."""
+    alone, among = model_reader.trained(), model_reader.ranked()
+    curve = replace(among, slope=alone.slope, offset=alone.offset, near=0.0)
+    monkeypatch.setattr(model_reader, "ranked", lambda: curve)
+
+
 class Trained:
     """A ``NoteReader`` that gives the note with this word this probability, and all others hardly any."""
 
