@@ -274,8 +274,8 @@ def ends_before_it_answers(answer: str) -> bool:
 
 def says_nothing_new(question: str, answer: str, about: Sequence[str] = ()) -> bool:
     """Whether the answer to an open question holds no word beyond the question ("The mayor is the mayor") and
-    those that the notes were stored for: "The treasurer keeps the money" names nobody. A table, code or quotation
-    is never nothing."""
+    those that the notes were stored for: "The treasurer keeps the money" names nobody. A table, code or
+    quotation is never nothing."""
     if _OPEN_QUESTION.match(question) is None or _CHOICE.search(question) or verbatim.spans(answer):
         return False
     given = " ".join((question, *about))
