@@ -60,6 +60,12 @@ _OPEN_QUESTION = re.compile(
     r"\W*(?:who|whose|whom|what|when|where|why|how|which|explain|describe|define|tell|name|list|give)\b",
     re.IGNORECASE,
 )
+_DIFFERENCE = re.compile(
+    r"\bhow (?:much|many|far|long) (?:\w+ )?(?:more|less|fewer|\w+er)\b.*\bthan\b|\bsave\b.*\binstead\b"
+    r"|\bdifference between\b|\bcompared (?:to|with)\b",
+    re.IGNORECASE,
+)
+"""It asks for what lies between two figures, which no note says."""
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _MARK = r"\[\d{1,3}(?:[ \t]*[,;][ \t]*\d{1,3})*\]"
 _MARKS = re.compile(rf"(?<![^\s.,;:!?…。！？”’»*]){_MARK}(?:[ \t]*{_MARK})*")
@@ -211,7 +217,7 @@ def support(
         names=len(names & given) / len(names) if names else 1.0,
         question=coverage(question, _texts(used or blocks)),
         cited=cited,
-        compares=bool(unsupported_figures(question, texts)),
+        compares=bool(unsupported_figures(question, texts)) or _DIFFERENCE.search(question) is not None,
     )
 
 
