@@ -146,7 +146,9 @@ async def read(
 ) -> Read | None:
     """What of the evidence is worth answering from; None where nobody could say. Raises nothing but
     ``CancelledError``."""
+    takes_for_granted = _WHY_NOT.search(question) is not None
     near = [one for one in evidence if is_note(one) and not _is_far_starter(one)]
+    near = [one for one in near if is_peoples(one) or not takes_for_granted]
     notes = sorted(near, key=lambda one: is_claim(one.source))[:NOTES_MAX]
     others = [one for one in evidence if not is_note(one)]
     if not notes:

@@ -381,6 +381,16 @@ async def test_a_far_starter_entry_is_not_read_and_reaches_nobody() -> None:
     assert not engine.prompts
 
 
+async def test_an_entry_is_not_quoted_to_who_asks_why_something_is_not_so() -> None:
+    entry = note("A pin keeps a file.", by=notes.STARTER)
+    found, _ = await read_by(Trained(keeps=0.95), entry, asked="why should a node not pin a file")
+    assert found is not None
+    assert (found.kept, found.near) == ([], None)
+    found, _ = await read_by(Trained(keeps=0.95), note("A pin keeps a file."), asked="why not pin a file")
+    assert found is not None
+    assert len(found.kept) == 1
+
+
 @pytest.mark.parametrize(
     ("asked", "about", "is_meant"),
     [
