@@ -280,9 +280,11 @@ def ends_before_it_answers(answer: str) -> bool:
 
 def says_nothing_new(question: str, answer: str, about: Sequence[str] = ()) -> bool:
     """Whether the answer to an open question holds no word beyond the question ("The mayor is the mayor") and
-    those that the notes were stored for: "The treasurer keeps the money" names nobody. A table, code or
-    quotation is never nothing."""
-    if _OPEN_QUESTION.match(question) is None or _CHOICE.search(question) or verbatim.spans(answer):
+    those that the notes were stored for: "The treasurer keeps the money" names nobody. A table or code
+    without any such word ("| a |") may be the answer all the same."""
+    if _OPEN_QUESTION.match(question) is None or _CHOICE.search(question):
+        return False
+    if not content_words(answer) and verbatim.spans(answer):
         return False
     given = " ".join((question, *about))
     return set(content_words(answer)) <= set(content_words(given)) and not unsupported_figures(

@@ -149,7 +149,8 @@ def read(text: str) -> Reading:
 
 
 def fold(text: str) -> str:
-    """Lower case without Latin accents; lengths may differ from the original by a little."""
+    """Lower case without Latin accents, figures of every writing as 0 to 9; lengths may differ from the
+    original by a little."""
     out: list[str] = []
     for char in text.translate(_QUOTES):
         code = ord(char)
@@ -159,6 +160,8 @@ def fold(text: str) -> str:
             continue
         elif 0xFF01 <= code <= 0xFF5E:
             out.append(chr(code - 0xFEE0))
+        elif code > 0x7F and char.isdecimal():
+            out.append(str(unicodedata.decimal(char)))
         else:
             out.append(char)
     return "".join(out).casefold()

@@ -27,15 +27,13 @@ from node.core.ports import Adapter
 from node.language.same_answer import TOLERANCE, WIDE
 from node.pipeline import replies
 from node.pipeline.failures import NegativeCache
-from node.pipeline.under_way import Ended, Reached, Walk, asker_key, left_s, since_ms
+from node.pipeline.under_way import HURRY_S, Ended, Reached, Walk, asker_key, left_s, since_ms
 from node.pipeline.understanding.question import language_of
 
 SECOND_OPINION_WAIT_S = 1.0
 """How long an answer waits for a second source to compare with."""
 DOUBTFUL_MAX = 0.5
 """Reliability at most of a figure that another source contradicts by a wide margin."""
-HURRY_S = 0.1
-"""What ends this close to its asker's deadline may have ended because of it."""
 
 
 class ExactSources:

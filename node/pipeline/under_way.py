@@ -14,6 +14,9 @@ from node.core.ports import Embedded, StoredRecord, Tell
 from node.core.record import ModelRef
 from node.store.remember import Remembered
 
+HURRY_S = 0.1
+"""What ends this close to its asker's deadline may have ended because of it."""
+
 
 @dataclass(slots=True)
 class Walk:

@@ -25,14 +25,14 @@ from node.core.ports import Tell
 from node.language import conversation
 from node.pipeline import replies
 from node.pipeline.decisions import Decisions
-from node.pipeline.exact_sources import HURRY_S, ExactSources
+from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import PATIENCE, Failure, NegativeCache
 from node.pipeline.generation import Generation
 from node.pipeline.single_flight import SingleFlight
 from node.pipeline.statements import Statements
 from node.pipeline.stored import Stored
 from node.pipeline.storing import Storing
-from node.pipeline.under_way import Ended, Policy, Reached, Walk, asker_key, left_s, since_ms
+from node.pipeline.under_way import HURRY_S, Ended, Policy, Reached, Walk, asker_key, left_s, since_ms
 from node.pipeline.understanding.question import language_of
 from node.pipeline.understanding.sessions import Sessions
 from node.pipeline.understanding.understand import Part, Understanding

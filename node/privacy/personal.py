@@ -76,21 +76,10 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, or forty marks of one, by its places, and the features in it."""
+    """The features in a sentence, or in forty marks of one; ``first`` is its first mark."""
 
-    start: int
-    end: int
     features: frozenset[Feature]
     first: str
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A piece of the text, by its places, and its log-odds."""
-
-    start: int
-    end: int
-    score: float
 
 
 @cache
@@ -111,11 +100,11 @@ def packaged() -> Model:
 
 def find(read: Text) -> str | None:
     """``self_statement`` or None."""
-    return "self_statement" if any(one.score > PRIVATE for one in passages(read)) else None
+    return "self_statement" if any(one > PRIVATE for one in scores(read)) else None
 
 
-def passages(read: Text) -> Iterator[Passage]:
-    """The text's passages in their order, each with its log-odds of being about its writer."""
+def scores(read: Text) -> Iterator[float]:
+    """The log-odds of each passage, in their order, that it is about its writer."""
     model = packaged()
     weigh = model.weights.get
     last: Sentence | None = None
@@ -126,12 +115,12 @@ def passages(read: Text) -> Iterator[Passage]:
         if last is not None:
             both = last_weight + weight - sum(map(weigh, last.features & this.features, _NOTHING))
             both += sum(map(weigh, _whole(last, this), _NOTHING))
-            yield Passage(last.start, this.end, model.bias + both)
+            yield model.bias + both
         is_alone = last is None
         last, last_weight = this, weight
     if last is not None and is_alone:
         alone = last_weight + sum(map(weigh, _whole(last, last), _NOTHING))
-        yield Passage(last.start, last.end, model.bias + alone)
+        yield model.bias + alone
 
 
 _NOTHING = repeat(0.0)
@@ -155,20 +144,16 @@ def _whole(last: Sentence, this: Sentence) -> list[Feature]:
 
 def _sentences(text: str, words: frozenset[str]) -> Iterator[Sentence]:
     marks: list[str] = []
-    start = end = spoken = 0
+    spoken = 0
     begins = True
     for found in _MARK.finditer(text):
         kind, shown = found.lastgroup, found[0]
-        if not marks:
-            start = found.start()
-        end = found.end()
         if kind == "end":
             if "?" in shown:
                 marks.append("?")
             if marks and marks != ["\n"]:
-                yield _sentence(start, end, marks)
+                yield _sentence(marks)
             marks, begins, spoken = ["\n"] if "\n" in shown else [], True, 0
-            start = end
             continue
         mark = _read(kind, shown, words, begins)
         spoken = spoken + 1 if mark == "Digit" else 0
@@ -178,10 +163,10 @@ def _sentences(text: str, words: frozenset[str]) -> Iterator[Sentence]:
         if mark:
             marks.append(mark)
         if len(marks) >= _MARKS_MAX:
-            yield _sentence(start, end, marks)
-            marks, start = [], end
+            yield _sentence(marks)
+            marks = []
     if marks and marks != ["\n"]:
-        yield _sentence(start, end, marks)
+        yield _sentence(marks)
 
 
 def _read(kind: str | None, shown: str, words: frozenset[str], begins: bool) -> str:
@@ -198,7 +183,7 @@ def _read(kind: str | None, shown: str, words: frozenset[str], begins: bool) -> 
 _BEGINS = frozenset([":", '"', "\n"])
 
 
-def _sentence(start: int, end: int, marks: list[str]) -> Sentence:
+def _sentence(marks: list[str]) -> Sentence:
     row = _named(marks)
     found: set[Feature] = {*row, *zip(["^", *row], [*row, "$"], strict=True)}
     alike = _ALIKE.get
@@ -214,7 +199,7 @@ def _sentence(start: int, end: int, marks: list[str]) -> Sentence:
                 behind.setdefault(mark, set()).update(row[place + 1 : place + 1 + _SEEN_AFTER])
         found.update((near, ">", value) for value, those in before.items() for near in those)
         found.update((near, "<", value) for value, those in behind.items() for near in those)
-    return Sentence(start, end, frozenset(found), row[0] if row else "")
+    return Sentence(frozenset(found), row[0] if row else "")
 
 
 @cache

@@ -171,12 +171,6 @@ class Text:
         if end >= 0:
             yield Text(self.text[start:end], self.lower[start:end])
 
-    def part(self, start: int, end: int) -> Text:
-        """The text between two places; itself where that is all of it."""
-        if start == 0 and end >= len(self.text):
-            return self
-        return Text(self.text[start:end], self.lower[start:end])
-
     def before(self, place: int, chars: int = 48) -> str:
         """What stands before a place, in small letters."""
         return self.lower[max(0, place - chars) : place]

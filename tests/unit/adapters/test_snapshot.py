@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapters.prose import sentences, unmarked
@@ -218,12 +218,21 @@ def test_every_name_of_a_space_is_read_as_it_is_compared() -> None:
 
 
 @settings(max_examples=200, deadline=None)
+@example("٣", "aave proposal ")
+@example("1٣", "aave proposal ")
 @given(st.text(max_size=200), st.sampled_from(["", "uniswap ", "aave proposal ", "ens.eth vote "]))
 def test_reading_is_total_and_its_slots_are_well_formed(text: str, start: str) -> None:
     read = read_question(start + text, TODAY)
     if read is not None:
         assert 0 < read.strength <= 1
         assert questions.question_of(read.question.slots) == read.question
+
+
+@pytest.mark.parametrize("number", ["13", "1٣", "١٣", "१३", "１３"])
+def test_a_number_is_the_same_in_every_writing(number: str) -> None:
+    read = read_question(f"aave proposal {number}", TODAY)
+    assert read is not None
+    assert read.question.proposal == "13"
 
 
 # --- follow-ups ---------------------------------------------------------------------------------------
