@@ -159,10 +159,14 @@ async def read(
     said = [_Said(notes[at], curve.probability(value, place=places[at]), curve) for at, value in odds.items()]
     # What people stored for this very question is its answer, whatever a reader thinks of it.
     said = [replace(one, share=max(one.share, SURE)) if _is_its_answer(one.note) else one for one in said]
-    unsure = sorted((one for one in said if UNSURE < one.share < SURE), key=_likeliest)
-    unread = [
-        one for at, one in enumerate(notes) if at not in odds and (one.relevance or 0.0) >= BY_MODEL_MIN
-    ]
+    ours_is_sure = any(one.share >= SURE and not is_claim(one.note.source) for one in said)
+    # Where ours is the answer, no model reads what a peer claims.
+    open_ones = [one for one in notes if not (ours_is_sure and is_claim(one.source))]
+    unsure = sorted(
+        (one for one in said if UNSURE < one.share < SURE and one.note in open_ones), key=_likeliest
+    )
+    read_here = [notes[at] for at in odds]
+    unread = [one for one in open_ones if one not in read_here and (one.relevance or 0.0) >= BY_MODEL_MIN]
     again = [] if readers.unmeasured else [one.note for one in unsure]
     wanted = [*again, *unread][:BY_MODEL_MAX]
     second = await _by_model(readers, asked, wanted, pack, deadline=deadline, tag=tag, beside=len(again))
