@@ -132,6 +132,17 @@ def estimate(text: str) -> int:
     return -(-letters // 3) + len(text) - letters
 
 
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """How many tokens the context may hold, None for no limit, and how they are counted."""
+
+    most: int | None = None
+    count: Count = estimate
+
+
+BY_ESTIMATE = Tokens()
+
+
 def _lines_that_fit(text: str, chars_max: int) -> str:
     """The whole lines at both ends of a text that fit, most of them from its beginning."""
     if len(text) <= chars_max:

@@ -87,47 +87,48 @@ class Rescored:
     renewed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where what is stored lies, and how it changes."""
+
+    records: RecordStore
+    rememberer: Rememberer
+    semantics: Semantics
+    state: StateStore
+    decisions: AuditLog
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """``begin`` marks a peer's root as one to be weighed again, ``weigh`` does it."""
+
+    begin: Callable[[str], Awaitable[None]]
+    weigh: Callable[[str], Awaitable[None]]
+
+
 class Rescorer:
-    """For one node. ``least`` is the confidence from which an answer is stored; ``begin`` marks a peer's root
-    as one to be weighed again (``PeerStore``), ``retier`` does it (``Admitter``)."""
+    """For one node. ``least`` is the confidence from which an answer is stored."""
 
     def __init__(
-        self,
-        records: RecordStore,
-        rememberer: Rememberer,
-        semantics: Semantics,
-        state: StateStore,
-        decisions: AuditLog,
-        clock: Clock,
-        rescore: Rescore,
-        begin: Callable[[str], Awaitable[None]],
-        retier: Callable[[str], Awaitable[None]],
-        *,
-        least: float,
-        policy: str,
+        self, kept: Kept, peers: Peers, clock: Clock, rescore: Rescore, *, least: float, policy: str
     ) -> None:
-        self._records = records
-        self._rememberer = rememberer
-        self._semantics = semantics
-        self._state = state
-        self._decisions = decisions
+        self._kept = kept
+        self._peers = peers
         self._clock = clock
         self._rescore = rescore
-        self._begin = begin
-        self._retier = retier
         self._least = least
         self._policy = policy
 
     async def is_due(self) -> bool:
         """Whether what is stored was let in by another rule. Raises ``Unavailable``."""
-        return await self._state.get_meta(_DONE) != RULE
+        return await self._kept.state.get_meta(_DONE) != RULE
 
     async def run(self, until: int) -> Rescored:
         """Judge what was stored up to sequence ``until``; of peers also what has come into service since, for
         a weighing puts old records there anew. Raises ``Unavailable``."""
         seen = withdrawn = renewed = sequence = 0
         roots: dict[str, None] = {}
-        while page := await self._records.since(sequence, limit=_PAGE):
+        while page := await self._kept.records.since(sequence, limit=_PAGE):
             for stored in page:
                 sequence = stored.sequence
                 record = stored.record
@@ -143,15 +144,15 @@ class Rescorer:
                 seen += 1
                 if confidence < self._least:
                     if not is_ours:
-                        await self._begin(stored.origin)
+                        await self._peers.begin(stored.origin)
                         roots[stored.origin] = None
                     withdrawn += await self._withdraw(stored)
                 elif is_ours and ppm(confidence) != record.confidence:
                     renewed += await self._renew(record, confidence)
             await asyncio.sleep(0)
         for root in roots:
-            await self._retier(root)
-        await self._state.set_meta(_DONE, RULE)
+            await self._peers.weigh(root)
+        await self._kept.state.set_meta(_DONE, RULE)
         if seen:
             log.info(
                 "%d answers of models were judged again: %d went out of service, %d were stored anew",
@@ -172,9 +173,9 @@ class Rescorer:
         entry, private = quarantine_entry(
             target=str(stored.cid), reason="rescored", scope=stored.record.scope, policy=self._policy
         )
-        await self._decisions.append(entry, private_texts=private)
-        self._semantics.remove(stored.cid)
-        return await self._records.withdraw(stored.cid, "rescored")
+        await self._kept.decisions.append(entry, private_texts=private)
+        self._kept.semantics.remove(stored.cid)
+        return await self._kept.records.withdraw(stored.cid, "rescored")
 
     async def _renew(self, record: AnswerRecord, confidence: float) -> bool:
         left = None
@@ -204,4 +205,4 @@ class Rescorer:
             llm=record.llm,
             embed="later",
         )
-        return (await self._rememberer.keep(memory)).is_durable
+        return (await self._kept.rememberer.keep(memory)).is_durable

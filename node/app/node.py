@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 from aiohttp import web
 
-from node.answer.rescore import Rescorer, by_calibration
+from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
 from node.api import local, server
 from node.api.peers import Peering
 from node.app import door
@@ -176,9 +176,13 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         _ports(settings, ground, state, memory, walk, probes, metrics, eraser, uses, mirror, clock)
     )
     rescorer = Rescorer(
-        store.records, memory.rememberer, memory.semantics, state, ground.decisions, clock, by_calibration,
-        peer_store.begin, admitter.retier, least=settings.cache.confidence_min, policy=VERSION,
-    )  # fmt: skip
+        Kept(store.records, memory.rememberer, memory.semantics, state, ground.decisions),
+        Peers(peer_store.begin, admitter.retier),
+        clock,
+        by_calibration,
+        least=settings.cache.confidence_min,
+        policy=VERSION,
+    )
     await _catch_up(memory.refuted, rescorer, store, stack)
     walk.auditor.start(walk.pipeline.afresh, lambda: walk.pipeline.under_way)
     stack.callback(service.release)

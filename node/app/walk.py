@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from node.answer.compose import Composer
+from node.answer.context import Tokens
 from node.app.engines import generators_of, note_reader, semantic_head, token_count, weights_of
 from node.app.memory import Memory
 from node.app.storage import VERSION, Ground, router_of
@@ -153,8 +154,7 @@ async def _composer(
         tokens_max=models.tokens_max,
         generator_timeout_s=models.timeout_s,
         queue_max=models.queue_max,
-        context_tokens_max=models.context_tokens_max,
-        count_tokens=await asyncio.to_thread(token_count),
+        tokens=Tokens(models.context_tokens_max, await asyncio.to_thread(token_count)),
         reader=reader,
     )
 

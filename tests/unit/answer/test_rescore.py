@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from node.answer.rescore import Rescored, Rescorer, by_calibration
+from node.answer.rescore import Kept, Peers, Rescored, Rescorer, by_calibration
 from node.answer.score.confidence import weigh
 from node.audit.decisions.memory import MemoryLog
 from node.cache.keys import keyword_key
@@ -53,15 +53,10 @@ class Bench(Desk):
         if self.state is None:
             self.state = await StateStore.open(self.folder / "state.sqlite")
         return Rescorer(
-            self.store.records,
-            self.rememberer,
-            self.semantics,
-            self.state,
-            self.log,
+            Kept(self.store.records, self.rememberer, self.semantics, self.state, self.log),
+            Peers(self.door.store.begin, self.door.admitter.retier),
             self.clock,
             rescore,
-            self.door.store.begin,
-            self.door.admitter.retier,
             least=0.8,
             policy="test",
         )
