@@ -26,7 +26,7 @@ import orjson
 from aiohttp import web
 
 from node.api.errors import from_error, problem
-from node.api.fields import parse_json, read_body
+from node.api.received import parse_json, read_body
 from node.core.clock import new_id
 from node.core.errors import BadInput, NodeError, RateLimited, TimedOut, Unavailable
 

@@ -23,13 +23,13 @@ from typing import Any, Protocol, TypeVar
 import orjson
 from aiohttp import web
 
-from node.api import gateway
+from node.api import bodies, gateway
+from node.api.bodies import CID_CHARS_MAX, CIDS_MAX
 from node.api.downloads import attachment
-from node.api.fields import BODY, Fields, parse_json, read_body
+from node.api.received import BODY, read_body
 from node.core.errors import BadInput, Forbidden, NotFound, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
-from node.core.peer_address import ADDRESS_CHARS_MAX
 from node.core.ports import PublicBlocks
 from node.core.settings import is_loopback
 
@@ -37,8 +37,6 @@ BLOCKS, RECONCILE = "/peers/blocks", "/peers/reconcile"
 OWN_LIMITS = frozenset({BLOCKS, RECONCILE})
 """Routes that read and bound their own bodies, and have places of their own."""
 
-CIDS_MAX = 1_000
-CID_CHARS_MAX = 128
 BLOCKS_BODY_BYTES_MAX = CIDS_MAX * (CID_CHARS_MAX + 4) + 1_024
 RECONCILE_BYTES_MAX = 2**20
 CAR_BYTES_MAX = 64 * 2**20
@@ -131,9 +129,7 @@ async def _identity(request: web.Request) -> web.Response:
 
 
 async def _sync(request: web.Request) -> web.Response:
-    fields = Fields(parse_json(request[BODY]))
-    address = fields.text("address", most=ADDRESS_CHARS_MAX)
-    fields.end()
+    address = bodies.parse(request[BODY], bodies.Sync).address
     peering = _peering(request)
     if not _is_operator(request):
         raise Forbidden("only the operator of this node may have it read its peers")
@@ -154,9 +150,7 @@ async def _body(request: web.Request, bytes_max: int, *, is_json: bool) -> bytes
 async def _blocks(request: web.Request) -> web.StreamResponse:
     peering, store = _peering(request), request.app[gateway.BLOCKS]
     body = await _body(request, BLOCKS_BODY_BYTES_MAX, is_json=True)
-    fields = Fields(parse_json(body))
-    cids = _cids(fields)
-    fields.end()
+    cids = _cids(bodies.parse(body, bodies.Blocks))
     _refuse_crowd(peering)
     async with peering.busy:
         headers = {
@@ -180,10 +174,10 @@ def _refuse_crowd(peering: Peering) -> None:
         raise RateLimited("too many peers at once; try again", retry_after_s=RETRY_AFTER_S)
 
 
-def _cids(fields: Fields) -> Sequence[Cid]:
+def _cids(blocks: bodies.Blocks) -> Sequence[Cid]:
     """Each once, in the order of asking."""
     cids: dict[Cid, None] = {}
-    for position, text in enumerate(fields.texts("cids", most=CIDS_MAX, chars_max=CID_CHARS_MAX)):
+    for position, text in enumerate(blocks.cids):
         try:
             cids[Cid.parse(text)] = None
         except Rejected as exc:

@@ -20,9 +20,9 @@ import orjson
 from aiohttp import web
 
 from node.api.downloads import CORS, preflight
-from node.api.fields import read_body
 from node.api.ipns import WILDCARDS, Handler, media_types, parse_name, record_headers, reply, ttl_s
 from node.api.negotiate import IPNS_RECORD
+from node.api.received import read_body
 from node.core.errors import BadInput, NotFound, Rejected
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName

@@ -13,17 +13,17 @@ from typing import Any
 
 import orjson
 from aiohttp import web
+from msgspec.structs import asdict
 
-from node.api import gateway, ipns, logs, page, peers, routing, views, witness
+from node.api import bodies, gateway, ipns, logs, page, peers, routing, views, witness
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
-from node.api.fields import BODY, TAG_CHARS_MAX, TTL_S_MAX, Fields, parse_json, read_body
 from node.api.openapi import document
+from node.api.received import BODY, read_body
 from node.api.stream import STARTED, as_events, while_there
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
-from node.core.errors import BadInput, CorruptState, NodeError, Rejected, TimedOut, Unavailable
-from node.core.ipld.cid import Cid
+from node.core.errors import BadInput, CorruptState, NodeError, TimedOut, Unavailable
 from node.core.model import Caller
 from node.core.normalise import normalise
 from node.core.ports import Tell
@@ -44,7 +44,6 @@ BODY_TIMEOUT_S = 10.0
 GRACE_S = 5.0
 """What a request may take beyond its deadline to store and log what it came to."""
 
-SESSION = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 _UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"})
 _BLOCKS = "/ipfs/"
@@ -179,39 +178,27 @@ def _too_slow(request: web.Request, wait_s: float) -> web.Response:
 # --- questions ------------------------------------------------------------------------------------
 
 
-def _session(fields: Fields) -> str | None:
-    session = fields.text("session_id", most=128)
-    if session is not None and not SESSION.match(session):
-        raise BadInput("session_id may hold letters, digits and _ . : - only", field="session_id")
-    return session
-
-
 async def _chat(request: web.Request) -> web.StreamResponse:
-    limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[BODY]))
-    text = fields.must_text("query", most=limit)
-    session = _session(fields)
-    verbose, stream = fields.flag("verbose"), fields.flag("stream")
+    chat = bodies.parse(request[BODY], bodies.Chat)
     ask = Ask(
-        text=text,
+        text=chat.query,
         caller=request[_CALLER],
-        session=session,
-        max_age_s=fields.whole("max_age_s", 0, TTL_S_MAX),
-        no_cache=fields.flag("no_cache"),
-        no_store=fields.flag("no_store"),
-        ttl_s=fields.whole("ttl_s", 1, TTL_S_MAX),
-        tags=fields.tags(),
-        zone=fields.zone("time_zone"),
+        session=chat.session_id,
+        max_age_s=chat.max_age_s,
+        no_cache=chat.no_cache,
+        no_store=chat.no_store,
+        ttl_s=chat.ttl_s,
+        tags=chat.tags,
+        zone=bodies.zone(chat.time_zone),
     )
-    fields.end()
     service, request_id = request.app[SERVICE], request[_ID]
 
     async def reply(tell: Tell | None = None) -> dict[str, Any]:
         answer = await service.answer(ask, request_id, tell)
-        receipt = await service.receipt(answer.decision) if verbose else None
-        return views.answer(answer, verbose=verbose, receipt=receipt)
+        receipt = await service.receipt(answer.decision) if chat.verbose else None
+        return views.answer(answer, verbose=chat.verbose, receipt=receipt)
 
-    if stream:
+    if chat.stream:
         return await as_events(request, reply)
     return _json(await while_there(request, reply()))
 
@@ -225,28 +212,22 @@ async def _page(request: web.Request) -> web.Response:
 
 async def _page_ask(request: web.Request) -> web.Response:
     page.from_here(request)
-    limit = request.app[_LIMITS].max_body_bytes
-    form = page.read_form(request, request[BODY])
-    question, text = form.get("q", ""), form.get("text", "")
+    sent = page.read_form(request, request[BODY])
+    question, text = sent.get("q", ""), sent.get("text", "")
     try:
-        fields = Fields({"session_id": form.pop("session", None), **form})
-        session = _session(fields)
-        asked = [fields.must_text("q", most=limit), fields.text("text", most=limit)]
-        fields.end()
-        ask = Ask(text="\n\n".join(filter(None, asked)), caller=request[_CALLER], session=session)
+        form = bodies.read(sent, bodies.Form)
+        asked = "\n\n".join(filter(None, (form.q, form.text)))
+        ask = Ask(text=asked, caller=request[_CALLER], session=form.session)
         answer = await while_there(request, request.app[SERVICE].answer(ask, request[_ID]))
     except (BadInput, Unavailable) as exc:
         return page.respond(question=question, text=text, error=exc)
-    return page.respond(question=question, session=session, reply=views.answer(answer, verbose=True))
+    return page.respond(question=question, session=form.session, reply=views.answer(answer, verbose=True))
 
 
 async def _route(request: web.Request) -> web.Response:
-    limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[BODY]))
-    text = fields.must_text("query", most=limit)
-    session, zone = _session(fields), fields.zone("time_zone")
-    fields.end()
-    ask = Ask(text=text, caller=request[_CALLER], session=session, zone=zone)
+    route = bodies.parse(request[BODY], bodies.Route)
+    zone = bodies.zone(route.time_zone)
+    ask = Ask(text=route.query, caller=request[_CALLER], session=route.session_id, zone=zone)
     parts = await request.app[SERVICE].route(ask)
     return _json(views.route([(normalise(part.text), part.route) for part in parts]))
 
@@ -255,21 +236,8 @@ async def _route(request: web.Request) -> web.Response:
 
 
 async def _put_entry(request: web.Request) -> web.Response:
-    limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[BODY]))
-    confidence = None
-    entry = Entry(
-        query=fields.must_text("query", most=limit),
-        answer=fields.must_text("answer", most=limit),
-        caller=request[_CALLER],
-        confidence=0.85 if (confidence := fields.number("confidence", 0.0, 0.95)) is None else confidence,
-        ttl_s=fields.whole("ttl_s", 1, TTL_S_MAX),
-        source=fields.text("source", most=256),
-        tags=fields.tags(),
-        scope=fields.choice("scope", ("shared", "private", "public")),
-    )
-    fields.end()
-    kept = await request.app[SERVICE].put(entry, request[_ID])
+    entry = bodies.parse(request[BODY], bodies.NewEntry)
+    kept = await request.app[SERVICE].put(Entry(caller=request[_CALLER], **asdict(entry)), request[_ID])
     body = {"cid": kept.cid, "scope": kept.scope}
     if kept.reason:
         body["reason"] = kept.reason
@@ -279,31 +247,20 @@ async def _put_entry(request: web.Request) -> web.Response:
 
 
 async def _search(request: web.Request) -> web.Response:
-    limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[BODY]))
-    ask = Ask(text=fields.must_text("query", most=limit), caller=request[_CALLER])
-    floor = fields.number("floor", 0.0, 1.0)
-    fields.end()
-    recall, ref = await request.app[SERVICE].search(ask, floor, request[_ID])
+    search = bodies.parse(request[BODY], bodies.Search)
+    ask = Ask(text=search.query, caller=request[_CALLER])
+    recall, ref = await request.app[SERVICE].search(ask, search.floor, request[_ID])
     return _json(views.search(recall, ref))
-
-
-def _cid(request: web.Request) -> str:
-    text = request.match_info["cid"]
-    try:
-        return str(Cid.parse(text))
-    except Rejected as exc:
-        raise BadInput(str(exc), field="cid") from exc
 
 
 async def _get_entry(request: web.Request) -> web.Response:
     service = request.app[SERVICE]
-    stored = await service.entry(_cid(request), request[_CALLER])
+    stored = await service.entry(bodies.cid(request.match_info["cid"]), request[_CALLER])
     return _json(views.stored(stored, await service.merged(stored)))
 
 
 async def _delete_entry(request: web.Request) -> web.Response:
-    ref = await request.app[SERVICE].withdraw(_cid(request), request[_CALLER])
+    ref = await request.app[SERVICE].withdraw(bodies.cid(request.match_info["cid"]), request[_CALLER])
     return _json({"deleted": True, "decision": views.decision(ref)})
 
 
@@ -312,54 +269,26 @@ async def _cache_stats(request: web.Request) -> web.Response:
 
 
 async def _invalidate(request: web.Request) -> web.Response:
-    limit = request.app[_LIMITS].max_body_bytes
-    fields = Fields(parse_json(request[BODY]))
-    cid = fields.text("cid", most=256)
-    if cid is not None:
-        try:
-            cid = str(Cid.parse(cid))
-        except Rejected as exc:
-            raise BadInput(str(exc), field="cid") from exc
-    wanted = Invalidation(
-        cid=cid,
-        query=fields.text("query", most=limit),
-        like=fields.flag("like"),
-        source=fields.text("source", most=256),
-        older_than_s=fields.whole("older_than_s", 0, TTL_S_MAX),
-        tag=fields.text("tag", most=TAG_CHARS_MAX),
-        scope=fields.choice("scope", ("shared", "private", "public")),
-        dry_run=fields.flag("dry_run"),
-    )
-    fields.end()
-    done = await request.app[SERVICE].invalidate(wanted, request[_CALLER])
+    given = asdict(bodies.parse(request[BODY], bodies.Invalidate))
+    if given["cid"] is not None:
+        given["cid"] = bodies.cid(given["cid"])
+    done = await request.app[SERVICE].invalidate(Invalidation(**given), request[_CALLER])
     return _json({"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)})
 
 
 async def _feedback(request: web.Request) -> web.Response:
-    fields = Fields(parse_json(request[BODY]))
-    cid = fields.text("cid", most=256)
-    about = fields.text("request_id", most=64)
-    verdict = fields.choice("verdict", ("valid", "invalid"), required=True)
-    note = fields.text("note", most=1_000)
-    correction = fields.text("correction", most=request.app[_LIMITS].max_body_bytes)
-    fields.end()
-    if correction is not None and verdict != "invalid":
+    given = bodies.parse(request[BODY], bodies.Verdict)
+    if given.correction is not None and given.verdict != "invalid":
         raise BadInput("a correction goes with the verdict invalid", field="correction")
-    if (cid is None) == (about is None):
+    if (given.cid is None) == (given.request_id is None):
         raise BadInput("give either cid or request_id", field="cid")
-    if cid is not None:
-        try:
-            cid = str(Cid.parse(cid))
-        except Rejected as exc:
-            raise BadInput(str(exc), field="cid") from exc
-    assert verdict is not None
     done = await request.app[SERVICE].feedback(
-        cid=cid,
-        request_id=about,
-        verdict=verdict,
-        note=note,
+        cid=None if given.cid is None else bodies.cid(given.cid),
+        request_id=given.request_id,
+        verdict=given.verdict,
+        note=given.note,
         caller=request[_CALLER],
-        correction=correction,
+        correction=given.correction,
     )
     return _json(
         {

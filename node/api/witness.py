@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from node.api.fields import BODY
+from node.api.received import BODY
 from node.audit.witnesses.ours import Witness
 from node.core.errors import BadInput, Forbidden, NotFound, Rejected
 

@@ -1,0 +1,252 @@
+"""The bodies that clients send: each a structure with its limits, which are checked here and stand in
+``/openapi.json``. A null is a field that is not given. Errors name the field and the limit."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import tzinfo
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+from msgspec import Meta
+
+from node.api.received import parse_json
+from node.core.errors import BadInput, Rejected
+from node.core.ipld.cid import Cid
+from node.core.peer_address import ADDRESS_CHARS_MAX
+
+TAGS_MAX = 16
+TAG_CHARS_MAX = 64
+TTL_S_MAX = 10 * 365 * 86_400
+CIDS_MAX = 1_000
+CID_CHARS_MAX = 128
+_TEXT_CONTROLS = "\t\n\r"
+
+Text = Annotated[str, Meta(min_length=1)]
+"""As long as the body may be."""
+Session = Annotated[
+    str,
+    Meta(
+        max_length=128,
+        description="letters, digits and _ . : - only",
+        extra_json_schema={
+            "pattern": "^[A-Za-z0-9_.:-]{1,128}$"
+        },  # as a limit it would let a line end through
+    ),
+]
+Seconds = Annotated[int, Meta(ge=0, le=TTL_S_MAX)]
+Lifetime = Annotated[int, Meta(ge=1, le=TTL_S_MAX)]
+Zone = Annotated[str, Meta(min_length=1, max_length=64)]
+Tag = Annotated[str, Meta(min_length=1, max_length=TAG_CHARS_MAX)]
+Tags = Annotated[tuple[Tag, ...], Meta(max_length=TAGS_MAX)]
+CidText = Annotated[str, Meta(min_length=1, max_length=256)]
+Source = Annotated[str, Meta(min_length=1, max_length=256)]
+Scope = Literal["shared", "private", "public"]
+
+
+class Body(msgspec.Struct, forbid_unknown_fields=True):
+    """What every body is: an object without fields that nobody knows."""
+
+
+class Chat(Body):
+    query: Text
+    session_id: Session | None = None
+    verbose: bool = False
+    stream: bool = False
+    max_age_s: Seconds | None = None
+    no_cache: bool = False
+    no_store: bool = False
+    ttl_s: Lifetime | None = None
+    tags: Tags = ()
+    time_zone: Zone | None = None
+
+
+class Form(Body):
+    """Of the page for people."""
+
+    q: Text
+    text: Text | None = None
+    session: Session | None = None
+
+
+class Route(Body):
+    query: Text
+    session_id: Session | None = None
+    time_zone: Zone | None = None
+
+
+class Search(Body):
+    query: Text
+    floor: Annotated[float, Meta(ge=0, le=1)] | None = None
+
+
+class NewEntry(Body):
+    query: Text
+    answer: Text
+    confidence: Annotated[float, Meta(ge=0, le=0.95)] = 0.85
+    ttl_s: Lifetime | None = None
+    source: Source | None = None
+    tags: Tags = ()
+    scope: Scope | None = None
+
+
+class Invalidate(Body):
+    cid: CidText | None = None
+    query: Text | None = None
+    like: bool = False
+    source: Source | None = None
+    older_than_s: Seconds | None = None
+    tag: Tag | None = None
+    scope: Scope | None = None
+    dry_run: bool = False
+
+
+class Verdict(Body):
+    verdict: Literal["valid", "invalid"]
+    cid: CidText | None = None
+    request_id: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    note: Annotated[str, Meta(min_length=1, max_length=1_000)] | None = None
+    correction: Text | None = None
+
+
+class Sync(Body):
+    address: Annotated[str, Meta(min_length=1, max_length=ADDRESS_CHARS_MAX)] | None = None
+
+
+class Blocks(Body):
+    cids: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=CID_CHARS_MAX)], ...], Meta(max_length=CIDS_MAX)
+    ]
+
+
+# --- the description ------------------------------------------------------------------------------
+
+
+def schemas(text_chars_max: int) -> dict[str, dict[str, Any]]:
+    """The JSON Schema of each body by its name. A text is as long as the body at most, ``text_chars_max``."""
+    found = {kind.__name__: _schema(kind) for kind in Body.__subclasses__()}
+    for schema in found.values():
+        for shape in schema["properties"].values():
+            if "minLength" in shape:
+                shape.setdefault("maxLength", text_chars_max)
+    found["Invalidate"]["dependentRequired"] = {"like": ["query"]}
+    return found
+
+
+def _schema(kind: type[Body]) -> dict[str, Any]:
+    (_,), found = msgspec.json.schema_components([kind])
+    schema: dict[str, Any] = found[kind.__name__]
+    for name, shape in schema["properties"].items():
+        given = shape.get("anyOf", [shape])[0]  # else it is null, which says only that it is not given
+        given.pop("default", None)
+        schema["properties"][name] = {"type": "string"} | given
+    return schema
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+_Body = TypeVar("_Body", bound=Body)
+
+_shape_of = cache(lambda kind: _schema(kind)["properties"])
+
+
+def parse(body: bytes, kind: type[_Body]) -> _Body:
+    """A body as it was sent. Raises ``BadInput``."""
+    return read(parse_json(body), kind)
+
+
+def read(value: Mapping[str, Any], kind: type[_Body]) -> _Body:
+    """A body by its fields. Raises ``BadInput``."""
+    shapes: Mapping[str, dict[str, Any]] = _shape_of(kind)
+    given = {name: one for name, one in value.items() if one is not None or name not in shapes}
+    if unknown := given.keys() - shapes.keys():
+        name = min(unknown)[:64]
+        raise BadInput(f"unknown field {name!r}; known are {', '.join(shapes)}", field=name)
+    try:
+        body = msgspec.convert(given, kind)
+    except msgspec.ValidationError as exc:
+        at = re.search(r"`(?:\$\.)?(\w+)", str(exc)[str(exc).rfind(" ") :])
+        assert at is not None
+        raise _refusal(at[1], given.get(at[1]), shapes[at[1]]) from exc
+    for name, one in given.items():
+        if isinstance(one, str):
+            _check_text(name, one, shapes[name])
+        elif name == "tags" and not all(map(str.isprintable, one)):
+            raise _refusal(name, one, shapes[name])
+    return body
+
+
+def _refusal(name: str, value: object, shape: Mapping[str, Any]) -> BadInput:
+    """What must stand there instead."""
+    wanted, limit = _wanted(shape)
+    if value is None:
+        said = f"{name} is required"
+    elif isinstance(value, str) and not value.strip() and wanted == "text":
+        said = f"{name} is empty"
+    elif isinstance(value, str) and wanted == "text":
+        said = f"{name} has {len(value)} characters, the limit is {shape['maxLength']}"
+    else:
+        said = f"{name} must be {wanted}"
+    return BadInput(said, field=name, limit=limit)
+
+
+def _wanted(shape: Mapping[str, Any]) -> tuple[str, str | None]:
+    """What a field must be, and its limit."""
+    if "enum" in shape:
+        listed = ", ".join(shape["enum"])
+        return f"one of {listed}", listed
+    if shape["type"] == "boolean":
+        return "true or false", None
+    if shape["type"] == "array":
+        texts, chars = shape["maxItems"], shape["items"]["maxLength"]
+        return (
+            f"a list of at most {texts} texts of at most {chars} characters",
+            f"{texts} x {chars} characters",
+        )
+    if shape["type"] == "string":
+        least = shape.get("minLength", 1)
+        most = (
+            f"{shape['maxLength']} characters"
+            if "maxLength" in shape
+            else "as many characters as the body holds"
+        )
+        return "text", f"{least} to {most}"
+    limit = f"{shape['minimum']} to {shape['maximum']}"
+    return f"a {'whole ' if shape['type'] == 'integer' else ''}number from {limit}", limit
+
+
+def _check_text(name: str, value: str, shape: Mapping[str, Any]) -> None:
+    """No control characters (tab and line breaks may stand in it), not blank. Raises ``BadInput``."""
+    if not value.strip():
+        raise _refusal(name, value, shape)
+    for position, char in enumerate(value):
+        if unicodedata.category(char) in ("Cc", "Cs") and char not in _TEXT_CONTROLS:
+            raise BadInput(
+                f"{name} holds the control character U+{ord(char):04X} at position {position}",
+                field=name,
+                limit="no control characters",
+            )
+    if "pattern" in shape and not re.fullmatch(shape["pattern"], value):
+        raise BadInput(f"{name} may hold {shape['description']}", field=name)
+
+
+def zone(name: str | None) -> tzinfo | None:
+    """An IANA time zone. Raises ``BadInput``."""
+    try:
+        return None if name is None else ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError) as exc:
+        raise BadInput(
+            f"time_zone must be an IANA time zone such as Europe/Paris, not {name!r}", field="time_zone"
+        ) from exc
+
+
+def cid(text: str) -> str:
+    """A CID as this node writes it. Raises ``BadInput``."""
+    try:
+        return str(Cid.parse(text))
+    except Rejected as exc:
+        raise BadInput(str(exc), field="cid") from exc
