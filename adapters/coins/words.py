@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rapidfuzz.distance import OSA
+
 from adapters.coins.aliases import COINS, CURRENCIES, EVERYDAY
 
 WORDS_MAX = 60
@@ -139,17 +141,7 @@ def _expanded(piece: str) -> Iterator[tuple[str, str]]:
 
 def one_apart(a: str, b: str) -> bool:
     """Whether one added, missing, wrong or swapped letter lies between them."""
-    if abs(len(a) - len(b)) > 1 or a == b:
-        return False
-    start = 0
-    while start < min(len(a), len(b)) and a[start] == b[start]:
-        start += 1
-    if len(a) != len(b):
-        longer, shorter = (a, b) if len(a) > len(b) else (b, a)
-        return longer[start + 1 :] == shorter[start:]
-    if a[start + 1 :] == b[start + 1 :]:
-        return True
-    return a[start : start + 2] == b[start : start + 2][::-1] and a[start + 2 :] == b[start + 2 :]
+    return OSA.distance(a, b, score_cutoff=1) == 1
 
 
 def key_of(phrase: str) -> tuple[str, ...]:

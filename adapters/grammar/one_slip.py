@@ -9,8 +9,10 @@ Whether the mended text makes sense is for the grammar to say. Pure and bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+
+from rapidfuzz.distance import OSA
 
 SHORT = 4
 """Words of the vocabulary up to this length are the short ones."""
@@ -20,30 +22,31 @@ _WORD = re.compile(r"(?<![\w'-])[a-z]{3,20}(?![\w-]|'(?!s\b))")
 
 def is_one_slip(typed: str, meant: str) -> bool:
     """Whether ``typed`` is ``meant`` with one slip, by the rules above."""
-    if abs(len(typed) - len(meant)) > 1 or typed == meant:
+    if OSA.distance(typed, meant, score_cutoff=1) != 1:
         return False
-    shorter = min(len(typed), len(meant))
-    head = next((at for at in range(shorter) if typed[at] != meant[at]), shorter)
-    tail = next((at for at in range(shorter - head) if typed[-1 - at] != meant[-1 - at]), shorter - head)
-    wrong, right = typed[head : len(typed) - tail], meant[head : len(meant) - tail]
-    if len(wrong) == 2:
-        return wrong == right[::-1]
-    if head == 0 or len(wrong) > 1 or len(right) > 1:
+    is_swapped = len(typed) == len(meant) and sorted(typed) == sorted(meant)
+    if typed[:1] != meant[:1] and not is_swapped:
         return False
-    if len(meant) > SHORT:
+    if is_swapped or len(meant) > SHORT:
         return True
-    if not wrong:
-        return tail > 0
-    return not right and typed[head - 1] == wrong
+    if len(typed) < len(meant):
+        return not meant.startswith(typed)
+    doubled = (at for at in range(1, len(typed)) if typed[at] == typed[at - 1])
+    return any(typed[:at] + typed[at + 1 :] == meant for at in doubled)
 
 
 @lru_cache(maxsize=8)
 def _by_start(vocabulary: frozenset[str]) -> Mapping[str, tuple[str, ...]]:
-    """The vocabulary by first letter, which a slip leaves first or second."""
     found: dict[str, list[str]] = {}
     for word in vocabulary:
         found.setdefault(word[0], []).append(word)
     return {start: tuple(words) for start, words in found.items()}
+
+
+def starting_like(word: str, vocabulary: frozenset[str]) -> Iterator[str]:
+    """Words of the vocabulary that may be meant: a slip leaves their first letter first or second."""
+    starts = _by_start(vocabulary)
+    return (each for start in dict.fromkeys(word[:2]) for each in starts.get(start, ()))
 
 
 def mended(
@@ -52,19 +55,13 @@ def mended(
     """The folded text with its slips mended; None where there are none, or more than ``MENDED_MAX``. Words
     that ``is_word`` knows are left alone."""
     count = 0
-    starts = _by_start(vocabulary)
 
     def mend(match: re.Match[str]) -> str:
         nonlocal count
         word = match.group()
         if word in vocabulary or is_word(word):
             return word
-        meant = [
-            each
-            for start in dict.fromkeys(word[:2])
-            for each in starts.get(start, ())
-            if -2 < len(each) - len(word) < 2 and is_one_slip(word, each)
-        ]
+        meant = [each for each in starting_like(word, vocabulary) if is_one_slip(word, each)]
         if len(meant) != 1:
             return word
         count += 1

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
+from rapidfuzz.distance import OSA
+
 from node.language import numbers
 from node.language.reading import word_list
 
@@ -834,23 +836,9 @@ def _misspelt(word: str) -> str | None:
         if len(meant) < _LETTERS_MIN or meant[0] != word[0]:
             continue
         slips = 2 if len(meant) > _LETTERS_MIN else 1
-        if abs(len(meant) - len(word)) <= slips and _distance(word, meant) <= slips:
+        if OSA.distance(word, meant, score_cutoff=slips) <= slips:
             return meant
     return None
-
-
-def _distance(a: str, b: str) -> int:
-    """Letters added, missing, wrong or swapped with the next."""
-    rows = [list(range(len(b) + 1))]
-    for i, left in enumerate(a, 1):
-        row = [i]
-        for j, right in enumerate(b, 1):
-            best = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (left != right))
-            if i > 1 and j > 1 and left == b[j - 2] and a[i - 2] == right:
-                best = min(best, rows[-2][j - 2] + 1)
-            row.append(best)
-        rows.append(row)
-    return rows[-1][-1]
 
 
 # --- Japanese, Chinese, Russian -----------------------------------------------------------------------

@@ -10,9 +10,11 @@ the answer shows what was understood. Pure and bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
+from rapidfuzz.distance import OSA
+
+from adapters.grammar.one_slip import starting_like
 from adapters.math_calculator import dates, phrases, units
 from adapters.math_calculator.words import ENGLISH, word_list
 
@@ -44,19 +46,9 @@ def _targets() -> dict[str, str]:
     return words | {word: word for word in word_list(f"{_EXTRA} {_FRAME}")}
 
 
-def _shortened(word: str) -> set[str]:
-    """``word`` and what is left of it with one letter dropped; words one step apart share one of these."""
-    return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
-
-
 @lru_cache(maxsize=1)
-def _by_shortened() -> dict[str, tuple[str, ...]]:
-    """The targets under each of their shortened forms, so that a word is compared with a handful only."""
-    found: dict[str, list[str]] = {}
-    for target in _targets():
-        for short in _shortened(target):
-            found.setdefault(short, []).append(target)
-    return {short: tuple(targets) for short, targets in found.items()}
+def _target_words() -> frozenset[str]:
+    return frozenset(_targets())
 
 
 @lru_cache(maxsize=1)
@@ -100,22 +92,10 @@ def corrected(text: str) -> str | None:
 def _meant(word: str) -> str | None:
     if word in _NOT_MISSPELT or len(word) < _FRAME_LETTERS_MIN:
         return None
-    targets, index = _targets(), _by_shortened()
-    candidates = {target for short in _shortened(word) for target in index.get(short, ())}
-    near = {target: targets[target] for target in candidates if _one_apart(word, target)}
+    targets = _targets()
+    near = {one: targets[one] for one in starting_like(word, _target_words()) if _one_apart(word, one)}
     return min(near) if len(set(near.values())) == 1 else None
 
 
 def _one_apart(a: str, b: str) -> bool:
-    if abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[:2] != b[1::-1]):
-        return False
-    return b in _variants(a, b)
-
-
-def _variants(a: str, b: str) -> Iterator[str]:
-    """Strings one step from ``a`` that could be ``b``: the step is where they first differ."""
-    start = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    yield a[:start] + a[start + 1 :]
-    yield a[:start] + b[start : start + 1] + a[start:]
-    yield a[:start] + b[start : start + 1] + a[start + 1 :]
-    yield a[:start] + a[start + 1 : start + 2] + a[start : start + 1] + a[start + 2 :]
+    return (a[0] == b[0] or a[:2] == b[1::-1]) and OSA.distance(a, b, score_cutoff=1) <= 1

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from rapidfuzz.distance import OSA
+
 from adapters.scores.teams import (
     CONFERENCES,
     LEAGUE_WORDS,
@@ -51,25 +53,12 @@ def meant_by(word: str) -> str | None:
     if not 4 <= len(word) <= 14 or not word.isalpha() or word in NOT_SLIPS:
         return None
     for meant in _SPELLING:
-        if (
-            meant[0] != word[0]
-            or abs(len(meant) - len(word)) > 1
-            or (meant.endswith("s") and word == meant[:-1])
-            or word == meant + "s"
-        ):
+        if meant[0] != word[0] or (meant.endswith("s") and word == meant[:-1]) or word == meant + "s":
             continue
-        if len(word) == len(meant):
-            wrong = [at for at in range(len(word)) if word[at] != meant[at]]
-            if len(wrong) == 1 and len(word) >= 7:
-                return meant
-            if len(wrong) == 2 and wrong[1] == wrong[0] + 1:
-                one, two = wrong
-                if word[one] == meant[two] and word[two] == meant[one]:
-                    return meant
-        else:
-            short, long = sorted((word, meant), key=len)
-            if any(long[:at] + long[at + 1 :] == short for at in range(1, len(long))):
-                return meant
+        if OSA.distance(word, meant, score_cutoff=1) == 1 and (
+            len(word) != len(meant) or len(word) >= 7 or sorted(word) == sorted(meant)
+        ):
+            return meant
     return None
 
 

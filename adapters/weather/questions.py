@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 
+from rapidfuzz.distance import OSA
+
 from adapters.grammar import places, when
 from adapters.grammar.place_names import GUARDED, NEVER
 from adapters.grammar.places import Said
@@ -230,25 +232,9 @@ def _spelt(word: str) -> str:
         return word
     for meant in _SPELT:
         slips = 1 if len(meant) < 9 else 2
-        if word[0] == meant[0] and word != meant and _apart(word, meant, slips):
+        if word[0] == meant[0] and word != meant and OSA.distance(word, meant, score_cutoff=slips) <= slips:
             return meant
     return word
-
-
-def _apart(word: str, meant: str, slips: int) -> bool:
-    """Whether they are at most ``slips`` letters (added, missing, wrong, swapped) apart."""
-    if abs(len(word) - len(meant)) > slips:
-        return False
-    before: list[int] = []
-    row = list(range(len(meant) + 1))
-    for i, left in enumerate(word, 1):
-        earlier, before, row = before, row, [i]
-        for j, right in enumerate(meant, 1):
-            best = min(before[j] + 1, row[-1] + 1, before[j - 1] + (left != right))
-            if i > 1 and j > 1 and left == meant[j - 2] and word[i - 2] == right:
-                best = min(best, earlier[j - 2] + 1)
-            row.append(best)
-    return row[-1] <= slips
 
 
 def _understand_latin(reading: Reading, text: str, today: date, hinted: bool) -> Understood | None:
