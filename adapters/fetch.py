@@ -9,23 +9,20 @@ guard's. The session is handed in. It knows HTTP, not what a source means.
 from __future__ import annotations
 
 import asyncio
-import math
-import re
-import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import TypeAlias, TypeVar
 
-import aiohttp
 import orjson
 
+from node.core import http
 from node.core.clock import Clock
-from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.errors import Forbidden, NodeError, RateLimited, Rejected
 from node.core.guard import Guard, Guarded
+from node.core.http import wait_s
 from node.core.model import Budget, Check
 
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app/storage.py
+Http: TypeAlias = http.Http
 T = TypeVar("T")
 
 BODY_BYTES_MAX = 2 * 2**20
@@ -33,7 +30,6 @@ WAIT_UNSTATED_S = 15.0
 """Wait after a 429 that does not say how long."""
 ATTEMPT_SHARE = 0.6
 """Part of the time of a call that one attempt may take, so that a quick failure leaves time for another."""
-_CHUNK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ class Source:
     def __init__(
         self,
         base_url: str,
-        http: Http,
+        session: Http,
         clock: Clock,
         guard: Guard,
         *,
@@ -76,11 +72,11 @@ class Source:
         whatever its status; None leaves it to the status."""
         self.name = guard.name
         self._base = base_url.rstrip("/")
-        self._http = http
+        self._http = session
         self._clock = clock
         self._guard = guard
         self._timeout_s = timeout_s
-        self._headers = {"Accept-Encoding": "identity", **(headers or {})}
+        self._headers = dict(headers or {})
         self._bytes_max = body_bytes_max
         self._explain = explain
 
@@ -132,70 +128,30 @@ class Source:
         all_headers = {**self._headers, **(headers or {})}
         if post is not None:
             all_headers["Content-Type"] = "application/json"
-        try:
+        method, url = "GET" if post is None else "POST", self._base + path
+        with http.translated(self.name):
             async with (
                 asyncio.timeout(timeout_s),
-                self._http.request(
-                    "GET" if post is None else "POST",
-                    self._base + path,
-                    params=params,
-                    data=post,
-                    headers=all_headers,
-                    allow_redirects=False,
+                await http.request(
+                    self._http, method, url, params=params, data=post, headers=all_headers
                 ) as response,
             ):
-                names = {name.lower(): value for name, value in response.headers.items()}
                 if 300 <= response.status < 400 and response.status != 304:
-                    raise Rejected(f"the address of {self.name} redirects elsewhere, which is not followed")
-                return Reply(self.name, response.status, names, await self._read(response, names))
-        except TimeoutError as exc:
-            raise TimedOut(f"{self.name} did not answer in time") from exc
-        except (aiohttp.ClientError, OSError, ValueError) as exc:
-            raise Unavailable(f"{self.name} could not be reached") from exc
-
-    async def _read(self, response: aiohttp.ClientResponse, headers: Mapping[str, str]) -> bytes:
-        declared = headers.get("content-length", "")
-        if declared.isdecimal() and int(declared[:20]) > self._bytes_max:
-            raise self._too_large()
-        coding = headers.get("content-encoding", "identity").strip().lower()
-        if coding not in ("identity", "", "gzip", "deflate"):
-            raise Rejected(f"{self.name} answered in the encoding {coding[:20]!r}, which was not asked for")
-        inflate = zlib.decompressobj(47) if coding in ("gzip", "deflate") else None
-        body = bytearray()
-        async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
-            if inflate is None:
-                body += chunk
-            else:
-                try:
-                    body += inflate.decompress(chunk, self._bytes_max + 1 - len(body))
-                except zlib.error as exc:
-                    raise Rejected(f"{self.name} answered with a damaged body") from exc
-            if len(body) > self._bytes_max:
-                raise self._too_large()
-        return bytes(body)
-
-    def _too_large(self) -> Rejected:
-        return Rejected(f"{self.name} answered with more than {self._bytes_max} bytes")
+                    raise http.failure(self.name, response.status, None, self._clock)
+                names = {name.lower(): value for name, value in response.headers.items()}
+                body = await http.body(self.name, response, self._bytes_max, unpacks=True)
+                return Reply(self.name, response.status, names, body)
 
     def _error(self, reply: Reply, accept: tuple[int, ...]) -> NodeError | None:
-        status = reply.status
+        status, retry_after = reply.status, reply.headers.get("retry-after")
         if status in accept:
             return None
-        stated = wait_s(reply.headers.get("retry-after"), self._clock)
-        if status == 429:
-            return RateLimited(
-                f"the limit of calls to {self.name} is reached",
-                retry_after_s=WAIT_UNSTATED_S if stated is None else stated,
-            )
-        if status == 503 and stated is not None:
-            return RateLimited(f"{self.name} is overloaded and asks to wait", retry_after_s=stated)
         if status in (401, 403):
             return Forbidden(f"{self.name} refused (status {status})")
-        if status in (404, 410):
-            return NotFound(f"{self.name} does not know it")
-        if status == 408 or status >= 500:
-            return Unavailable(f"{self.name} failed (status {status})")
-        return Rejected(f"{self.name} answered with status {status}")
+        stated = wait_s(retry_after, self._clock)
+        if status == 503 and stated is not None:
+            return RateLimited(f"{self.name} is overloaded and asks to wait", retry_after_s=stated)
+        return http.failure(self.name, status, retry_after, self._clock, unstated_s=WAIT_UNSTATED_S)
 
     # --- what is known now ------------------------------------------------------------------------
 
@@ -238,17 +194,3 @@ def check_of(adapter: str, problems: list[str], disables: str) -> Check:
     """The health of an adapter. ``disables`` opens the sentence: what does not work while it is unwell."""
     output = f"{disables}: {'; '.join(problems)}." if problems else ""
     return Check(f"adapter:{adapter}", "warn" if problems else "pass", output)
-
-
-def wait_s(retry_after: str | None, clock: Clock) -> float | None:
-    """Retry-After in seconds, from a number or an HTTP date; None when absent or unreadable."""
-    if not retry_after:
-        return None
-    text = retry_after.strip()[:64]
-    if re.fullmatch(r"\d{1,9}(?:\.\d{1,6})?", text):
-        return float(text)
-    try:
-        wait = (parsedate_to_datetime(text) - clock.now()).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return max(0.0, wait) if math.isfinite(wait) else None

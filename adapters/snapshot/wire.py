@@ -18,10 +18,11 @@ from decimal import Decimal
 
 import orjson
 
-from adapters.fetch import WAIT_UNSTATED_S, Reply, wait_s
+from adapters.fetch import WAIT_UNSTATED_S, Reply
 from adapters.outside import listing, mapping, number, plain, text, unquoted, whole
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, RateLimited, Rejected
+from node.core.http import wait_s
 
 SOURCE = "Snapshot"
 TITLED_MAX = 1_000

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import orjson
 
-from adapters.fetch import WAIT_UNSTATED_S, Http, Reply, Source, check_of, wait_s
+from adapters.fetch import WAIT_UNSTATED_S, Http, Reply, Source, check_of
 from adapters.outcomes import failed
 from adapters.outside import listing, mapping, plain, text, unquoted, whole
 from adapters.prose import sentences
@@ -29,6 +29,7 @@ from adapters.wikipedia.questions import folded
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, RateLimited, Rejected, Unavailable
 from node.core.guard import Guard, Guarded, Window
+from node.core.http import wait_s
 from node.core.model import (
     CLAIM,
     Budget,

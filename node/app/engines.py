@@ -18,12 +18,13 @@ from node.answer.context import Count, estimate
 from node.cache.index.embedders import Choice, Load
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, Unavailable
+from node.core.http import Http
 from node.core.metrics import Metrics
 from node.core.model import Check
 from node.core.ports import Embedder, Generator, NoteReader
 from node.core.settings import Models, Settings, is_loopback
 from node.ipfs import kubo
-from node.ipfs.kubo import Http, KuboBlockStore
+from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.mirror import Mirror
 from node.models.embedders import factory
 from node.models.embedders.none import NoEmbedder

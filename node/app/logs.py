@@ -26,9 +26,9 @@ from node.audit.log.writer import TileLog
 from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import Witnesses, load_policy
 from node.audit.witnesses.ours import Witness
-from node.audit.witnesses.site import Http
 from node.core.clock import Clock
 from node.core.errors import NodeError
+from node.core.http import Http
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.core.metrics import Metrics

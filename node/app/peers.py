@@ -23,6 +23,7 @@ from node.cache.keys import keyword_key
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound
 from node.core.follower import Follower, Rest
+from node.core.http import Http
 from node.core.identity import Identity
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
@@ -42,7 +43,7 @@ from node.peers.store.sqlite import SqlitePeerStore
 from node.peers.sync.admit import Admitter
 from node.peers.sync.block_link import BlockPeer
 from node.peers.sync.blocks import Gets, PeerBlocks
-from node.peers.sync.client import Http, HttpPeer, resolved
+from node.peers.sync.client import HttpPeer, resolved
 from node.peers.sync.desk import PeerDesk
 from node.peers.sync.follow import PeerSync
 from node.peers.sync.ledger import SETTINGS, PeerLedger

@@ -15,26 +15,26 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import contextlib
 import io
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
 
+from node.core import http
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Rejected, TimedOut, Unavailable
+from node.core.http import Http
 from node.core.ipld.cid import DAG_CBOR, DAG_PB, RAW, Cid
 from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName
 from node.core.model import Check
 from node.core.ports import BlockStore
 from node.ipfs.kubo_client import ERROR_BYTES_MAX, NAME_TIMEOUT_S, KuboClient, Version, clean, duration
 from node.store.verifying import BLOCK_BYTES_MAX, VerifyingBlockStore
-
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app/storage.py
 
 _log = logging.getLogger("neuroswarm.ipfs")
 
@@ -62,12 +62,12 @@ class KuboBlockStore:
     ``http`` belongs to whoever built it. ``timeout_s`` bounds each call.
     """
 
-    def __init__(self, url: str, http: Http, clock: Clock, *, timeout_s: float) -> None:
+    def __init__(self, url: str, session: Http, clock: Clock, *, timeout_s: float) -> None:
         self.client = KuboClient(url, clock, timeout_s=timeout_s)
         self.naming = KuboClient(url, clock, timeout_s=NAME_TIMEOUT_S)  # so that nothing waits for a name
         self.blocks: BlockStore = VerifyingBlockStore(_DaemonBlocks(self))
         self._base = f"{url.rstrip('/')}/api/v0/"
-        self._http = http
+        self._http = session
         self._timeout_s = timeout_s
         self._version: Version | None = None
 
@@ -175,45 +175,46 @@ class KuboBlockStore:
         for this daemon)."""
         limit_s = timeout_s or self._timeout_s
         try:
-            async with asyncio.timeout(limit_s):
-                try:
-                    status, answer = await self._post(call, options, most, file)
-                except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as exc:
-                    if isinstance(exc, aiohttp.ClientConnectorError):
-                        raise
-                    # A daemon may close a connection that it kept (js-ipfs: after 5 s) just as we take it.
-                    status, answer = await self._post(call, options, most, file)
-        except TimeoutError as exc:
+            with http.translated(f"the daemon at {self._where}"):
+                async with asyncio.timeout(limit_s):
+                    try:
+                        status, answer = await self.post(call, options, most, file)
+                    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as exc:
+                        if isinstance(exc, aiohttp.ClientConnectorError):
+                            raise
+                        # A daemon may close a connection that it kept (js-ipfs: after 5 s) as we take it.
+                        status, answer = await self.post(call, options, most, file)
+        except TimedOut as exc:
             raise TimedOut(f"the daemon did not answer {call} at {self._where} within {limit_s:g} s") from exc
-        except (aiohttp.ClientError, OSError, ValueError) as exc:
+        except Unavailable:
             self._version = None  # it may come back as another one
-            raise Unavailable(f"the daemon at {self._where} does not answer ({type(exc).__name__})") from exc
+            raise
         if status == 200:
-            if answer is None:
-                raise Unavailable(f"the daemon's answer to {call} is over {most} bytes")
             return answer
         if status == 413:
             raise Rejected("the block is larger than the daemon takes (js-ipfs: 1 MiB with its envelope)")
         if status in (400, 500):
-            raise _Refused(f"the daemon refused {call}: {_message(answer or b'')}")
+            raise _Refused(f"the daemon refused {call}: {message_in(answer) or 'it does not say why'}")
         raise Unavailable(
             f"{self._where} answered {call} with status {status}: is ipfs.kubo_url the address of "
             "the RPC API?"
         )
 
-    async def _post(
-        self, call: str, options: Mapping[str, str], most: int, file: bytes | None
-    ) -> tuple[int, bytes | None]:
-        """Status and body (None: too long) of one request, however long it takes."""
-        async with self._http.post(
-            self._base + call,
-            params=options,
-            data=None if file is None else _form(file),
-            allow_redirects=False,
-            headers={"Accept-Encoding": "identity"},
-            timeout=aiohttp.ClientTimeout(total=None),
+    async def post(
+        self, call: str, options: Mapping[str, str], most: int, file: bytes | None = None
+    ) -> tuple[int, bytes]:
+        """Status and body of one request, however long it takes; the body of an error is empty where it is
+        longer than errors are. Raises what aiohttp raises; ``Unavailable`` for an answer over ``most``."""
+        data = None if file is None else _form(file)
+        async with await http.request(
+            self._http, "POST", self._base + call, params=options, data=data
         ) as response:
-            return response.status, await _read(response, most if response.status == 200 else ERROR_BYTES_MAX)
+            name = f"the daemon's {call}"
+            if response.status == 200:
+                return 200, await http.body(name, response, most, refuse=Unavailable)
+            with contextlib.suppress(Unavailable):
+                return response.status, await http.body(name, response, ERROR_BYTES_MAX, refuse=Unavailable)
+            return response.status, b""
 
     @property
     def _where(self) -> str:
@@ -254,16 +255,6 @@ class _DaemonBlocks:
         return self._daemon
 
 
-async def _read(response: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """The body, or None when it is longer than ``most`` bytes."""
-    body = bytearray()
-    async for chunk in response.content.iter_chunked(64 * 2**10):
-        body += chunk
-        if len(body) > most:
-            return None
-    return bytes(body)
-
-
 def _field(body: bytes, name: str) -> str:
     """A text of the first JSON value in ``body`` (an answer may be lines of them); empty where it is none."""
     try:
@@ -302,8 +293,9 @@ def _form(data: bytes) -> aiohttp.MultipartWriter:
     return form
 
 
-def _message(body: bytes) -> str:
-    return clean(_field(body, "Message") or body.decode("utf-8", "replace")) or "it does not say why"
+def message_in(body: bytes) -> str:
+    """The text of a daemon's error, which most of them send as JSON."""
+    return clean(_field(body, "Message") or body.decode("utf-8", "replace"))
 
 
 # --- whether it lives -----------------------------------------------------------------------------

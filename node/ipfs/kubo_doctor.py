@@ -11,16 +11,15 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-import aiohttp
-import orjson
-
+from node.core import http
 from node.core.clock import Clock
 from node.core.errors import NodeError, Unavailable
+from node.core.http import Http
 from node.core.ipld.cid import RAW, Cid
 from node.core.model import Check
 from node.ipfs import kubo
-from node.ipfs.kubo import Http, KuboBlockStore
-from node.ipfs.kubo_client import Version, clean
+from node.ipfs.kubo import KuboBlockStore
+from node.ipfs.kubo_client import Version
 
 TIMEOUT_S = 5.0
 _SAID_BYTES_MAX = 4 * 2**10
@@ -28,17 +27,17 @@ _PROBE = b"neuroswarm doctor was here\n"
 _UNKNOWN, _FORBIDDEN = 404, 403
 
 
-async def examine(url: str, http: Http, clock: Clock) -> list[Check]:
+async def examine(url: str, session: Http, clock: Clock) -> list[Check]:
     """``ipfs:daemon``, and where one answers a check each for block, pin, dag, name, routing and pubsub."""
     first = await kubo.probe(url, clock)
     if not url or first.status != "pass":
         return [first]
-    store = KuboBlockStore(url, http, clock, timeout_s=TIMEOUT_S)
+    store = KuboBlockStore(url, session, clock, timeout_s=TIMEOUT_S)
     try:
         version = await store.connect()
     except NodeError as exc:
         return [first, Check("ipfs:block", "warn", str(exc))]
-    calls = _Calls(url, http)
+    calls = _Calls(store)
     rest = await asyncio.gather(_dag(calls), _name(calls, version), _routing(calls), _pubsub(calls, version))
     return [first, *await _blocks(store, version), *rest]
 
@@ -110,9 +109,8 @@ async def _pubsub(calls: _Calls, version: Version) -> Check:
 class _Calls:
     """Asks a daemon which calls it knows."""
 
-    def __init__(self, url: str, http: Http) -> None:
-        self._base = f"{url.rstrip('/')}/api/v0/"
-        self._http = http
+    def __init__(self, store: KuboBlockStore) -> None:
+        self._store = store
 
     async def known(self, name: str, calls: Sequence[str], here: str, missing: str) -> Check:
         """Whether it knows one of ``calls``, each of which requires an argument that is left out."""
@@ -127,27 +125,13 @@ class _Calls:
     async def ask(self, call: str) -> tuple[int, str]:
         """The status of a call without arguments, and what the daemon said; 0 where it gave no answer."""
         try:
-            async with self._http.post(
-                self._base + call,
-                allow_redirects=False,
-                headers={"Accept-Encoding": "identity"},
-                timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
-            ) as response:
-                said = _message(await response.content.read(_SAID_BYTES_MAX))
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
-            return 0, f"{call} gave no answer ({type(exc).__name__}); run doctor again"
-        if response.status == _FORBIDDEN:
-            said = (
+            with http.translated("the daemon"):
+                async with asyncio.timeout(TIMEOUT_S):
+                    status, said = await self._store.post(call, {}, _SAID_BYTES_MAX)
+        except Unavailable as exc:
+            return 0, f"{call} gave no answer ({exc}); run doctor again"
+        if status == _FORBIDDEN:
+            return status, (
                 f"the daemon forbids {call}: see API.Authorizations and API.HTTPHeaders in its configuration"
             )
-        return response.status, said
-
-
-def _message(body: bytes) -> str:
-    """The text of a daemon's error, which most of them send as JSON."""
-    try:
-        answer = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        answer = None
-    message = answer.get("Message") if isinstance(answer, dict) else None
-    return clean(message if isinstance(message, str) else body.decode("utf-8", "replace"))
+        return status, kubo.message_in(said)

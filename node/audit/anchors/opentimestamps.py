@@ -32,9 +32,10 @@ from urllib.parse import urlsplit
 
 from node.audit.anchors.anchor import ATTESTED, HEALTH, PENDING, VERIFIED, Standing, Unanswered
 from node.audit.anchors.block_headers import HEIGHT_MAX, TARGET_MAX, BlockHeaders
-from node.audit.witnesses.site import ATTEMPTS, Http, Site, Unreached
+from node.audit.witnesses.site import ATTEMPTS, Site
 from node.core.clock import Clock, random_bytes
 from node.core.errors import Misconfigured, NodeError, NotFound, Rejected, Unavailable
+from node.core.http import Http, Unreached
 from node.core.model import Check
 
 TIMEOUT_S = 20.0

@@ -14,25 +14,21 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-import aiohttp
-
 from node.audit.tlog.policy import WitnessLine
 from node.audit.witnesses.ours import Submission, origin_hash
+from node.core import http
 from node.core.clock import Clock
-from node.core.errors import RateLimited, Rejected, TimedOut, Unavailable
+from node.core.errors import Rejected, Unavailable
 from node.core.guard import Guard
+from node.core.http import Http
 from node.core.merkle import SIZE_MAX
 from node.core.signed_note import Note, Opened, Signature, Verifier, open_checkpoint
-
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app/storage.py
 
 _T = TypeVar("_T")
 
 ANSWER_BYTES_MAX = 128 * 2**10
 BREAKER_FAILURES = 3
 BREAKER_OPEN_S = 30.0
-WAIT_UNSTATED_S = 60.0
-"""Wait after a 429: the next checkpoint comes soon enough."""
 
 _SIZE = re.compile(rb"(0|[1-9][0-9]{0,18})\n")
 
@@ -66,14 +62,14 @@ class WitnessClient:
     kinds behind it. Event loop only."""
 
     def __init__(
-        self, lines: Sequence[WitnessLine], url: str, http: Http, clock: Clock, *, timeout_s: float
+        self, lines: Sequence[WitnessLine], url: str, session: Http, clock: Clock, *, timeout_s: float
     ) -> None:
         self.name = " and ".join(line.name for line in lines)
         self.verifiers = tuple(line.verifier for line in lines)
         self.sizes: dict[str, int] = {}
         """What it holds, by origin, as far as it has told us."""
         self._url = url.rstrip("/")
-        self._http = http
+        self._http = session
         self._clock = clock
         self._timeout_s = timeout_s
         self._guard = Guard(
@@ -162,39 +158,17 @@ class WitnessClient:
         self, method: str, path: str, body: bytes | None, timeout_s: float
     ) -> tuple[int, bytes]:
         """One request: the status below 500, and the body where it matters."""
-        headers = {"Accept-Encoding": "identity"}
-        if body is not None:
-            headers["Content-Type"] = "text/plain; charset=utf-8"
-        try:
-            async with self._http.request(
-                method,
-                self._url + path,
-                data=body,
-                headers=headers,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=timeout_s),
+        headers = {} if body is None else {"Content-Type": "text/plain; charset=utf-8"}
+        with http.translated(f"{self.name} at {self._where}"):
+            async with await http.request(
+                self._http, method, self._url + path, data=body, headers=headers
             ) as response:
-                if response.status == 429:
-                    raise RateLimited(f"{self.name} asks to wait", retry_after_s=WAIT_UNSTATED_S)
-                if response.status >= 500 and response.status != 501:
-                    raise Unavailable(f"{self.name} failed (status {response.status})")
-                if response.status not in (200, 409):
-                    return response.status, b""
-                return response.status, await self._read(response)
-        except TimeoutError as exc:
-            raise TimedOut(f"{self.name} did not answer in time") from exc
-        except (aiohttp.ClientError, OSError, ValueError) as exc:
-            raise Unavailable(f"{self.name} at {self._where} does not answer ({type(exc).__name__})") from exc
-
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-            raise Unavailable(f"{self.name} answered with a compressed body, which was not asked for")
-        body = bytearray()
-        async for chunk in response.content.iter_chunked(16 * 1024):
-            body += chunk
-            if len(body) > ANSWER_BYTES_MAX:
-                raise Unavailable(f"{self.name} answered with more than {ANSWER_BYTES_MAX} bytes")
-        return bytes(body)
+                status = response.status
+                if status == 429 or (status >= 500 and status != 501):
+                    raise http.failure(self.name, status, None, self._clock)
+                if status not in (200, 409):
+                    return status, b""
+                return status, await http.body(self.name, response, ANSWER_BYTES_MAX, refuse=Unavailable)
 
     @property
     def _where(self) -> str:

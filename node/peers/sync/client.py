@@ -14,6 +14,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import functools
 import socket
 from collections.abc import (
     AsyncGenerator,
@@ -21,18 +22,19 @@ from collections.abc import (
     Awaitable,
     Callable,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
 
+from node.core import http
 from node.core.clock import Clock
-from node.core.errors import NotFound, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.errors import NotFound, Rejected
+from node.core.http import CHUNK_BYTES, Http
 from node.core.ipld import ipns
 from node.core.ipld.car import CarReader
 from node.core.ipld.cid import Cid
@@ -41,8 +43,6 @@ from node.core.ipld.ipns import IpnsName
 from node.core.peer_address import host_of, is_loopback, is_name, is_public
 from node.core.signed_note import NOTE_BYTES_MAX
 from node.models.deadline import within
-
-Http: TypeAlias = aiohttp.ClientSession  # noqa: TID251 - only its name: the session is built in node/app/storage.py
 
 _T = TypeVar("_T")
 
@@ -59,15 +59,11 @@ BULK_AGAIN_S = 3_600.0
 """How long single blocks are asked for where the peer knows no request for many."""
 RATE_MIN = 8 * 2**10
 """Bytes a second: a body may take the call's time and a second more for each such part that has come."""
-WAIT_UNSTATED_S = 60.0
-"""Wait after a 429 that does not say how long."""
-WAIT_MAX_S = 3_600.0
 RESOLVED_S = 60.0
 """How long what a name was found to lead to is used."""
 PLACES_MAX = 4
 """Addresses behind one name that are tried, one after the other."""
 _ETAG_CHARS_MAX = 256
-_CHUNK_BYTES = 64 * 2**10
 _CAR = "application/vnd.ipld.car"
 _RAW = "application/vnd.ipld.raw"
 _BYTES = "application/octet-stream"
@@ -129,12 +125,12 @@ class HttpPeer:
     to the public internet only."""
 
     def __init__(
-        self, url: str, http: Http, clock: Clock, *, timeout_s: float, resolve: Resolve | None = None
+        self, url: str, session: Http, clock: Clock, *, timeout_s: float, resolve: Resolve | None = None
     ) -> None:
         self.address = url.rstrip("/")
         self.is_told = resolve is not None
         self._way = None if resolve is None else _Way(self.address, resolve, clock)
-        self._http = http
+        self._http = session
         self._clock = clock
         self._timeout_s = timeout_s
         self._single_until = 0.0
@@ -212,7 +208,7 @@ class HttpPeer:
             if is_known:
                 self._check(answer)
                 car = CarReader()
-                chunks = self._chunks(answer, bytes_max + len(wanted) * 128 + _CHUNK_BYTES)
+                chunks = self._chunks(answer, bytes_max + len(wanted) * 128 + CHUNK_BYTES)
                 async with contextlib.aclosing(chunks):
                     async for chunk in chunks:
                         for cid, data in car.feed(chunk):
@@ -262,9 +258,8 @@ class HttpPeer:
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The head of an answer within the call's time; its body may be read inside."""
-        sent = {"Accept-Encoding": "identity", **(headers or {})}
-        asked = self._asked(method, path, sent, body)
-        with self._translated():
+        asked = self._asked(method, path, headers or {}, body)
+        with http.translated(self.address):
             response = await within(self._clock, self._timeout_s, asked, self._late)
         try:
             yield response
@@ -275,56 +270,27 @@ class HttpPeer:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> aiohttp.ClientResponse:
         if self._way is None:
-            return await self._request(method, self.address + path, headers, body)
+            return await http.request(self._http, method, self.address + path, headers=headers, data=body)
         places = await self._way.places()
-        headers, name = {**headers, **self._way.headers}, self._way.server_name
+        ask = functools.partial(
+            http.request,
+            self._http,
+            method,
+            headers={**headers, **self._way.headers},
+            data=body,
+            server_name=self._way.server_name,
+        )
         for place in places[:-1]:
             with contextlib.suppress(aiohttp.ClientConnectorError):
-                return await self._request(method, place + path, headers, body, name)
-        return await self._request(method, places[-1] + path, headers, body, name)
-
-    async def _request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, name: str | None = None
-    ) -> aiohttp.ClientResponse:
-        return await self._http.request(
-            method,
-            url,
-            data=body,
-            headers=headers,
-            allow_redirects=False,
-            auto_decompress=False,
-            timeout=aiohttp.ClientTimeout(total=None),
-            server_hostname=name,
-        )
-
-    @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except TimeoutError as exc:
-            raise TimedOut(self._late) from exc
-        except (aiohttp.ClientError, OSError, ValueError) as exc:
-            raise Unavailable(f"{self.address} does not answer ({type(exc).__name__})") from exc
+                return await ask(place + path)
+        return await ask(places[-1] + path)
 
     def _check(self, answer: aiohttp.ClientResponse) -> None:
-        """Raise what the status means, unless it is a good one with a plain body."""
-        status = answer.status
-        if status in (403, 404, 410):  # object stores say 403 for what they do not have
-            raise NotFound(f"{self.address} does not have it")
-        if status == 429:
-            stated = answer.headers.get("Retry-After", "").strip()
-            wait = float(stated) if stated.isdecimal() and len(stated) < 6 else WAIT_UNSTATED_S
-            raise RateLimited(f"{self.address} asks to wait", retry_after_s=min(wait, WAIT_MAX_S))
-        if 300 <= status < 400:
-            raise Rejected(
-                f"{self.address} redirects elsewhere, which is not followed; add that address itself"
-            )
-        if status == 408 or status >= 500:
-            raise Unavailable(f"{self.address} failed (status {status})")
-        if status != 200:
-            raise Rejected(f"{self.address} answers with status {status}")
-        if answer.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-            raise Rejected(f"{self.address} answers with a compressed body, which was not asked for")
+        """Raise what the status means, unless it is a good one. Object stores say 403 for what they do not
+        have."""
+        if answer.status != 200:
+            stated = answer.headers.get("Retry-After")
+            raise http.failure(self.address, answer.status, stated, self._clock, missing=(403, 404, 410))
 
     async def _whole(self, answer: aiohttp.ClientResponse, bytes_max: int) -> bytes:
         body = bytearray()
@@ -336,25 +302,23 @@ class HttpPeer:
 
     async def _chunks(self, answer: aiohttp.ClientResponse, bytes_max: int) -> AsyncGenerator[bytes, None]:
         """The body. Only the time that is waited for it counts, not what its reader takes."""
-        length = answer.content_length
-        if length is not None and length > bytes_max:
-            raise self._too_long(bytes_max)
+        http.check_size(self.address, answer, bytes_max)
         came, waited = 0, 0.0
         while True:
             began = self._clock.monotonic()
             left = self._timeout_s + came / RATE_MIN - waited
-            with self._translated():
+            with http.translated(self.address):
                 chunk = await within(self._clock, left, self._next(answer), self._late)
             waited += self._clock.monotonic() - began
             if not chunk:
                 return
             came += len(chunk)
             if came > bytes_max:
-                raise self._too_long(bytes_max)
+                raise http.too_long(self.address, bytes_max)
             yield chunk
 
     def _next(self, answer: aiohttp.ClientResponse) -> Awaitable[bytes]:
-        return answer.content.read(_CHUNK_BYTES)
+        return answer.content.read(CHUNK_BYTES)
 
     async def _json(self, path: str, bytes_max: int) -> dict[str, Any]:
         async with self._answer("GET", path, headers={"Accept": _JSON}) as answer:
@@ -367,9 +331,6 @@ class HttpPeer:
         if not isinstance(value, dict):
             raise Rejected(f"{self.address}{path} is not a JSON object")
         return value
-
-    def _too_long(self, bytes_max: int) -> Rejected:
-        return Rejected(f"{self.address} answers with more than {bytes_max} bytes")
 
     @property
     def _late(self) -> str:

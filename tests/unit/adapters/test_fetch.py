@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from adapters.fetch import Reply, Source, budgets_of, check_of, problems_of, wait_s
+from adapters.fetch import Reply, Source, budgets_of, check_of, problems_of
 from node.core.clock import SystemClock
 from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.guard import Guard, Window
+from node.core.http import wait_s
 from tests.contracts.adapter_case import DEAD_URL, session
 from tests.manual_clock import ManualClock
 from tests.simulators.vendor import Answered, Seen, VendorStandIn

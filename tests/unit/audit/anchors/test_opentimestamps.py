@@ -25,9 +25,10 @@ from opentimestamps.core.timestamp import DetachedTimestampFile, Timestamp
 from node.audit.anchors.anchor import ATTESTED, PENDING, VERIFIED, Standing, Unanswered
 from node.audit.anchors.block_headers import TARGET_MAX, BlockHeaders, target_of
 from node.audit.anchors.opentimestamps import CALENDARS_MAX, DEPTH_MAX, NODES_MAX, OpenTimestamps
-from node.audit.witnesses.site import BREAKER_FAILURES, Site, Unreached
+from node.audit.witnesses.site import BREAKER_FAILURES, Site
 from node.core.clock import SystemClock
 from node.core.errors import Misconfigured, NodeError, Rejected, Unavailable
+from node.core.http import Unreached
 from tests.manual_clock import ManualClock
 from tests.simulators.calendar import (
     BLOCK_TIME,
