@@ -25,7 +25,7 @@ from typing import Any
 
 from bench.fresh_node import load_average
 from bench.questions import questions
-from node.app.transfer.index_file import encode_bytes
+from node.app.transfer.index_entry import encode_bytes
 from node.core.clock import SystemClock
 from node.models.embedders.local import MODEL
 

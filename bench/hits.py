@@ -47,6 +47,7 @@ import numpy as np
 from bench.fresh_node import FreshNode, fresh_node, load_average, spread
 from bench.questions import Question, far_questions, questions
 from node.app.transfer import index_file
+from node.app.transfer.index_entry import EntryVector, IndexEntry
 from node.core.clock import SystemClock
 from node.core.normalise import normalise, query_hash
 from node.core.record import AnswerRecord
@@ -120,14 +121,14 @@ async def write_index(path: Path, stored: Sequence[Question]) -> tuple[float, fl
         assert vector is not None
         data = vector.astype("<f4").tobytes()
         entries.append(
-            index_file.IndexEntry(
+            IndexEntry(
                 query=question.text,
                 query_hash=query_hash(text),
                 answer=question.answer,
                 source="bench",
                 confidence=0.9,
                 timestamp=now,
-                embedding=index_file.EntryVector(data, MODEL),
+                embedding=EntryVector(data, MODEL),
             )
         )
     started = clock.monotonic()

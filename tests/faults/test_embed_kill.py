@@ -20,6 +20,7 @@ import pytest
 
 from node.app.transfer import index_file
 from node.app.transfer.embed_index import EmbedReport, embed_index
+from node.app.transfer.index_entry import encode_vector
 from node.core.errors import Unavailable
 from tests.simulators.hash_embedder import HashEmbedder
 
@@ -211,7 +212,7 @@ def test_interrupted_from_the_keyboard(index: Path) -> None:
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Entries with vectors of 384 dimensions, a few without: ten times the file, the same memory."""
     info = HashEmbedder(384).info
-    coded = index_file.encode_vector(HashEmbedder(384).vector_of("x"))
+    coded = encode_vector(HashEmbedder(384).vector_of("x"))
     peaks: list[int] = []
     sizes: list[int] = []
     for count in (300, 3_000):

@@ -26,7 +26,8 @@ from typing import TypeAlias, TypeVar
 
 from node.app.transfer import index_file
 from node.app.transfer.embed_scratch import Scratch, scratch_path
-from node.app.transfer.index_file import Edit, IndexEntry, OpenIndex, Place
+from node.app.transfer.index_entry import IndexEntry, Place, decode_vector, encode_vector
+from node.app.transfer.index_file import Edit, OpenIndex
 from node.core.blocking import in_thread
 from node.core.clock import Clock, SystemClock, new_id
 from node.core.errors import BadInput, RateLimited, Rejected, Unavailable
@@ -188,7 +189,7 @@ async def _answers(embedder: Embedder, clock: Clock) -> bool:
 
 def _bytes_of(vector: Vector, info: EmbedderInfo) -> bytes:
     try:
-        data = index_file.decode_vector(index_file.encode_vector(vector))
+        data = decode_vector(encode_vector(vector))
     except Rejected as exc:
         raise Unavailable(f"the embedder {info.model} returned an unusable vector: {exc}") from exc
     if len(data) != 4 * info.dim:

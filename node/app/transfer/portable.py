@@ -33,7 +33,8 @@ from pathlib import Path
 import orjson
 
 from node.app.transfer import index_file
-from node.app.transfer.index_file import IndexEntry, OpenIndex, Place
+from node.app.transfer.index_entry import EntryVector, IndexEntry, Place
+from node.app.transfer.index_file import OpenIndex
 from node.core.blocking import in_thread
 from node.core.clock import Clock, new_id
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
@@ -565,7 +566,7 @@ def _exported(stored: StoredRecord, record: AnswerRecord) -> IndexEntry:
         confidence=beside.confidence(record, stored.origin, stored.kept),
         timestamp=record.timestamp,
         expires=beside.ends(record, stored.origin, stored.kept),
-        embedding=None if embedding is None else index_file.EntryVector(embedding.vector, embedding.model),
+        embedding=None if embedding is None else EntryVector(embedding.vector, embedding.model),
         extra={
             **(stored.kept or {}),
             _SCOPE: record.scope,

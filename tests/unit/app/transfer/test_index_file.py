@@ -19,19 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.app.transfer import index_file
-from node.app.transfer.index_file import (
-    Edit,
-    EntryVector,
-    IndexEntry,
-    OpenIndex,
-    decode_vector,
-    digest_of,
-    encode_vector,
-    model_edit,
-    read,
-    with_embedding,
-    write,
-)
+from node.app.transfer.index_entry import EntryVector, IndexEntry, decode_vector, encode_vector
+from node.app.transfer.index_file import Edit, OpenIndex, digest_of, model_edit, read, with_embedding, write
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.normalise import normalise, query_hash
