@@ -1,4 +1,4 @@
-"""Writes ``node/language/numbers.json``: numbers in words, 0 to 100 and the round hundreds and thousands.
+"""Writes ``node/language/data/numbers.json``: numbers in words, 0 to 100, round hundreds, thousands.
 
     pip install num2words
     python -m bench.make_numbers
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from node.language.numbers import fold
 
-OUT = Path(__file__).resolve().parents[1] / "node" / "language" / "numbers.json"
+OUT = Path(__file__).resolve().parents[1] / "node" / "language" / "data" / "numbers.json"
 VALUES = (*range(101), *range(200, 1_000, 100), *range(1_000, 10_000, 1_000))
 CODES = ("en", "es", "de", "fr", "it", "pt", "ru")
 ALSO: dict[str, dict[str, int]] = {

@@ -6,7 +6,7 @@ Rules:
 2. Conversation at the start or end of a longer text is left away, clause by clause: "hi, what is 2+2?" asks
    "what is 2+2?".
 3. An order ("shorter", "auf Deutsch") is a whole text too. What it works on is the caller's to know.
-4. The reply is in the language of the phrases; where several fit, in the first of ``phrases.CODES``.
+4. The reply is in the language of the phrases; where several fit, in the first of ``phrases.languages``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from functools import lru_cache
 
 from node.language import tongue
 from node.language.phrases import (
-    ENGLISH,
     Language,
     Phrases,
     Words,
@@ -29,6 +28,7 @@ from node.language.phrases import (
     words_in,
 )
 from node.language.reading import fold
+from node.language.tables import ENGLISH
 
 CHARS_MAX = 300
 """Longer texts are no small talk as a whole; a greeting before them is looked for all the same."""

@@ -1,4 +1,4 @@
-"""Numbers in words, from one table for every reader (``numbers.json``, made by ``bench.make_numbers``).
+"""Numbers in words, from one table for every reader (``data/numbers.json``, made by ``bench.make_numbers``).
 
 Words are folded as in ``reading``: lower case, no accents, hyphens as blanks. Several languages are read at
 once, for people do not say which one they write; no phrase means two numbers. What is a word of another kind
@@ -23,7 +23,7 @@ JOINED_MIN = 8
 
 @functools.cache
 def _data() -> dict[str, dict[str, dict[str, int]]]:
-    text = files("node.language").joinpath("numbers.json").read_text(encoding="utf-8")
+    text = files("node.language").joinpath("data/numbers.json").read_text(encoding="utf-8")
     data: dict[str, dict[str, dict[str, int]]] = json.loads(text)
     return data
 

@@ -1,4 +1,4 @@
-"""The data files, one a language, and the small grammar of their phrases.
+"""The tables of conversation (``data/*/conversation.json``) and the small grammar of their phrases.
 
 A file holds: ``name`` (as a model is told it), ``languages`` (what others are called in it), ``common`` words
 that tell it from others, ``fillers`` that may stand around a phrase, ``talk`` (phrases and replies by topic),
@@ -19,16 +19,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from importlib.resources import files
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from node.language.reading import words_of
+from node.language.tables import LANGUAGES, OTHERS, codes
 
-_LATIN = ("en", "de", "es", "fr", "it", "pt")
-CODES = (*_LATIN, "ru", "ja", "zh")
-ENGLISH = CODES[0]
 _LANGUAGE = "{language}"
 _PIECE = re.compile(r"([(\[])([^)\]]*)[)\]]|([^()\[\]]+)")
 _RUN = re.compile(r"(.)\1{2,}")
@@ -123,6 +121,11 @@ class Language:
     known: frozenset[str]
     typed: Mapping[str, str]
 
+    @property
+    def is_latin(self) -> bool:
+        """Whether it is written in Latin letters."""
+        return all(map(str.isascii, self.common))
+
     def spelt(self, words: Iterable[str]) -> Words:
         """The words as the phrases know them."""
         return tuple(map(self._spelt, words))
@@ -143,13 +146,14 @@ class Language:
 
 @cache
 def languages() -> tuple[Language, ...]:
-    """All files, English first."""
-    return tuple(_read(code) for code in CODES)
+    """All files, English first, those in Latin letters before the others."""
+    return tuple(sorted(map(_read, codes()), key=lambda one: not one.is_latin))
 
 
 def fitting(words: Iterable[str]) -> tuple[Language, ...]:
     """The languages that folded words may be of: only those in Latin letters where all words are."""
-    return languages()[: len(_LATIN)] if all(map(str.isascii, words)) else languages()
+    found = languages()
+    return tuple(one for one in found if one.is_latin) if all(map(str.isascii, words)) else found
 
 
 def language(code: str) -> Language:
@@ -160,17 +164,17 @@ def language(code: str) -> Language:
 @cache
 def others() -> Mapping[str, frozenset[str]]:
     """Common words of languages that the node does not speak, by code."""
-    return {code: frozenset(words.split()) for code, words in _load("others").items()}
+    return {code: frozenset(words.split()) for code, words in _load(f"{OTHERS}/common").items()}
 
 
 def _load(name: str) -> dict[str, Any]:
-    text = resources.files("node.language").joinpath(f"{name}.json").read_text(encoding="utf-8")
+    text = files(LANGUAGES).joinpath(f"data/{name}.json").read_text(encoding="utf-8")
     data: dict[str, Any] = json.loads(text)
     return data
 
 
 def _read(code: str) -> Language:
-    data = _load(code)
+    data = _load(f"{code}/conversation")
     names: dict[str, str] = data["languages"]
     talk = tuple(
         Topic(

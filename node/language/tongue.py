@@ -2,7 +2,7 @@
 
 It says so only where it is sure: at least ``WORDS_MIN`` words, several different common ones of one language,
 and clearly more of them than of any other. The languages that the node itself does not speak are known by
-their most common words only (``others.json``), so that they are not taken for a neighbour.
+their most common words only (``data/other/common.json``), so that they are not taken for a neighbour.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ ASKED_FOR = {
 def replies() -> Iterator[tuple[str, str]]:
     for code, said in json.loads((ROOT / "node/answer/reasons.json").read_text("utf-8")).items():
         yield from ((f"asker.{code}.{key}", text) for key, text in said.items())
-    for path in sorted((ROOT / "node/language").glob("??.json")):
+    for path in sorted((ROOT / "node/language/data").glob("??/conversation.json")):
         data = json.loads(path.read_text("utf-8"))
         said = {f"talk.{topic}": one["reply"] for topic, one in data["talk"].items()}
         for table in ("acknowledge", "order_replies"):

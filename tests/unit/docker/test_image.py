@@ -135,10 +135,13 @@ def test_all_packages_and_their_data_get_into_it() -> None:
         for path in (ROOT / top).rglob("*"):
             if not path.is_file() or "__pycache__" in path.parts:
                 continue
-            package = ".".join(path.relative_to(ROOT).parent.parts)
-            assert package in packaged["packages"], f"{path} is in no package of pyproject.toml"
+            folders = [path.parent] if path.suffix == ".py" else path.relative_to(ROOT).parents
+            names = [".".join((ROOT / one).relative_to(ROOT).parts) for one in folders]
+            package = next((name for name in names if name in packaged["packages"]), "")
+            assert package, f"{path} is in no package of pyproject.toml"
             if path.suffix != ".py":
-                assert any(fnmatch(path.name, pattern) for pattern in data.get(package, [])), path
+                inside = str(path.relative_to(ROOT / package.replace(".", "/")))
+                assert any(fnmatch(inside, pattern) for pattern in data.get(package, [])), path
 
 
 def test_its_health_check_asks_livez_and_its_start_goes_through_the_entry_script() -> None:

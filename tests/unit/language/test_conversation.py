@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from node.language import conversation
-from node.language.phrases import CODES, languages
+from node.language.phrases import languages
 from node.language.reading import fold, words_of
+from node.language.tables import codes
 
 SAID = [
     ("hi", "en", "greeting"),
@@ -214,7 +215,7 @@ def test_no_orders(text: str) -> None:
 
 def test_every_language_has_every_topic_order_and_reply() -> None:
     english, *others = languages()
-    assert [one.code for one in languages()] == list(CODES)
+    assert sorted(one.code for one in languages()) == sorted(codes())
     for one in others:
         assert [topic.name for topic in one.talk] == [topic.name for topic in english.talk]
         assert one.orders.keys() == english.orders.keys()
