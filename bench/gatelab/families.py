@@ -34,7 +34,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from node.cache.matching.words import listed
+from node.language.reading import word_list as listed
 
 FOLDER = Path(__file__).parent
 TRAIN = (FOLDER / "train_families.txt", FOLDER / "train_families_2.txt")

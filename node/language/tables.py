@@ -57,3 +57,13 @@ def fill(template: str, classes: Mapping[str, str | Iterable[str]]) -> str:
     while (found := _CLASS.search(template)) is not None:
         template = template.replace(found.group(), f"(?:{any_of(classes[found.group(1)])})")
     return template
+
+
+def pairs(text: str, between: str = "=") -> dict[str, str]:
+    """What each word of a row stands for: the row is "word=other word=other"."""
+    return {word.partition(between)[0]: word.partition(between)[2] for word in text.split()}
+
+
+def by_member(rows: Mapping[str, str]) -> dict[str, str]:
+    """The name of the row that a word stands in, by the word."""
+    return {word: name for name, text in rows.items() for word in text.split()}

@@ -27,9 +27,7 @@ from itertools import pairwise
 from node.cache.matching import aliases, words
 from node.cache.matching.token import CODE, END, NUMBER, SYMBOL, WORD, Token
 
-_MONTH_NAMES = words.listed(
-    """january february march april may june july august september october november december"""
-)
+_MONTH_NAMES = words.TABLE["words"]["months"].split()
 _MONTHS = {
     **{name: number for number, name in enumerate(_MONTH_NAMES, start=1)},
     **{name[:3]: number for number, name in enumerate(_MONTH_NAMES, start=1)},
@@ -44,39 +42,14 @@ _WARS = {"ww1": "1", "wwi": "1", "ww2": "2", "wwii": "2"}
 _MONEY_SIGNS = frozenset("$€£¥₹")
 _HOURS = {"noon": "12:00", "midnight": "00:00"}
 _ORDINAL_ENDS = ("st", "nd", "rd", "th")
-_UNIT_SYMBOLS = {
-    **dict(
-        pair.split("=")
-        for pair in words.listed(
-            """mW=milliwatt MW=megawatt kW=kilowatt KW=kilowatt GW=gigawatt W=watt kWh=kilowatthour
-            MWh=megawatthour kB=kilobyte KB=kilobyte MB=megabyte GB=gigabyte TB=terabyte PB=petabyte
-            Mb=megabit Gb=gigabit Tb=terabit m=meter g=gram mg=milligram ms=millisecond V=volt mV=millivolt
-            kV=kilovolt A=ampere mA=milliampere h=hour MHz=megahertz nm=nanometer J=joule Pa=pascal
-            MPa=megapascal mPa=millipascal"""
-        )
-    )
-}
-_COUNTED = frozenset(
-    words.listed("""mile km kilometer meter metre foot inch yard kg kilogram gram pound ounce liter litre hour
-    minute second day week month year people percent dollar euro time cup gallon byte degree celsius""")
-)
-_NUMBERED = frozenset(
-    words.listed(
-        """proposal question rule law article section page issue problem episode season part version room
-        platform gate line bus route exercise amendment act level item resolution bill case order flight
-        ticket patent psalm symphony sonnet sonata concerto chapter prelude invoice block appendix figure
-        table commandment"""
-    )
-)
+_UNIT_SYMBOLS = words.pairs("unit_symbols")
+_COUNTED = words.table("counted")
+_NUMBERED = words.table("numbered")
 """What a number may follow by "number", "no." or directly."""
-_IN_ORDER = frozenset(
-    words.listed(
-        """chapter amendment law symphony concerto sonata sonnet act season episode commandment psalm"""
-    )
-)
+_IN_ORDER = words.table("in_order")
 """Of these those that an ordinal names too."""
-_NUMBER_WORDS = frozenset(words.listed("number no nr num #"))
-_NOT_COUNTED_ON = frozenset(words.listed("century"))
+_NUMBER_WORDS = words.table("number_words")
+_NOT_COUNTED_ON = frozenset({"century"})
 
 
 def folded(tokens: Sequence[Token], *, mixed: bool) -> list[Token]:
@@ -223,9 +196,7 @@ def _month_first(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | 
     return None
 
 
-_BEFORE_MONTH = frozenset(
-    words.listed("in on of since until till by from before after during between and early late mid the for")
-)
+_BEFORE_MONTH = words.table("before_month")
 
 
 def _is_month(tokens: Sequence[Token], at: int, *, dated: bool) -> bool:

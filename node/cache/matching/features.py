@@ -42,16 +42,14 @@ _LEADS_MAX = 6
 _LEAD_WORDS_MAX = 10
 _DEFINED_MAX = 2
 """A question for what something is has at most so many content words."""
-_DEFINING = frozenset(words.listed("explain describe define clarify"))
-_PARTICIPLES = frozenset(words.listed("done been gone had come"))
-_LIKING = frozenset(words.listed("to i you we they he she people really not who"))
-_ASKED_BEFORE = frozenset(words.listed("is are was were 's happened happen"))
+_DEFINING = words.table("defining")
+_PARTICIPLES = words.table("participles")
+_LIKING = words.table("liking")
+_ASKED_BEFORE = words.table("asked_before")
 
 UNIT, NAME, TIME, COMPARISON, SCOPE, ASK = "unit", "name", "time", "comparison", "scope", "ask"
 _UNIT_WORDS = words.UNIT_WORDS
-_INFINITIVE_BEFORE = frozenset(
-    words.listed("way want need like try have use able start begin how best easy hard")
-)
+_INFINITIVE_BEFORE = words.table("infinitive_before")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from node.cache.matching.difference import first_difference
 from node.cache.matching.features import ASK, COMPARISON, NAME, SCOPE, TIME, UNIT, Features, Item, extract
 from node.cache.matching.stem import canonical
 from node.cache.matching.tokens import CODE, NUMBER, SYMBOL, WORD
+from node.language import tables
 
 ASKS = ("", "what", "exists", "yesno", "who", "when", "where", "why", "how", "howmany", "howmuch")
 VETOES = (
@@ -36,22 +37,7 @@ _RARE, _RARE_FIGURE = 0.9, 0.6
 """Rarity of words that ``common_words.txt`` does not list."""
 
 CONCEPTS: dict[str, frozenset[str]] = {
-    name: frozenset(words.listed(text))
-    for name, text in {
-        "count": "many number count amount total frequency often times",
-        "price": "cost costs price prices charge charges fee fees pay expensive much fare fares rate",
-        "time": "when date year day time month hour hours since until period deadline",
-        "place": "where place location city country town located area region whereabouts",
-        "person": "who whom whose person people name author by founder inventor director",
-        "reason": "why reason reasons cause causes because purpose explain",
-        "manner": "how way ways method methods steps process procedure guide",
-        "span": "long duration length last lasts take takes minutes days years soon",
-        "list": "list show which display give find example examples sample",
-        "can": "can could may allowed possible able permitted legal okay ok",
-        "should": "should must need needs required have ought necessary recommended",
-        "against": "against avoid prevent stop oppose without not no never lack none except contra",
-        "change": "remove delete add create make change update replace set cancel close open end start",
-    }.items()
+    name: tables.words(text) for name, text in words.TABLE["concepts"].items()
 }
 """Small words that say together what kind of answer is wanted."""
 _GROUPS: tuple[tuple[str, ...], ...] = (
@@ -326,7 +312,7 @@ def _places(one: Features, other: Features, aligned: Aligned) -> list[float]:
     ]
 
 
-_COMMON = words.FILLER | frozenset(words.listed("what which who whom whose when where why how many much"))
+_COMMON = words.FILLER | words.table("asked_or_asking")
 
 
 def _once(flat: Sequence[str]) -> dict[str, int]:

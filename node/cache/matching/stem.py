@@ -11,48 +11,11 @@ from functools import lru_cache
 from node.cache.matching import words
 
 _VOWELS = frozenset("aeiouy")
-_SPELLINGS = (
-    ("isation", "ization"),
-    ("ise", "ize"),
-    ("ised", "ized"),
-    ("ising", "izing"),
-    ("yse", "yze"),
-    ("ysed", "yzed"),
-    ("ysing", "yzing"),
-    ("our", "or"),
-    ("ours", "ors"),
-    ("oured", "ored"),
-    ("ouring", "oring"),
-    ("tre", "ter"),
-    ("tres", "ters"),
-    ("ogue", "og"),
-    ("fence", "fense"),
-    ("aemia", "emia"),
-    ("oural", "oral"),
-)
-_BEGINNINGS = (
-    ("haem", "hem"),
-    ("paed", "ped"),
-    ("orthopaed", "orthoped"),
-    ("anaem", "anem"),
-    ("anaesth", "anesth"),
-    ("oesoph", "esoph"),
-    ("oestr", "estr"),
-    ("foet", "fet"),
-    ("gynaec", "gynec"),
-    ("diarrhoea", "diarrhea"),
-)
-_KEEP_SPELLING = frozenset(
-    words.listed(
-        """our hour four pour sour tour flour your rise wise raise noise praise exercise precise promise
-        premise otherwise surprise advise advertise revise supervise disease exise paradise
-        enterprise franchise compromise expertise likewise poise cruise bruise disguise vise"""
-    )
-)
-_KEEP_LY = frozenset(
-    words.listed("family hourly weekly monthly yearly annually recently formerly originally currently supply")
-)
-_KEEP_OES = frozenset(words.listed("canoes oboes tiptoes throes horseshoes"))
+_SPELLINGS = words.pairs("spellings").items()
+_BEGINNINGS = words.pairs("beginnings").items()
+_KEEP_SPELLING = words.table("keep_spelling")
+_KEEP_LY = words.table("keep_ly")
+_KEEP_OES = words.table("keep_oes")
 _KEEP_S = ("ss", "us", "is", "ics", "ias")
 
 

@@ -194,14 +194,8 @@ def is_participle(word: str) -> bool:
     )
 
 
-_AMOUNT_WORDS = frozenset(
-    words.listed(
-        """is are was were 's be in to into as equal equals make makes there do does a an the one =
-            approximately
-        about exactly equivalent @what @exists convert change turn conversion"""
-    )
-)
-_TARGET_BEFORE = frozenset(words.listed("in to into as ="))
+_AMOUNT_WORDS = words.table("amount_words")
+_TARGET_BEFORE = words.table("target_before")
 
 
 def conversion(tokens: Sequence[Token]) -> list[Token] | None:
@@ -274,7 +268,7 @@ _DONE = {
     "added": ("+", "to", False),
 }
 _RESULTS = {"quotient": "/", "product": "*", "sum": "+"}
-_RECKON = frozenset(words.listed("calculate compute evaluate solve"))
+_RECKON = words.table("reckon")
 _COMMUTES = frozenset("+*")
 
 
@@ -423,5 +417,5 @@ def _belonging(tokens: list[Token]) -> list[Token]:
 
 
 _BELONGING_MIN = 4
-_DONE_ROLES = frozenset(words.listed("of for from with to into"))
-_DONE_WITH = frozenset(words.listed("made used derived composed known created produced"))
+_DONE_ROLES = words.table("done_roles")
+_DONE_WITH = words.table("done_with")

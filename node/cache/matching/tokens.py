@@ -32,108 +32,30 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DIGITS_MAX = 24
 """Longer figures are compared as written and never computed with."""
 
-_CONTRACTIONS = {
-    "n't": ("not",),
-    "'s": ("'s",),
-    "'re": ("are",),
-    "'ve": ("have",),
-    "'ll": ("will",),
-    "'d": ("'d",),
-    "'m": ("am",),
-}
-_WHOLE_CONTRACTIONS = {
-    "can't": ("can", "not"),
-    "won't": ("will", "not"),
-    "shan't": ("shall", "not"),
-    "ain't": ("is", "not"),
-    "cannot": ("can", "not"),
-    "y'all": ("you",),
-    "let's": ("let",),
-    "whats": ("what", "is"),
-    "wats": ("what", "is"),
-    "wat": ("what",),
-    "wot": ("what",),
-    "wots": ("what", "is"),
-    "wheres": ("where", "is"),
-    "whos": ("who", "is"),
-    "whens": ("when", "is"),
-    "hows": ("how", "is"),
-    "dont": ("do", "not"),
-    "doesnt": ("does", "not"),
-    "didnt": ("did", "not"),
-    "isnt": ("is", "not"),
-    "arent": ("are", "not"),
-    "wasnt": ("was", "not"),
-    "werent": ("were", "not"),
-    "wouldnt": ("would", "not"),
-    "couldnt": ("could", "not"),
-    "shouldnt": ("should", "not"),
-    "hasnt": ("has", "not"),
-    "havent": ("have", "not"),
-    "hadnt": ("had", "not"),
-    "cant": ("can", "not"),
-    "im": ("i", "am"),
-    "ive": ("i", "have"),
-    "gonna": ("going", "to"),
-    "wanna": ("want", "to"),
-}
+_CONTRACTIONS = words.pairs("contracted")
+_WHOLE_CONTRACTIONS = words.pairs("contractions")
+
+
+def _figures(name: str) -> dict[str, int]:
+    return {word: int(value) for word, value in words.pairs(name).items()}
+
+
 _FUNCTION_WORDS = words.FILLER | words.SOFT | words.NEGATIONS
 _UNITS = numbers.below(20, "en")
 _TENS = numbers.below(100, "en", start=20)
-_SCALES = {
-    "hundred": 100,
-    "thousand": 1_000,
-    "million": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
-    "dozen": 12,
-    "lakh": 10**5,
-    "crore": 10**7,
-}
-_ORDINALS = {
-    word: value
-    for value, word in enumerate(
-        words.listed(
-            """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
-            fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"""
-        ),
-        start=1,
-    )
-} | {"thirtieth": 30, "fortieth": 40, "fiftieth": 50, "hundredth": 100}
-_ROMAN = dict(
-    zip(
-        words.listed("ii iii iv vi vii viii ix xi xii xiii xiv xv xvi xvii xviii xix xx"),
-        (2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20),
-        strict=True,
-    )
-)
+_SCALES = _figures("scales")
+_ORDINALS = _figures("ordinals")
+_ROMAN = _figures("roman")
 _ORDINAL_SUFFIX = frozenset({"st", "nd", "rd", "th"})
-_SCALE_SUFFIX = {"b": 10**9, "k": 1_000, "mn": 10**6, "bn": 10**9}
-_PRONOUN_ONE_BEFORE = frozenset(
-    words.listed(
-        """the this that which no any every each some another only last next can could should would does do
-        did may in per"""
-    )
-)
-_PRONOUN_ONE_AFTER = frozenset(
-    words.listed("of who should can could would is does do has will must may might")
-)
-_CASED_UNITS = frozenset(
-    words.listed(
-        """mw mb gb kb tb pb m k g t b w v a s f c h j n mv ma mhz mpa ms mm mg mj pa ph db kw kwh mwh gw
-        ev mev gev"""
-    )
-)
+_SCALE_SUFFIX = _figures("scale_suffix")
+_PRONOUN_ONE_BEFORE = words.table("pronoun_one_before")
+_PRONOUN_ONE_AFTER = words.table("pronoun_one_after")
+_CASED_UNITS = words.table("cased_units")
 """Symbols that name different units in other case: behind a figure their case is kept."""
-_GLUED_UNITS = _CASED_UNITS | frozenset(
-    words.listed(
-        """km cm nm um ft lb lbs oz kg mph kph kmh hz khz ghz min mins sec secs hr hrs am pm px pt fps rpm
-        usd eur gbp mbps gbps kbps l ml cl dl mi yd in c f x bpm kcal cal d y yr yrs"""
-    )
-)
-_SYMBOL_WORDS = {"%": "percent", "$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "₿": "bitcoin", "₹": "inr"}
+_GLUED_UNITS = _CASED_UNITS | words.table("glued_units")
+_SYMBOL_WORDS = words.pairs("symbol_words")
 _OPERATORS = frozenset("+-*/^=<>\u2212")
-_ABBREVIATIONS = frozenset(words.listed("mr mrs ms dr st vs etc eg ie prof no approx inc jr sr fig dept"))
+_ABBREVIATIONS = words.table("abbreviations")
 _SIGNS = frozenset("#@*\\§¶†‡‰{}[]~")
 """Punctuation that, standing alone, may be what is asked about."""
 _PUNCTUATION = frozenset("\"'`“”‘’«»()[]{},:…–—·•*")
@@ -231,14 +153,14 @@ def _word(raw: str, start: int, end: int, before: Token | None, mixed: bool) -> 
         owner = [Token("'s", WORD, raw, start, end)] if low.endswith("'s") else []
         return [Token(acronym, CODE, name, start, end), *owner]
     if parts := _WHOLE_CONTRACTIONS.get(low):
-        return [Token(part, WORD, raw, start, end) for part in parts]
+        return [Token(part, WORD, raw, start, end) for part in parts.split("-")]
     if "'" in low:
         if low.endswith("n't"):
             return [Token(part, WORD, raw, start, end) for part in (low[:-3], "not")]
         stem, _, tail = low.rpartition("'")
-        opened = _CONTRACTIONS.get("'" + tail)
+        opened = _CONTRACTIONS.get(tail)
         if opened is not None:
-            return [Token(part, WORD, raw, start, end) for part in (stem, *opened)]
+            return [Token(part, WORD, raw, start, end) for part in (stem, opened)]
         low = low.replace("'", "")
     return [Token(low, WORD, raw, start, end)]
 
