@@ -59,6 +59,13 @@ def fill(template: str, classes: Mapping[str, str | Iterable[str]]) -> str:
     return template
 
 
+def pattern(
+    entries: str | Iterable[str], classes: Mapping[str, Any], template: str = "<any>", flags: int = 0
+) -> re.Pattern[str]:
+    """``template`` as a pattern; ``<any>`` in it is one of the entries, a name one of that class."""
+    return re.compile(fill(template, {**classes, "any": entries}), flags)
+
+
 def pairs(text: str, between: str = "=") -> dict[str, str]:
     """What each word of a row stands for: the row is "word=other word=other"."""
     return {word.partition(between)[0]: word.partition(between)[2] for word in text.split()}

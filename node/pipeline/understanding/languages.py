@@ -83,25 +83,20 @@ def _language(code: str, table: Mapping[str, Any]) -> Language:
         greetings=tables.words(table["greetings"]),
         social=tables.words(table["social"]),
         openers=tables.words(table["openers"]),
-        remarks=_pattern("^<all>$", table["remarks"], classes),
+        remarks=tables.pattern(table["remarks"], classes, "^<any>$"),
         gate=(*own, *_shared(classes)),
-        hurried=_pattern(r"\b<all>\b", table["hurried"], classes),
+        hurried=tables.pattern(table["hurried"], classes, r"\b<any>\b"),
     )
 
 
 def _script(table: Mapping[str, Any]) -> Script:
-    parts = (_pattern("<all>", table[name], table.get("words", {})) for name in _SCRIPT_PARTS)
+    parts = (tables.pattern(table[name], table.get("words", {})) for name in _SCRIPT_PARTS)
     return Script(table["script"], *parts)
 
 
-def _pattern(template: str, entries: str | Iterable[str], classes: Mapping[str, Any]) -> re.Pattern[str]:
-    return re.compile(tables.fill(template, {**classes, "all": entries}))
-
-
 def _rule(row: Mapping[str, Any], classes: Mapping[str, Any]) -> GateRule:
-    """``<any>`` in the pattern of a row is one of its ``any``."""
-    pattern = tables.fill(row["pattern"], {**classes, "any": row.get("any", ())})
-    return GateRule(row.get("asks") or row["tells"], "asks" in row, re.compile(pattern))
+    pattern = tables.pattern(row.get("any", ()), classes, row["pattern"])
+    return GateRule(row.get("asks") or row["tells"], "asks" in row, pattern)
 
 
 def _shared(classes: Mapping[str, Any]) -> Iterable[GateRule]:
