@@ -40,6 +40,16 @@ def language_table(code: str, name: str) -> Mapping[str, Any]:
     return read_table(LANGUAGES, f"data/{code}/{name}.toml")
 
 
+@cache
+def classes(name: str) -> Mapping[str, list[str]]:
+    """The words of all languages' tables of this name, by class."""
+    found: dict[str, list[str]] = {}
+    for code in codes():
+        for key, entries in language_table(code, name)["words"].items():
+            found.setdefault(key, []).extend(entries.split() if isinstance(entries, str) else entries)
+    return found
+
+
 def words(text: str) -> frozenset[str]:
     """The words of a row written as one text."""
     return frozenset(text.split())
@@ -54,8 +64,8 @@ def fill(template: str, classes: Mapping[str, str | Iterable[str]]) -> str:
     """The pattern of a template: ``<name>`` stands for one of ``classes[name]``, which may hold such names
     too. Line ends in it are dropped. Raises ``KeyError`` for a name that is not there."""
     template = template.replace("\n", "")
-    while (found := _CLASS.search(template)) is not None:
-        template = template.replace(found.group(), f"(?:{any_of(classes[found.group(1)])})")
+    while _CLASS.search(template) is not None:
+        template = _CLASS.sub(lambda found: f"(?:{any_of(classes[found[1]])})", template)
     return template
 
 

@@ -119,136 +119,13 @@ _SCRIPT_LEANS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
-_OBJECT_LEANS = re.compile(
-    r"^(?:(?:and|so|but|ok|then|also) )?(?:who|what|when|where|why|how|which(?: \w+)?)"
-    r"(?: (?:first|originally|actually|also|really|else))?(?: [a-z]+){1,2} (?:it|him|her|them)"
-    r"(?: (?:first|originally|now|today|and when|and why|and where|for|in \w+))?$"
-)
-_IS_IT = re.compile(
-    r"^(?:(?:and|so|but|ok|then) )?(?:is|was|are|were|does|did|do|can|could|has|have|will|would)"
-    r" (?:it|he|she|they)(?: (?:still|also|really|ever|be|been|get|not))?"
-    r" (?!rain|snow|hail|storm|hot|cold|warm|sunny|windy|cloudy|humid|foggy|dark|light|freez|chilly|late"
-    r"|early|time|noon"
-    r"|midnight|mon|tues|wednes|thurs|fri|satur|sun|christmas|easter|a |an |that |\d)[\w'-]+(?: (?:now"
-    r"|today|too|yet))?$"
-)
-_ROLE = (
-    r"(?:capital|population|founders?|ceo|president|prime minister|author|inventor|creator|currency"
-    r"|official language"
-    r"|language|area|height|age|purpose|history|origin|meaning|definition|main idea|advantages?"
-    r"|disadvantages?|benefits?"
-    r"|drawbacks?|pros and cons|alternatives?|difference|reason|answer|result|conclusion)"
-)
-_MORE_ROLES = (
-    r"size|flag|anthem|king|queen|religion|food|economy|government|climate|location|cuisine|colou?rs?|symbol|"
-    r"motto|gdp"
-    r"|leader|head|son|daughter|wife|husband|mother|father|brother|sister|successor|predecessor"
-)
-_ROLE_ALONE = re.compile(rf"^(?:(?:and|so|but|ok) )?(?:what|who|which) (?:is|was|are|were) the {_ROLE}$")
-_ROLE_OF = re.compile(
-    r"^(?:capital|population|founder|ceo|president|prime minister|author|inventor|creator|currency|area"
-    r"|history|origin)"
-)
+_OBJECT_LEANS = rules.named("object_leans")
+_IS_IT = rules.named("is_it")
+_ROLE_ALONE = rules.named("role_alone")
+_ROLE_OF = rules.named("role_of")
 
 # What a thing has one of: asked of nothing, it is that of the thing spoken of before.
-_HAS = (
-    r"(?:(?:melting|boiling|freezing|flash) points?|formulas?|formulae|equations?|ideas?|purpose|causes?|"
-    r"effects?|"
-    r"symptoms?|treatments?|side effects|recipe|prices?|costs?|size|weight|length|width|speed|date|year|"
-    r"names?|"
-    r"address|president|king|queen|mayor|managers?|coach|captain|owner|director|lead singer|main character|"
-    r"plot|"
-    r"ending|moral|theme|winner|loser|score|(?:next|first|last|second|third) (?:steps?|ones?|part|point)|"
-    r"problems?|"
-    r"solutions?|rules?|examples?|downsides?|risks?|limits?|rest|others?|criticisms?|consequences?|"
-    r"ingredients?)"
-)
-_OPERATES = (
-    r"(?:translate|summari[sz]e|rephrase|rewrite|shorten|paraphrase|simplify|repeat|reformat|elaborate|"
-    r"continue|"
-    r"expand|explain|say|put|write|turn|make|convert|format|correct|fix|list|compare)"
-)
-_POLITE = r"^(?:(?:please|and|so|but|ok|okay|then|now|also|can you|could you|would you) )*"
-_ONE = r"(?:ones?|two|three|few|\d+)"
-_REFERS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
-        "speaks of what was said before",
-        re.compile(
-            r"\b(?:the above|above|as before|like before|(?:your|the|that|my) (?:previous|last|first|"
-            r"earlier) "
-            r"(?:answer|questions?|message|response|sentence|paragraph|part|point|line|word|step|example|"
-            r"list|reply)"
-            r"|your (?:answer|response|explanation|example|list|reply|point)|(?:you|we|i) (?:just )?(?:said|"
-            r"mentioned"
-            r"|wrote|told|listed|talked|discussed|asked)|did (?:you|i) (?:just )?(?:say|mean|ask|tell)|(?:i|"
-            r"you) meant"
-            r"|the (?:former|latter)|of (?:those|these|them)|the same (?:for|with|but|in|to|thing|question)|"
-            r"do the same|mentioned)\b"
-        ),
-    ),
-    (
-        "works on the last answer",
-        re.compile(
-            rf"{_POLITE}{_OPERATES} (?:it|that|this|them|those|these)\b"
-            rf"|{_POLITE}{_OPERATES}(?: (?:in|into|to|as|for|like|with|using|on|more|again|less|briefly|"
-            rf"shorter|simply)"
-            r"\b(?: [\w'-]+){0,5})?$"
-            rf"|{_POLITE}(?:use|give me|show me|add|with) (?:an?|another|some|more|fewer|less|simpler)"
-            r"(?: [\w'-]+){0,2}$"
-        ),
-    ),
-    (
-        "picks one of what was said before",
-        re.compile(
-            rf"^(?:(?:and|so|but|ok|or) )?(?:the )?(?:first|second|third|fourth|fifth|last|previous|former|"
-            rf"latter|other)"
-            rf"(?: {_ONE})?$"
-            rf"|^(?:(?:and|so|but|ok) )?(?:another|{_ONE} more|more)(?: {_ONE}| examples?)?$"
-            r"|\b(?:which|what|this|that|another|(?:the|an?) \w+|\w+est|other) ones?\b|\b(?:those|"
-            r"these) (?:are|is|was"
-            r"|were|do|does|did|have|has|two|three)\b"
-        ),
-    ),
-    (
-        "its pronoun stands for something said before",
-        re.compile(
-            r"^(?:(?:and|so|but|ok) )?(?:what|who|how|when|where|why|which|is|are|was|were|does|do|did|can|"
-            r"could)(?: \w+)?"
-            r" (?:this|those|these)(?! (?:week|weekend|month|year|morning|afternoon|evening|night|season|"
-            r"quarter|days))"
-            r"(?: [\w'-]+){0,5}$"
-            r"|^(?:(?:and|so|but|ok|what about|how about) )*(?:his|her|their|its) [\w'-]+(?: [\w'-]+)?$"
-            r"|^(?:(?:and|so|but|ok) )?(?:what|who|how|when|where|which)(?: \w+)? (?:is|are|was|were|does|do|"
-            r"did) (?:his|"
-            r"her|their|its) [\w'-]+(?: [\w'-]+){0,3}$"
-        ),
-    ),
-    (
-        "names a part of something said before",
-        re.compile(
-            rf"^(?:(?:and|so|but|ok) )?(?:what|who|which|where|when|how \w+) (?:is|was|are|were|does|do|"
-            rf"did) the {_HAS}"
-            rf"(?: (?:cost|work|works|mean|from|again|here))?$|^(?:(?:and|so|but|ok) )?(?:and )?the {_HAS}$"
-            rf"|^(?:(?:and|so|but|ok) )?who (?:came up with|had|discovered|invented|wrote|made|found|has|"
-            rf"owns) the {_HAS}$"
-        ),
-    ),
-    (
-        "asks the asker's own words back",
-        re.compile(
-            r"^(?:(?:and|so|but|ok) )?(?:what|who|where|when|which|how old) (?:is|are|was|were|am|did|"
-            r"do) (?:my|i|our|we)\b"
-        ),
-    ),
-    (
-        "a circumstance of something said before",
-        re.compile(
-            r"^(?:and |but |or )?(?:at|in|on|with|without|from|by|under|over|during|after|before|as|"
-            r"than) [\w.'-]+"
-            r"(?: [\w.'-]+){0,3}$"
-        ),
-    ),
-)
+_REFERS = rules.rows("refers")
 _REFERRING_WORDS = 12
 
 
@@ -263,7 +140,7 @@ def leaning(text: str) -> str | None:
         elif _ROLE_ALONE.match(flat):
             found = "names a part of something said before"
     if found is None and len(reading.words) <= _REFERRING_WORDS:
-        found = next((name for name, pattern in _REFERS if pattern.search(flat)), None)
+        found = next((rule.name for rule in _REFERS if rule.fits(flat, flat)), None)
     if found is not None or reading.script == "latin":
         return found
     plain = reading.plain.strip(" ?？!！。.")
@@ -351,21 +228,8 @@ def _may_be_completed(text: str, claim: Recognition | None, last: Recognition | 
 
 # --- joined: why? ---------------------------------------------------------------------------------
 
-_ASK_BACK = re.compile(
-    r"^(?:(?:but|and|so|ok|well|then|hm|pero|y|und|aber|et|mais|e|ma|a|а|но) )?"
-    r"(?P<asks>why|how|how so|how come|why not|why is that|why so|why that|since when|for example"
-    r"|like what|such as"
-    r"|in what way|por que|por que no|como asi|por ejemplo|desde cuando|warum|wieso|weshalb|warum nicht"
-    r"|wie das"
-    r"|seit wann|zum beispiel|pourquoi|pourquoi pas|comment ca|depuis quand|par exemple|perche|perche no"
-    r"|per esempio"
-    r"|da quando|porque|por exemplo|desde quando|почему|зачем|отчего|например|как так|с каких пор"
-    r"|なぜ|なんで|どうして|何故|例えば|たとえば|いつから|为什么|為什麼|为啥|怎么会|比如|例如)(?:ですか|です|か|呢)?$"
-)
-_OPENING_WORD = re.compile(
-    r"^[\s¿¡]*(?:(?:but|and|so|ok|well|then|hm+|pero|y|und|aber|et|mais|e|ma|а|но)\b[\s,]*)+(?=[^\s?])",
-    re.IGNORECASE,
-)
+_ASK_BACK = rules.pattern(r"^(?:<and_word> )?(?P<asks><asks_why>)(?:ですか|です|か|呢)?$")
+_OPENING_WORD = rules.pattern(r"^[\s¿¡]*(?:<and_word>\b[\s,]*)+(?=[^\s?])", re.IGNORECASE)
 
 
 def _joined(text: str, turn: str) -> Resolved | None:
@@ -393,15 +257,7 @@ def _mark_for(question: str) -> str:
     return "." if first in _REQUESTS else "?"
 
 
-_REQUESTS = frozenset(
-    word_list(
-        "explain describe define tell give list name show compare summarize summarise outline write"
-        " discuss explica"
-        " explique erklare erklar expliquez spiega beschreibe nenne vergleiche define describe объясни"
-        " расскажи опиши"
-        " please"
-    )
-)
+_REQUESTS = frozenset(rules.WORDS["orders"])
 
 # --- a pronoun and its one antecedent -------------------------------------------------------------
 
@@ -453,18 +309,8 @@ _PRONOUN = re.compile(
     r"(?<![\w'’])(it|its|that|this|he|him|his|she|her|hers|they|them|their|theirs)(?P<is>['’]s)?(?!\w)",
     re.IGNORECASE,
 )
-_THAT_OF_THE_ANSWER = re.compile(
-    r"\b(?:that|this)\b(?! (?:founded|invented|created|built|made|written|located|work|works|named|called"
-    r"|old|big|tall"
-    r"|for|in)\b)(?!$)|\b(?:is|was) (?:that|this) (?:true|so|right|correct|possible)"
-    r"|\b(?:mean|means|happen|happened|true|correct|about)\b|^what (?:is|was) (?:that|this)$|^(?:why"
-    r"|how) (?:is|was) (?:that|this)$"
-)
-_ON_THE_ANSWER = re.compile(
-    r"^(?:\w+ ){0,3}(?:translate|summari[sz]e|rephrase|rewrite|shorten|paraphrase|simplify|repeat|reformat|"
-    r"say|put|"
-    r"write|turn|make|convert|format|correct|continue|expand)\b"
-)
+_THAT_OF_THE_ANSWER = rules.named("that_of_the_answer")
+_ON_THE_ANSWER = rules.named("on_the_answer")
 _CONJUNCTION = re.compile(r"^(?:(?:and|so|but|ok|okay|then|also|well|now)[\s,]+)+(?=\S)", re.IGNORECASE)
 
 
@@ -577,25 +423,13 @@ def _of_subject(text: str, turn: str) -> Resolved | None:
 
 # --- proposals by number ----------------------------------------------------------------------------
 
-_PROPOSAL_WORD = (
-    r"(?:proposals?|prop\.?|motion|resolution|propuesta|vorschlag|antrag|proposition|proposta|предложени\w+"
-    r"|提案)"
-)
-_ANOTHER_NUMBER = re.compile(
-    rf"^(?:(?:and|but|or|also|so|then|same for|what about|how about|y|que tal|und|aber|was ist mit|et|pour|e"
-    rf"|per|а|и|а что с)[\s,]+){{0,3}}(?:(?:for|of|on|the|la|le|el|il|a|o|der|die|das|de|von|zu|pour|с"
-    rf"|со)\s+){{0,2}}"
-    rf"(?:{_PROPOSAL_WORD}\s*)?(?:(?:number|no\.?|nr\.?|numero|nummer|#|№)\s*)?(?P<number>\d{{1,9}})"
+_ANOTHER_NUMBER = rules.pattern(
+    r"^(?:<same_for>[\s,]+){0,3}(?:<link>\s+){0,2}(?:<proposal>\s*)?(?:<number>\s*)?(?P<number>\d{1,9})"
     r"(?:\s+(?:then|too|as well|instead))?$"
 )
 _LIKE_A_YEAR = re.compile(r"(?:19|20)\d\d")
-_SAYS_PROPOSAL = re.compile(rf"{_PROPOSAL_WORD}|number|no\.|nr\.|#|№")
-_ASKED_OF_NOTHING = re.compile(
-    r"^(?:(?:and|but|so|ok|then) )?(?:(?P<who>(?:who|how many(?: (?:people|members|delegates))?)"
-    r" (?:voted|abstained|supported|opposed)(?: (?:for|against|yes|no|in favou?r))?)"
-    r"|(?P<what>(?:(?:what|who) (?:is|was|were) )?the (?:results?|outcome|status|votes?|vote count|tally"
-    r"|quorum|turnout|author|proposer|budget|cost|amount|deadline|summary|title|text)))$"
-)
+_SAYS_PROPOSAL = rules.pattern("<proposal>|<number>")
+_ASKED_OF_NOTHING = rules.named("asked_of_nothing")
 
 
 def _of_proposal(text: str, turn: str) -> Resolved | None:
@@ -643,43 +477,19 @@ def _of_proposal(text: str, turn: str) -> Resolved | None:
 
 # --- the same question of another name ------------------------------------------------------------
 
-_OF_ANOTHER = re.compile(
-    r"^(?P<lead>(?:and|but)?\s*(?:what about|how about)|and|same for|also|or"
-    r"|(?:und|aber)(?: was ist mit)?|was ist mit|y(?: qué tal| que tal)?|¿y|¿y qué tal|et(?: pour)?"
-    r"|e(?: per)?)"
-    r"[\s,]+(?P<y>[^?¿!.,]{1,60}?)\s*[?.!]*$",
+_OF_ANOTHER = rules.pattern(r"^(?P<lead><another>)[\s,]+(?P<y>[^?¿!.,]{1,60}?)\s*[?.!]*$", re.IGNORECASE)
+_THE_OF = rules.pattern(
+    r"^(?P<head>.{1,160}?\s<of>\s)(?P<the><definite> )?(?P<z>[^\s].{0,60})$", re.IGNORECASE
+)
+_SINGULAR_OF = rules.pattern(r"\b<singular>\s?[\w'-]+(?: [\w'-]+)?\s<of>\s$", re.IGNORECASE)
+_DEFINITE = frozenset(rules.WORDS["definite"])
+_ASKS_FOR_ONE = rules.pattern(r"^(?:(?:please|ok|so|hey|hi) )*<asks_for_one>\b")
+_ABOUT_ONE = rules.pattern(
+    r"^(?P<head>(?:(?:please|ok|so|hey|hi|can you|could you)\s+)*(?:(?P<who><who_is>)|<what_is>))\s+"
+    r"(?P<z>.{1,60}?)(?P<tail> born| founded| built| invented| die)?$",
     re.IGNORECASE,
 )
-_THE_OF = re.compile(
-    r"^(?P<head>.{1,160}?\s(?:of|de|von|del|do|da|di|du)\s)(?P<the>the |la |le |les |los |las |der |dem "
-    r"|den )?(?P<z>[^\s].{0,60})$",
-    re.IGNORECASE,
-)
-_ASKS_FOR_ONE = re.compile(
-    r"^(?:(?:please|ok|so|hey|hi) )*(?:what|which|who|when|where|cual|quien|was|wer|welche\w*|quel|quelle"
-    r"|qui|qual|chi)\b"
-)
-_ABOUT_ONE = re.compile(
-    r"^(?P<head>(?:(?:please|ok|so|hey|hi|can you|could you)\s+)*(?:(?P<who>who(?:'s|s| is| was))"
-    r"|what(?:'s|s| is| was| are)"
-    r"|tell me about|explain|describe|define|how (?:old|tall|big|large|high|deep|long|far|heavy) (?:is|was)"
-    r"|when was|where is|where was|was ist|(?P<wer>wer (?:ist|war))|qué es|que es|(?P<quien>quién (?:es"
-    r"|fue|era))"
-    r"|(?P<qui>qui (?:est|était))|erkläre?|explica|explique))\s+(?P<z>.{1,60}?)(?P<tail> born| founded"
-    r"| built| invented| die)?$",
-    re.IGNORECASE,
-)
-_NOT_ANOTHER = frozenset(
-    word_list(
-        "today tomorrow yesterday tonight now then later soon before after again week month year morning"
-        " evening you me"
-        " us him her them it that this these those he she they one ones others else both all more less"
-        " here there not"
-        " no yes why how what who when where which heute morgen gestern hoy manana ayer demain hier"
-        " aujourd'hui oggi"
-        " domani ieri hoje amanha ontem price weather time next last first second other rest future past"
-    )
-)
+_NOT_ANOTHER = frozenset(rules.WORDS["not_another"])
 
 
 def _of_another(text: str, turn: str) -> Resolved | None:
@@ -700,24 +510,11 @@ def _of_another(text: str, turn: str) -> Resolved | None:
     return Resolved(made + mark, f"the last question asked of “{new}”")
 
 
-_IS_A_PART = re.compile(rf"^(?:(?:the|its|his|her|their|an?) )?(?:{_HAS}|{_ROLE}|{_MORE_ROLES})$")
+_IS_A_PART = rules.named("is_a_part")
 
 
 def _has_article(name: str) -> bool:
-    return name.split()[0].lower() in (
-        "the",
-        "a",
-        "an",
-        "la",
-        "le",
-        "les",
-        "los",
-        "las",
-        "el",
-        "der",
-        "die",
-        "das",
-    )
+    return name.split()[0].lower() in {*_DEFINITE, "a", "an"}
 
 
 def _after_of(body: str, new: str) -> str | None:
@@ -731,14 +528,10 @@ def _after_of(body: str, new: str) -> str | None:
     if _IS_A_PART.match(read(new).flat) or (_has_article(new) and not _has_capital(new)):
         return None  # "and the melting point?" asks for something else of the same
     # a role in the definite article's singular: "the capital of", not "a bottle of" or "kinds of"
-    if not re.search(
-        r"\b(?:the|la|el|le|die|der|das|il|o|a|l')\s?[\w'-]+(?: [\w'-]+)?\s(?:of|de|von|del|do|da|di|du)\s$",
-        match["head"],
-        re.IGNORECASE,
-    ):
+    if not _SINGULAR_OF.search(match["head"]):
         return None
     article = match["the"] or ""
-    if new.lower().split()[0] in ("the", "la", "le", "les", "los", "las", "der", "dem", "den"):
+    if new.lower().split()[0] in _DEFINITE:
         article = ""
     elif article and not article.lower().startswith("the"):
         return None  # which article the new name takes is not known
@@ -755,18 +548,13 @@ def _in_place(body: str, new: str, *, asks: str) -> str | None:
     old = match["z"]
     if not _is_name(old) or not _is_name(new):
         return None
-    who = match["who"] or match["wer"] or match["quien"] or match["qui"]
-    articles = ("a", "an", "ein", "eine", "un", "una", "une", "uno")
-    alike = old.split()[0].lower() in articles and new.split()[0].lower() in articles
+    who = match["who"]
+    alike = all(name.split()[0].lower() in rules.WORDS["indefinite"] for name in (old, new))
     alike = alike or _have_one_form(old, new)
     named = _has_capital(new) and _has_capital(old)
     if not (who or alike or named):
         return None
-    if (
-        (who or named)
-        and old.split()[0].lower() in ("the", "la", "el", "le", "der", "die", "das")
-        and not _has_capital(new)
-    ):
+    if (who or named) and old.split()[0].lower() in _DEFINITE and not _has_capital(new):
         return None
     return f"{match['head']} {new}{match['tail'] or ''}"
 

@@ -28,7 +28,7 @@ from typing import TypeAlias
 
 from node.core.model import CERTAIN, CLAIM, Recognition
 from node.language import conversation
-from node.language.reading import read, word_list
+from node.language.reading import read
 from node.pipeline.understanding import rules
 from node.pipeline.understanding.question import judge
 
@@ -64,34 +64,14 @@ _NO_END = re.compile(
 )
 _ITEM_MARK = re.compile(r"^\s*(?:\(?\d{1,2}[.)]|[-*•–])\s+")
 
-_JOINING = (
-    r"and|also|plus|as well as|along with|together with|und|sowie|au(?:ß|ss)erdem|y|además|ademas|también"
-    r"|tambien|et|ainsi que|puis|e|ed|inoltre|também|tambem|и|а также|а ещё|а еще|также"
-)
-_AFTER_JOINING = (
-    r"also|then|please|finally|lastly|auch|dann|noch|bitte|también|tambien|luego|además|ademas|aussi|puis"
-    r"|enfin"
-    r"|anche|poi|também|tambem|depois|ещё|еще|также"
-)
-_AFTER_COMMA = (
-    r"then|and|also|oh|btw|by the way|dann|luego|puis|poi|depois|а|потом|oh and|oh also|and oh|additionally"
-)
-_CUT = re.compile(
-    rf"\s*,\s+(?:{_AFTER_COMMA}|{_JOINING})(?:\s+(?:{_AFTER_JOINING}))?,?\s+"
-    rf"|\s+(?:{_JOINING}|&)(?:\s+(?:{_AFTER_JOINING}))?,?\s+"
-    r"|(?P<either>\s+(?:or|oder|ou|или)\s+)"
-    r"|(?P<comma>\s*,\s+)",
+_CUT = rules.pattern(
+    r"\s*,\s+(?:<after_comma>|<joining>)(?:\s+<after_joining>)?,?\s+"
+    r"|\s+(?:<joining>|&)(?:\s+<after_joining>)?,?\s+|(?P<either>\s+<either>\s+)|(?P<comma>\s*,\s+)",
     re.IGNORECASE,
 )
-_CUT_EAST = re.compile(
-    r"[、，,]?\s*(?:そして|それと|それから|ついでに|あと|および|及び|还有|以及|另外|顺便问一下|顺便问|顺便"
-    r"|然后|并且|同时|還有|另外|然後)[、，,]?\s*"
-    r"|(?P<comma>[、，]\s*)|(?:と(?!は|いう|言|思|ても|き)|和|跟)"
-)
-_LEAD = re.compile(
-    rf"^[\s,、，;&–-]*(?:(?:{_JOINING}|{_AFTER_JOINING}|but|so|next|secondly|second|third|first|firstly|oh|btw"
-    rf"|by the way|pero|aber|mais|ma|mas|а|но)[\s,:]+)+(?=\S)"
-    r"|^[\s、，]*(?:そして|それと|それから|ついでに|あと|また|还有|另外|顺便问一下|顺便问|顺便|然后|那么)[、，,:：\s]*",
+_CUT_EAST = rules.pattern(r"[、，,]?\s*<joining_east>[、，,]?\s*|(?P<comma>[、，]\s*)|<pairing_east>")
+_LEAD = rules.pattern(
+    r"^[\s,、，;&–-]*(?:(?:<joining>|<after_joining>|<lead>)[\s,:]+)+(?=\S)|^[\s、，]*<lead_east>[、，,:：\s]*",
     re.IGNORECASE,
 )
 
@@ -100,80 +80,24 @@ _QUOTED = re.compile(
     r"|\[[^\[\]]{1,600}\]"
     r"|(?<!\w)'[^'\n]{1,600}'(?!\w)|https?://\S{1,600}"
 )
-_HANDED_OVER = re.compile(
-    r"^(?:(?:please|can you|could you|would you|hey|hi|now|bitte|por favor)[ ,]+){0,3}"
-    r"(?:translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|correct|fix|classify|spell|repeat|read"
-    r"|write|compose|draft|say|parse|extract|continue|complete|sing|generate|create|make|label|answer in"
-    r"|reply"
-    r"|pretend|act|imagine|ubersetze|schreibe?|fasse|korrigiere|traduce|escribe|resume|corrige|traduis"
-    r"|traduisez|ecris|redige|traduci|scrivi|traduza|escreva|переведи|напиши|исправь)\b"
-)
-_SUBORDINATE = re.compile(
-    r"^(?:if|because|although|though|unless|while|whereas|assuming|suppose|supposing|given|since|whether"
-    r"|as (?:soon|long)|wenn|falls|weil|obwohl|si|aunque|porque|quand|bien que|se|если|когда|хотя)\s"
-)
-_PAIRING = frozenset(
-    word_list("between both compare comparing combine combining mix mixing entre zwischen comparar compara")
-)
+_HANDED_OVER = rules.pattern(r"^(?:<please>[ ,]+){0,3}<hands_over>\b")
+_SUBORDINATE = rules.pattern(r"^<subordinate>\s")
+_PAIRING = frozenset(rules.WORDS["pairing"])
 """After these the next "and" joins what they speak of."""
-_CUT_OFF = frozenset(
-    word_list(
-        "of in on at for from to with by the a an and or is are was were do does did between both than as"
-        " about"
-        " my your its their this that what which who how why when where whose"
-        " der die das ein eine von in im zu mit el la los las un una de en con le les des du pour avec sur"
-        " il lo"
-        " di da del della"
-    )
-)
+_CUT_OFF = frozenset(rules.WORDS["cut_off"])
 """No question ends with one of these, unless it is nothing else or the verb stands before it."""
-_ENDS_STRANDED = re.compile(
-    r"^(?:.* )?(?:what|who|which|where)\b.* (?:is|was|are|were|be|looks?|looked|comes?|came|works?)"
-    r" (?:about|for|from|like|with)$"
-    r"|^(?:what|who|where) (?:is|was|are|were) .+ (?:about|from|like)$"
-)
+_ENDS_STRANDED = rules.named("ends_stranded")
 
 # --- what leans on something said before ----------------------------------------------------------
 
-_PRONOUNS = frozenset(
-    word_list(
-        "he she him her his hers they them their theirs its itself these those each ones former latter"
-        " er ihn ihm ihr ihre ihren ihrem sein seine seinen dort damit dazu dessen deren el ella ellos"
-        " ellas su"
-        " sus alli ahi ils elles lui leur leurs ses lei lui suo sua loro ele ela eles elas seu seus suas"
-        " он она они его ее их там"
-    )
-) - {"el"}  # "él" folded is the Spanish article
-_LEANS_AT_END = re.compile(
-    r"\b(?:there|here|it|that|this|one|same|instead|respectively|too much|do so|as well)$"
-)
-_IS_THE_TIME = re.compile(r"\b(?:time|day|date|year|month|weekday) is it$")
-_LEANING_ASK = re.compile(
-    r"^(?:(?:please|also|then|now|can you|could you) ){0,3}(?:give|list|name|show|provide|include|add"
-    r"|write|make"
-    r"|find|suggest|tell)(?: (?:me|us))?(?: (?:a|an|the|some|any|few|several|two|three|four|five|ten|\d+|more"
-    r"|short|brief|quick|real|good|simple|concrete|its|all|your|possible|main|key|other)){0,4}"
-    r" (?:examples?|summary|reasons?|details?|steps|pros|cons|advantages|disadvantages|benefits|drawbacks"
-    r"|differences?|sources?|references?|links?|conclusion|explanation|overview|alternatives|analog(?:y|ies)"
-    r"|code|sample|opinion|answer|result|tips|list|table|names?|why|how)\b"
-)
-_QUESTION_ASK = re.compile(
-    r"^(?:(?:please|can you|could you) ){0,2}(?:explain|describe|define|tell (?:me|us))\b"
-)
-_IMPERATIVE = re.compile(
-    r"^(?:(?:please|can you|could you) ){0,2}(?:give|list|name|show|provide|write|make|find|suggest|recommend"
-    r"|summari[sz]e|translate|compare|create|compose|draft|outline|generate|calculate|convert|check|do|add"
-    r"|use"
-    r"|send|read|take|discuss|analy[sz]e|evaluate|set|open|play|book|turn)\b"
-)
-_DEFINES = re.compile(
-    r"^(?:(?:please|can you|could you) ){0,2}(?:(?:what|who) (?:is|are|was|were)|explain|describe|define"
-    r"|tell me about|how (?:do|does|did) .{1,60} works?$|was (?:ist|sind)|wer (?:ist|war)|que (?:es|son)"
-    r"|quien (?:es|fue)|qui (?:est|etait)|erklare?|explica|explique)\b"
-)
-_ROLE_ALONE = re.compile(
-    r"^(?:what|who|which|where|how \w+) (?:is|are|was|were) (?:the|its?) [\w'-]+(?: \w+)?$"
-)
+_PRONOUNS = frozenset(rules.WORDS["pronouns"])
+_LEANS_AT_END = rules.named("leans_at_end")
+_IS_THE_TIME = rules.named("is_the_time")
+_LEANING_ASK = rules.named("leaning_ask")
+_QUESTION_ASK = rules.named("question_ask")
+_IMPERATIVE = rules.named("imperative")
+_DEFINES = rules.pattern(r"^(?:(?:please|can you|could you) ){0,2}<defines>\b")
+_ROLE_ALONE = rules.named("one_role_alone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -577,9 +501,7 @@ def _dangles(left: str) -> bool:
     if reading.script == "latin" and reading.words[-1] in _CUT_OFF:
         return _ENDS_STRANDED.match(reading.flat[: rules.TEXT_CHARS]) is None
     pairing = [at for at, word in enumerate(reading.words) if word in _PAIRING]
-    return bool(pairing) and not {"and", "y", "und", "et", "e", "&", "with", "to"} & set(
-        reading.words[pairing[-1] :]
-    )
+    return bool(pairing) and set(rules.WORDS["both_words"]).isdisjoint(reading.words[pairing[-1] :])
 
 
 def _opens(part: str) -> bool:
