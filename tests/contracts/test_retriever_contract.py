@@ -205,6 +205,29 @@ async def test_peers_texts_however_many_and_near_leave_room_for_what_is_ours(wor
     assert len(found) == 4
 
 
+async def test_a_full_index_gives_up_what_was_looked_up_first_and_then_the_oldest(world: World) -> None:
+    evidence = StoredEvidence(
+        world.evidence._records,
+        world.semantics,
+        world.clock,
+        world.folder / "small",
+        rule=world.rule,
+        entries_max=2,
+    )
+    kept, world.evidence = world.evidence, evidence
+    cited = (RecordCitation("somebody", "", "A berth costs 310 crowns.", ""),)
+    await world.tell("What does a berth cost?", "A berth costs 310 crowns.", "adapter", citations=cited)
+    await world.tell("Who repairs the outboard motors?", "Sanna Weir repairs them on Fridays.")
+    await world.tell("Where is the spare key of the boat house?", "It hangs behind the blue oar.")
+    assert "A berth costs 310 crowns." not in await world.answers("What does a berth cost?")
+    sanna = "Sanna Weir repairs them on Fridays."
+    assert sanna in await world.answers("Who repairs the outboard motors?")
+    await world.tell("When is the regatta?", "The regatta is in June.")
+    assert sanna not in await world.answers("Who repairs the outboard motors?")
+    assert "The regatta is in June." in await world.answers("When is the regatta?")
+    world.evidence = kept
+
+
 async def test_one_answer_to_several_wordings_takes_one_place(world: World) -> None:
     for query in ("Where is the slipway?", "How do I find the slipway?", "What way to the slipway?"):
         await world.tell(query, "North of the pier.")

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("neuroswarm.evidence")
 
 ENTRIES_MAX = 50_000
-"""Entries that are findable as evidence, the newest first: about 60 MiB of words and 75 of vectors."""
+"""Entries that are findable as evidence: about 60 MiB of words and 75 of vectors. A further one takes the
+place of the oldest, of what adapters looked up before what people stored."""
 ANSWER_CHARS = 1_000
 """So much of an answer is embedded; where that is beyond the embedder's window, half of it."""
 NEAREST = 16
@@ -93,6 +94,8 @@ class StoredEvidence:
         """Entries whose answers have no vector yet."""
         self._peers: set[Cid] = set()
         """Entries that are not ours."""
+        self._looked_up: dict[Cid, None] = {}
+        """Answers of adapters, the oldest first."""
         self._answers: FlatIndex | None = None
         self._info: EmbedderInfo | None = None
         self._sequence = self._change = 0
@@ -134,8 +137,10 @@ class StoredEvidence:
         record = stored.record
         if not isinstance(record, AnswerRecord) or not is_evidence(record) or stored.cid in self._keywords:
             return
-        if len(self._keywords) >= self._entries_max:
-            return
+        while len(self._keywords) >= self._entries_max:
+            self.remove(next(iter(self._looked_up), self._keywords.oldest))
+        if record.source.kind == "adapter":
+            self._looked_up[stored.cid] = None
         self._keywords.add(
             stored.cid, f"{record.query} {record.answer}", scope=record.scope, context=record.context
         )
@@ -148,6 +153,7 @@ class StoredEvidence:
         """Forget it; True if it was there."""
         self._missing.pop(cid, None)
         self._peers.discard(cid)
+        self._looked_up.pop(cid, None)
         if self._answers is not None and self._answers.remove(cid):
             self._is_saved = False
         return self._keywords.remove(cid)
@@ -171,6 +177,7 @@ class StoredEvidence:
         self._keywords = Keywords()
         self._missing.clear()
         self._peers.clear()
+        self._looked_up.clear()
 
     async def _embed_missing(self) -> None:
         while True:

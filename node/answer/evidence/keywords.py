@@ -38,6 +38,11 @@ class Keywords:
     def __contains__(self, cid: Cid) -> bool:
         return cid in self._words
 
+    @property
+    def oldest(self) -> Cid:
+        """The entry that was added first of those that are there. Raises ``StopIteration`` where none is."""
+        return next(iter(self._words))
+
     def add(self, cid: Cid, text: str, *, scope: str, context: str | None) -> None:
         """Idempotent by CID."""
         if cid in self._words:
