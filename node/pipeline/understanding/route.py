@@ -180,6 +180,8 @@ class Router:
             if asked.leftover and (route := self._last(reading, now)) is not None:
                 return route
             return self._to(STATEMENT, asked.reason, None)
+        if rules.OPERATES.search(reading.flat[: rules.TEXT_CHARS]):
+            return self._open(reading, asked, None)
         # 3. and 4.
         claim = best if best is not None and best.strength >= CLAIM else None
         record = history.recognise(reading)

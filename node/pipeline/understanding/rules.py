@@ -87,6 +87,7 @@ GENERATIVE = (
     Rule("asks for a text to be written", pattern(r"^(?:please )?<writes>\b|<writes_east>")),
     Rule("asks who or what something is", pattern(r"\b<who_or_what>\b|<who_or_what_east>")),
 )
+OPERATES = named("operates")
 SMALL_TALK = pattern(r"^(?:\w+ ){0,2}?<small_talk>$")
 
 
