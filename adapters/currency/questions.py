@@ -31,6 +31,9 @@ from adapters.grammar import when as times
 from adapters.grammar.when import When
 from node.core.model import Slots, SlotValue
 from node.language.reading import read, word_list
+from node.language.tables import read_table
+
+_DATA = read_table(__package__, "questions.toml")
 
 STRENGTH_ALL = 0.95
 STRENGTH_RATE = 0.92
@@ -64,67 +67,9 @@ _TOLD = frozenset(
 _RATE_WORDS = frozenset(word_list("rate rates kurs cours taux tasso cambio курс"))
 _RATE_OF = frozenset(word_list("of the for del de du des der vom dem den la el l' d' do da a an di"))
 
-_FILLERS = frozenset(
-    word_list(
-        """
-        between do doing at kannst du kann mir fa what is are was were the a an of for from to in into
-        on and vs versus against per each with by as if how much many current currently exchange rate
-        rates conversion convert converted converter converting conversor change value worth price cost
-        costs going trading buy sell get gets getting give gives i you me my we us can could would will
-        does did it be please tell show check find out know need want like now right exactly roughly
-        approximately about quick hey hi hello ok so well thanks thank today's latest live official
-        market forex fx currency currencies money equal equals equivalent make makes when that this
-        there have has had got any idea swap turn exchanged expressed calculate calculator compare
-        compared up down then also actually just amount sum whole cash us-dollar mid-market spot close
-        closing que cual es son esta estan el la los las un una de del en al por para cuanto cuanta
-        cuantos cuantas vale valen cuesta cambio tipo tasa cotizacion hoy ahora convertir convierte
-        convierteme pasar cambiar equivale equivalen dame dime precio valor actual y puedes seria
-        serian hay hacer quiero saber ist sind der die das den dem des ein eine einen einem einer wie
-        viel wieviel viele nach zu zum zur auf fur von gegen pro wechselkurs umrechnungskurs kurs kurse
-        wert umrechnen umrechnung rechne um umgerechnet aktuell aktuelle aktueller aktuellen derzeit
-        bekomme ich man kostet kosten entspricht entsprechen bitte gerade steht macht machen bei und
-        sag waren heutige heutiger quel quelle est sont le les combien font fait valent vaut faut coute
-        au aux vers contre par pour taux cours convertis d' l' qu' s' ca cela represente represent
-        actuel svp quanto quanti quante quanta sono valgono costa tasso cambiare convertire converti il
-        lo gli di da dello della dei degli con che e' corrisponde attuale qual e o os uma cotacao hoje
-        agora custa valem dos no na em reais sao сколько в во к ко на за по сейчас сегодня курс курсу
-        above below over under higher lower stronger weaker strong weak than als starker schwacher
-        encima debajo fuerte fort mehr weniger worth more less parity above
-        mate pal buddy whats it's them they one here some back into
-        ask asking wondering wonder know say said tell help using use change? trade trades traded stand
-        stands standing vs. right moment atm these days still roughly near nearly
-        oye hola puedo puede puedes podrias me dan das dame darian dieron tengo necesito a cual esta estaba
-        como estan estaba era eran fue valia valian costaba costaban saldria sale salen sea serian ser
-        convertidos convertido pasarlo pasame cambiame favor gracias ahora mismo actualmente contra frente
-        con su se te mi mis lo le nos si ya ayer hace conversion mas menos que entre quien calcula calcular
-        stand steht stehen war wurde wurden wert koste kosteten kriege kriegt kriegen bekommt bekommen man
-        wechsle wechseln tauschen umtauschen tausch mal denn eigentlich hoch aktuell momentan heute morgen
-        gestern mir dir uns kann konnte konntest du ich hallo hi danke gerne so etwa ungefahr genau es sie
-        rechnen rechnest umrechner zum zur gegenuber beim vom als ware waren habe hab noch teuer mein meine
-        meinen hast
-        combien est-il est-ce c' est on j' ai m' t' n' il elle se un une ce cela peut-on peux tu vous pouvez
-        me te moi pourrais vaudrait vaudraient etait valait coutait faisait ferait ferais donne donnent donner
-        obtient obtenir changer echange echanger echanges change bonjour salut merci svp stp aujourd'hui hier
-        actuellement maintenant du de des la en a l' y sur dans mon mes cher environ quoi reste restent
-        quanto costa costano sta stanno era erano valeva vale fanno fa ho mi mia mio di dai dal al alla posso
-        puoi potresti avere converte conversione cambia cambio oggi ieri adesso ora attualmente circa per
-        esta estao estava custava valia converta faca quantos posso eu tenho meu minha hoje ontem voce pra
-        precio prix preis prezzo preco valore валют валюты обмена обменный какой каков стоит стоят
-        перевести переведи конвертировать будет
-        это один одном одна и у нынешний текущий равен равно составляет = → -
-        """
-    )
-)
+_FILLERS = frozenset(word_list(_DATA["fillers"]))
 _RATE_PHRASES: tuple[tuple[str, ...], ...] = tuple(
-    tuple(phrase.split("_"))
-    for phrase in word_list(
-        """
-        exchange_rate exchange_rates conversion_rate currency_rate currency_conversion forex_rate
-        fx_rate exchange_value wechselkurs umrechnungskurs tipo_de_cambio tasa_de_cambio cotizacion
-        taux_de_change tasso_di_cambio taxa_de_cambio cotacao rate rates kurs cours cambio курс
-        trading_at doing trades_at exchange taux tasso
-        """
-    )
+    tuple(phrase.split("_")) for phrase in word_list(_DATA["rate_phrases"])
 )
 _RATE_SURE = tuple(
     phrase
@@ -133,19 +78,7 @@ _RATE_SURE = tuple(
 )
 """What makes money of a word that is mostly something else ("the exchange rate of the rand")."""
 _STANDS: tuple[tuple[str, ...], ...] = tuple(
-    tuple(phrase.split("_"))
-    for phrase in word_list(
-        """
-        a_cuanto_esta a_cuanto_estaba a_cuanto_anda a_cuanto a_como_esta a_como como_esta como_va cuanto_vale
-        cuanto_valia cuanto_cuesta cuanto_esta cuanto_costaba que_precio
-        wie_steht wie_stand wie_stehen wo_steht was_kostet was_kostete wie_viel_kostet wieviel_kostet was_ist
-        wie_viel_wert wie_hoch_steht wie_hoch_ist
-        combien_vaut combien_valait combien_coute a_combien est_a_combien etait_a_combien vaut_combien
-        combien_est quel_est_le_prix
-        quanto_vale quanto_valeva quanto_sta quanto_costa a_quanto a_quanto_sta quanto_esta quanto_ta
-        quanto_custa quanto_estava a_quanto_esta
-        """
-    )
+    tuple(phrase.split("_")) for phrase in word_list(_DATA["stands"])
 )
 """Asking how a single currency stands."""
 _ONE: tuple[tuple[str, ...], ...] = (("is", "a"), ("is", "an"), ("is", "the"))
@@ -199,27 +132,7 @@ _VALUE = frozenset(
     word_list("price value worth precio valor prix valeur preis wert prezzo valore preco стоит")
 )
 _WORTH = frozenset(word_list("worth value wert valor valeur valore стоит vale today now"))
-_TRAPS = frozenset(
-    word_list(
-        """
-        why explain history who invented write poem story song album albums bill bills coin coins
-        coinage design smell store shop tree menu cake general shave club define definition meaning
-        mean means difference differences impact effect effects affect affects influence predict
-        prediction predictions forecast should work works made printed make-money invest
-        investing investment million-dollar lose weight kg kgs kilo kilos kilogram kilograms lb lbs
-        gram grams ounce ounces oz stone stones first adopted introduced mechanism mechanisms system
-        systems regime regimes risk policy concept peg pegged crisis crash collapse inflation
-        enough suffice suffices sufficient genug reicht suficiente suficientes assez suffit basta bastano
-        strengthen weaken rise fall rising falling rose fell stock stocks share shares gold silver oil
-        circulation winner won lot cup where donde wo way note notes banknote banknotes soup schedule
-        corporation beach introduced started lost
-        btc bitcoin eth ethereum crypto cryptocurrency solana doge dogecoin usdt usdc tether stablecoin
-        xrp litecoin ada cardano bnb token tokens nft capital country countries use uses used sign
-        symbol movie film book kilogramos gramos kilogramm gramm porque warum pourquoi perche historia
-        geschichte histoire storia почему история
-        """
-    )
-)
+_TRAPS = frozenset(word_list(_DATA["traps"]))
 _PRICED = frozenset(
     word_list(
         """
@@ -255,23 +168,7 @@ _LEADS = frozenset(
         "for from и а в во на"
     )
 )
-_REVERSED = frozenset(
-    (
-        "other way round",
-        "the other way round",
-        "other way around",
-        "the other way around",
-        "reverse",
-        "the reverse",
-        "reversed",
-        "vice versa",
-        "inverse",
-        "al reves",
-        "umgekehrt",
-        "inversement",
-        "il contrario",
-    )
-)
+_REVERSED = frozenset(tuple(_DATA["reversed"]))
 
 
 @dataclass(frozen=True, slots=True)

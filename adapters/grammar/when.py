@@ -27,6 +27,9 @@ from rapidfuzz.distance import OSA
 
 from node.language import numbers
 from node.language.reading import word_list
+from node.language.tables import read_table
+
+_DATA = read_table(__package__, "when.toml")
 
 WORDS_MAX = 200
 """``find`` looks at this many words."""
@@ -177,63 +180,13 @@ def _table(rows: Mapping[str, str]) -> dict[tuple[str, ...], str]:
     return {tuple(phrase.split()): said for said, row in rows.items() for phrase in row.split("|")}
 
 
-_FIXED = _table(
-    {
-        "now": "now|right now|just now|currently|at the moment|at this moment|at present|presently"
-        "|as of now|jetzt|gerade jetzt|momentan|zurzeit|derzeit|im moment|im augenblick|ahora"
-        "|ahora mismo|en este momento|actualmente|maintenant|en ce moment|actuellement|adesso"
-        "|in questo momento|attualmente|agora|agora mesmo|neste momento|atualmente",
-        "today": "today|todays|as of today|2day|heute|hoy|aujourd'hui|aujourdhui|oggi|hoje"
-        "|this morning|this afternoon|earlier today|later today|heute morgen|heute fruh|heute vormittag"
-        "|heute nachmittag|heute mittag|heutige|heutigen|heutiger|esta manana|esta tarde|hoy por la manana"
-        "|hoy por la tarde|ce matin|cet apres-midi|cette apres-midi|aujourd'hui matin|stamattina|stamani"
-        "|questa mattina|questo pomeriggio|oggi pomeriggio|esta manha|hoje de manha|hoje a tarde",
-        "tonight": "tonight|tonights|tonite|2nite|this evening|this night|today evening|later tonight"
-        "|later this evening|heute abend|heute nacht|esta noche|hoy por la noche|hoy en la noche|ce soir"
-        "|cette nuit|aujourd'hui soir|stasera|stanotte|questa sera|questa notte|oggi sera|esta noite"
-        "|hoje a noite|hoje de noite",
-        "tomorrow": "tomorrow|tomorrows|tmrw|tmr|tmw|tomo|tomoz|2morrow|2moro|tomoro|morgen"
-        "|morgen fruh|morgigen|morgige|manana|el dia de manana|demain|domani|amanha",
-        "yesterday": "yesterday|yesterdays|last night|last evening|yday|gestern|gestrigen|gestrige"
-        "|letzte nacht|ayer|anoche|ayer por la noche|hier|la nuit derniere|ieri|ieri sera|la notte scorsa"
-        "|ontem|ontem a noite",
-        "today+2d": "day after tomorrow|overmorrow|ubermorgen|pasado manana|apres-demain|apres demain"
-        "|dopodomani|dopo domani|depois de amanha",
-        "today-2d": "day before yesterday|vorgestern|anteayer|antes de ayer|antier|avant-hier|avant hier"
-        "|altroieri|l' altroieri|l' altro ieri|ieri l' altro|avantieri|anteontem",
-    }
-)
-_NOT_TIMES = frozenset(
-    _table(
-        {
-            "": "guten morgen|am morgen|jeden morgen|por la manana|de la manana|en la manana|buenos dias"
-            "|black friday|good friday|cyber monday|ash wednesday|palm sunday|easter sunday|easter monday"
-            "|manic monday|sheffield wednesday|bloody sunday|fat tuesday|shrove tuesday|super tuesday"
-            "|maundy thursday|holy saturday|now and then|now that|until now|up to now|here and now"
-        }
-    )
-)
+_FIXED = _table(_DATA["fixed"])
+_NOT_TIMES = frozenset(_table(_DATA["not_times"]))
 """Word runs that hold a time word and mean something else; they are stepped over."""
 
-_PARTS_OF_DAY = _table(
-    {
-        "": "morning|in the morning|afternoon|in the afternoon|noon|fruh|vormittag|mittag|nachmittag"
-        "|matin|apres-midi|midi|au matin|por la manana|por la tarde|en la tarde|mattina|mattino|pomeriggio"
-        "|de manha|pela manha|a tarde",
-        "night": "evening|in the evening|night|at night|abend|nacht|soir|nuit|au soir|por la noche"
-        "|en la noche|sera|notte|a noite|de noite|noche",
-    }
-)
+_PARTS_OF_DAY = _table(_DATA["parts_of_day"])
 
-_WEEKDAY_ROWS = (
-    "monday montag lunes lundi lunedi segunda-feira",
-    "tuesday tues tue dienstag martes mardi martedi terca-feira",
-    "wednesday weds mittwoch miercoles mercredi mercoledi quarta-feira",
-    "thursday thurs thur thu donnerstag jueves jeudi giovedi quinta-feira",
-    "friday fri freitag viernes vendredi venerdi sexta-feira",
-    "saturday samstag sonnabend sabado samedi sabato",
-    "sunday sonntag domingo dimanche domenica",
-)
+_WEEKDAY_ROWS = tuple(_DATA["weekday_rows"])
 _WEEKDAY_WORDS = {word: index for index, row in enumerate(_WEEKDAY_ROWS) for word in row.split()}
 _SHORT_WEEKDAYS = {
     # Words of their own ("sun", Portuguese ordinals): weekdays only after a word that dates ("on sun").
@@ -242,30 +195,10 @@ _SHORT_WEEKDAYS = {
 _DATING = frozenset(word_list("on na nesta this next last proxima"))
 
 _UNITS: dict[tuple[str, ...], str] = {
-    tuple(words.split("_")): unit
-    for unit, row in {
-        "weekend": "weekend week-end week_end wochenende fin_de_semana finde fine_settimana"
-        " fim_de_semana final_de_semana",
-        "week": "week woche semana semaine settimana",
-        "month": "month monat mes mois mese",
-        "year": "year jahr ano an annee anno",
-    }.items()
-    for words in row.split()
+    tuple(words.split("_")): unit for unit, row in _DATA["units"].items() for words in row.split()
 }
 _BEFORE_UNIT: dict[tuple[str, ...], str] = {
-    tuple(words.split("_")): which
-    for which, row in {
-        "this": "this this_coming coming the_coming upcoming the_upcoming diese dieses diesen diesem dieser"
-        " kommende kommenden kommendes kommender este esta ce cet cette questo questa quest' nesta neste"
-        " nesse nessa current the_current",
-        "next": "next the_next this_next following nachste nachsten nachstes nachster proximo proxima"
-        " prochain prochaine prossimo prossima",
-        "last": "last the_last this_past this_last letzte letzten letztes letzter vergangene vergangenen"
-        " vergangenes vergangener vorige vorigen voriges pasado pasada ultimo ultima dernier derniere"
-        " scorso scorsa passado passada previous the_previous",
-        "past": "past the_past",
-    }.items()
-    for words in row.split()
+    tuple(words.split("_")): which for which, row in _DATA["before_unit"].items() for words in row.split()
 }
 _AFTER_UNIT: dict[tuple[str, ...], str] = {
     tuple(words.split("_")): which

@@ -35,6 +35,9 @@ from adapters.weather import coordinates
 from node.core.model import Slots, SlotValue
 from node.language import numbers
 from node.language.reading import Reading, fold, read, word_list, words_of
+from node.language.tables import read_table
+
+_DATA = read_table(__package__, "questions.toml")
 
 STRENGTH_ALL = 0.95
 STRENGTH_PART = 0.7
@@ -251,69 +254,8 @@ def _take_zones(plain: str, text: str) -> tuple[str, list[str]]:
 
 # --- words ----------------------------------------------------------------------------------------
 
-_FILLERS = frozenset(
-    word_list(
-        """
-        what is the time it a an in at of for to into on and vs versus now right current currently
-        local exact exactly tell me please do you know can could would will be show give got have
-        any idea hey hi hello ok so well thanks by chance just also then when if there here over
-        from between with compared than my our your us i how many much far difference differences
-        diff hours hour ahead behind apart zone zones timezone timezones time-zone which does use
-        uses using observe they are clock clocks o'clock zones' convert converted conversion
-        converts change as that this moment today tonight was wondering want need find out check
-        what's meanwhile equal equals same mean utc offset were supposed would'nt late early say
-        said shows there's around about actually standard daylight side city town does's go que hora
-        horas es son en la el los las de del al actual actualmente ahora mismo puedes decir dime
-        sabes cual diferencia horaria horario entre y con zona huso tiene cuando si aqui cuantas hay
-        tarde por favor serian seria sera alli wie spat ist viel uhr uhrzeit jetzt gerade dort die
-        der das den dem aktuelle momentan sag mir bitte kannst du sagen welche zeitzone hat gilt
-        haben wir zeitunterschied zeitverschiebung unterschied zwischen und von zu nach wenn dann
-        bei uns hier stunden um wieviel zeit ortszeit weisst denn eigentlich quelle heure est-il est
-        il au aux maintenant actuellement l' d' le les des tu peux dire dis moi moi-meme decalage
-        horaire et avec fuseau quel quand quelles s' stp svp ici la-bas che ora ore sono adesso
-        attuale mi puoi per favore differenza fuso orario tra quando qui e c' quante sao agora em no
-        na nos nas o os diferenca qual com
-        or by atm it's its me, yet already still whether while where're mate folks guys pal buddy bro
-        sorry excuse quick quickly real kindly appreciate cheers hiya hallo greetings hour's minute
-        second he she his him them their we people everyone someone anyone friend think say telling
-        tells asking ask knows knowing needs wants like day date week exactly precisely roughly
-        almost morning afternoon evening night nighttime daytime midnight noon bedtime too late call
-        phone ring text message email gmt's kind sort place part world here's over's be been am pm hrs hr
-        rn asap wann later earlier q k
-        me te le nos os dices digas decirme darme dame das da diga saber quiero quisiera necesito podrias
-        podria puede oye hola gracias tienen tiene tienes tenemos estan esta estamos esa ese eso esto
-        hasta lo se ya noche dia manana madrugada temprano aun todavia alla mismo exacta exacto local
-        actuales cuanto cuanta cuantos horario corresponde equivale equivalen seria fuera mi para hace
-        desde respecto mas menos adelante atras igual un una hay tal como ahorita momento por
-        ist's sind ihr ihnen euch du wir sie er man mal doch noch schon ja so also hallo hi danke gern
-        gerne weiss wisst moechte mochte will wissen sage sagt zeig zeige welcher welches welchem
-        ein eine einen einem einer grade aktuell aktueller derzeit momentane genaue genau lokale lokalen
-        ortlich gross hoch betragt gibt am im morgens morgen abends abend nachts nacht tag tags mittags
-        nachmittag nachmittags spater fruher voraus hinter hinterher zuruck stunde minuten wieviele viele
-        gleich gleiche selben selbe dieselbe stell umrechnen umgerechnet entspricht dort druben
-        heures pour
-        c' ce ca cela qu' n' j' t' m' est-ce que pouvez vous pourrais pourriez peux-tu dites donne donnez
-        donner moi sais savoir bonjour salut coucou merci voudrais veux stp quoi combien fait deja encore
-        nuit jour matin soir locale actuelle exacte la-bas pendant ont on nous ils elles sont a-t-il
-        y a t il de du en dans par rapport chez plus moins avance retard meme correspond cette cet
-        mi ti ci si un una uno gli lo del della di da dal dirmi sai sapere ciao grazie scusa adesso ancora
-        gia mattina sera notte giorno pomeriggio locale attuale esatta quanto quanta quanti rispetto
-        indietro avanti stessa c'e sono
-        me voce pode poderia dizer diz sabe saber ola oi obrigado horas horario fuso tem local atual exata
-        entre ja ainda noite dia manha tarde quanto quanta mais menos mesmo la ai
-        """
-    )
-)
-_SLIPS = frozenset(
-    word_list(
-        """
-        time what zone current currently clock local timezone difference hours ahead behind right please
-        between tonight convert morning evening afternoon daytime diferencia horaria horario actual ahora
-        uhrzeit aktuelle zeitzone zeitunterschied zeitverschiebung unterschied stunden zwischen quelle heure
-        actuelle maintenant decalage horaire fuseau differenza adesso orario diferenca
-        """
-    )
-)
+_FILLERS = frozenset(word_list(_DATA["fillers"]))
+_SLIPS = frozenset(word_list(_DATA["slips"]))
 """What is mended when one letter is amiss."""
 _NO_SLIPS = frozenset(
     word_list(
@@ -406,20 +348,7 @@ _HERE_ELSEWISE = re.compile(
     r"|(?:il est )?quelle heure(?: est-il| est il| il est)?|l' heure(?: qu' il est| actuelle| exacte)?"
     r"|che or[ae] (?:e|sono|fai)|l' ora(?: esatta)?|as horas|a hora certa"
 )
-_POLITE = frozenset(
-    word_list(
-        """
-        hey hi hello oye hola por favor gracias ahora aqui ya mismo me dices dime dame puedes podrias decir
-        decirme sabes saber quiero tio amigo perdon perdona disculpe
-        hallo entschuldigung bitte danke jetzt gerade hier denn eigentlich sag sagst du mir kannst konntest
-        sagen weisst mal grad es ist das nun
-        bonjour salut pardon stp svp s' il te plait vous maintenant ici la tu peux pourrais pouvez dire me dis
-        moi donne donnez dites sais actuellement
-        scusa scusi ciao adesso ora qui per favore mi puoi dire dimmi sai
-        oi ola agora aqui por favor pode poderia dizer diga sabe
-        """
-    )
-)
+_POLITE = frozenset(word_list(_DATA["polite"]))
 _TRAPS = re.compile(
     r"\b(?:why|explain|history|first|last|story|song|invented|relativity|dilation|travel|complexity"
     r"|how many time zones"

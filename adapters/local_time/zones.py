@@ -15,6 +15,9 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from node.language.reading import word_list
+from node.language.tables import read_table
+
+_DATA = read_table(__package__, "zones.toml")
 
 HOURS_MAX = 14
 
@@ -32,101 +35,8 @@ class Abbreviation:
     also: str
 
 
-# name | minutes or IANA zone | title | region's zone | other meanings
-_ROWS = """
-UTC|0|Coordinated Universal Time||
-GMT|0|Greenwich Mean Time|Europe/London|
-ET|America/New_York|US Eastern Time||
-CT|America/Chicago|US Central Time||
-MT|America/Denver|US Mountain Time||
-PT|America/Los_Angeles|US Pacific Time||
-EST|-300|US Eastern Standard Time|America/New_York|
-EDT|-240|US Eastern Daylight Time|America/New_York|
-CST|-360|US Central Standard Time|America/Chicago|China Standard Time (UTC+8) and Cuba Standard Time (UTC-5)
-CDT|-300|US Central Daylight Time|America/Chicago|Cuba Daylight Time (UTC-4)
-MST|-420|US Mountain Standard Time|America/Denver|Malaysia Standard Time (UTC+8)
-MDT|-360|US Mountain Daylight Time|America/Denver|
-PST|-480|US Pacific Standard Time|America/Los_Angeles|Philippine Standard Time (UTC+8)
-PDT|-420|US Pacific Daylight Time|America/Los_Angeles|
-AKST|-540|Alaska Standard Time|America/Anchorage|
-AKDT|-480|Alaska Daylight Time|America/Anchorage|
-HST|-600|Hawaii Standard Time||
-AST|-240|Atlantic Standard Time|America/Halifax|Arabia Standard Time (UTC+3)
-ADT|-180|Atlantic Daylight Time|America/Halifax|
-NST|-210|Newfoundland Standard Time|America/St_Johns|
-BRT|-180|Brasília Time||
-ART|-180|Argentina Time||
-CLT|-240|Chile Standard Time|America/Santiago|
-COT|-300|Colombia Time||
-PET|-300|Peru Time||
-WET|0|Western European Time|Europe/Lisbon|
-WEST|60|Western European Summer Time|Europe/Lisbon|
-BST|60|British Summer Time|Europe/London|Bangladesh Standard Time (UTC+6)
-CET|60|Central European Time|Europe/Berlin|
-CEST|120|Central European Summer Time|Europe/Berlin|
-MEZ|60|Central European Time|Europe/Berlin|
-MESZ|120|Central European Summer Time|Europe/Berlin|
-EET|120|Eastern European Time|Europe/Athens|
-EEST|180|Eastern European Summer Time|Europe/Athens|
-MSK|180|Moscow Time||
-TRT|180|Turkey Time||
-SAST|120|South Africa Standard Time||
-CAT|120|Central Africa Time||
-EAT|180|East Africa Time||
-WAT|60|West Africa Time||
-IST|330|India Standard Time||Israel Standard Time (UTC+2) and Irish Standard Time (UTC+1)
-GST|240|Gulf Standard Time||South Georgia Time (UTC-2)
-PKT|300|Pakistan Time||
-NPT|345|Nepal Time||
-ICT|420|Indochina Time||
-WIB|420|Western Indonesia Time||
-SGT|480|Singapore Time||
-HKT|480|Hong Kong Time||
-PHT|480|Philippine Time||
-AWST|480|Australian Western Standard Time||
-JST|540|Japan Standard Time||
-KST|540|Korea Standard Time||
-ACST|570|Australian Central Standard Time|Australia/Adelaide|
-ACDT|630|Australian Central Daylight Time|Australia/Adelaide|
-AEST|600|Australian Eastern Standard Time|Australia/Sydney|
-AEDT|660|Australian Eastern Daylight Time|Australia/Sydney|
-NZST|720|New Zealand Standard Time|Pacific/Auckland|
-NZDT|780|New Zealand Daylight Time|Pacific/Auckland|
-"""
-PHRASES: Mapping[str, str] = {
-    "coordinated universal time": "UTC",
-    "universal time": "UTC",
-    "zulu time": "UTC",
-    "zulu": "UTC",
-    "greenwich mean time": "GMT",
-    "greenwich time": "GMT",
-    "us eastern time": "ET",
-    "us eastern": "ET",
-    "eastern time": "ET",
-    "eastern standard time": "EST",
-    "eastern daylight time": "EDT",
-    "us pacific time": "PT",
-    "us pacific": "PT",
-    "pacific time": "PT",
-    "pacific standard time": "PST",
-    "pacific daylight time": "PDT",
-    "us central time": "CT",
-    "central time": "CT",
-    "central standard time": "CST",
-    "us mountain time": "MT",
-    "mountain time": "MT",
-    "mountain standard time": "MST",
-    "central european time": "CET",
-    "central european summer time": "CEST",
-    "indian standard time": "IST",
-    "india standard time": "IST",
-    "indian time": "IST",
-    "japan standard time": "JST",
-    "british summer time": "BST",
-    "moscow time": "MSK",
-    "est time": "EST",
-    "pst time": "PST",
-}
+_ROWS = _DATA["rows"]
+PHRASES: Mapping[str, str] = _DATA["phrases"]
 WORDS_TOO = frozenset(
     ["est", "ist", "eat", "cat", "art", "pet", "west", "wat", "mt", "ct", "pt", "et", "cot"]
 )
@@ -136,32 +46,7 @@ WORDS_TOO = frozenset(
 SPLIT_COUNTRIES = frozenset(word_list("AQ AU BR CA CD CL CN EC ES FM GL ID KI MN MX NZ PF PG PT RU UM US"))
 """Countries whose clocks differ somewhere, be it on an island of a few people."""
 REGIONS_KNOWN = frozenset(("US", "CA"))
-SPLIT_REGIONS = frozenset(
-    (
-        "Alaska",
-        "Arizona",
-        "Florida",
-        "Idaho",
-        "Indiana",
-        "Kansas",
-        "Kentucky",
-        "Michigan",
-        "Nebraska",
-        "Nevada",
-        "North Dakota",
-        "Oregon",
-        "South Dakota",
-        "Tennessee",
-        "Texas",
-        "Utah",
-        "British Columbia",
-        "Newfoundland and Labrador",
-        "Nunavut",
-        "Ontario",
-        "Quebec",
-        "Saskatchewan",
-    )
-)
+SPLIT_REGIONS = frozenset(tuple(_DATA["split_regions"]))
 """Regions of those countries whose clocks differ somewhere."""
 
 

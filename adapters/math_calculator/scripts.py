@@ -12,6 +12,9 @@ import re
 from dataclasses import dataclass
 
 from adapters.math_calculator.words import word_list
+from node.language.tables import read_table
+
+_DATA = read_table(__package__, "scripts.toml")
 
 CHARS_MAX = 120
 
@@ -20,81 +23,9 @@ _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20,
 
 # --- words ------------------------------------------------------------------------------------------
 
-_OPS = {
-    "+": "加上 加 足す たす 足して たして プラス 加える",
-    "-": "减去 减掉 减 減去 減 引く ひく 引いて ひいて マイナス 负 負",
-    "*": "乘以 乘上 乘 かける 掛ける 掛けて かけて 掛け かけ 乗じる",
-    "/": "除以 割る わる 割って わって",
-}
-_MARKS = {
-    "no": "的 の",
-    "wa": "は って とは",
-    "wo": "を 把 将",
-    "ni": "に",
-    "from": "から",
-    "by": "で",
-    "and": "と 和 与 跟 與 及び 、 ,",
-    "then": "と、 ると",
-    "sqrt": "平方根 根号 ルート 二次方根",
-    "cbrt": "立方根 三乗根 三次方根",
-    "squared": "平方 自乗",
-    "cubed": "立方",
-    "pow": "次方 次幂 乗 次冪",
-    "percent": "パーセント 百分点 ％ %",
-    "tenths": "割",
-    "hundredths": "百分之",
-    "parts": "分之 分の",
-    "half": "半分 一半 の半分",
-    "!": "阶乘 階乘 階乗",
-    "off": "引き オフ 引",
-    "cut": "割引 割引き",
-    "sum": "和 合計 总和 之和",
-    "product": "积 積 乘积 之积",
-    "difference": "差 之差",
-    "quotient": "商 之商",
-    "ask": (
-        "等于 等於 是 得 为 多少 几 幾 什么 什麼 呢 吗 嗎 啊 多大 一共 共 结果 結果 答案 有"
-        " 相当于 相當於 合 等 于 いくつ いくら 何 なに なん どのくらい どれくらい 答え です か"
-        " ですか でしょうか でしょう になる になります なりますか なる = ？ ? 計算して 計算 计算"
-        " 算 一下 请问 请 教えて ください 下さい して する すると 答えは です。 。 ！ ! イコール"
-        " 変換 变换 换算 換算 转换 轉換 转 成 到 直す 直して 直すと 言うと いうと ある あります"
-        " ありますか 中 里 裡 だ 要 需要 できる 帮我 幫我 我 あなた もの 多少钱"
-    ),
-}
-_UNITS = {
-    "kilometers": "公里 千米 キロメートル",
-    "meters": "米 公尺 メートル",
-    "centimeters": "厘米 公分 釐米 センチメートル センチ",
-    "millimeters": "毫米 公厘 ミリメートル ミリ",
-    "miles": "英里 マイル",
-    "feet": "英尺 フィート",
-    "inches": "英寸 インチ",
-    "yards": "码 碼 ヤード",
-    "nautical miles": "海里 海浬",
-    "kilograms": "公斤 千克 キログラム",
-    "grams": "克 公克 グラム",
-    "milligrams": "毫克 ミリグラム",
-    "pounds": "磅 ポンド",
-    "ounces": "盎司 オンス",
-    "tonnes": "吨 噸 トン",
-    "liters": "升 公升 リットル",
-    "milliliters": "毫升 ミリリットル",
-    "gallons": "加仑 加侖 ガロン",
-    "hours": "小时 小時 个小时 個小時 時間 钟头",
-    "minutes": "分钟 分鐘 分 分間",
-    "seconds": "秒 秒钟 秒鐘 秒間",
-    "days": "天 日 日間",
-    "weeks": "周 星期 个星期 礼拜 週間 週",
-    "months": "个月 個月 ヶ月 か月 カ月 ヵ月",
-    "years": "年 年間",
-    "square meters": "平方米 平方公尺 平方メートル",
-    "square kilometers": "平方公里 平方千米 平方キロメートル",
-    "hectares": "公顷 公頃 ヘクタール",
-    "acres": "英亩 英畝 エーカー",
-    "celsius": "摄氏度 攝氏度 ℃",
-    "fahrenheit": "华氏度 華氏度 ℉",
-    "knots": "节 ノット",
-}
+_OPS = _DATA["ops"]
+_MARKS = _DATA["marks"]
+_UNITS = _DATA["units"]
 _SCALES = {"celsius": "摄氏 攝氏 摂氏 セ氏", "fahrenheit": "华氏 華氏 カ氏"}
 _KILO = "キロ"
 _DEGREE = "度"

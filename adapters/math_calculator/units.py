@@ -18,6 +18,9 @@ from fractions import Fraction
 from typing import Any
 
 from adapters.math_calculator.tokens import NotMath
+from node.language.tables import read_table
+
+_DATA = read_table(__package__, "units.toml")
 
 MAGNITUDE_BITS_MAX = 4_000
 
@@ -52,121 +55,8 @@ _PREFIXES = {
     "G": "giga", "T": "tera", "P": "peta",
 }  # fmt: skip
 
-# pint name | symbols | names | dimension | prefixes that make sense
-_METRIC = (
-    ("meter", "m", "meter metre", "length", "nµmcdk"),
-    ("gram", "g gr", "gram gramme", "mass", "nµmk"),
-    ("second", "s sec secs", "second", "time", "nµm"),
-    ("liter", "l L", "liter litre", "volume", "µmcdh"),
-    ("watt", "W", "watt", "power", "nµmkMGT"),
-    ("watt_hour", "Wh", "watt-hour watthour", "energy", "mkMGT"),
-    ("joule", "J", "joule", "energy", "mkMGT"),
-    ("electron_volt", "eV", "electronvolt electron-volt", "energy", "kMGT"),
-    ("volt", "V", "volt", "voltage", "nµmkM"),
-    ("ampere", "A amp amps", "ampere amp", "electric current", "nµmk"),
-    ("ampere_hour", "Ah", "ampere-hour amp-hour", "electric charge", "m"),
-    ("ohm", "Ω", "ohm", "resistance", "mkM"),
-    ("farad", "", "farad", "capacitance", "nµm"),
-    ("hertz", "Hz", "hertz", "frequency", "kMGT"),
-    ("newton", "N", "newton", "force", "kM"),
-    ("pascal", "Pa", "pascal", "pressure", "hkMG"),
-    ("bar", "bar", "bar", "pressure", "m"),
-    ("byte", "B", "byte", "data size", "kMGTP"),
-    ("bit", "bit", "bit", "data size", "kMGTP"),
-)
-# pint | canonical name | plural | other symbols and names, separated by | | dimension
-_PLAIN = (
-    ("inch", "inch", "inches", "in|\"|″|ins", "length"),
-    ("foot", "foot", "feet", "ft|'|′", "length"),
-    ("yard", "yard", "yards", "yd|yds", "length"),
-    ("mile", "mile", "miles", "mi", "length"),
-    ("nautical_mile", "nautical mile", "nautical miles", "nmi|sea mile|sea miles", "length"),
-    ("light_year", "light-year", "light-years", "light year|light years|lightyear|lightyears|ly", "length"),
-    ("astronomical_unit", "astronomical unit", "astronomical units", "au|AU", "length"),
-    ("parsec", "parsec", "parsecs", "pc", "length"),
-    ("angstrom", "angstrom", "angstroms", "", "length"),
-    ("micrometer", "micron", "microns", "", "length"),
-    ("fathom", "fathom", "fathoms", "", "length"),
-    ("furlong", "furlong", "furlongs", "", "length"),
-    ("pound", "pound", "pounds", "lb|lbs", "mass"),
-    ("ounce", "ounce", "ounces", "oz", "mass"),
-    ("stone", "stone", "stones", "st", "mass"),
-    ("metric_ton", "tonne", "tonnes", "t|metric ton|metric tons", "mass"),
-    ("ton", "short ton", "short tons", "ton|tons|us ton|us tons", "mass"),
-    ("long_ton", "long ton", "long tons", "imperial ton|imperial tons|uk ton", "mass"),
-    ("carat", "carat", "carats", "ct", "mass"),
-    ("grain", "grain", "grains", "", "mass"),
-    ("microgram", "microgram", "micrograms", "mcg|ug", "mass"),
-    ("minute", "minute", "minutes", "min|mins", "time"),
-    ("hour", "hour", "hours", "h|hr|hrs", "time"),
-    ("day", "day", "days", "d", "time"),
-    ("week", "week", "weeks", "wk|wks", "time"),
-    ("fortnight", "fortnight", "fortnights", "", "time"),
-    ("month", "month", "months", "", "time"),
-    ("year", "year", "years", "yr|yrs", "time"),
-    ("century", "century", "centuries", "", "time"),
-    ("millennium", "millennium", "millennia", "millenniums", "time"),
-    ("gallon", "US gallon", "US gallons", "gallon|gallons|gal|gals", "volume"),
-    ("imperial_gallon", "imperial gallon", "imperial gallons", "uk gallon|uk gallons", "volume"),
-    ("quart", "US quart", "US quarts", "quart|quarts|qt|qts", "volume"),
-    ("pint", "US pint", "US pints", "pint|pints|pt", "volume"),
-    ("imperial_pint", "imperial pint", "imperial pints", "uk pint|uk pints", "volume"),
-    ("cup", "US cup", "US cups", "cup|cups", "volume"),
-    ("fluid_ounce", "US fluid ounce", "US fluid ounces", "fluid ounce|fluid ounces|fl oz|floz", "volume"),
-    ("imperial_fluid_ounce", "imperial fluid ounce", "imperial fluid ounces", "uk fluid ounce", "volume"),
-    ("tablespoon", "US tablespoon", "US tablespoons", "tablespoon|tablespoons|tbsp|tbs", "volume"),
-    ("teaspoon", "US teaspoon", "US teaspoons", "teaspoon|teaspoons|tsp", "volume"),
-    ("oil_barrel", "oil barrel", "oil barrels", "barrel|barrels|bbl", "volume"),
-    ("cubic_centimeter", "cc", "cc", "ccs", "volume"),
-    ("hectare", "hectare", "hectares", "ha", "area"),
-    ("degree_Celsius", "degree Celsius", "degrees Celsius",
-     "celsius|c|C|°c|°C|deg c|deg C|degc|degree c|degrees c|centigrade|degrees centigrade|degree centigrade",
-     "temperature"),
-    ("degree_Fahrenheit", "degree Fahrenheit", "degrees Fahrenheit",
-     "fahrenheit|f|F|°f|°F|deg f|deg F|degf|degree f|degrees f|farenheit|fahrenheits", "temperature"),
-    ("kelvin", "kelvin", "kelvins", "K|degrees kelvin|degree kelvin|°K", "temperature"),
-    ("degree_Rankine", "degree Rankine", "degrees Rankine", "rankine|°R", "temperature"),
-    ("mile/hour", "mile per hour", "miles per hour", "mph|mi/h", "speed"),
-    ("kilometer/hour", "kilometer per hour", "kilometers per hour", "kph|kmh|kmph|km/h|km/hr", "speed"),
-    ("meter/second", "meter per second", "meters per second", "mps|m/s", "speed"),
-    ("foot/second", "foot per second", "feet per second", "fps|ft/s", "speed"),
-    ("knot", "knot", "knots", "kn|kt|kts", "speed"),
-    ("speed_of_light", "speed of light", "times the speed of light", "", "speed"),
-    ("atmosphere", "atmosphere", "atmospheres", "atm", "pressure"),
-    ("psi", "psi", "psi", "pounds per square inch", "pressure"),
-    ("torr", "torr", "torr", "", "pressure"),
-    ("mmHg", "mmHg", "mmHg", "millimeters of mercury", "pressure"),
-    ("calorie", "calorie", "calories", "cal", "energy"),
-    ("kilocalorie", "kilocalorie", "kilocalories", "kcal", "energy"),
-    ("Btu", "BTU", "BTUs", "btu|btus", "energy"),
-    ("horsepower", "horsepower", "horsepower", "hp|bhp", "power"),
-    ("force_pound", "pound-force", "pounds-force", "lbf|pound force", "force"),
-    ("degree", "degree", "degrees", "deg|°", "angle"),
-    ("radian", "radian", "radians", "rad|rads", "angle"),
-    ("gradian", "gradian", "gradians", "gon|gons", "angle"),
-    ("turn", "turn", "turns", "revolution|revolutions", "angle"),
-    ("arcminute", "arcminute", "arcminutes", "arcmin", "angle"),
-    ("arcsecond", "arcsecond", "arcseconds", "arcsec", "angle"),
-    ("kibibyte", "kibibyte", "kibibytes", "KiB|kib", "data size"),
-    ("mebibyte", "mebibyte", "mebibytes", "MiB|mib", "data size"),
-    ("gibibyte", "gibibyte", "gibibytes", "GiB|gib", "data size"),
-    ("tebibyte", "tebibyte", "tebibytes", "TiB|tib", "data size"),
-    ("kilobyte", "kilobyte", "kilobytes", "KB|kb", "data size"),
-    ("megabyte", "megabyte", "megabytes", "mb", "data size"),
-    ("gigabyte", "gigabyte", "gigabytes", "gb|gigs|gig", "data size"),
-    ("terabyte", "terabyte", "terabytes", "tb", "data size"),
-    ("kilobit", "kilobit", "kilobits", "Kb|kbit", "data size"),
-    ("megabit", "megabit", "megabits", "Mb|Mbit", "data size"),
-    ("gigabit", "gigabit", "gigabits", "Gb|Gbit", "data size"),
-    ("megabit/second", "megabit per second", "megabits per second", "mbps|Mbps|Mbit/s", "data rate"),
-    ("gigabit/second", "gigabit per second", "gigabits per second", "gbps|Gbps|Gbit/s", "data rate"),
-    ("kilobit/second", "kilobit per second", "kilobits per second", "kbps|Kbps|kbit/s", "data rate"),
-    ("megabyte/second", "megabyte per second", "megabytes per second", "MBps|MB/s", "data rate"),
-    ("mile/gallon", "mile per US gallon", "miles per US gallon", "mpg|miles per gallon", "fuel economy"),
-    ("mile/imperial_gallon", "mile per imperial gallon", "miles per imperial gallon", "uk mpg|imperial mpg",
-     "fuel economy"),
-    ("kilometer/liter", "kilometer per liter", "kilometers per liter", "km/l|kmpl|km/L", "fuel economy"),
-)  # fmt: skip
+_METRIC = tuple(tuple(row) for row in _DATA["metric"])
+_PLAIN = tuple(tuple(row) for row in _DATA["plain"])
 _FACTORED = (
     # pint's acre is the survey acre; the international one is 4,840 square yards
     Unit("yard**2", "acre", "acres", "area", Fraction(4_840)),
@@ -176,15 +66,7 @@ _FACTORED = (
     Unit("1/minute", "rpm", "rpm", "frequency"),
     Unit("liter/kilometer", "liter per 100 km", "liters per 100 km", "fuel consumption", Fraction(1, 100)),
 )
-_FACTORED_NAMES = {
-    "acre": ("ac",),
-    "decade": (),
-    "leap year": (),
-    "rpm": ("revolutions per minute",),
-    "liter per 100 km": ("l/100km", "L/100km", "l/100 km", "L/100 km", "liters per 100km",
-                         "litres per 100 km",
-                         "litres per 100km", "liters per 100 kilometers", "litres per 100 kilometres"),
-}  # fmt: skip
+_FACTORED_NAMES = _DATA["factored_names"]
 _INEXACT = frozenset({"radian", "parsec"})
 _OFFSET = frozenset({"degree_Celsius", "degree_Fahrenheit"})
 _INVERSE = {"fuel economy": "fuel consumption", "fuel consumption": "fuel economy"}

@@ -26,6 +26,9 @@ from node.core.errors import NodeError, RateLimited, Rejected, Unavailable
 from node.core.guard import Guard, Guarded, Window
 from node.core.model import Budget
 from node.core.settings import AdapterSettings
+from node.language.tables import read_table
+
+_DATA = read_table(__package__, "open_meteo.toml")
 
 FORECAST_URL = "https://api.open-meteo.com"
 ARCHIVE_URL = "https://archive-api.open-meteo.com"
@@ -44,68 +47,18 @@ STALE_FOR_S = 6 * 3_600.0
 
 CONCURRENCY = 3
 """The open source of the service refuses a sixth simultaneous request of an address."""
-_LIMITS: Mapping[str, tuple[int, int, int]] = {
-    # Calls per minute, hour and day. Together they make the documented 600, 5,000 and 10,000, should the
-    # service count its hosts together.
-    "forecast": (360, 3_000, 6_000),
-    "archive": (120, 1_000, 2_000),
-    "geocoding": (120, 1_000, 2_000),
-}
+_LIMITS: Mapping[str, tuple[int, int, int]] = _DATA["limits"]
 
-_CURRENT = (
-    "temperature_2m",
-    "apparent_temperature",
-    "relative_humidity_2m",
-    "precipitation",
-    "weather_code",
-    "cloud_cover",
-    "wind_speed_10m",
-)
+_CURRENT = tuple(_DATA["current"])
 _CURRENT_WIND = ("weather_code", "wind_speed_10m", "wind_gusts_10m", "wind_direction_10m")
 """Of their own: with more than ten variables a request counts as more than one."""
 _CURRENT_DAY = ("temperature_2m_max", "temperature_2m_min", "precipitation_probability_max")
-_AIR = (
-    "weather_code",
-    "temperature_2m_max",
-    "temperature_2m_min",
-    "temperature_2m_mean",
-    "precipitation_sum",
-    "snowfall_sum",
-    "wind_speed_10m_max",
-    "wind_gusts_10m_max",
-)
+_AIR = tuple(_DATA["air"])
 _WIND = ("weather_code", "wind_speed_10m_max", "wind_gusts_10m_max", "wind_direction_10m_dominant")
 _AIR_AHEAD = (*_AIR, "precipitation_probability_max", "uv_index_max")
-_SKY = (
-    "weather_code",
-    "sunrise",
-    "sunset",
-    "sunshine_duration",
-    "cloud_cover_mean",
-    "relative_humidity_2m_mean",
-)
-_HOURLY = (
-    "temperature_2m",
-    "precipitation_probability",
-    "precipitation",
-    "snowfall",
-    "weather_code",
-    "wind_speed_10m",
-    "relative_humidity_2m",
-    "cloud_cover",
-)
-# Names that the service used before and that still appear in answers.
-_FORMER = {
-    "temperature_2m": "temperature",
-    "weather_code": "weathercode",
-    "wind_speed_10m": "windspeed",
-    "relative_humidity_2m": "relativehumidity_2m",
-    "wind_speed_10m_max": "windspeed_10m_max",
-    "wind_gusts_10m_max": "windgusts_10m_max",
-    "wind_direction_10m": "winddirection",
-    "wind_direction_10m_dominant": "winddirection_10m_dominant",
-    "cloud_cover": "cloudcover",
-}
+_SKY = tuple(_DATA["sky"])
+_HOURLY = tuple(_DATA["hourly"])
+_FORMER = _DATA["former"]
 
 
 # --- the client -----------------------------------------------------------------------------------

@@ -15,7 +15,10 @@ import re
 from collections.abc import Mapping
 
 from node.language.reading import word_list
+from node.language.tables import read_table
 from node.language.wording import EXPLAINS
+
+_DATA = read_table(__package__, "words.toml")
 
 SAID_OTHERWISE: Mapping[str, str] = {"rn": "now", "atm": "now", "gerade": "now", "momentan": "now"}
 """Words of time that people type, as the grammar of times reads them."""
@@ -28,17 +31,7 @@ NOT_ALONE = frozenset(
 )
 """Words of a figure that are other words too: they do not ask for it by themselves."""
 
-FRENCH_OR_ITALIAN = frozenset(
-    word_list(
-        "quel quelle temps meteo pluie pleut pleuvoir neige il fait fera est-ce fait-il fera-t-il demain "
-        "hier "
-        "aujourd'hui maximale minimale moyenne soleil vent che tempo piove nevica pioggia sole gradi "
-        "domani ieri oggi "
-        "fa fara massima minima previsioni vento soir matin semaine prevu combien quelles quels "
-        "risque-t-il va-t-il "
-        "faut-il indice taux qualite humidite"
-    )
-)
+FRENCH_OR_ITALIAN = frozenset(word_list(_DATA["french_or_italian"]))
 """In a text with one of these words, "a" is the preposition "à" of French or the Italian "a"."""
 
 
@@ -534,69 +527,10 @@ PAST_SCRIPT = _pattern(r"でした|ました|だった|かった|昨|下了|上�
 
 # --- words that say nothing more ------------------------------------------------------------------
 
-FILL = frozenset(
-    word_list(
-        """
-        because due since dress rn atm mm millimeters millimetres inches cm centimeters centimetres count fue
-        era estaba etait foi unter wil waht ill b gonna cover
-        indice vitesse velocidad velocita velocidade windgeschwindigkeit usual usually normal normally taux
-        niveau nivel livello pegel wert weht weht's direction way blow
-        blows blowing richtung windrichtung direccion sopla donde souffle vient direzione
-        soffia dove anziehen pongo ropa
-        llevo habiller indosso metto gerade momentan llovido caido tombee tombe fine
-        a an the this that these those it its is are was were be been being am will would shall should
-        can could may might must do does did done have has had having get gets getting got go goes going
-        gonna expect expected expecting supposed wil ill waht looking look looks like likely of in at on
-        for to and or but if whether by with about around over during near as from than then there here
-        outside outdoors out up so too very really actually pretty quite still already just only even
-        any anything some something much many more most less least lot bit little all again also maybe
-        perhaps kind what how when which where who i you we me my your us our they people one please
-        tell give show check know say let see find ask need needs want wear take bring carry pack grab
-        put use help hey hi hello yo hiya ok okay well um uh hmm thanks thank cheers sorry quick
-        question wondering wonder curious idea ideas think guess hope hoping plan planning anyone
-        somebody possible current currently latest exact local area city town place region weather
-        weater wether wheather weahter waether weathr wather weatehr report reports update updates
-        forecast forecasts outlook conditions condition situation detailed hourly daily today's chance
-        chances probability likelihood odds risk percent percentage amount level levels time times hour
-        hours day days night morning afternoon evening degrees degree index speed cover heavy heavily
-        light fall falling fell come coming strong hard shine shining rise rising set setting not yes no
-        right now today tonight tomorrow moment long far good bad value values reading readings figure
-        figures number recorded measured observed deviation standard period span across between through
-        within until till throughout forecasted predicted prediction happen happening stay stays staying
-        remain turn become feel feels there's que cual cuales como es esta estan estara estaba sera hace
-        hara hizo hubo va vas vamos ha haber hacer hay habra el la los las lo un una unos en de del al
-        por para puedes puede podrias decir dime dinos necesito necesitare llevar llevo debo deberia
-        tengo favor hola oye buenas si y o u se espera pronostico tiempo clima cuanto cuanta cuantos
-        cuantas grado prevision previsto hora tal mi ciudad cuando wie wann ist sind wird werden war
-        waren das der die den dem des ein eine einen einer im fur von vom zu zum und oder ob ich brauche
-        brauch man mir sag sage sagen bitte kannst konntest du soll sollte muss mitnehmen gibt gab hat
-        haben dort draussen hallo moin mal wohl denn viel wieviel welche welcher welches aktuell
-        aktuelle aktuellen wetter wettervorhersage wetterbericht vorhersage regnen stark hoch auf bei
-        nach wahrscheinlichkeit uber uhr geht aus sieht quel quelle quels quelles est il elle fait fera
-        faire t l' d' j' qu' c' s' n' m' ai a-t-il aura sera-t-il y-a-t-il le les une au aux pour est-ce
-        je tu besoin faut-il faut prendre dois doit dis dis-moi peux pouvez-vous plait svp vous te
-        bonjour salut et ou combien comment va-t-il fera-t-il fait-il meteo temps previsions prevu
-        risque il-y-a annonce dans sur quand heure quoi che com' e gli di della dei per con puoi dire
-        dimmi serve devo portare ciao fa fara faceva tempo sara quanto quanti quanta gradi previsioni
-        c'e quale qual ora os uma em na nos nas da dos voce pode diga preciso levar oi ola sim vai estar
-        fazer faz foi quantos previsao horas
-        """
-    )
-)
+FILL = frozenset(word_list(_DATA["fill"]))
 """Function words and small talk of six languages, and words for a report or a measurement."""
 
-ASKS_FIRST = frozenset(
-    word_list(
-        """
-        what how is are was were will would does do did can could should may might which when where who
-        has have any tell give show check find say let please need expect get que cual como hace hara va
-        llovera llueve hay habra estara cuanto cuantos necesito debo dime a esta wie wann wird ist war
-        regnet schneit brauche soll gibt gab sag welche wieviel ob muss hat quel quelle est-ce fait-il
-        fera-t-il il faut-il va-t-il pleut-il pleuvra-t-il quels combien comment dis-moi quand che com'
-        come fa fara piove piovera quanto qual quale dimmi serve vai chove faz foi preciso diga quantos
-        """
-    )
-)
+ASKS_FIRST = frozenset(word_list(_DATA["asks_first"]))
 """Words that a question or a request begins with, after a greeting."""
 
 TELLS = frozenset(
@@ -619,30 +553,8 @@ OPENERS = frozenset(
     )
 )
 
-UNREAD_TIME = frozenset(
-    word_list(
-        """
-        christmas xmas easter halloween thanksgiving eve summer winter spring autumn season january
-        february march april may june july august september october november december monday tuesday
-        wednesday thursday friday saturday sunday month months year years decade century weihnachten
-        ostern silvester sommer fruhling herbst navidad verano invierno primavera otono noel ete hiver
-        printemps automne natale estate inverno pasqua natal verao
-        """
-    )
-)
+UNREAD_TIME = frozenset(word_list(_DATA["unread_time"]))
 """Left over, they name a time that was not understood: an answer for today would be another question's."""
 
-NOT_A_NAME = frozenset(
-    word_list(
-        """
-        here there general summer winter spring autumn fall case total advance town city area region
-        country world house car office school work home bed garden yard mountains beach sea morning
-        afternoon evening night future past celsius fahrenheit degrees hours minutes days weeks my your
-        our village downtown tents hotel bus train shade sun rain snow water air sky outside inside mind
-        fact order time person public particular english terms addition detail short store stock charge
-        love trouble c f mm inches cm kmh mph
-        europe europa asia africa america oceania antarctica earth
-        """
-    )
-)
+NOT_A_NAME = frozenset(word_list(_DATA["not_a_name"]))
 """What may stand after "in" and is no place."""
