@@ -13,6 +13,7 @@ from node.core.settings import ENV_PREFIX
 from tests import engines, transcripts
 from tests.engine_report import EngineReport
 from tests.foreign.helia import Helia, helia
+from tests.loaded_once import loaded_once
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -34,6 +35,12 @@ def pytest_runtest_setup() -> None:
     for name in [name for name in os.environ if name.startswith(ENV_PREFIX)]:
         del os.environ[name]
     pytest_socket.socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _models_loaded_once() -> Iterator[None]:
+    with loaded_once():
+        yield
 
 
 @pytest.fixture(scope="session")
