@@ -92,7 +92,7 @@ async def served(
         app.router.add_route(method, pattern, handler)
         if method == "GET":
             app.router.add_route("HEAD", pattern, handler)
-    runner = web.AppRunner(app, access_log=None, auto_decompress=False)
+    runner = web.AppRunner(app, access_log=None, auto_decompress=False, lingering_time=0.2)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     host, port = runner.addresses[0][:2]
