@@ -13,14 +13,16 @@ from node.core.settings import ENV_PREFIX
 from tests import engines, transcripts
 from tests.engine_report import EngineReport
 from tests.foreign.helia import Helia, helia
+from tests.journeys.report import PATH, SuiteReport
 from tests.loaded_once import loaded_once
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Count tests by engine, for one line at the end."""
+    """Count tests by engine, for one line at the end, and gather the report of the four suites."""
     config.pluginmanager.register(EngineReport(), "engine-report")
+    config.pluginmanager.register(SuiteReport(Path(os.environ.get("SUITES_REPORT", PATH))), "suite-report")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,19 +15,11 @@ from node.app.node import Running, running
 from node.core.clock import Clock
 from node.core.settings import load
 from node.privacy import private_reason
-from tests.journeys.report import REPORT
 from tests.nowhere import NOBODY, nowhere
 
 private_reason(
     "The first text that is screened loads the rules: on a busy machine longer than a reply waits."
 )
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The report of the four suites, where any of them ran; it stays in ``build/suites.md``."""
-    if REPORT.cases:
-        REPORT.write()
-        terminalreporter.write("\n" + REPORT.markdown() + "\n")
 
 
 STARTER = Path(__file__).resolve().parents[2] / "knowledge-index.json"

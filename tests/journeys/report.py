@@ -1,19 +1,21 @@
 """The report of the four suites: what each case expected and got, by which engine, in how many milliseconds.
 
 The second seed asks for five things after each suite: pass or fail, response times, error logs, unexpected
-behaviour, recommendations. They are collected while the tests run, written to ``build/suites.md`` and printed
-behind the tests.
+behaviour, recommendations. They are collected while the tests run, in whatever process, written to
+``build/suites.md`` and printed behind the tests.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
+
+import pytest
 
 SUITES = {
     1: "Deterministic queries",
@@ -97,7 +99,7 @@ class Report:
                 parts.append(_suite(number, name, cases))
         return "\n\n".join(parts) + "\n"
 
-    def write(self, path: Path = PATH) -> None:
+    def write(self, path: Path) -> None:
         """Leave the report as a file."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.markdown(), encoding="utf-8")
@@ -162,4 +164,29 @@ def _cell(text: str) -> str:
 
 
 REPORT = Report()
-"""One for the session; ``conftest.pytest_terminal_summary`` prints it."""
+"""One for each process; ``SuiteReport`` brings them together."""
+_PROPERTY = "suite case"
+
+
+class SuiteReport:
+    """A pytest plugin: the cases of a test travel in its report to the process that writes them down."""
+
+    def __init__(self, path: Path) -> None:
+        self.whole = Report()
+        self.path = path
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        report.user_properties.extend((_PROPERTY, asdict(case)) for case in REPORT.cases)
+        REPORT.cases.clear()
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            self.whole.cases += [Case(**value) for name, value in report.user_properties if name == _PROPERTY]  # type: ignore[arg-type] # as ``asdict`` wrote it
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.whole.cases:
+            self.whole.write(self.path)
+            terminalreporter.write("\n" + self.whole.markdown() + "\n")
