@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,10 +26,13 @@ from typing import TypeVar
 
 from node.audit.decisions import epochs
 from node.audit.decisions.commitments import KeyTable
-from node.audit.decisions.disk import digest_of, finished, folder_bytes, move_aside, on_disk, translated
-from node.audit.decisions.entry import Closed, Entry, is_critical, policy_entry, repair_entry
+from node.audit.decisions.critical import CriticalEntries
+from node.audit.decisions.disk import digest_of, finished, move_aside, on_disk, translated
+from node.audit.decisions.entry import Entry, is_critical, policy_entry
 from node.audit.decisions.epochs import Turn
+from node.audit.decisions.folder import Folder
 from node.audit.decisions.origin import origin_of
+from node.audit.decisions.own_entries import begun_epoch, repairs
 from node.audit.decisions.seal import Sealed, sealed
 from node.audit.log import journal
 from node.audit.log.files import Files
@@ -44,8 +46,6 @@ from node.core.model import Check, Json
 from node.core.ports import Appended
 from node.core.signed_note import Signer
 
-log = logging.getLogger("neuroswarm.decisions")
-
 _T = TypeVar("_T")
 
 BEFORE_REPLY = "before_reply"
@@ -54,10 +54,6 @@ BEHIND_50MS = "behind_50ms"
 OLD_FILE = "decisions.jsonl"
 """Where versions before this format kept their decisions."""
 
-_KEYS_IN_FLIGHT_MAX = 4_096
-"""Keys without a leaf that a crash can leave; more say that the folder is older than its key table."""
-_CRITICAL_WAITING_MAX = 1_024
-_COUNT_EVERY = 1_000
 _ERASED_MAX = 4_096
 """Erased records whose later leaves get no key: far more than are being answered from when one is erased."""
 
@@ -75,33 +71,29 @@ class _Shard:
     reader: LogReader
 
 
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """``keys`` is the private directory of key tables and high-water marks; ``policy`` the version of the
+    rules, for the log's own leaves."""
+
+    keys: Path
+    is_behind: bool
+    publish_every_s: float
+    shard_entries: int
+    policy: str
+
+
 class DecisionLog:
     """``AuditLog`` over a folder. Build with ``open``."""
 
-    def __init__(
-        self,
-        directory: Path,
-        base: str,
-        signers: Signers,
-        clock: Clock,
-        *,
-        keys: Path,
-        is_behind: bool,
-        publish_every_s: float,
-        shard_entries: int,
-        alarm_bytes: int,
-        policy: str,
-    ) -> None:
-        self.directory = directory
+    def __init__(self, folder: Folder, base: str, signers: Signers, clock: Clock, terms: _Terms) -> None:
+        self.directory = folder.directory
         self._base = base
         self._signers = signers
         self._clock = clock
-        self._keys = keys
-        self._is_behind = is_behind
-        self._publish_every_s = publish_every_s
-        self._shard_entries = shard_entries
-        self._alarm_bytes = alarm_bytes
-        self._policy = policy
+        self._terms = terms
+        self._folder = folder
+        self._critical = CriticalEntries(lambda: self._shard.tile_log.publish())
         self._shard: _Shard
         self._taken = 0  # indexes given out in this shard, or about to be
         self._in_flight: set[asyncio.Task[int]] = set()
@@ -112,16 +104,7 @@ class DecisionLog:
         self._has_last_leaf = False
         self._to_say: list[Entry] = []
         self._trouble = ""
-        self._bytes = 0
-        self._files = 0
-        self._uncounted = 0  # appends since the folder was counted
-        self._chores: asyncio.Task[None] | None = None
-        self._to_sweep: list[Path] = []
         self._is_closed = False
-        self._critical: list[Appended] = []
-        self._publishing: asyncio.Task[None] | None = None
-        self._told_critical: list[Callable[[Appended], None]] = []
-        self._told_published: list[Callable[[Published], None]] = []
 
     @classmethod
     async def open(
@@ -149,18 +132,9 @@ class DecisionLog:
         """
         if durability not in (BEFORE_REPLY, BEHIND_50MS):
             raise Misconfigured(f"log.durability must be {BEFORE_REPLY} or {BEHIND_50MS}, not {durability!r}")
-        decisions = cls(
-            Path(directory),
-            origin,
-            signers,
-            clock,
-            keys=Path(keys),
-            is_behind=durability == BEHIND_50MS,
-            publish_every_s=publish_every_s,
-            shard_entries=shard_entries,
-            alarm_bytes=alarm_bytes,
-            policy=policy,
-        )
+        is_behind = durability == BEHIND_50MS
+        terms = _Terms(Path(keys), is_behind, publish_every_s, shard_entries, policy)
+        decisions = cls(Folder(Path(directory), alarm_bytes), origin, signers, clock, terms)
         await decisions._open(is_held=is_held)
         return decisions
 
@@ -172,7 +146,7 @@ class DecisionLog:
         index = await self._enter(shard, self._without_erased(what, entry))
         place = Appended(shard.tile_log.origin, index)
         if is_critical(entry):
-            self._publish_soon(place)
+            self._critical.publish_soon(place)
         return place
 
     async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:
@@ -184,7 +158,7 @@ class DecisionLog:
             receipt = None
             try:
                 if published is not None:
-                    receipt = await self._receipt(shard.reader, index, published.size, published.note)
+                    receipt = await _receipt(shard.reader, index, published.size, published.note)
             except NodeError:
                 if not self._is_moving(shard):
                     raise
@@ -198,7 +172,7 @@ class DecisionLog:
         return await self._receipt_aside(index, log)
 
     def on_critical(self, callback: Callable[[Appended], None]) -> None:
-        self._told_critical.append(callback)
+        self._critical.on_critical(callback)
 
     async def forget(self, index: int) -> bool:
         shard = self._open_shard()
@@ -219,7 +193,7 @@ class DecisionLog:
         await shard.tile_log.wait_durable(shard.tile_log.size() - 1)
         found = 0
         async with self._keys_in_use:
-            numbers = await on_disk(epochs.in_keys, self._keys)
+            numbers = await on_disk(epochs.in_keys, self._terms.keys)
             for number in sorted({*numbers, self._shard.number}, reverse=True):
                 found += await self._with_keys(number, lambda keys: len(keys.destroy_about(cid))) or 0
         return found
@@ -242,10 +216,10 @@ class DecisionLog:
             return Check("log", "fail", self._trouble, check.since, size, "entries")
         if self._turning is not None and check.status != "pass":
             return Check("log", "warn", "the next shard begins", check.since, size, "entries")
-        if check.status == "pass" and self._alarm_bytes and self._bytes > self._alarm_bytes:
+        if check.status == "pass" and self._folder.is_too_large:
             said = (
-                f"the decision log has {self._bytes} bytes, more than log.alarm_bytes; move closed epochs "
-                f"from {self.directory / epochs.FOLDER} to an archive that stays readable"
+                f"the decision log has {self._folder.size_bytes} bytes, more than log.alarm_bytes; "
+                f"move closed epochs from {self.directory / epochs.FOLDER} to an archive that stays readable"
             )
             return Check("log", "warn", said, check.since, size, "entries")
         return replace(check, name="log", observed=size, unit="entries")
@@ -254,9 +228,10 @@ class DecisionLog:
         """Write, publish and let go. Idempotent. Raises ``Unavailable`` once if acknowledged entries
         (``behind_50ms``) could not be written."""
         self._is_closed = True
-        for task in (self._turning, self._publishing, self._chores):
-            if task is not None:
-                await asyncio.wait({task})
+        if self._turning is not None:
+            await asyncio.wait({self._turning})
+        await self._critical.close()
+        await self._folder.close()
         try:
             await self._shard.tile_log.close()
         finally:
@@ -282,7 +257,7 @@ class DecisionLog:
 
     def on_published(self, callback: Callable[[Published], None]) -> None:
         """Call ``callback`` on the event loop for each checkpoint, of this log and those that follow it."""
-        self._told_published.append(callback)
+        self._critical.on_published(callback)
 
     # --- appending --------------------------------------------------------------------------------
 
@@ -308,7 +283,7 @@ class DecisionLog:
         """One place is kept for the leaf that says what follows. A log whose checkpoints are held back cannot
         be closed: it grows on."""
         is_published = not (shard.tile_log.is_held or shard.tile_log.suspended)
-        return self._taken >= self._shard_entries - 1 and is_published
+        return self._taken >= self._terms.shard_entries - 1 and is_published
 
     async def _enter(self, shard: _Shard, what: Sealed) -> int:
         slot = None if what.key is None else shard.keys.slot(what.key, what.about)
@@ -317,10 +292,7 @@ class DecisionLog:
         self._in_flight.add(appending)
         appending.add_done_callback(self._landed)
         index = await asyncio.shield(appending)
-        self._bytes += len(what.entry)
-        self._uncounted += 1
-        if self._alarm_bytes and self._uncounted >= max(_COUNT_EVERY, self._files):
-            self._do_chores()
+        self._folder.grew(len(what.entry))
         return index
 
     def _landed(self, appending: asyncio.Task[int]) -> None:
@@ -343,7 +315,7 @@ class DecisionLog:
             return await on_disk(work, shard.keys)
 
         def aside() -> _T | None:
-            path = epochs.key_table(self._keys, number)
+            path = epochs.key_table(self._terms.keys, number)
             if not path.exists():
                 return None
             keys = KeyTable.open(path, origin_of(self._base, number))
@@ -354,39 +326,11 @@ class DecisionLog:
 
         return await on_disk(aside)
 
-    # --- publishing -------------------------------------------------------------------------------
-
-    def _publish_soon(self, *places: Appended) -> None:
-        self._critical = [*self._critical, *places][-_CRITICAL_WAITING_MAX:]
-        if self._publishing is None and not self._is_closed:
-            self._publishing = asyncio.create_task(self._publish(), name="decision log: critical entry")
-
-    async def _publish(self) -> None:
-        try:
-            await self._shard.tile_log.publish()
-        except NodeError as exc:
-            log.warning("a critical decision waits for its checkpoint: %s", exc)
-        finally:
-            self._publishing = None
-
-    def _published(self, origin: str, published: Published) -> None:
-        for told in self._told_published:
-            told(published)
-        ready = [one for one in self._critical if one.log == origin and one.index < published.size]
-        self._critical = [one for one in self._critical if one not in ready]
-        for place in ready:
-            for callback in self._told_critical:
-                callback(place)
-        if self._critical:
-            self._publish_soon()
+    # --- receipts ---------------------------------------------------------------------------------
 
     def _is_moving(self, shard: _Shard) -> bool:
         """Whether the folder at the top may not be this shard's any more."""
         return shard is not self._shard or (self._turn is not None and self._turn.number == shard.number)
-
-    async def _receipt(self, reader: LogReader, index: int, size: int, note: bytes) -> bytes:
-        [entry] = await reader.entries(index, 1, size)
-        return replace(await reader.receipt(index, note), extra=entry).encode()
 
     async def _receipt_aside(self, index: int, origin: str) -> bytes:
         for number in await on_disk(epochs.closed, self.directory):
@@ -396,7 +340,7 @@ class DecisionLog:
                 newest = await on_disk(epochs.newest, epochs.folder_of(self.directory, number) / "checkpoint")
                 if newest is None or not 0 <= index < newest.size:
                     raise NotFound(f"the log {origin} has no published entry {index}")
-                return await self._receipt(reader, index, newest.size, note)
+                return await _receipt(reader, index, newest.size, note)
         raise NotFound(f"there is no log {origin} here")
 
     # --- from one shard to the next ---------------------------------------------------------------
@@ -417,15 +361,14 @@ class DecisionLog:
             with contextlib.suppress(NodeError):  # what stopped the opening is the news
                 await self._shard.tile_log.close()
             raise
-        with translated(f"{self.directory} cannot be read"):
-            self._bytes, self._files = await asyncio.to_thread(folder_bytes, self.directory)
+        await self._folder.count()
 
     async def _check_newest(self) -> None:
         """Nothing goes on in a log that a later one has followed already. Raises ``CorruptState``."""
         if self._shard.tile_log.suspended:
             return
-        for number in await on_disk(epochs.in_keys, self._keys):
-            path = epochs.high_water(self._keys, number)
+        for number in await on_disk(epochs.in_keys, self._terms.keys):
+            path = epochs.high_water(self._terms.keys, number)
             mark = await on_disk(epochs.newest, path) if number > self._shard.number else None
             if mark is not None and mark.size:
                 raise CorruptState(
@@ -435,24 +378,24 @@ class DecisionLog:
 
     async def _opened(self, number: int, *, is_held: bool = False) -> _Shard:
         origin = origin_of(self._base, number)
-        with translated(f"the key table of the decision log in {self._keys} cannot be opened"):
-            keys = await asyncio.to_thread(KeyTable.open, epochs.key_table(self._keys, number), origin)
+        with translated(f"the key table of the decision log in {self._terms.keys} cannot be opened"):
+            keys = await asyncio.to_thread(KeyTable.open, epochs.key_table(self._terms.keys, number), origin)
         try:
             tile_log = await TileLog.open(
                 self.directory,
                 origin,
                 self._signers(origin),
                 self._clock,
-                high_water=epochs.high_water(self._keys, number),
-                is_behind=self._is_behind,
-                publish_every_s=self._publish_every_s,
+                high_water=epochs.high_water(self._terms.keys, number),
+                is_behind=self._terms.is_behind,
+                publish_every_s=self._terms.publish_every_s,
                 is_held=is_held,
                 prepare=keys.write,
             )
         except BaseException:
             keys.close()
             raise
-        tile_log.on_published(partial(self._published, origin))
+        tile_log.on_published(partial(self._critical.published, origin))
         self._taken = tile_log.size()
         return _Shard(number, tile_log, keys, LogReader(FolderSource(self.directory)))
 
@@ -462,15 +405,15 @@ class DecisionLog:
         if shard.tile_log.suspended:
             return  # nothing can be appended, and health says why
         size = shard.tile_log.size()
-        self._has_last_leaf = bool(size) and await self._is_ended(shard, size - 1)
+        self._has_last_leaf = bool(size) and await _is_ended(shard, size - 1)
         with translated("the key table of the decision log cannot be read"):
             extra = await asyncio.to_thread(shard.keys.count) - size
             if extra > 0:
                 await asyncio.to_thread(shard.keys.truncate, size)
-        self._to_say += _repairs(shard.tile_log, extra)
+        self._to_say += repairs(shard.tile_log, extra)
         if turn is not None:
             if not size:
-                await self._say(_epoch_entry(turn, self._policy))
+                await self._say(begun_epoch(turn, self._terms.policy))
             if shard.tile_log.published is not None:  # else only the turn says which epoch stands at the top
                 with translated("the turn to a new epoch cannot be ended"):
                     await asyncio.to_thread(epochs.end, self.directory)
@@ -481,21 +424,13 @@ class DecisionLog:
                 digest, length = old
                 event = "chain_closed"
                 await self._say(
-                    policy_entry(event=event, policy=self._policy, file_digest=digest, file_bytes=length)
+                    policy_entry(
+                        event=event, policy=self._terms.policy, file_digest=digest, file_bytes=length
+                    )
                 )
         while self._to_say and not self._has_last_leaf:
             await self._say(self._to_say[0])
             del self._to_say[0]
-
-    async def _is_ended(self, shard: _Shard, last: int) -> bool:
-        """Whether the last leaf says that another log follows: a crash came before the turn."""
-        published = shard.tile_log.published
-        if published is not None and published.size > last:
-            [data] = await shard.reader.entries(last, 1, published.size)
-        else:
-            folder, origin = self.directory / "journal", shard.tile_log.origin
-            data = (await on_disk(journal.find, Files(), folder, origin)).entries[-1]
-        return leaf.read_leaf(data).entry.get("event") == "shard_closed"
 
     async def _say(self, entry: Entry) -> None:
         """A leaf of the log about itself. Past the limit of the shard, which keeps a place for it."""
@@ -503,7 +438,7 @@ class DecisionLog:
         self._taken += 1
         index = await self._enter(self._shard, sealed(body, private_texts))
         if is_critical(body):
-            self._publish_soon(Appended(self._shard.tile_log.origin, index))
+            self._critical.publish_soon(Appended(self._shard.tile_log.origin, index))
 
     def _turned(self, task: asyncio.Task[None]) -> None:
         self._turning = None
@@ -520,40 +455,18 @@ class DecisionLog:
         if self._shard.number == self._turn.number:
             with translated("the full decision log cannot be moved aside"):
                 await asyncio.to_thread(move_aside, self.directory, self._turn)
-            self._to_sweep.append(self.directory / epochs.FOLDER / self._turn.place)
             self._shard = await self._opened(self._turn.following)
         await self._begin(self._turn)
+        self._folder.sweep(self.directory / epochs.FOLDER / self._turn.place)
         self._turn = None
-        self._do_chores()
-
-    # --- chores, off the loop ---------------------------------------------------------------------
-
-    def _do_chores(self) -> None:
-        if self._chores is None and not self._is_closed:
-            self._chores = asyncio.create_task(self._swept_and_counted(), name="decision log: chores")
-
-    async def _swept_and_counted(self) -> None:
-        """Closed logs keep only what their last checkpoint needs; the folder is counted."""
-        try:
-            while self._to_sweep:
-                await on_disk(epochs.sweep, self._to_sweep[0])
-                del self._to_sweep[0]
-            if self._alarm_bytes:
-                self._uncounted = 0
-                self._bytes, self._files = await on_disk(folder_bytes, self.directory)
-        except NodeError as exc:
-            log.warning("the decision log's folder could not be tidied: %s", exc)
-            self._to_sweep.clear()  # what is left lies there to no harm
-        finally:
-            self._chores = None
 
     async def _ended(self, shard: _Shard) -> Turn:
         """The shard has its last leaf, a checkpoint over it, and is let go of."""
-        following = await on_disk(epochs.following, self.directory, self._keys, shard.number)
+        following = await on_disk(epochs.following, self.directory, self._terms.keys, shard.number)
         place = await on_disk(epochs.free_place, self.directory, shard.number)
         if not self._has_last_leaf:
             origin = origin_of(self._base, following)
-            await self._say(policy_entry(event="shard_closed", policy=self._policy, next_origin=origin))
+            await self._say(policy_entry(event="shard_closed", policy=self._terms.policy, next_origin=origin))
             self._has_last_leaf = True
         published = await shard.tile_log.publish()
         await shard.tile_log.close()
@@ -571,26 +484,17 @@ class DecisionLog:
         )
 
 
-def _repairs(tile_log: TileLog, extra_keys: int) -> list[Entry]:
-    """What opening the log had to mend."""
-    repair = tile_log.repair
-    orphans = extra_keys if extra_keys > _KEYS_IN_FLIGHT_MAX else 0
-    if repair is None and not orphans:
-        return []
-    return [
-        repair_entry(
-            bytes_cut=repair.bytes_cut if repair is not None else 0,
-            entries_replayed=repair.entries_replayed if repair is not None else 0,
-            keys_without_entry=orphans,
-        )
-    ]
+async def _receipt(reader: LogReader, index: int, size: int, note: bytes) -> bytes:
+    [entry] = await reader.entries(index, 1, size)
+    return replace(await reader.receipt(index, note), extra=entry).encode()
 
 
-def _epoch_entry(turn: Turn, policy: str) -> Entry:
-    return policy_entry(
-        event="epoch",
-        policy=policy,
-        reason=turn.reason,
-        previous=Closed(turn.origin, turn.size, turn.root),
-        kept_size=turn.kept_size,
-    )
+async def _is_ended(shard: _Shard, last: int) -> bool:
+    """Whether the last leaf says that another log follows: a crash came before the turn."""
+    published = shard.tile_log.published
+    if published is not None and published.size > last:
+        [data] = await shard.reader.entries(last, 1, published.size)
+    else:
+        folder, origin = shard.tile_log.directory / "journal", shard.tile_log.origin
+        data = (await on_disk(journal.find, Files(), folder, origin)).entries[-1]
+    return leaf.read_leaf(data).entry.get("event") == "shard_closed"

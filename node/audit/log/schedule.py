@@ -38,6 +38,17 @@ class Job:
     refuse: Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What the thread tells, by callables that may be called on it: entries up to a size need no journal any
+    more; a checkpoint was written; one was not, and why; nothing is signed any more, and why."""
+
+    discard: Callable[[int], None]
+    published: Callable[[Published], None]
+    failed: Callable[[str], None]
+    stopped: Callable[[str], None]
+
+
 class Schedule:
     """Owns the publisher. State is changed on the thread, or under the lock where both sides do."""
 
@@ -51,10 +62,7 @@ class Schedule:
         at_entries: int,
         is_held: bool,
         suspended: str,
-        discard: Callable[[int], None],
-        published: Callable[[Published], None],
-        failed: Callable[[str], None],
-        stopped: Callable[[str], None],
+        events: Events,
     ) -> None:
         self.publisher = publisher
         self.is_held = is_held
@@ -62,10 +70,7 @@ class Schedule:
         self._clock = clock
         self._every_s = every_s
         self._at_entries = at_entries
-        self._discard = discard
-        self._published = published
-        self._failed = failed
-        self._stopped = stopped
+        self._events = events
         self._changed = threading.Condition()
         self._waiting: list[bytes] = list(waiting)
         self._jobs: deque[Job] = deque()
@@ -129,21 +134,21 @@ class Schedule:
             published = self.publisher.publish()
         except OSError as exc:
             self._failures += 1
-            self._failed(f"no checkpoint can be written: {exc.strerror or exc}")
+            self._events.failed(f"no checkpoint can be written: {exc.strerror or exc}")
             raise
         except CorruptState as exc:
             self.suspend(str(exc))
             raise
         self._failures = 0
-        self._published(published)
+        self._events.published(published)
         with contextlib.suppress(OSError):  # tried again after the next checkpoint
-            self._discard(published.size)
+            self._events.discard(published.size)
         return published
 
     def suspend(self, why: str) -> None:
         """Sign nothing any more."""
         self.suspended = why
-        self._stopped(why)
+        self._events.stopped(why)
 
     def release(self, seen: Sequence[Checkpoint]) -> None:
         """Sign from now on, unless one of these checkpoints is not of this tree: then ``suspend``.

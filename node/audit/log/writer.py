@@ -23,16 +23,17 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from node.audit.log.committer import Append, Committer, Compose, Outcome, Prepare, checked
 from node.audit.log.files import Files
 from node.audit.log.opening import OpenFolder, Repair, open_folder
 from node.audit.log.publisher import Published
-from node.audit.log.schedule import Job, Schedule
+from node.audit.log.schedule import Events, Job, Schedule
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
 from node.core.model import Check
@@ -49,6 +50,50 @@ _CLOSED = "the log is closed"
 _T = TypeVar("_T")
 
 
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """See ``TileLog.open``."""
+
+    is_behind: bool
+    publish_every_s: float
+    publish_leaves: int
+    is_held: bool
+
+
+class _Waiters(Generic[_T]):
+    """Who waits until the log has reached a size."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, asyncio.Future[_T]]] = []
+
+    def add(self, size: int) -> asyncio.Future[_T]:
+        waiter: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+        self._waiting.append((size, waiter))
+        return waiter
+
+    def leave(self, waiter: asyncio.Future[_T]) -> None:
+        waiter.cancel()
+        self._waiting = [one for one in self._waiting if one[1] is not waiter]
+
+    def reached(self, size: int, result: _T) -> None:
+        """Those who wait for no more than ``size`` entries go on."""
+        self._go_on([waiter for wanted, waiter in self._waiting if wanted <= size], result)
+
+    def give_up(self, beyond: int, result: _T) -> None:
+        """Those who wait for more than ``beyond`` entries go on."""
+        self._go_on([waiter for wanted, waiter in self._waiting if wanted > beyond], result)
+
+    def _go_on(self, waiters: Sequence[asyncio.Future[_T]], result: _T) -> None:
+        for waiter in waiters:
+            _succeed(waiter, result)
+        self._waiting = [one for one in self._waiting if not one[1].done()]
+
+    def fail(self, problem: str) -> None:
+        for _, waiter in self._waiting:
+            _fail(waiter, Unavailable(problem))
+        self._waiting = []
+
+
 class TileLog:
     """One log folder, open for writing. Built by ``open``; all methods belong to one event loop."""
 
@@ -59,11 +104,7 @@ class TileLog:
         origin: str,
         clock: Clock,
         files: Files,
-        *,
-        is_behind: bool,
-        publish_every_s: float,
-        publish_leaves: int,
-        is_held: bool,
+        pace: _Pace,
         prepare: Prepare | None,
     ) -> None:
         self.origin = origin
@@ -72,12 +113,12 @@ class TileLog:
         self._clock = clock
         self._files = files
         self._lock = opened.lock
-        self._is_behind = is_behind
+        self._is_behind = pace.is_behind
         self._loop = asyncio.get_running_loop()
         self._published = opened.publisher.published
         self._size = self._durable = opened.journal.size
         self._suspended = opened.suspended
-        self._is_held = is_held
+        self._is_held = pace.is_held
         self._closed = ""  # why it takes nothing any more
         self._is_journal_closed = False
         self._is_let_go = False
@@ -91,24 +132,26 @@ class TileLog:
         self._publish_problem = ""
         self._since: datetime | None = None
         self._callbacks: list[Callable[[Published], None]] = []
-        self._when_published: list[tuple[int, asyncio.Future[Published | None]]] = []
-        self._when_durable: list[tuple[int, asyncio.Future[None]]] = []
+        self._when_published: _Waiters[Published | None] = _Waiters()
+        self._when_durable: _Waiters[None] = _Waiters()
         self._schedule = Schedule(
             opened.publisher,
             opened.waiting,
             clock,
-            every_s=publish_every_s,
-            at_entries=publish_leaves,
-            is_held=is_held,
+            every_s=pace.publish_every_s,
+            at_entries=pace.publish_leaves,
+            is_held=pace.is_held,
             suspended=opened.suspended,
-            discard=opened.journal.discard,
-            published=partial(self._post, self._on_publication),
-            failed=partial(self._post, self._on_publish_failure),
-            stopped=partial(self._post, self._on_suspension),
+            events=Events(
+                opened.journal.discard,
+                partial(self._post, self._on_publication),
+                partial(self._post, self._on_publish_failure),
+                partial(self._post, self._on_suspension),
+            ),
         )
         self._committer = Committer(
             opened.journal,
-            is_behind=is_behind,
+            is_behind=pace.is_behind,
             prepare=prepare,
             hand_over=self._schedule.hand_over,
             report=partial(self._post, self._settle),
@@ -146,18 +189,8 @@ class TileLog:
             )
         except OSError as exc:
             raise Unavailable(f"the log in {directory} cannot be opened: {exc}") from exc
-        log = cls(
-            opened,
-            directory,
-            origin,
-            clock,
-            disk,
-            is_behind=is_behind,
-            publish_every_s=publish_every_s,
-            publish_leaves=publish_leaves,
-            is_held=is_held,
-            prepare=prepare,
-        )
+        pace = _Pace(is_behind, publish_every_s, publish_leaves, is_held)
+        log = cls(opened, directory, origin, clock, disk, pace, prepare)
         log._schedule.start()
         try:
             if not is_held and not log._suspended:
@@ -231,9 +264,7 @@ class TileLog:
             raise Unavailable(f"the log has no entry {index}")
         if self._is_journal_closed:
             raise Unavailable(self._problem)
-        waiter: asyncio.Future[None] = self._loop.create_future()
-        self._when_durable.append((index + 1, waiter))
-        await waiter
+        await self._when_durable.add(index + 1)
 
     async def wait_published(self, index: int, timeout_s: float) -> Published | None:
         """A durable checkpoint that covers the entry, asked for early.
@@ -246,8 +277,7 @@ class TileLog:
         is_stuck = self._is_held or self._suspended or self._closed or self._publish_problem
         if index >= self._size or is_stuck or (self._problem and index >= self._durable):
             return None
-        waiter: asyncio.Future[Published | None] = self._loop.create_future()
-        self._when_published.append((index + 1, waiter))
+        waiter = self._when_published.add(index + 1)
         self._schedule.ask_soon()
         try:
             async with asyncio.timeout(timeout_s):
@@ -255,8 +285,7 @@ class TileLog:
         except TimeoutError:
             return None
         finally:
-            waiter.cancel()
-            self._when_published = [one for one in self._when_published if one[1] is not waiter]
+            self._when_published.leave(waiter)
 
     def on_published(self, callback: Callable[[Published], None]) -> None:
         """Call this on the event loop after each checkpoint that is written from now on."""
@@ -322,8 +351,8 @@ class TileLog:
         if not self._is_let_go:
             self._is_let_go = True
             self._files.close(self._lock)
-            self._fail_durable(_CLOSED)
-            self._give_up_publication()
+            self._when_durable.fail(_CLOSED)
+            self._when_published.give_up(0, None)
         lost, self._lost = self._lost, 0
         if lost:
             raise Unavailable(f"{lost} acknowledged log entries could not be written: {self._problem}")
@@ -357,8 +386,8 @@ class TileLog:
         """A batch is durable, or has failed."""
         self._note(problem=outcome.problem)
         if outcome.is_kept:
-            self._fail_durable(outcome.problem)
-            self._give_up_publication(beyond=self._durable)
+            self._when_durable.fail(outcome.problem)
+            self._when_published.give_up(self._durable, None)
             return
         if outcome.is_last:
             self._end(outcome)
@@ -377,12 +406,9 @@ class TileLog:
         else:
             self._size = self._durable
         for index, append in enumerate(outcome.accepted, start=outcome.first):
-            if isinstance(append.token, asyncio.Future) and not append.token.done():
-                append.token.set_result(index)
-        for size, waiter in self._when_durable:
-            if size <= self._durable and not waiter.done():
-                waiter.set_result(None)
-        self._when_durable = [one for one in self._when_durable if not one[1].done()]
+            if isinstance(append.token, asyncio.Future):
+                _succeed(append.token, index)
+        self._when_durable.reached(self._durable, None)
 
     def _end(self, outcome: Outcome) -> None:
         """The journal thread has ended, by ``close`` or unexpectedly."""
@@ -391,28 +417,26 @@ class TileLog:
         for append in [*outcome.accepted, *self._committer.left()]:
             self._lost += append.token is None
             _fail(append.token, Unavailable(outcome.problem))
-        self._fail_durable(outcome.problem)
-        self._give_up_publication(beyond=self._durable)
+        self._when_durable.fail(outcome.problem)
+        self._when_published.give_up(self._durable, None)
 
     def _on_publication(self, published: Published) -> None:
         self._published = published
         self._note(publish_problem="")
         while self._unpublished and self._unpublished[0][0] <= published.size:
             self._unpublished_bytes -= self._unpublished.popleft()[1]
-        for size, waiter in self._when_published:
-            if size <= published.size and not waiter.done():
-                waiter.set_result(published)
+        self._when_published.reached(published.size, published)
         for callback in self._callbacks:
             callback(published)
 
     def _on_publish_failure(self, problem: str) -> None:
         self._note(publish_problem=problem)
-        self._give_up_publication()
+        self._when_published.give_up(0, None)
 
     def _on_suspension(self, why: str) -> None:
         self._suspended = why
         self._since = self._clock.now()
-        self._give_up_publication()
+        self._when_published.give_up(0, None)
 
     def _note(self, *, problem: str | None = None, publish_problem: str | None = None) -> None:
         was = bool(self._problem or self._publish_problem)
@@ -424,18 +448,6 @@ class TileLog:
     def _note_unpublished(self, end: int, length: int) -> None:
         self._unpublished.append((end, length))
         self._unpublished_bytes += length
-
-    def _fail_durable(self, problem: str) -> None:
-        for _, waiter in self._when_durable:
-            if not waiter.done():
-                waiter.set_exception(Unavailable(problem))
-        self._when_durable = []
-
-    def _give_up_publication(self, beyond: int = 0) -> None:
-        """No checkpoint of more than ``beyond`` entries is to be expected soon: who waits for one goes on."""
-        for size, waiter in self._when_published:
-            if size > beyond:
-                _succeed(waiter, None)
 
     async def _on_thread(self, work: Callable[[], _T]) -> _T:
         """Have the publisher thread do this.
