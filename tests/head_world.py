@@ -17,7 +17,7 @@ from node.core.normalise import normalise, query_hash
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, decode
 from node.ipfs.gateway.dag import resolve
-from node.ipfs.head import Head, Links
+from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Links, Signing
 from node.ipfs.kubo import KuboBlockStore
 from node.store.ipns_records import Names
 from tests.manual_clock import ManualClock
@@ -139,16 +139,12 @@ class World:
         names = await WatchedNames.open(self.folder / "names.sqlite", self.clock, own=self.owners[-1].name)
         names.told = self._note
         head = self.head = Head(
-            self.records,
-            self.shelf,
+            Content(self.records, Links(lambda: self.links[0], lambda: self.links[1])),
+            HeadBlocks(self.shelf, self.shelf.stored),
             names,
             self.clock,
-            stored=self.shelf.stored,
-            state_path=self.state_path,
-            record_path=self.record_path,
-            issuer=self.author.did,
-            keys=lambda: [owner.key for owner in self.owners],
-            links=Links(lambda: self.links[0], lambda: self.links[1]),
+            files=HeadFiles(self.state_path, self.record_path),
+            signing=Signing(self.author.did, lambda: [owner.key for owner in self.owners]),
             daemon=daemon,
         )
         self.names = names

@@ -20,7 +20,7 @@ from node.core.ipld.ipns import IpnsName
 from node.core.model import Check
 from node.core.ports import BlockStore
 from node.core.settings import Settings
-from node.ipfs.head import Head, Links, NameKey
+from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Links, NameKey, Signing
 from node.ipfs.kubo import KuboBlockStore
 from node.store.imported_blocks import ForeignStore
 from node.store.ipns_records import Names
@@ -109,17 +109,16 @@ async def open_ipfs(
     def newest(log: str) -> LogHead:
         return lambda: log_heads[log]() if log in log_heads else None
 
+    def keys() -> list[NameKey]:
+        return [NameKey(IpnsName.of(public), sign) for public, sign in identity.node_keys()]
+
     head = Head(
-        store.records,
-        blocks.blocks,
+        Content(store.records, Links(newest("publications"), newest("decisions"))),
+        HeadBlocks(blocks.blocks, blocks.stored),
         names,
         clock,
-        stored=blocks.stored,
-        state_path=data_dir / "head.json",
-        record_path=data_dir / "keys" / "ipns-record",
-        issuer=identity.root,
-        keys=lambda: [NameKey(IpnsName.of(public), sign) for public, sign in identity.node_keys()],
-        links=Links(newest("publications"), newest("decisions")),
+        files=HeadFiles(data_dir / "head.json", data_dir / "keys" / "ipns-record"),
+        signing=Signing(identity.root, keys),
         daemon=daemon,
     )
 

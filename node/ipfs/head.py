@@ -29,19 +29,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from node.audit.log.files import Files
 from node.core.clock import Clock
-from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
+from node.core.errors import CorruptState, NodeError, NotFound, Rejected
 from node.core.follower import Follower, Rest
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
-from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName, IpnsRecord
+from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.model import SCOPE_PUBLIC, Check
 from node.core.ports import BlockStore, RecordStore
 from node.core.record import Sign, format_time, time_us
+from node.ipfs import head_state
 from node.ipfs.head_daemon import HeadInDaemon, Published
+from node.ipfs.head_state import State
 from node.ipfs.index_pages import HeadBlock, Index, build, parse_index
 from node.ipfs.kubo import KuboBlockStore
 from node.store.ipns_records import Names
@@ -65,9 +64,6 @@ LOOK_EVERY_S = 60.0
 LOOK_HINTED_S = 1.0
 """The same while a new head is owed: the keys may have been what changed."""
 _PAGE = 1_000
-_OLDER_MAX = 32
-_STATE_VERSION = 1
-_STATE_BYTES_MAX = 16 * 2**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,55 +83,62 @@ class Links:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """``head``: the newest one; ``older``: those that it replaced and whose blocks are still here, newest
-    first; ``given``: what the daemon has whole. ``sequence`` and ``change``: how far the head has followed
-    the record store."""
+class Content:
+    """What a head leads to."""
 
-    head: Cid | None = None
-    older: tuple[Cid, ...] = ()
-    given: Cid | None = None
-    sequence: int = 0
-    change: int = 0
+    records: RecordStore
+    links: Links
 
-    @property
-    def held(self) -> set[Cid]:
-        return {cid for cid in (self.head, *self.older, self.given) if cid is not None}
+
+@dataclass(frozen=True, slots=True)
+class HeadBlocks:
+    """The head's own blocks, which are nobody else's; ``stored`` lists them."""
+
+    store: BlockStore
+    stored: Callable[[], Awaitable[Collection[Cid]]]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadFiles:
+    """Where the state and the newest signed record lie."""
+
+    state: Path
+    record: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """``keys``: the node key and those in their overlap, newest first."""
+
+    issuer: str
+    keys: Callable[[], Sequence[NameKey]]
 
 
 class Head:
-    """One per node. ``blocks`` are the head's alone and ``stored`` lists them. ``keys``: the node key and
-    those in their overlap, newest first. ``start`` it inside a running loop; ``close`` it after the last
-    write and before the stores."""
+    """One per node. ``start`` it inside a running loop; ``close`` it after the last write and before the
+    stores."""
 
     def __init__(
         self,
-        records: RecordStore,
-        blocks: BlockStore,
+        content: Content,
+        blocks: HeadBlocks,
         names: Names,
         clock: Clock,
         *,
-        stored: Callable[[], Awaitable[Collection[Cid]]],
-        state_path: Path,
-        record_path: Path,
-        issuer: str,
-        keys: Callable[[], Sequence[NameKey]],
-        links: Links,
+        files: HeadFiles,
+        signing: Signing,
         daemon: KuboBlockStore | None = None,
         every_s: float = EVERY_S,
     ) -> None:
-        self._records = records
-        self._blocks = blocks
-        self._stored = stored
+        self._content = content
+        self._blocks = blocks.store
+        self._stored = blocks.stored
         self._names = names
         self._clock = clock
-        self._state_path = state_path
-        self._record_path = record_path
-        self._issuer = issuer
-        self._keys = keys
-        self._links = links
+        self._files = files
+        self._signing_as = signing
         self._every_s = every_s
-        self._state = _State()
+        self._state = State()
         self._is_loaded = False
         self._is_swept = False
         self._leaving: IpnsName | None = None
@@ -153,7 +156,9 @@ class Head:
         self._daemon = (
             None
             if daemon is None
-            else HeadInDaemon(daemon, blocks, clock, look=self._published, gave=self._gave, knows=self._knows)
+            else HeadInDaemon(
+                daemon, blocks.store, clock, look=self._published, gave=self._gave, knows=self._knows
+            )
         )
 
     @property
@@ -164,7 +169,7 @@ class Head:
     @property
     def name(self) -> IpnsName:
         """The name that is published now."""
-        return self._keys()[0].name
+        return self._signing_as.keys()[0].name
 
     @property
     def record(self) -> bytes | None:
@@ -248,7 +253,10 @@ class Head:
         problem: NodeError | None = None
         if not self._is_loaded:
             await self._load()
-        self._is_hinted |= self._linked != (self._links.publications(), self._links.decisions())
+        self._is_hinted |= self._linked != (
+            self._content.links.publications(),
+            self._content.links.decisions(),
+        )
         if self._follower.is_stopping or (self._is_hinted and self._clock.monotonic() >= self._due_at):
             self._is_hinted = False
             try:
@@ -282,11 +290,14 @@ class Head:
             index = Index(old.index, {}, left_out=self._left_out)
         else:
             before = {} if old is None else await self._read_index(old.index)
-            index = await build(self._records, self._blocks, before)
+            index = await build(self._content.records, self._blocks, before)
         self._left_out = index.left_out
-        publications, decisions = self._linked = self._links.publications(), self._links.decisions()
+        publications, decisions = self._linked = (
+            self._content.links.publications(),
+            self._content.links.decisions(),
+        )
         time = format_time(self._clock.now())
-        new = HeadBlock(self._issuer, self.name.text, time, publications, decisions, index.cid)
+        new = HeadBlock(self._signing_as.issuer, self.name.text, time, publications, decisions, index.cid)
         if old is None or new != replace(old, time=time):
             await self._replace(new)
         await self._change(sequence=sequence, change=change)
@@ -300,18 +311,18 @@ class Head:
         older = [one for one in (self._state.head, *self._state.older) if one not in (None, cid)]
         for one in older:
             self._replaced_at.setdefault(one, self._clock.monotonic())
-        await self._change(head=cid, older=tuple(older[:_OLDER_MAX]))
+        await self._change(head=cid, older=tuple(older[: head_state.OLDER_MAX]))
         _log.info("event=head cid=%s", cid)
 
     async def _changes(self, *, is_first: bool) -> tuple[int, int, bool]:
         """How far the record store has gone, and whether anything public is among what is new there."""
         sequence, change = self._state.sequence, self._state.change
-        last = int((await self._records.counts())["last_sequence"])
+        last = int((await self._content.records.counts())["last_sequence"])
         is_changed = is_first or last < sequence  # or an older record store was put back
         if is_changed:
             sequence, change = last, 0
         while True:
-            news = await self._records.block_changes(sequence, change, limit=_PAGE)
+            news = await self._content.records.block_changes(sequence, change, limit=_PAGE)
             for ref in news.withdrawn:
                 change = max(change, ref.number)
                 is_changed |= ref.scope == SCOPE_PUBLIC
@@ -349,7 +360,7 @@ class Head:
             old, new = self._state, replace(self._state, **fields)
             if new == old:
                 return
-            await asyncio.to_thread(_save, self._state_path, new)
+            await asyncio.to_thread(head_state.save, self._files.state, new)
             self._state = new
             gone = old.held - new.held
             if not gone:
@@ -377,7 +388,7 @@ class Head:
         """The records that are due: of old names first, because the file has room for one. What kept one of
         those from it, which is no reason to let the current name expire."""
         problem: NodeError | None = None
-        current, *overlapping = self._keys()
+        current, *overlapping = self._signing_as.keys()
         for old in overlapping:
             try:
                 await self._lead_over(old, current.name)
@@ -391,7 +402,7 @@ class Head:
             return problem
         record = self._next(current.name, last, value, LIFETIME)
         data = ipns.encode(record, current.sign)
-        await asyncio.to_thread(_write_record, self._record_path, data)
+        await asyncio.to_thread(head_state.write_record, self._files.record, data)
         await self._names.set_own(current.name, data)
         self._last[current.name] = (data, record)
         return problem
@@ -417,7 +428,7 @@ class Head:
         Raises ``Unavailable``."""
         if name in self._last:
             return self._last[name]
-        on_disk = await asyncio.to_thread(_read_record, self._record_path)
+        on_disk = await asyncio.to_thread(head_state.read_record, self._files.record)
         found = [
             (data, record)
             for data in (on_disk, await self._names.known(name))
@@ -452,7 +463,7 @@ class Head:
         return True
 
     async def _load(self) -> None:
-        state = await asyncio.to_thread(_read, self._state_path)
+        state = await asyncio.to_thread(head_state.read, self._files.state)
         if self._daemon is None:
             state = replace(state, given=None)
         self._state = state
@@ -465,67 +476,3 @@ def _decoded(data: bytes, name: IpnsName) -> IpnsRecord | None:
         return ipns.decode(data, name)
     except Rejected:
         return None
-
-
-def _read_record(path: Path) -> bytes | None:
-    """Raises ``Unavailable`` for a file that is there and cannot be read."""
-    try:
-        return Files().read(path, RECORD_BYTES_MAX)
-    except FileNotFoundError:
-        return None
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
-
-
-def _write_record(path: Path, data: bytes) -> None:
-    """Durable on return. Raises ``Unavailable``."""
-    try:
-        Files().replace(path, data, 0o600)
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
-
-
-def _save(path: Path, state: _State) -> None:
-    fields = {
-        "v": _STATE_VERSION,
-        "head": _text(state.head),
-        "older": [str(cid) for cid in state.older],
-        "given": _text(state.given),
-        "sequence": state.sequence,
-        "change": state.change,
-    }
-    try:
-        Files().replace(path, orjson.dumps(fields), 0o600)
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
-
-
-def _read(path: Path) -> _State:
-    """What ``_save`` wrote. Anything else is no state: a new head is made."""
-    try:
-        with path.open("rb") as file:
-            fields: dict[str, Any] = orjson.loads(file.read(_STATE_BYTES_MAX))
-        if fields["v"] != _STATE_VERSION:
-            raise Rejected("of another version")
-        return _State(
-            head=_cid(fields["head"]),
-            older=tuple(Cid.parse(text) for text in fields["older"][:_OLDER_MAX]),
-            given=_cid(fields["given"]),
-            sequence=int(fields["sequence"]),
-            change=int(fields["change"]),
-        )
-    except FileNotFoundError:
-        return _State()
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
-    except (AttributeError, KeyError, TypeError, ValueError, Rejected) as exc:
-        _log.warning("event=head_again reason=%s is unreadable: %s", path, exc)
-        return _State()
-
-
-def _text(cid: Cid | None) -> str | None:
-    return None if cid is None else str(cid)
-
-
-def _cid(text: str | None) -> Cid | None:
-    return None if text is None else Cid.parse(text)

@@ -13,7 +13,7 @@ from pathlib import Path
 from node.core.clock import SystemClock
 from node.core.ipld import ipns
 from node.core.ipld.ipns import IpnsName
-from node.ipfs.head import Head, Links
+from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Links, Signing
 from node.store.sqlite import SqliteStore
 from tests.head_world import WatchedNames
 from tests.name_owner import Owner
@@ -37,16 +37,12 @@ async def publish_until_killed(folder: Path, run: str) -> None:
     names = await WatchedNames.open(folder / "names.sqlite", clock, own=OWNER.name)
     published = asyncio.Event()
     head = Head(
-        store.records,
-        blocks.blocks,
+        Content(store.records, Links(lambda: None, lambda: None)),
+        HeadBlocks(blocks.blocks, blocks.stored),
         names,
         clock,
-        stored=blocks.stored,
-        state_path=folder / "head.json",
-        record_path=folder / "ipns-record",
-        issuer=US.did,
-        keys=lambda: [OWNER.key],
-        links=Links(lambda: None, lambda: None),
+        files=HeadFiles(folder / "head.json", folder / "ipns-record"),
+        signing=Signing(US.did, lambda: [OWNER.key]),
         every_s=0,
     )
 

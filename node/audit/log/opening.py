@@ -21,7 +21,7 @@ from pathlib import Path
 from node.audit.log import journal as journals
 from node.audit.log.files import Files
 from node.audit.log.journal import Found, Journal
-from node.audit.log.publisher import WAY_OUT, Folder, Published, Publisher, sweep
+from node.audit.log.publisher import WAY_OUT, Folder, Published, Publisher, Standing, sweep
 from node.audit.tlog.right_edge import Growth
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Rejected, Unavailable
@@ -85,17 +85,8 @@ def open_folder(
             journal = Journal.open(files, folder.journal, origin, found, size)
             sweep(folder, growth.size)
         repair = Repair(found.bytes_cut, len(waiting)) if found.bytes_cut or waiting else None
-        publisher = Publisher(
-            folder,
-            origin,
-            signers,
-            clock,
-            high_water=high_water,
-            growth=growth,
-            published=_published(opened, clock),
-            opened=opened,
-            signed=_newest(opened, mark),
-        )
+        standing = Standing(growth, _published(opened, clock), opened, _newest(opened, mark))
+        publisher = Publisher(folder, origin, signers, clock, high_water=high_water, standing=standing)
         undo.pop_all()
     return OpenFolder(lock, journal, publisher, waiting, repair, suspended)
 

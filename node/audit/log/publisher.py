@@ -106,6 +106,17 @@ class Folder:
         return root_from(lambda level, index: self.hash(level, index, size), old)
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a log stands when it is opened: its tree, the checkpoint that is published, as it was read
+    (``opened``), and the newest that was ever signed."""
+
+    growth: Growth
+    published: Published | None
+    opened: Opened | None
+    signed: Checkpoint | None
+
+
 class Publisher:
     """One log's folder, open for writing. Built by ``opening.open_folder``."""
 
@@ -117,13 +128,11 @@ class Publisher:
         clock: Clock,
         *,
         high_water: Path,
-        growth: Growth,
-        published: Published | None,
-        opened: Opened | None,
-        signed: Checkpoint | None,
+        standing: Standing,
     ) -> None:
-        self.published = published
-        self.growth = growth
+        opened = standing.opened
+        self.published = standing.published
+        self.growth = standing.growth
         self._folder = folder
         self._files = folder.files
         self._origin = origin
@@ -132,13 +141,13 @@ class Publisher:
         self._high_water = high_water
         self._note = opened.note if opened else None
         self._signed_by = frozenset(opened.signed_by if opened else ())
-        self._signed = signed
-        self._tiles_size = growth.size
+        self._signed = standing.signed
+        self._tiles_size = standing.growth.size
         self._is_key_file_right = False
         self._staged = 0
         self._known: set[Path] = set()
         self._unsynced: set[Path] = set()
-        self._partial: set[tuple[int, int]] = {(one.level, one.index) for one in growth.edge()}
+        self._partial: set[tuple[int, int]] = {(one.level, one.index) for one in self.growth.edge()}
         self._retired: deque[tuple[int, tuple[int, int]]] = deque()
         self._count = 0
 

@@ -1,0 +1,101 @@
+"""What the head remembers on disk: its state, and the newest record that it signed."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from node.audit.log.files import Files
+from node.core.errors import Rejected, Unavailable
+from node.core.ipld.cid import Cid
+from node.core.ipld.ipns import RECORD_BYTES_MAX
+
+_STATE_VERSION = 1
+_STATE_BYTES_MAX = 16 * 2**10
+OLDER_MAX = 32
+_log = logging.getLogger("neuroswarm.head")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """``head``: the newest one; ``older``: those that it replaced and whose blocks are still here, newest
+    first; ``given``: what the daemon has whole. ``sequence`` and ``change``: how far the head has followed
+    the record store."""
+
+    head: Cid | None = None
+    older: tuple[Cid, ...] = ()
+    given: Cid | None = None
+    sequence: int = 0
+    change: int = 0
+
+    @property
+    def held(self) -> set[Cid]:
+        return {cid for cid in (self.head, *self.older, self.given) if cid is not None}
+
+
+def read_record(path: Path) -> bytes | None:
+    """Raises ``Unavailable`` for a file that is there and cannot be read."""
+    try:
+        return Files().read(path, RECORD_BYTES_MAX)
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
+
+
+def write_record(path: Path, data: bytes) -> None:
+    """Durable on return. Raises ``Unavailable``."""
+    try:
+        Files().replace(path, data, 0o600)
+    except OSError as exc:
+        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def save(path: Path, state: State) -> None:
+    fields = {
+        "v": _STATE_VERSION,
+        "head": _text(state.head),
+        "older": [str(cid) for cid in state.older],
+        "given": _text(state.given),
+        "sequence": state.sequence,
+        "change": state.change,
+    }
+    try:
+        Files().replace(path, orjson.dumps(fields), 0o600)
+    except OSError as exc:
+        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
+
+
+def read(path: Path) -> State:
+    """What ``_save`` wrote. Anything else is no state: a new head is made."""
+    try:
+        with path.open("rb") as file:
+            fields: dict[str, Any] = orjson.loads(file.read(_STATE_BYTES_MAX))
+        if fields["v"] != _STATE_VERSION:
+            raise Rejected("of another version")
+        return State(
+            head=_cid(fields["head"]),
+            older=tuple(Cid.parse(text) for text in fields["older"][:OLDER_MAX]),
+            given=_cid(fields["given"]),
+            sequence=int(fields["sequence"]),
+            change=int(fields["change"]),
+        )
+    except FileNotFoundError:
+        return State()
+    except OSError as exc:
+        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
+    except (AttributeError, KeyError, TypeError, ValueError, Rejected) as exc:
+        _log.warning("event=head_again reason=%s is unreadable: %s", path, exc)
+        return State()
+
+
+def _text(cid: Cid | None) -> str | None:
+    return None if cid is None else str(cid)
+
+
+def _cid(text: str | None) -> Cid | None:
+    return None if text is None else Cid.parse(text)
