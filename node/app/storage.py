@@ -14,7 +14,7 @@ import aiohttp
 from adapters import registry
 from node import __version__
 from node.app.logs import Decisions, open_decisions
-from node.audit.decisions.entry import store_entry
+from node.audit.decisions.answer_entry import store_entry
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from node.audit.decisions.entry import decision_entry
+from node.audit.decisions.answer_entry import decision_entry
 from node.core.clock import Clock
 from node.core.errors import NodeError, Unavailable
 from node.core.metrics import Unlogged

@@ -15,13 +15,8 @@ from datetime import timedelta, tzinfo
 from typing import Any, Protocol
 
 from node.answer.chain import answers
-from node.audit.decisions.entry import (
-    decision_entry,
-    quarantine_entry,
-    store_entry,
-    tombstone_entry,
-    validation_entry,
-)
+from node.audit.decisions.answer_entry import decision_entry, store_entry
+from node.audit.decisions.entry import quarantine_entry, tombstone_entry, validation_entry
 from node.audit.decisions.origin import epoch_of
 from node.cache.keys import keyword_key
 from node.cache.quality.estimate import Estimate

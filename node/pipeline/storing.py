@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from node.audit.decisions.entry import store_entry
+from node.audit.decisions.answer_entry import store_entry
 from node.cache.refuted import NothingRefuted, Refuted, Said
 from node.core.clock import Clock
 from node.core.model import Answer, Confidence, Step, Usage, private_scope

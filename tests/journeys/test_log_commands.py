@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from node.audit.anchors.files import AnchorFiles, AnchorStatus
-from node.audit.decisions.entry import policy_entry, store_entry
+from node.audit.decisions.answer_entry import store_entry
+from node.audit.decisions.entry import policy_entry
 from node.audit.decisions.log import DecisionLog
 from node.audit.tlog.proofs import Receipt
 from node.cli.main import main

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from node.language.tables import read_table
+
 _T = TypeVar("_T")
 
 LINES_MAX = 300
@@ -25,126 +27,19 @@ _PARTS_MAX = 10
 _INTEGER_MAX = 2**63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_CLASSES = {
-    "statement": "a statement: nothing was asked",
-    "deterministic": "deterministic: a tool can compute it or look it up exactly",
-    "historical": "historical: about proposals, votes, decisions, records or loaded documents",
-    "generative": "generative: an explanation, an opinion or general knowledge",
-    "unclassified": "unclassified: no class fits",
-}
-_STATIONS = {
-    "acknowledge": "a short acknowledgement",
-    "cache": "stored answers",
-    "adapter": "adapters (exact sources)",
-    "stale": "an expired stored answer",
-    "documents": "documents and records",
-    "model": "a language model",
-}
-_SOURCES = {
-    "adapter": "the adapter",
-    "cache": "a stored answer",
-    "documents": "loaded documents",
-    "llm": "the language model",
-    "extractive": "sentences quoted from what was found",
-    "composite": "several answers, one for each part of the question",
-    "client": "an answer that a client had stored",
-}
-_NO_SOURCE = {
-    "fallback": "No source had an answer: the node said that it could not find out.",
-    "statement": "No source was needed: nothing was asked.",
-}
-_STATION_OF = {
-    "adapter": "adapter",
-    "cache": "cache",
-    "documents": "documents",
-    "llm": "model",
-    "extractive": "model",
-    "fallback": "model",
-    "statement": "acknowledge",
-}
-_STAGES = {
-    "recall": "cache",
-    "shadow": "cache",
-    "adapter": "adapter",
-    "negative": "adapter",
-    "stale": "stale",
-    "documents": "documents",
-    "extract": "model",
-    "generate": "model",
-    "compose": "model",
-    "acknowledge": "acknowledge",
-}
-_MATCHES = {
-    "exact": "the same question, word for word",
-    "slot": "a question with the same particulars (slots)",
-    "semantic": "a question of the same meaning",
-    "read": "an entry that came with the node and holds the answer",
-}
-_CODES = {
-    "": "",
-    "other": "for a reason that the log keeps to itself",
-    "nothing_near": "nothing stored is near",
-    "nothing_found": "it found nothing",
-    "slots_matched": "its patterns recognised the question and its particulars",
-    "pattern_matched": "its pattern recognised the question",
-    "no_cache_asked": "the caller asked for no stored answer",
-    "no_store_asked": "the caller asked that nothing be stored",
-    "needs_history": "it can only be understood with the conversation before it",
-    "history_without_a_record": "nothing on record was found to answer from",
-    "model_on_a_deterministic_question": "a model's word on an exact question is not kept",
-    "confidence_too_low": "the confidence was below the least that is stored",
-    "from_cache": "it came from the store",
-    "peers_word": "it rests on what a peer claims, which does not become this node's own",
-    "invented_papers": "it named papers that nothing here holds; they were taken out of it",
-    "nearest_note": "it quotes what comes nearest, and may not answer",
-    "several_notes": "it was made from several notes, and small models mix those up",
-    "contested": "a peer's answer differs from what is known here",
-    "statement": "nothing was asked",
-    "nothing_asked": "nothing was asked",
-    "fallback": "there was no answer to keep",
-    "stale": "it was out of date already",
-    "no_adapter": "this node has no source for that",
-    "gate_passed": "the gate found that it answers this question",
-    "u_above_limit": "it may be wrong more often than the limit allows",
-    "tightened": "hits of this record were wrong before",
-    "same_question": "the same question",
-    "same_slots": "the same particulars",
-    "low_confidence": "the stored answer's confidence is too low",
-    "embedder_unknown": "the gate does not know this embedder",
-    "too_far": "others are nearer",
-    "would_hit": "shadow mode: it would have been served",
-    "deadline_passed": "the time was up",
-    "equal_question_under_way": "an equal question was being answered already",
-    "negative_cached": "it had failed a moment ago",
-    "if_error": "the source failed, so an expired answer was served, marked as stale",
-    "while_revalidating": "an expired answer was served while a fresh one was fetched",
-    "store_failed": "the store could not be read",
-    "log_failed": "the log could not be written",
-    "follow_up_resolved": "it was completed from the question before it",
-    "look_up_only": "the caller only looked it up",
-    "too_long": "it is longer than the embedder reads",
-    "sources_agree": "two sources agree",
-    "equivocation": "it signed two histories of its log, one of which is a lie",
-    "no_common_figure": "the sources name no figure in common",
-}
-_EVENTS = {
-    "start": "The node started; these rules are in force from here on.",
-    "stop": "The node stopped.",
-    "change": "The rules changed.",
-    "shard_closed": "This log is full; it goes on in the next one.",
-    "chain_closed": "An older log of another format lies beside this one.",
-    "peer_standing": "What a peer is to this node changed: it decides whether its answers are served.",
-    "peer_followed": "The address of a peer is polled from here on; that alone trusts nobody.",
-    "peer_unfollowed": "The address of a peer is polled no more.",
-    "peer_dropped": "A peer is not listened to any more, and nothing of it is served.",
-}
-_DECIDERS = {
-    "operator": "the operator of this node",
-    "settings": "the settings of this node",
-    "node": "this node, by its rules",
-}
+_WORDS = read_table(__package__, "explain.toml")
+_CLASSES: Mapping[str, str] = _WORDS["classes"]
+_STATIONS: Mapping[str, str] = _WORDS["stations"]
+_SOURCES: Mapping[str, str] = _WORDS["sources"]
+_NO_SOURCE: Mapping[str, str] = _WORDS["no_source"]
+_STATION_OF: Mapping[str, str] = _WORDS["station_of"]
+_STAGES: Mapping[str, str] = _WORDS["stages"]
+_MATCHES: Mapping[str, str] = _WORDS["matches"]
+_CODES: Mapping[str, str] = _WORDS["codes"]
+_EVENTS: Mapping[str, str] = _WORDS["events"]
+_DECIDERS: Mapping[str, str] = _WORDS["deciders"]
 _COMMITTED = "named only as a commitment"
-_VERDICTS = {"valid": "right", "invalid": "wrong", "right": "right", "wrong": "wrong"}
+_VERDICTS: Mapping[str, str] = _WORDS["verdicts"]
 
 
 def explain_leaf(leaf: Mapping[str, object], closed: str = "") -> list[str]:

@@ -28,7 +28,8 @@ from node.audit.decisions import epochs
 from node.audit.decisions.commitments import KeyTable
 from node.audit.decisions.critical import CriticalEntries
 from node.audit.decisions.disk import digest_of, finished, move_aside, on_disk, translated
-from node.audit.decisions.entry import Entry, is_critical, policy_entry
+from node.audit.decisions.entry import is_critical, policy_entry
+from node.audit.decisions.entry_fields import Entry
 from node.audit.decisions.epochs import Turn
 from node.audit.decisions.folder import Folder
 from node.audit.decisions.origin import origin_of

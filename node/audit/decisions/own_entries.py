@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from node.audit.decisions.entry import Closed, Entry, policy_entry, repair_entry
+from node.audit.decisions.entry import Closed, policy_entry, repair_entry
+from node.audit.decisions.entry_fields import Entry
 from node.audit.decisions.epochs import Turn
 from node.audit.log.writer import TileLog
 

@@ -26,7 +26,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from node.audit.decisions.entry import Entry, audit_entry, quarantine_entry
+from node.audit.decisions.entry import audit_entry, quarantine_entry
+from node.audit.decisions.entry_fields import Entry
 from node.cache.lookup import SEMANTIC
 from node.cache.quality.label import AUDIT, FEEDBACK, NEAR_MAX, RIGHT, SHADOW, UNDECIDED, WRONG, Hit
 from node.cache.quality.labelling import Labels

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from node.audit.decisions.entry import decision_entry
+from node.audit.decisions.answer_entry import decision_entry
 from node.cache.index.flat_index import FlatIndex
 from node.core.errors import Unavailable
 from node.core.model import (

@@ -11,26 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from node.audit.decisions.answer_entry import decision_entry, store_entry
 from node.audit.decisions.entry import (
-    KNOWN_CODES,
-    PARTS_MAX,
     Closed,
-    Entry,
     PeerChange,
     anchor_entry,
-    decision_entry,
     is_critical,
     key_entry,
     policy_entry,
     quarantine_entry,
     records_of,
     repair_entry,
-    safe_code,
-    safe_step,
-    store_entry,
     tombstone_entry,
     validation_entry,
 )
+from node.audit.decisions.entry_fields import KNOWN_CODES, PARTS_MAX, Entry, safe_code, safe_step
 from node.audit.tlog import leaf
 from node.core.ipld.cid import Cid
 from node.core.model import (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from node.app.operator_desk import LaterSemantics
-from node.audit.decisions.entry import store_entry
+from node.audit.decisions.answer_entry import store_entry
 from node.audit.decisions.log import DecisionLog
 from node.cache.keys import keyword_key
 from node.cache.same_question import same_question
