@@ -27,12 +27,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from node.audit.decisions.origin import epoch_of
-from node.audit.log.files import Files
 from node.audit.log.reader import CHECKPOINT, FolderSource
 from node.audit.log.writer import Published
 from node.audit.tlog.tiles import WIDTH, Tile, tiles_at
@@ -43,7 +39,9 @@ from node.core.ipld.cid import RAW, Cid
 from node.core.model import Check
 from node.core.ports import BlockStore
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
+from node.ipfs import log_blocks_state
 from node.ipfs.kubo import KuboBlockStore
+from node.ipfs.log_blocks_state import GIVEN_OLDER_MAX, OLDER_MAX, State, first
 from node.ipfs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, split
 
 _log = logging.getLogger("neuroswarm.log_blocks")
@@ -58,41 +56,6 @@ AT_ONCE = 4
 GIVEN_AT_ONCE = 16
 """Blocks, of a mebibyte at most, that the daemon pins by one call."""
 _TRIES = 3
-_OLDER_MAX = 32
-"""More than ``KEPT_S / HASTENED_EVERY_S``: only frequent restarts can drop a head sooner."""
-_GIVEN_OLDER_MAX = 2 * _OLDER_MAX
-_STATE_VERSION = 2
-_STATE_BYTES_MAX = 16 * 2**10
-_CIDS = ("page", "head", "given")
-_LISTS = ("older", "given_older")
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """``page``: what the next head follows; ``pages``: how many pages of this origin lead up to it.
-    ``head`` is the newest, ``older`` are those that it replaced and whose blocks are still here, newest
-    first. ``given`` is the last one that the daemon has whole, ``given_older`` those that it still has."""
-
-    origin: str = ""
-    pages: int = 0
-    page: Cid | None = None
-    head: Cid | None = None
-    older: tuple[Cid, ...] = ()
-    given: Cid | None = None
-    given_older: tuple[Cid, ...] = ()
-
-    @property
-    def held(self) -> set[Cid]:
-        """The heads whose blocks must not be deleted."""
-        named = (self.head, *self.older, self.given, *self.given_older)
-        return {cid for cid in named if cid is not None}
-
-    def anew(self) -> _State:
-        """A list that is made from its beginning; what there was is only replaced."""
-        return _State(
-            older=_first(_OLDER_MAX, self.head, *self.older),
-            given_older=_first(_GIVEN_OLDER_MAX, self.given, *self.given_older),
-        )
 
 
 class LogBlocks:
@@ -115,7 +78,7 @@ class LogBlocks:
         self._clock = clock
         self._daemon = daemon
         self._every_s = every_s
-        self._state = _State()
+        self._state = State()
         self._is_loaded = False
         self._size = 0
         self._done = 0
@@ -278,7 +241,7 @@ class LogBlocks:
         if cid != state.head:
             # The last head of the epoch before is no longer one that a newer head replaces.
             replaced = [one for one in (state.head, *state.older) if one not in (cid, state.page)]
-            await self._change(replace(state, head=cid, older=_first(_OLDER_MAX, *replaced)))
+            await self._change(replace(state, head=cid, older=first(OLDER_MAX, *replaced)))
             _log.info("event=log_head cid=%s size=%d", cid, checkpoint.size)
 
     async def _put_files(self, folder: _Folder, paths: Sequence[str]) -> dict[str, tuple[Cid, ...]]:
@@ -344,7 +307,7 @@ class LogBlocks:
                 await self._change(replace(self._state, given=cid))
         state = self._state
         left = [one for one in (before, *state.given_older) if one != head]
-        await self._change(replace(state, given=head, given_older=_first(_GIVEN_OLDER_MAX, *left)))
+        await self._change(replace(state, given=head, given_older=first(GIVEN_OLDER_MAX, *left)))
 
     async def _own(self, cid: Cid) -> bytes:
         """A block of the list. Where it is lost, all are made again. Raises ``Unavailable``."""
@@ -369,18 +332,18 @@ class LogBlocks:
         except (NotFound, CorruptState, Rejected):
             return None
 
-    async def _change(self, state: _State) -> None:
+    async def _change(self, state: State) -> None:
         """Save the new state, then delete what no head that it names needs any more."""
         old = self._state
         if state == old:
             return
-        await asyncio.to_thread(_save, self._state_path, state)
+        await asyncio.to_thread(log_blocks_state.save, self._state_path, state)
         self._enter_state(state)
         if gone := old.held - state.held:
             for only in await self._only_in(gone, state.held | _some(state.page)):
                 await self._blocks.delete(only)
 
-    def _enter_state(self, state: _State) -> None:
+    def _enter_state(self, state: State) -> None:
         now = self._clock.monotonic()
         self._state = state
         self._replaced_at = {cid: self._replaced_at.get(cid, now) for cid in state.older}
@@ -414,7 +377,7 @@ class LogBlocks:
 
     async def _load(self) -> None:
         """Go on where the state says, if its blocks are there; else from the beginning."""
-        state = await asyncio.to_thread(_read, self._state_path)
+        state = await asyncio.to_thread(log_blocks_state.read, self._state_path)
         self._enter_state(state)
         self._new, self._size = {}, 0
         self._done = state.pages * PAGE_ENTRIES
@@ -468,46 +431,5 @@ def _is_complete(path: str) -> bool:
     return path not in BESIDE and Tile.parse(path).is_full
 
 
-def _first(most: int, *cids: Cid | None) -> tuple[Cid, ...]:
-    """At most so many of them, each once, in order."""
-    return tuple(dict.fromkeys(cid for cid in cids if cid is not None))[:most]
-
-
 def _some(cid: Cid | None) -> set[Cid]:
     return set() if cid is None else {cid}
-
-
-def _save(path: Path, state: _State) -> None:
-    """Raises ``Unavailable``."""
-    cids = {name: None if (cid := getattr(state, name)) is None else str(cid) for name in _CIDS}
-    lists = {name: [str(cid) for cid in getattr(state, name)] for name in _LISTS}
-    fields = {"origin": state.origin, "pages": state.pages, **cids, **lists}
-    try:
-        Files().replace(path, orjson.dumps({"v": _STATE_VERSION, **fields}), 0o600)
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
-
-
-def _read(path: Path) -> _State:
-    """What ``_save`` wrote, also as version 1 did, which knew one older head and took the daemon's back at
-    once. Anything else is no state: everything is then done again."""
-    try:
-        with path.open("rb") as file:
-            fields: dict[str, Any] = orjson.loads(file.read(_STATE_BYTES_MAX))
-        version = fields["v"]
-        if version == 1:
-            fields |= {"older": [text for text in [fields["before"]] if text is not None], "given_older": []}
-        elif version != _STATE_VERSION:
-            raise Rejected("of another version")
-        cids = {name: None if (text := fields[name]) is None else Cid.parse(text) for name in _CIDS}
-        older = _first(_OLDER_MAX, *(Cid.parse(text) for text in fields["older"]))
-        given_older = _first(_GIVEN_OLDER_MAX, *(Cid.parse(text) for text in fields["given_older"]))
-        origin, pages = str(fields["origin"]), int(fields["pages"])
-        return _State(origin=origin, pages=pages, older=older, given_older=given_older, **cids)
-    except FileNotFoundError:
-        return _State()
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
-    except (AttributeError, KeyError, TypeError, ValueError, Rejected) as exc:
-        _log.warning("event=log_blocks_again reason=%s is unreadable: %s", path, exc)
-        return _State()

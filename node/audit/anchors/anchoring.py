@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -34,7 +34,6 @@ from node.audit.anchors.anchor import (
     HEALTH,
     PENDING,
     QUEUED,
-    STATES,
     SUBMITTED,
     VERIFIED,
     Anchor,
@@ -43,6 +42,7 @@ from node.audit.anchors.anchor import (
     Unanswered,
 )
 from node.audit.anchors.files import AnchorFiles, AnchorStatus
+from node.audit.anchors.status import crowded, is_attested, leaves_told, say, untold
 from node.audit.log.writer import Published
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Rejected, Unavailable
@@ -71,7 +71,6 @@ ATTESTATION_PATIENCE_S = 2 * 86_400.0
 """How long a calendar may take to name a block before health warns."""
 
 _WAITING = (QUEUED, SUBMITTED)
-_TOLD = (SUBMITTED, ATTESTED, VERIFIED)
 
 Report: TypeAlias = Callable[[AnchorState], Awaitable[None]]
 """Enters one anchor's state into the log. Raises ``NodeError``: it is then told again."""
@@ -100,7 +99,7 @@ class Anchoring:
         self._every_s = every_s
         self._last = kept[0] if kept else None
         """The anchor that was queued last, as it was then."""
-        self._own_leaves = _leaves_told(self._last)
+        self._own_leaves = leaves_told(self._last)
         """Leaves told since then; after a restart, those of that anchor."""
         self._critical: Published | None = None
         self._worker: asyncio.Task[None] | None = None
@@ -154,8 +153,8 @@ class Anchoring:
         verified."""
         kept = self._kept.values()
         return {
-            "anchor_queue": sum(not _is_attested(one) for one in kept),
-            "anchor_attested_size": max((one.size for one in kept if _is_attested(one)), default=0),
+            "anchor_queue": sum(not is_attested(one) for one in kept),
+            "anchor_attested_size": max((one.size for one in kept if is_attested(one)), default=0),
             "anchor_verified_size": max((one.size for one in kept if one.state == VERIFIED), default=0),
         }
 
@@ -170,7 +169,7 @@ class Anchoring:
             return Check(HEALTH, "warn", "; ".join(problems), observed=state)
         if newest is None:
             return Check(HEALTH, "pass", "no checkpoint is queued yet")
-        return Check(HEALTH, "pass", f"entries below {newest.size:,}: {_say(newest)}", newest.since, state)
+        return Check(HEALTH, "pass", f"entries below {newest.size:,}: {say(newest)}", newest.since, state)
 
     async def close(self) -> None:
         """End the work; what is under way is done again at the next start. Idempotent."""
@@ -208,7 +207,7 @@ class Anchoring:
         return min(due, key=lambda one: (one.state not in _WAITING, one.next_at), default=None)
 
     def _is_due(self, status: AnchorStatus, now: datetime) -> bool:
-        return _untold(status) is not None or self._is_ripe(status, now)
+        return untold(status) is not None or self._is_ripe(status, now)
 
     def _is_ripe(self, status: AnchorStatus, now: datetime) -> bool:
         """Whether the service or the header source is to be asked about it now."""
@@ -275,7 +274,7 @@ class Anchoring:
         dropped += given_up
         taken = [one for one in taken if one not in given_up]
         while len(taken) > TAKEN_MAX:
-            dropped.append(taken.pop(_crowded(taken, newest.queued_at)))
+            dropped.append(taken.pop(crowded(taken, newest.queued_at)))
         return dropped
 
     def _is_overdue(self, status: AnchorStatus) -> bool:
@@ -284,7 +283,7 @@ class Anchoring:
     def _is_covered(self, status: AnchorStatus) -> bool:
         """Whether a block holds a newer checkpoint of the same log."""
         return any(
-            _is_attested(one) and one.origin == status.origin and one.size >= status.size
+            is_attested(one) and one.origin == status.origin and one.size >= status.size
             for one in self._kept.values()
         )
 
@@ -387,7 +386,7 @@ class Anchoring:
 
     async def _tell(self, status: AnchorStatus) -> None:
         """Enter into the log what it has not been told of this anchor."""
-        while (state := _untold(status)) is not None:
+        while (state := untold(status)) is not None:
             await self._report(
                 AnchorState(
                     service=status.service,
@@ -443,51 +442,15 @@ class Anchoring:
         since = self._refused_since
         if waiting and since is not None and (now - since).total_seconds() > PATIENCE_S:
             when = f"{since:%Y-%m-%d %H:%M} UTC"
-            found.append(f"no calendar has taken a checkpoint since {when}: {_say(waiting[0])}")
+            found.append(f"no calendar has taken a checkpoint since {when}: {say(waiting[0])}")
         late = [one for one in kept if one.state == PENDING and self._is_overdue(one)]
         if late and not self._is_covered(late[-1]):
-            found.append(f"no block holds the first {late[-1].size:,} entries yet: {_say(late[-1])}")
+            found.append(f"no block holds the first {late[-1].size:,} entries yet: {say(late[-1])}")
         return found
 
 
 def _origin(published: Published) -> str:
     return published.note.split(b"\n", 1)[0].decode("utf-8", "replace")
-
-
-def _leaves_told(status: AnchorStatus | None) -> int:
-    return _TOLD.index(status.reported) + 1 if status is not None and status.reported in _TOLD else 0
-
-
-def _is_attested(status: AnchorStatus) -> bool:
-    return status.state in (ATTESTED, VERIFIED)
-
-
-def _untold(status: AnchorStatus) -> str | None:
-    """The next state to tell the log, if any."""
-    told = STATES.index(status.reported) if status.reported else -1
-    reached = STATES.index(status.state)
-    return next((state for state in _TOLD if told < STATES.index(state) <= reached), None)
-
-
-def _crowded(newest_first: Sequence[AnchorStatus], now: datetime) -> int:
-    """Which of three or more can be missed best: neither end, and where the gap that it leaves is smallest
-    for its age. What is left then lies ever wider apart with age."""
-    ages = [max(0.0, (now - one.queued_at).total_seconds()) for one in newest_first]
-    return min(range(1, len(ages) - 1), key=lambda at: (ages[at + 1] - ages[at - 1]) / (ages[at + 1] + 1.0))
-
-
-def _say(status: AnchorStatus) -> str:
-    """Its state as a clause for people."""
-    clause = {
-        QUEUED: f"queued, nothing of it has left this machine ({status.size:,} entries)",
-        SUBMITTED: f"submitted, nobody has answered ({status.size:,} entries)",
-        PENDING: f"pending: a calendar has taken it, no block holds it yet ({status.size:,} entries)",
-        ATTESTED: f"attested by block {status.height or 0:,}, whose header was not looked up",
-        VERIFIED: f"verified: block {status.height or 0:,} of {status.block_time:%Y-%m-%d %H:%M} UTC holds it"
-        if status.block_time is not None
-        else "",
-    }[status.state]
-    return f"{clause}; {status.error}" if status.error else clause
 
 
 async def _problem_of(work: Coroutine[None, None, None]) -> str:
