@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from node.answer.chain import NoGenerator, answers
 from node.answer.context import Count, estimate
-from node.cache.index.embedders import Choice, Load
+from node.cache.index.engine import Choice, Load
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, Unavailable
 from node.core.http import Http

@@ -25,57 +25,36 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import orjson
-
+from node.cache.index import semantic_health
+from node.cache.index.engine import Choice, Engine, Load, Served
+from node.cache.index.filling import Filler, backoff_s
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, TimedOut, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import Check
 from node.core.ports import (
     Embedded,
-    Embedder,
     EmbedderInfo,
     RecordStore,
     SemanticFacts,
     StoredRecord,
-    Vector,
     VectorIndex,
 )
 from node.store.remember import owes_vector
 from node.store.state import StateStore
 
-if TYPE_CHECKING:
-    from node.cache.index.vectors import IndexKeeper  # needs numpy, which may be missing
-
 log = logging.getLogger("neuroswarm.semantics")
 
 START_WAIT_S = 10.0
 """How long a start waits for an engine outside this process before it goes on without."""
-EMBED_WAIT_S = 10.0
-"""How long a question waits for its vector before it goes on without."""
-REST_S = 2.0
-"""How long an engine that said it is not well is left alone by questions."""
-PROBE_AFTER_S = 2.0
-PROBE_WAIT_S = 1.0
-BACKOFF_FIRST_S = 0.5
-BACKOFF_MAX_S = 30.0
-BATCH = 16
-PAGE = 64
-"""Records whose questions are in memory at once while they are embedded anew."""
-QUIET_WAIT_S = 1.0
-"""How long a batch of old questions waits at most for a moment without new ones."""
 SAVE_EVERY = 256
-SAVE_SHARE = 8
-"""A growing file is saved when it has grown by this part, so that saving stays cheap beside embedding."""
 RETIRED_S = 60.0
 """How long an index that no longer serves stays for the questions that hold a vector of its model."""
 LEAVE_WAIT_S = 10.0
-TRIES_PER_TEXT = 3
 SAME_COSINE_MIN = 0.99
 """How near a model's vector of one fixed sentence must be to the one it gave before."""
 
@@ -84,175 +63,15 @@ HNSW_ABOVE = 20_000
 
 _SERVED = "embedder"
 _NONE = EmbedderInfo(model="none", digest="", dim=0, tokens_max=0)
-_EXACT_GOES_ON = "exact, slot and keyword look-up go on"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which engine and model the settings name. ``here``: it runs in this process, so loading cannot hang."""
+class _Pace:
+    """``save_every``: so many new vectors are saved at once; the others as above."""
 
-    engine: str
-    model: str = ""
-    gguf_path: str = ""
-
-    @property
-    def is_none(self) -> bool:
-        return self.engine == "none"
-
-    @property
-    def is_here(self) -> bool:
-        return self.engine in ("none", "local")
-
-
-Load = Callable[[Choice], Awaitable[Embedder]]
-"""Load and try an engine. Raises ``Unavailable``, ``Misconfigured``."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Served:
-    """The model whose index was complete when it last served, and how it was loaded."""
-
-    choice: Choice
-    digest: str
-    dim: int
-    sample: tuple[float, ...] = ()
-    """``Embedder.sample`` as it was then; empty where there is none."""
-
-    def dump(self) -> str:
-        more = {"digest": self.digest, "dim": self.dim, "sample": self.sample}
-        return orjson.dumps({**asdict(self.choice), **more}).decode()
-
-    @classmethod
-    def read(cls, text: str | None) -> _Served | None:
-        """None for what was never written, or not by this program."""
-        try:
-            data = orjson.loads(text or "null")
-            choice = Choice(str(data["engine"]), str(data["model"]), str(data["gguf_path"]))
-            sample = tuple(map(float, data.get("sample", ())))
-            return cls(choice, str(data["digest"]), int(data["dim"]), sample)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return None
-
-    def is_like(self, other: _Served) -> bool:
-        """Equal but for the last digits of a sample, which servers do not always repeat."""
-        return replace(self, sample=other.sample) == other and bool(self.sample) == bool(other.sample)
-
-    def is_of(self, engine: _Engine) -> bool:
-        """Whether the engine has the model that served, as far as its digest tells."""
-        return (engine.info.digest, engine.info.dim) == (self.digest, self.dim)
-
-
-class _Engine:
-    """One loaded embedder under watch, with the index of its model."""
-
-    def __init__(self, choice: Choice, embedder: Embedder, clock: Clock) -> None:
-        self.choice = choice
-        self.embedder = embedder
-        self.info = embedder.info
-        self.failure = ""
-        """Why the last call failed; empty when it went well."""
-        self.asking = 0
-        """Questions that wait for a vector now."""
-        self.idle = asyncio.Event()
-        self.idle.set()
-        self._clock = clock
-        self._keeper: IndexKeeper | None = None
-        self._heard = clock.monotonic()
-        self._rest_until = 0.0
-        self._greetings = 0
-
-    @property
-    def keeper(self) -> IndexKeeper:
-        assert self._keeper is not None, "an engine joins only with its index"
-        return self._keeper
-
-    async def open_index(self, directory: Path, records: RecordStore, hnsw_above: int) -> None:
-        from node.cache.index.vectors import IndexKeeper
-
-        self._keeper = await IndexKeeper.open(directory, self.info, records, hnsw_above=hnsw_above)
-
-    async def ask(self, texts: Sequence[str]) -> list[Embedded | None]:
-        """For a question: bounded, and refused at once while the engine is known to be unwell."""
-        if self._clock.monotonic() < self._rest_until:
-            raise Unavailable(self.failure)
-        self.asking += 1
-        self.idle.clear()
-        try:
-            async with asyncio.timeout(EMBED_WAIT_S):
-                vectors = await self.embed(texts)
-        except TimeoutError as exc:
-            self._failed(f"the embedder gave no answer within {EMBED_WAIT_S:g} s", rest=True)
-            raise TimedOut(self.failure) from exc
-        finally:
-            self.asking -= 1
-            if not self.asking:
-                self.idle.set()
-        return [None if vector is None else Embedded(vector, self.info) for vector in vectors]
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Vectors of this engine's model for certain. Raises ``Unavailable``."""
-        try:
-            self._check_model()
-            vectors = await self.embedder.embed(texts)
-            self._check_model()
-            self._check(vectors, len(texts))
-        except Unavailable as exc:
-            self._failed(str(exc), rest=self.embedder.health().status != "pass")
-            raise
-        self.failure, self._rest_until, self._heard = "", 0.0, self._clock.monotonic()
-        return vectors
-
-    def _failed(self, why: str, *, rest: bool) -> None:
-        self.failure = why
-        self._heard = self._clock.monotonic()
-        self._rest_until = self._heard + REST_S if rest else 0.0
-
-    def _check_model(self) -> None:
-        found, mine = self.embedder.info, self.info
-        if (found.digest, found.dim) != (mine.digest, mine.dim):
-            raise Unavailable(
-                f"the engine now has {found.model} ({found.dim} dimensions), and the vectors here are of "
-                f"{mine.model} ({mine.dim}); none of its vectors is compared or stored: restart the node to "
-                "embed everything anew, or give the engine its model back"
-            )
-
-    def _check(self, vectors: Sequence[Vector | None], count: int) -> None:
-        from node.models.embedders.vectors import why_degenerate
-
-        if len(vectors) != count:
-            raise Unavailable(f"the embedder gave {len(vectors)} vectors for {count} texts")
-        for vector in vectors:
-            if vector is None:
-                continue
-            if vector.shape != (self.info.dim,):
-                raise Unavailable(
-                    f"the engine now gives vectors of shape {vector.shape}, not ({self.info.dim},); none of "
-                    "them is compared or stored: restart the node to embed everything anew"
-                )
-            if reason := why_degenerate(vector, self.info.dim):
-                raise Unavailable(f"the embedder gave an unusable vector: {reason}")
-
-    async def probe(self) -> None:
-        """Find out whether it lives, unless it was heard of a moment ago."""
-        if self._clock.monotonic() - self._heard < PROBE_AFTER_S:
-            return
-        try:
-            async with asyncio.timeout(PROBE_WAIT_S):
-                await self.greet()
-        except TimeoutError:
-            self._failed(f"the embedder gave no answer within {PROBE_WAIT_S:g} s", rest=False)
-        except Unavailable:
-            return  # noted
-
-    async def greet(self) -> None:
-        """Have something embedded that no cache knows. Raises ``Unavailable``."""
-        self._greetings += 1
-        await self.embed([f"Are you there, engine? Greeting number {self._greetings}."])
-
-    def why_unwell(self) -> str:
-        """Empty while it works."""
-        check = self.embedder.health()
-        return self.failure or ("" if check.status == "pass" else check.output or "the embedder is unwell")
+    start_wait_s: float
+    save_every: int
+    hnsw_above: int
 
 
 class SwitchingSemantics:
@@ -266,9 +85,7 @@ class SwitchingSemantics:
         records: RecordStore,
         state: StateStore,
         clock: Clock,
-        start_wait_s: float,
-        save_every: int,
-        hnsw_above: int,
+        pace: _Pace,
     ) -> None:
         self._directory = directory
         self._choice = choice
@@ -276,19 +93,18 @@ class SwitchingSemantics:
         self._records = records
         self._state = state
         self._clock = clock
-        self._start_wait_s = start_wait_s
-        self._save_every = save_every
-        self._hnsw_above = hnsw_above
-        self._growing: dict[_Engine, asyncio.Task[None]] = {}
-        self._serving: _Engine | None = None
-        self._coming: _Engine | None = None
-        self._retired: list[_Engine] = []
-        self._loaded: list[_Engine] = []
+        self._start_wait_s = pace.start_wait_s
+        self._hnsw_above = pace.hnsw_above
+        self._filler = Filler(clock, pace.save_every, self._asked)
+        self._growing: dict[Engine, asyncio.Task[None]] = {}
+        self._serving: Engine | None = None
+        self._coming: Engine | None = None
+        self._retired: list[Engine] = []
+        self._loaded: list[Engine] = []
         """Whatever has to be closed."""
-        self._saved: _Served | None = None
+        self._saved: Served | None = None
         self._trouble = ""
         """Why the wanted engine is not (wholly) in place; empty when it is."""
-        self._left_out = 0
         self._started = asyncio.Event()
         self._woken = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -312,7 +128,8 @@ class SwitchingSemantics:
     ) -> SwitchingSemantics:
         """Returns once look-ups have what can be had at once. Raises ``Misconfigured``, and what the store
         raises."""
-        self = cls(directory, choice, load, records, state, clock, start_wait_s, save_every, hnsw_above)
+        pace = _Pace(start_wait_s, save_every, hnsw_above)
+        self = cls(directory, choice, load, records, state, clock, pace)
         work = self._begin(self._work())
         started = asyncio.create_task(self._started.wait())
         try:
@@ -353,7 +170,7 @@ class SwitchingSemantics:
         vectors are compared in its own growing index."""
         serving, coming = self._serving, self._coming
         if serving is None:
-            raise Unavailable(self._why_none())
+            raise Unavailable(semantic_health.why_none(self._trouble))
         try:
             return await serving.ask(texts)
         except Unavailable:
@@ -381,10 +198,13 @@ class SwitchingSemantics:
         found = [engine.keeper.remove(cid) for engine in self._with_index()]
         return any(found)
 
-    def _with_index(self) -> list[_Engine]:
-        return [one for one in (self._serving, self._coming, *self._retired) if one is not None]
+    def _asked(self) -> list[Engine]:
+        return [one for one in (self._serving, self._coming) if one is not None]
 
-    def _engine_of(self, info: EmbedderInfo) -> _Engine | None:
+    def _with_index(self) -> list[Engine]:
+        return [*self._asked(), *self._retired]
+
+    def _engine_of(self, info: EmbedderInfo) -> Engine | None:
         for engine in self._with_index():
             if (engine.info.digest, engine.info.dim) == (info.digest, info.dim):
                 return engine
@@ -397,10 +217,9 @@ class SwitchingSemantics:
             await self._serving.probe()
 
     def health(self) -> list[Check]:
-        checks = [self._embedder_check(), self._semantic_check()]
-        if (progress := self._progress_check()) is not None:
-            checks.append(progress)
-        return checks
+        return semantic_health.checks(
+            self._serving, self._coming, self._choice, self._trouble, self._filler.left_out
+        )
 
     def facts(self) -> SemanticFacts:
         wanted, serving = self._coming or self._serving, self._serving
@@ -411,49 +230,6 @@ class SwitchingSemantics:
             total=0 if wanted is None else wanted.keeper.total,
         )
 
-    def _why_none(self) -> str:
-        return self._trouble or "no embedder is loaded yet"
-
-    def _embedder_check(self) -> Check:
-        serving = self._serving
-        if serving is None:
-            again = "" if self._choice.is_none else "; it is tried again"
-            said = f"semantic look-up is off: {self._why_none()}{again}; {_EXACT_GOES_ON}"
-            return Check("embedder", "warn", said)
-        if why := serving.why_unwell():
-            return Check("embedder", "warn", f"{why}; {_EXACT_GOES_ON}")
-        if self._trouble:
-            return Check("embedder", "warn", f"{serving.info.model} serves meanwhile: {self._trouble}")
-        return serving.embedder.health()
-
-    def _semantic_check(self) -> Check:
-        serving = self._serving
-        if serving is None:
-            return Check("semantic", "warn", f"disabled: {self._why_none()}")
-        vectors = len(serving.keeper.index)
-        if why := serving.why_unwell():
-            return Check("semantic", "warn", f"disabled: {why}", observed=vectors, unit="vectors")
-        if why := serving.keeper.index.trouble:
-            return Check("semantic", "warn", f"enabled, but {why}", observed=vectors, unit="vectors")
-        return Check("semantic", "pass", "enabled", observed=vectors, unit="vectors")
-
-    def _progress_check(self) -> Check | None:
-        wanted = self._coming or self._serving
-        if wanted is None:
-            return None
-        done, total = wanted.keeper.done, wanted.keeper.total
-        left_out = f"; {self._left_out} questions were left out" if self._left_out else ""
-        if done >= total and self._coming is None:
-            if not self._left_out:
-                return None
-            return Check("reembedding", "warn", f"done{left_out}: {wanted.info.model} fails on them")
-        if self._coming is not None and self._serving is not None:
-            meanwhile, status = f"{self._serving.info.model} serves meanwhile", "pass"
-        else:
-            meanwhile, status = "look-up by meaning finds only what is done", "warn"
-        said = f"{done} of {total} stored questions are embedded anew by {wanted.info.model}; {meanwhile}"
-        return Check("reembedding", status, said + left_out, observed=done, unit=f"of {total} questions")
-
     # --- the work behind --------------------------------------------------------------------------
 
     async def _work(self) -> None:
@@ -461,8 +237,8 @@ class SwitchingSemantics:
             self._trouble = "embeddings are switched off (embed.engine = none)"
             self._started.set()
             return
-        self._saved = _Served.read(await self._state.get_meta(_SERVED))
-        wanted: _Engine | None = None
+        self._saved = Served.read(await self._state.get_meta(_SERVED))
+        wanted: Engine | None = None
         try:
             wanted = await self._bring_wanted()
         except (Unavailable, Misconfigured) as exc:
@@ -478,7 +254,7 @@ class SwitchingSemantics:
         failures, done_before = int(wanted is None), 0
         while True:
             if failures:
-                await self._clock.sleep(self._backoff_s(failures))
+                await self._clock.sleep(backoff_s(self._clock, failures))
             self._woken.clear()
             try:
                 if wanted is None:
@@ -486,7 +262,7 @@ class SwitchingSemantics:
                 if wanted not in (self._serving, self._coming):
                     await self._join(wanted)
                     self._trouble = ""
-                await self._fill(wanted)
+                await self._filler.fill(wanted)
                 self._trouble = ""
                 await self._settle(wanted)
             except NodeError as exc:
@@ -499,15 +275,11 @@ class SwitchingSemantics:
             failures = 0
             await self._woken.wait()
 
-    def _done(self, engine: _Engine) -> int:
+    def _done(self, engine: Engine) -> int:
         return engine.keeper.done if engine in (self._serving, self._coming) else 0
 
-    def _backoff_s(self, failures: int) -> float:
-        whole = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2.0 ** min(failures - 1, 10))
-        return whole * (0.5 + self._clock.random() / 2)
-
-    async def _bring(self, choice: Choice) -> _Engine:
-        engine = _Engine(choice, await self._load(choice), self._clock)
+    async def _bring(self, choice: Choice) -> Engine:
+        engine = Engine(choice, await self._load(choice), self._clock)
         self._loaded.append(engine)
         if self._was_exchanged(engine):
             await self._let_go(engine)
@@ -517,7 +289,7 @@ class SwitchingSemantics:
             )
         return engine
 
-    def _was_exchanged(self, engine: _Engine) -> bool:
+    def _was_exchanged(self, engine: Engine) -> bool:
         """Whether another model came behind the same name while this node was down."""
         saved, sample = self._saved, engine.embedder.sample
         if saved is None or sample is None or len(saved.sample) != len(sample) or not saved.is_of(engine):
@@ -525,7 +297,7 @@ class SwitchingSemantics:
         cosine = math.fsum(one * float(other) for one, other in zip(saved.sample, sample, strict=True))
         return cosine < SAME_COSINE_MIN
 
-    async def _bring_wanted(self) -> _Engine:
+    async def _bring_wanted(self) -> Engine:
         """The engine of the settings. While it does not say whether it is there, the former one serves."""
         bringing = asyncio.ensure_future(self._bring(self._choice))
         try:
@@ -541,7 +313,7 @@ class SwitchingSemantics:
             bringing.cancel()
             await asyncio.gather(bringing, return_exceptions=True)
 
-    async def _join(self, engine: _Engine) -> None:
+    async def _join(self, engine: Engine) -> None:
         """Let it serve, or, while another one does, grow beside it."""
         await engine.open_index(self._directory, self._records, self._hnsw_above)
         self._growing[engine] = self._begin(engine.keeper.grow(self._clock))
@@ -550,7 +322,7 @@ class SwitchingSemantics:
         else:
             self._coming = engine
 
-    async def _bring_former(self, wanted: _Engine | None) -> None:
+    async def _bring_former(self, wanted: Engine | None) -> None:
         """Where another model served last: that one, to serve until the wanted one can."""
         saved = self._saved
         if saved is None or saved.choice == self._choice:
@@ -571,66 +343,11 @@ class SwitchingSemantics:
             return
         await self._join(former)
 
-    async def _fill(self, engine: _Engine) -> None:
-        """Give the engine's index what it lacks, up to the end of the store. Raises ``NodeError``; what was
-        done stays done."""
-        keeper, unsaved = engine.keeper, 0
-        while True:
-            await keeper.follow()
-            lacking = await keeper.lacking(PAGE)
-            if lacking is None:
-                break
-            texts, vectors = lacking.texts, []
-            for start in range(0, len(texts), BATCH):
-                await self._let_questions_go_first()
-                began = self._clock.monotonic()
-                vectors += await self._embed_anew(engine, texts[start : start + BATCH])
-                # As much rest as work: half of a core, or of an engine, is left to whoever asks.
-                await self._clock.sleep(self._clock.monotonic() - began)
-            await keeper.settle(lacking, vectors)
-            unsaved += len(texts)
-            if unsaved >= max(self._save_every, len(keeper.index) // SAVE_SHARE):
-                await keeper.save()
-                unsaved = 0
-        if unsaved:
-            await keeper.save()
-
-    async def _let_questions_go_first(self) -> None:
-        for engine in (self._serving, self._coming):
-            if engine is not None and engine.asking:
-                try:
-                    async with asyncio.timeout(QUIET_WAIT_S):
-                        await engine.idle.wait()
-                except TimeoutError:
-                    return  # a constant stream of questions does not stop it for ever
-
-    async def _embed_anew(self, engine: _Engine, texts: Sequence[str]) -> list[Vector | None]:
-        """Vectors of stored questions. One on which the engine fails again and again, while it answers
-        others, is left out rather than holding up the rest. Raises ``Unavailable`` while it answers none."""
-        try:
-            return await engine.embed(texts)
-        except Unavailable:
-            await engine.greet()
-        return [await self._embed_one(engine, text) for text in texts]
-
-    async def _embed_one(self, engine: _Engine, text: str) -> Vector | None:
-        for tries in range(1, TRIES_PER_TEXT + 1):
-            try:
-                [vector] = await engine.embed([text])
-            except Unavailable as exc:
-                await engine.greet()
-                log.info("a stored question could not be embedded: %s", exc)
-                await self._clock.sleep(self._backoff_s(tries))
-            else:
-                return vector
-        self._left_out += 1
-        return None
-
-    async def _settle(self, wanted: _Engine) -> None:
+    async def _settle(self, wanted: Engine) -> None:
         """The wanted index is complete: from here on it serves alone. Raises ``NodeError`` before anything is
         changed."""
         sample = wanted.embedder.sample
-        served = _Served(
+        served = Served(
             wanted.choice,
             wanted.info.digest,
             wanted.info.dim,
@@ -653,7 +370,7 @@ class SwitchingSemantics:
             await wanted.keeper.remove_others()
             self._is_tidy = True
 
-    async def _retire(self, engine: _Engine) -> None:
+    async def _retire(self, engine: Engine) -> None:
         try:
             async with asyncio.timeout(LEAVE_WAIT_S):
                 await engine.idle.wait()
@@ -664,7 +381,7 @@ class SwitchingSemantics:
         self._retired.remove(engine)
         self._growing.pop(engine).cancel()
 
-    async def _let_go(self, engine: _Engine) -> None:
+    async def _let_go(self, engine: Engine) -> None:
         self._loaded.remove(engine)
         await engine.embedder.close()
 
@@ -672,12 +389,11 @@ class SwitchingSemantics:
 
     async def save(self) -> None:
         """Write the index files. They are copies: a failure is logged and costs a longer replay."""
-        for engine in (self._serving, self._coming):
-            if engine is not None:
-                try:
-                    await engine.keeper.save()
-                except NodeError as exc:
-                    log.warning("vector index not saved: %s", exc)
+        for engine in self._asked():
+            try:
+                await engine.keeper.save()
+            except NodeError as exc:
+                log.warning("vector index not saved: %s", exc)
         if self._serving is not None:
             self._woken.set()  # following may have met records that lack a vector
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from node.cache.index.embedders import Choice, SwitchingSemantics
+from node.cache.index.embedders import SwitchingSemantics
+from node.cache.index.engine import Choice
 from node.cache.keys import keyword_key
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid

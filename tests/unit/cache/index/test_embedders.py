@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from node.cache.index import embedders as module
-from node.cache.index import vector_file
-from node.cache.index.embedders import Choice
+from node.cache.index import engine as watched
+from node.cache.index import filling, vector_file
+from node.cache.index.engine import Choice
 from node.core.errors import Misconfigured, Unavailable
 from node.core.ports import Embedder, StoredRecord, Vector
 from node.core.record import AnswerRecord
@@ -105,10 +106,10 @@ async def test_an_engine_that_is_away_at_the_start_serves_when_it_comes(bench: S
     assert kept.record.embedding is None
     for _ in range(8):
         loads = len(bench.loads)
-        bench.clock.advance(module.BACKOFF_MAX_S)
+        bench.clock.advance(filling.BACKOFF_MAX_S)
         await until(lambda loads=loads: len(bench.loads) > loads)  # never longer than that
     embedder = bench.engine("ollama")
-    bench.clock.advance(module.BACKOFF_MAX_S)
+    bench.clock.advance(filling.BACKOFF_MAX_S)
     await until(lambda: len(bench.rows()) == 1 if bench.check("semantic")[0] == "pass" else False)
     assert await bench.found("What is kept?") == kept.cid
     assert await bench.found("What is imported?") is None
@@ -129,7 +130,7 @@ async def test_tries_are_spaced_and_jittered(bench: SemanticBench) -> None:
             waited += 0.25
             for _ in range(10):
                 await asyncio.sleep(0)
-            assert waited <= module.BACKOFF_MAX_S
+            assert waited <= filling.BACKOFF_MAX_S
         waits.append(waited)
     assert waits == [0.5, 0.75, 1.5, 3, 6, 12, 22.5, 22.5, 22.5, 22.5]  # the test clock's jitter is one half
 
@@ -156,11 +157,11 @@ async def test_an_engine_that_dies_and_returns(bench: SemanticBench) -> None:
     assert late.record.embedding is None
     embedder.failure = None
     assert await bench.found(question(0)) is None, "it is left alone for a moment"
-    bench.clock.advance(module.PROBE_AFTER_S)
+    bench.clock.advance(watched.PROBE_AFTER_S)
     await semantics.probe()
     assert bench.check("semantic")[0] == "pass"
     assert await bench.found(question(0)) == kept[0].cid
-    bench.clock.advance(module.BACKOFF_MAX_S)
+    bench.clock.advance(filling.BACKOFF_MAX_S)
     await until(lambda: late.cid in bench.rows())
     assert await bench.found("What came late?") == late.cid
     await bench.assert_index_is_records(embedder)
@@ -172,15 +173,15 @@ async def test_a_probe_notices_a_death_that_nobody_met(bench: SemanticBench) -> 
     bench.engines["old"].failure = "gone"
     await semantics.probe()  # heard of a moment ago
     bench.engines["old"].failure = None
-    bench.clock.advance(module.PROBE_AFTER_S)
+    bench.clock.advance(watched.PROBE_AFTER_S)
     await semantics.probe()
     asked = list(bench.engines["old"].embedded)
     bench.engines["old"].failure = "gone"
-    bench.clock.advance(module.PROBE_AFTER_S)
+    bench.clock.advance(watched.PROBE_AFTER_S)
     await semantics.probe()
     assert bench.check("semantic") == ("warn", "disabled: gone")
     bench.engines["old"].failure = None
-    bench.clock.advance(module.PROBE_AFTER_S)
+    bench.clock.advance(watched.PROBE_AFTER_S)
     await semantics.probe()
     assert bench.check("semantic")[0] == "pass"
     later = [text for text in bench.engines["old"].embedded if text not in asked]
@@ -190,8 +191,8 @@ async def test_a_probe_notices_a_death_that_nobody_met(bench: SemanticBench) -> 
 async def test_a_hanging_engine_does_not_hold_up_a_question(
     bench: SemanticBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "EMBED_WAIT_S", 0.01)
-    monkeypatch.setattr(module, "PROBE_WAIT_S", 0.01)
+    monkeypatch.setattr(watched, "EMBED_WAIT_S", 0.01)
+    monkeypatch.setattr(watched, "PROBE_WAIT_S", 0.01)
     embedder = bench.engine("old")
     semantics = await bench.start("old")
     embedder.hang = asyncio.Event()
@@ -290,7 +291,7 @@ async def test_the_former_serves_until_the_wanted_has_everything(bench: Semantic
     assert bench.files == 1
 
     wanted.failure = None
-    bench.clock.advance(module.BACKOFF_MAX_S)
+    bench.clock.advance(filling.BACKOFF_MAX_S)
     await until(lambda: bench.served() == wanted.info.model)
     await until(lambda: bench.files == 1 and len(bench.rows()) == MANY)
     assert await bench.found(question(7)) == kept[7].cid
@@ -436,7 +437,7 @@ async def test_the_wanted_is_away_so_the_former_serves_meanwhile(bench: Semantic
     assert await bench.found(question(2)) == kept[2].cid
     assert bench.check("embedder") == ("warn", "hash-old@test serves meanwhile: new is not there")
     wanted = bench.engine("new")
-    bench.clock.advance(module.BACKOFF_MAX_S)
+    bench.clock.advance(filling.BACKOFF_MAX_S)
     await until(lambda: bench.served() == wanted.info.model)
     assert bench.check("embedder")[0] == "pass"
     assert await bench.found(question(2)) == kept[2].cid
@@ -485,7 +486,7 @@ async def test_a_question_holds_its_vector_over_the_swap(bench: SemanticBench) -
     [held] = await semantics.embed([question(1)])
     assert held is not None
     wanted.failure = None
-    bench.clock.advance(module.BACKOFF_MAX_S)
+    bench.clock.advance(filling.BACKOFF_MAX_S)
     await until(lambda: bench.served() == wanted.info.model)
     assert bench.nearest(held) == kept[1].cid
     outcome = await bench.keep("What is stored with it?", vector=held)
@@ -526,7 +527,7 @@ async def test_swapping_under_questions_mixes_nothing_and_misses_nothing(bench: 
             group.create_task(ask(worker))
         await asyncio.sleep(0)
         wanted.failure = None
-        bench.clock.advance(module.BACKOFF_MAX_S)
+        bench.clock.advance(filling.BACKOFF_MAX_S)
         await until(lambda: bench.served() == wanted.info.model)
         await until(lambda: len(models) == 2)
         over.set()
@@ -571,7 +572,7 @@ async def test_the_swap_waits_for_a_state_that_can_be_written(bench: SemanticBen
     await until(lambda: "cannot be saved" in bench.check("embedder")[1])
     assert bench.served() == "hash-old@test"
     (path.parent / f"{path.name}.tmp").rmdir()
-    bench.clock.advance(module.BACKOFF_MAX_S)
+    bench.clock.advance(filling.BACKOFF_MAX_S)
     await until(lambda: bench.served() == wanted.info.model)
 
 
