@@ -26,7 +26,7 @@ from __future__ import annotations
 import heapq
 import logging
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,7 @@ from node.cache.index.flat_index import (
     unit_row,
     unit_rows,
 )
+from node.cache.index.recall_guard import RECALL_MIN, measure, too_little
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.ports import Neighbour, Vector
@@ -53,23 +54,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("neuroswarm.index")
 
 HNSW_ABOVE = 20_000
-RECALL_MIN = 0.98
-RECALL_AT = 10
 TAIL_ROWS = 1_024
 """Flat rows beside a graph that are worth a merge: scanning them takes 0.25 ms."""
 GROWN = 1.25
 DEAD_SHARE_MAX = 0.2
 
 _BATCH = 64
+_OVER = object()
 _CHUNK = 1_024
-_SAMPLE = 100
 _TRIES = 3
-_EQUAL = 1e-5
-_MIXED = np.float32(0.45)
-"""A cosine of 0.91, as a paraphrase has. With 0.7 the nearest lie in two topics at once: of 100,000 made
-vectors the guard then measured 0.96 at the largest expansion, though look-ups near stored ones found all."""
-_MIXED_MIN = 0.1
-"""Opposite vectors mix to nothing that has a direction."""
 
 
 class GrowingIndex:
@@ -228,8 +221,7 @@ class GrowingIndex:
         """The ``k`` (at most 1,024) most similar rows of these partitions, best first, ties by CID; fewer
         when there are fewer. Raises ``Rejected`` for a vector that could not be added. A graph that fails
         gives nothing, and ``trouble`` says so."""
-        query = unit_row(vector, self.dim)
-        k = min(k, NEIGHBOURS_MAX)
+        query, k = unit_row(vector, self.dim), min(k, NEIGHBOURS_MAX)
         if k < 1:
             return []
         wanted = [(scope, context) for scope in dict.fromkeys(scopes)]
@@ -253,15 +245,13 @@ class GrowingIndex:
         flat = self._flat.search(query, scopes=scopes, context=context, k=k)
         if not graphs:
             return flat
-        best: dict[Cid, Neighbour] = {}
+        found: list[Neighbour] = []
         for graph in graphs:
             try:
-                best |= {one.cid: one for one in graph.search(query, k)}
+                found += graph.search(query, k)
             except Unavailable as exc:
                 self._trouble[wanted[0]] = str(exc)
-        best |= {one.cid: one for one in flat}  # of a row in both the float32 one
-        ranked = ((-one.similarity, one.cid.codec, one.cid.digest, one) for one in best.values())
-        return [one for _, _, _, one in heapq.nsmallest(k, ranked)]
+        return _best([*found, *flat], k)  # of a row in both the float32 one
 
     # --- saving -----------------------------------------------------------------------------------
 
@@ -315,14 +305,11 @@ class GrowingIndex:
                 self._job = self._next_job()
             if self._job is None:
                 return False
-            self._is_due = True
+            self._is_due, is_over = True, True  # also where it fails
             try:
-                next(self._job)
-            except StopIteration:
-                self._job = None
-            except BaseException:
-                self._job = None
-                raise
+                is_over = next(self._job, _OVER) is _OVER
+            finally:
+                self._job = None if is_over else self._job
             return True
 
     def _next_job(self) -> Iterator[None] | None:
@@ -336,7 +323,7 @@ class GrowingIndex:
             if live < self._above // 2:
                 return self._flatten(key, graph)
             if graph.doomed:
-                return self._bury(graph)
+                return _bury(graph)
             is_wasteful = key in self._tidied or graph.dead > DEAD_SHARE_MAX * (graph.nodes + graph.dead)
             if is_wasteful and self._may_try(key, live):
                 return self._build(key)
@@ -375,14 +362,14 @@ class GrowingIndex:
                     known = [number for number, cid in enumerate(part.cids) if cid not in self._touched]
                     graph.add([part.cids[number] for number in known], part.vectors[known])
                     yield
-                recall = yield from self._measure(graph)
+                recall = yield from measure(graph)
             except Unavailable as exc:
                 self._tidied.discard(key)
                 self._refuse(key, len(cids), str(exc))
                 return
             if recall < RECALL_MIN:
                 self._tidied.discard(key)
-                self._refuse(key, len(cids), _too_little(recall))
+                self._refuse(key, len(cids), too_little(recall))
             else:
                 self._take_over(key, graph)
 
@@ -445,29 +432,21 @@ class GrowingIndex:
                 if cid in graph:
                     self._flat.remove(cid)
 
-    def _bury(self, graph: Graph) -> Iterator[None]:
-        while graph.doomed:
-            graph.bury(_BATCH)
-            yield
-
     def _flatten(self, key: Partition, graph: Graph) -> Iterator[None]:
         """Back to flat rows."""
         cids = graph.cids()
         for start in range(0, len(cids), _BATCH):
-            self._move_back(key, graph, cids[start : start + _BATCH])
+            with self._lock:
+                found, vectors = graph.vectors(cids[start : start + _BATCH])
+                self._moves += 1
+                for cid in found:
+                    graph.kill(cid)
+                self._flat.extend(found, unit_rows(vectors, self.dim), scope=key[0], context=key[1])
             yield
         with self._lock:
             del self._graphs[key]
             self._checked.pop(key, None)
             self._tidied.discard(key)
-
-    def _move_back(self, key: Partition, graph: Graph, cids: Sequence[Cid]) -> None:
-        with self._lock:
-            found, vectors = graph.vectors(cids)
-            self._moves += 1
-            for cid in found:
-                graph.kill(cid)
-            self._flat.extend(found, unit_rows(vectors, self.dim), scope=key[0], context=key[1])
 
     # --- the guard --------------------------------------------------------------------------------
 
@@ -475,68 +454,25 @@ class GrowingIndex:
         """Measure a graph that has grown; without enough recall its rows go back."""
         rows, why = len(graph), ""
         try:
-            recall = yield from self._measure(graph)
+            recall = yield from measure(graph)
         except Unavailable as exc:
             why = str(exc)
         else:
-            why = "" if recall >= RECALL_MIN else _too_little(recall)
+            why = "" if recall >= RECALL_MIN else too_little(recall)
         self._checked[key] = rows
         if why:
             self._refuse(key, rows, why)
             yield from self._flatten(key, graph)
 
-    def _measure(self, graph: Graph) -> Generator[None, None, float]:
-        """Recall at the smallest expansion that is enough, from the present one on, or at the largest; the
-        graph is left with it."""
-        from node.cache.index.hnsw_index import EXPANSIONS
 
-        cids = graph.cids()
-        queries = _queries(graph, cids)
-        nearest = np.full((len(queries), RECALL_AT), -np.inf, np.float32)
-        which = np.full((len(queries), RECALL_AT), -1)
-        for start in range(0, len(cids), _CHUNK):
-            here, rows = graph.vectors(cids[start : start + _CHUNK])
-            # Cosines, as searches give: float16 rows are not quite of length 1.
-            exact = queries @ (rows / np.linalg.norm(rows, axis=1, keepdims=True)).T
-            places = {cid: place for place, cid in enumerate(cids[start : start + _CHUNK], start)}
-            numbers = np.broadcast_to(np.array([places[cid] for cid in here], np.int64), exact.shape)
-            both = np.concatenate((nearest, exact), axis=1)
-            top = np.argpartition(both, both.shape[1] - RECALL_AT, axis=1)[:, -RECALL_AT:]
-            nearest = np.take_along_axis(both, top, 1)
-            which = np.take_along_axis(np.concatenate((which, numbers), axis=1), top, 1)
-            yield
-        recall = 0.0
-        for expansion in (one for one in EXPANSIONS if one >= graph.expansion):
-            graph.expansion = expansion
-            found = wanted = 0
-            for query, best, places_of_best in zip(queries, nearest, which.tolist(), strict=True):
-                # Counted by similarity, so that of many equal ones any will do; what was removed meanwhile
-                # is not missed.
-                least = float(best.min()) - _EQUAL
-                hits = sum(one.similarity >= least for one in graph.search(query, RECALL_AT))
-                living = sum(place >= 0 and cids[place] in graph for place in places_of_best)
-                found += min(hits, living)
-                wanted += living
-                yield
-            recall = found / wanted if wanted else 1.0
-            if recall >= RECALL_MIN:
-                break
-        log.info(
-            "HNSW of %d vectors: recall@%d %.4f at expansion %d", len(cids), RECALL_AT, recall, expansion
-        )
-        return recall
+def _bury(graph: Graph) -> Iterator[None]:
+    while graph.doomed:
+        graph.bury(_BATCH)
+        yield
 
 
-def _queries(graph: Graph, cids: Sequence[Cid]) -> NDArray[np.float32]:
-    """Stored vectors from all over the partition, half of them turned towards another one: what is asked
-    later is near what is stored, not equal."""
-    _, rows = graph.vectors(cids[:: max(1, len(cids) // _SAMPLE)][:_SAMPLE])
-    mixed = rows.copy()
-    mixed[::2] += _MIXED * np.roll(rows, 1, axis=0)[::2]
-    norms = np.linalg.norm(mixed, axis=1, keepdims=True)
-    made: NDArray[np.float32] = np.where(norms > _MIXED_MIN, mixed / np.maximum(norms, _MIXED_MIN), rows)
-    return unit_rows(made / np.linalg.norm(made, axis=1, keepdims=True), graph.dim)
-
-
-def _too_little(recall: float) -> str:
-    return f"HNSW found {recall:.3f} of the {RECALL_AT} nearest, less than {RECALL_MIN}"
+def _best(found: Sequence[Neighbour], k: int) -> list[Neighbour]:
+    """The most similar, ties by CID; of one CID the last."""
+    once = {one.cid: one for one in found}
+    ranked = ((-one.similarity, one.cid.codec, one.cid.digest, one) for one in once.values())
+    return [one for _, _, _, one in heapq.nsmallest(k, ranked)]
