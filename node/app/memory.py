@@ -13,7 +13,7 @@ from node.cache.keys import keyword_key
 from node.cache.matching import gate_model
 from node.cache.quality.labelling import Labels
 from node.cache.quality.refuted_answers import RefutedAnswers
-from node.cache.recall import Recaller
+from node.cache.recall import Limits, Recaller
 from node.cache.same_question import same_question
 from node.core.clock import Clock
 from node.core.metrics import Metrics
@@ -84,11 +84,13 @@ async def open_memory(
         records,
         semantics,
         clock,
-        confidence_min=cache.confidence_min,
-        max_wrong_per_hit=cache.max_wrong_per_hit,
-        max_wrong_hit_rate=cache.max_wrong_hit_rate,
-        neighbours=cache.neighbours,
-        expired_grace_s=cache.expired_grace_s,
+        Limits(
+            cache.confidence_min,
+            cache.max_wrong_per_hit,
+            cache.max_wrong_hit_rate,
+            cache.neighbours,
+            cache.expired_grace_s,
+        ),
         u_floor=labels.tightening.u_floor,
         reference=reference.vectors,
         refuted=refuted,

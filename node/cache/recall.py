@@ -119,6 +119,17 @@ class _Met:
         return self.exact_source and record.source.kind == "client"
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is served: settings ``cache.*`` of the same names."""
+
+    confidence_min: float = 0.8
+    max_wrong_per_hit: float = 0.05
+    max_wrong_hit_rate: float = WRONG_RATE
+    neighbours: int = 8
+    expired_grace_s: int = 3_600
+
+
 class Recaller:
     """Looks questions up. A vector is compared in the index of the model that made it and nowhere else; the
     semantic tier is passed over while no embedder serves."""
@@ -128,12 +139,8 @@ class Recaller:
         records: RecordStore,
         semantics: Semantics,
         clock: Clock,
+        limits: Limits,
         *,
-        confidence_min: float,
-        max_wrong_per_hit: float,
-        max_wrong_hit_rate: float = WRONG_RATE,
-        neighbours: int,
-        expired_grace_s: int = 3_600,
         calibrated_on: str | None = None,
         reference: Reference | None = None,
         u_floor: UFloor = _nothing_known,
@@ -142,11 +149,7 @@ class Recaller:
         self._records = records
         self._semantics = semantics
         self._clock = clock
-        self._confidence_min = confidence_min
-        self._max_wrong = max_wrong_per_hit
-        self._max_rate = max_wrong_hit_rate
-        self._neighbours = neighbours
-        self._grace = timedelta(seconds=expired_grace_s)
+        self._limits = limits
         self._calibrated_on = calibrated_on or packaged().embedder
         self._reference = reference
         self._u_floor = u_floor
@@ -159,9 +162,9 @@ class Recaller:
         deterministic = route.kind is Kind.DETERMINISTIC
         policy = Policy(
             floor=route.floor if route.floor is not None else 1.0,
-            confidence_min=self._confidence_min,
-            max_wrong_per_hit=self._max_wrong,
-            max_wrong_hit_rate=self._max_rate,
+            confidence_min=self._limits.confidence_min,
+            max_wrong_per_hit=self._limits.max_wrong_per_hit,
+            max_wrong_hit_rate=self._limits.max_wrong_hit_rate,
             deterministic=deterministic,
             u_floor=self._u_floor,
         )
@@ -185,7 +188,7 @@ class Recaller:
                 # may write any key beside any question.
                 is_read = beside.is_slot_key_read(stored.origin, stored.kept)
                 met.add(stored, "slot", None, check=_is_client(stored) or not is_read)
-        expired = _newest_expired(met.by_cid.values(), now, self._grace)
+        expired = _newest_expired(met.by_cid.values(), now, timedelta(seconds=self._limits.expired_grace_s))
         choice = chosen(met.candidates)
         # Canonical slots say all there is to say: words and vectors can only blur them.
         searchable = route.floor is not None and (clients_too or route.key is None)
@@ -196,7 +199,7 @@ class Recaller:
         if not is_settled() and searchable and self._semantics.info.dim:
             met.embedded = await embed()
             if met.embedded is not None:
-                near, live = await self._meet_near(met, met.embedded, max(self._neighbours, SIZE_MAX))
+                near, live = await self._meet_near(met, met.embedded, max(self._limits.neighbours, SIZE_MAX))
                 choice = chosen(met.candidates)
                 if not is_settled() and is_crowded(near, live):
                     choice = await self._behind_a_crowd(met, met.embedded, choice, chosen)
@@ -250,7 +253,7 @@ class Recaller:
         return any(
             isinstance(one.record, AnswerRecord)
             and one.record.slot_key is None
-            and beside.confidence(one.record, one.origin, one.kept) >= self._confidence_min
+            and beside.confidence(one.record, one.origin, one.kept) >= self._limits.confidence_min
             and ((ends := beside.ends(one.record, one.origin, one.kept)) is None or ends > now)
             for one in found
         )

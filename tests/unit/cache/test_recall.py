@@ -11,7 +11,7 @@ import numpy as np
 
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
-from node.cache.recall import Recall, Recaller
+from node.cache.recall import Limits, Recall, Recaller
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, Kind, Query, Route, Source
 from node.core.normalise import normalise
@@ -52,9 +52,7 @@ class Bench:
             self.records,
             semantics,
             self.clock,
-            confidence_min=0.8,
-            max_wrong_per_hit=0.05,
-            neighbours=8,
+            Limits(),
             calibrated_on=self.info.digest,
         )
 
@@ -205,9 +203,7 @@ async def test_a_clients_word_does_not_stand_for_what_an_adapter_looks_up() -> N
 async def test_without_an_embedder_keywords_still_meet() -> None:
     bench = Bench()
     kept = await bench.keep("What is a content identifier?")
-    blind = Recaller(
-        bench.records, OneModel(), bench.clock, confidence_min=0.8, max_wrong_per_hit=0.05, neighbours=8
-    )
+    blind = Recaller(bench.records, OneModel(), bench.clock, Limits())
     bench.recaller = blind
     recall = await bench.ask("what's a content identifier")
     assert found(recall) == kept.cid

@@ -13,7 +13,7 @@ import pytest
 from node.answer.compose import Composer
 from node.answer.evidence.entries import StoredEvidence
 from node.cache.keys import keyword_key
-from node.cache.recall import Recaller
+from node.cache.recall import Limits, Recaller
 from node.core.metrics import Metrics
 from node.core.model import Answer, Caller, Query
 from node.core.normalise import normalise
@@ -70,9 +70,7 @@ class Node:
             door.records,
             semantics,
             clock,
-            confidence_min=0.8,
-            max_wrong_per_hit=0.05,
-            neighbours=8,
+            Limits(),
             calibrated_on=door.embedder.info.digest,
         )
         rememberer = Rememberer(

@@ -6,7 +6,7 @@ import pytest
 
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
-from node.cache.recall import Recaller
+from node.cache.recall import Limits, Recaller
 from node.cache.same_question import same_question
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, Kind, Query, Route
@@ -48,9 +48,7 @@ class Desk:
             self.store.records,
             self.semantics,
             self.clock,
-            confidence_min=0.8,
-            max_wrong_per_hit=0.05,
-            neighbours=8,
+            Limits(),
             calibrated_on=self.embedder.info.digest,
         )
 
@@ -120,9 +118,7 @@ async def test_a_survivor_that_goes_after_it_was_found_is_not_served_under_any_w
         late,  # type: ignore[arg-type] # the rest by __getattr__
         desk.semantics,
         desk.clock,
-        confidence_min=0.8,
-        max_wrong_per_hit=0.05,
-        neighbours=8,
+        Limits(),
         calibrated_on=desk.embedder.info.digest,
     )
 
