@@ -28,7 +28,8 @@ from node.core.model import Caller
 from node.core.normalise import normalise
 from node.core.ports import Tell
 from node.core.settings import Server, is_loopback
-from node.pipeline.service import Ask, Entry, Invalidation, Service
+from node.pipeline.requests import Ask, Entry, Invalidation
+from node.pipeline.service import Service
 
 log = logging.getLogger("neuroswarm.api")
 

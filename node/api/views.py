@@ -12,7 +12,8 @@ from node.cache.recall import Recall
 from node.core.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, format_time
-from node.pipeline.service import CacheStats, Merged, worst
+from node.pipeline.health import worst
+from node.pipeline.requests import CacheStats, Merged
 
 
 def _time(when: datetime | None) -> str | None:

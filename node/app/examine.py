@@ -14,7 +14,7 @@ from node.core.ports import Adapter, Embedder
 from node.core.settings import Settings
 from node.ipfs import kubo_doctor
 from node.models.embedders.none import NoEmbedder
-from node.pipeline.service import adapter_check, model_checks
+from node.pipeline.health import adapter_check, model_checks
 
 EXAMINE_WAIT_S = 15.0
 """How long a person waits at most to hear that an embedder does not answer; a large model loads meanwhile."""

@@ -15,6 +15,7 @@ from node.app.transfer.cache_file import CacheFile
 from node.app.transfer.car_file import CarFile
 from node.app.transfer.portable import drop
 from node.audit.decisions.rotation import KeyRotation
+from node.audit.recorder import Recorder
 from node.cache.keys import keyword_key
 from node.cache.quality.labelling import Labels
 from node.cache.quality.refuted_answers import RefutedAnswers
@@ -25,7 +26,7 @@ from node.core.settings import Settings
 from node.peers.rules.admission import ADMISSION_REASONS
 from node.peers.rules.values import PEER_TIERS
 from node.peers.sync.desk import PeerDesk
-from node.pipeline.service import Invalidator
+from node.pipeline.invalidation import Invalidator
 from node.pipeline.understanding.route import Router
 from node.store.imported_blocks import WithForeign
 from node.store.remember import Rememberer
@@ -141,11 +142,9 @@ def operator_desk(
             records,
             rememberer,
             eraser,
-            decisions,
+            Recorder(decisions, unlogged, refuses=settings.log.on_failure == "refuse"),
             clock,
             VERSION,
-            unlogged,
-            refuse_unlogged=settings.log.on_failure == "refuse",
         ),
         KeyRotation(ground.identity, decisions, records, clock, VERSION, ipfs.leave_name),
         CarFile(ipfs.foreign, ipfs.names, records, clock),

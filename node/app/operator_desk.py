@@ -21,7 +21,8 @@ from node.core.model import Check
 from node.core.ports import Embedded, EmbedderInfo, SemanticFacts, StoredRecord, VectorIndex
 from node.core.record import format_time
 from node.peers.sync.desk import PeerDesk
-from node.pipeline.service import Invalidation, Invalidator
+from node.pipeline.invalidation import Invalidator
+from node.pipeline.requests import Invalidation
 from node.store.retention.erasure import Erased, Erasure
 
 _TEXT_MAX = 65_536

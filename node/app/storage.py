@@ -15,9 +15,10 @@ from adapters import registry
 from node import __version__
 from node.app.logs import Decisions, open_decisions
 from node.audit.decisions.answer_entry import store_entry
+from node.audit.recorder import Recorder
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
-from node.core.errors import Misconfigured, NodeError
+from node.core.errors import Misconfigured
 from node.core.identity import Identity
 from node.core.metrics import Metrics
 from node.core.ports import Adapter, AuditLog
@@ -85,6 +86,7 @@ def is_personal(query: str) -> bool:
 
 def into_log(decisions: AuditLog, metrics: Metrics) -> Report:
     """Each write-back leaves its own entry in the decision log."""
+    recorder = Recorder(decisions, metrics.unlogged, refuses=False)
 
     async def report(outcome: Remembered) -> None:
         memory, stored = outcome.memory, outcome.stored
@@ -99,12 +101,7 @@ def into_log(decisions: AuditLog, metrics: Metrics) -> Report:
             expires=None if stored is None else stored.record.expires,
             confidence=memory.confidence.value,
         )
-        try:
-            await decisions.append(entry, private_texts=private)
-        except NodeError as exc:
-            metrics.unlogged.failed("other", exc, stands=True)
-        else:
-            metrics.unlogged.logged()
+        await recorder.enter(entry, private)
 
     return report
 

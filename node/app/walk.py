@@ -13,6 +13,7 @@ from node.answer.context import Tokens
 from node.app.engines import generators_of, note_reader, semantic_head, token_count, weights_of
 from node.app.memory import Memory
 from node.app.storage import VERSION, Ground, router_of
+from node.audit.recorder import Recorder
 from node.cache.quality.audits import Auditor, Watching
 from node.core.clock import Clock
 from node.core.metrics import Metrics
@@ -99,6 +100,7 @@ async def open_walk(
         refresher.submit,
         is_live,
     )
+    recorder = Recorder(decisions, metrics.unlogged, refuses=policy.refuse_unlogged)
     generation = Generation(clock, composer, policy)
     second = Second(second_samples.submit)
     stations = Stations(
@@ -113,7 +115,7 @@ async def open_walk(
         understanding,
         Sessions(),
         stations,
-        Decisions(clock, decisions, memory.semantics, policy, metrics.unlogged, own_facts.hear),
+        Decisions(clock, recorder, memory.semantics, policy, own_facts.hear),
         policy,
         failures=failures,
         watch=auditor,

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from node.audit.decisions.answer_entry import decision_entry
+from node.audit.recorder import Recorder
 from node.core.clock import Clock
-from node.core.errors import NodeError, Unavailable
-from node.core.metrics import Unlogged
-from node.core.model import Answer, DecisionRef, Json, Step
-from node.core.ports import AuditLog, Semantics
+from node.core.model import Answer, Json, Step
+from node.core.ports import Semantics
 from node.pipeline.under_way import Policy, Reached, since_ms
 
 Hear = Callable[[Answer, Mapping[str, Json]], None]
@@ -23,17 +22,15 @@ class Decisions:
     def __init__(
         self,
         clock: Clock,
-        log: AuditLog,
+        recorder: Recorder,
         semantics: Semantics,
         policy: Policy,
-        unlogged: Unlogged,
         hear: Hear = lambda _answer, _entry: None,
     ) -> None:
         self._clock = clock
-        self._log = log
+        self._recorder = recorder
         self._semantics = semantics
         self._policy = policy
-        self._unlogged = unlogged
         self._hear = hear
 
     async def record(self, answer: Answer, outcomes: Sequence[Reached]) -> Answer:
@@ -50,17 +47,9 @@ class Decisions:
         )
         self._hear(answer, entry)
         started = self._clock.monotonic()
-        try:
-            appended = await self._log.append(entry, private_texts=private)
-        except NodeError as exc:
-            is_refused = self._policy.refuse_unlogged
-            self._unlogged.failed("answer", exc, stands=not is_refused)
-            if is_refused:
-                raise Unavailable(f"the decision could not be logged: {exc}") from exc
-            return replace(
-                answer, trace=(*answer.trace, Step("record", "unlogged", str(exc), code="log_failed"))
-            )
-        self._unlogged.logged()
+        entered = await self._recorder.enter(entry, private, kind="answer")
+        if entered.place is None:
+            step = Step("record", "unlogged", entered.problem, code="log_failed")
+            return replace(answer, trace=(*answer.trace, step))
         step = Step("record", "logged", "", since_ms(self._clock, started))
-        decision = DecisionRef(appended.log, appended.index)
-        return replace(answer, decision=decision, trace=(*answer.trace, step))
+        return replace(answer, decision=entered.ref, trace=(*answer.trace, step))

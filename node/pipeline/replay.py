@@ -34,7 +34,8 @@ from node.core.model import Caller
 from node.core.normalise import normalise
 from node.core.ports import Vector
 from node.language.same_answer import RIGHT, UNDECIDED, WRONG, same_answer
-from node.pipeline.service import Ask, Entry, Service
+from node.pipeline.requests import Ask, Entry
+from node.pipeline.service import Service
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

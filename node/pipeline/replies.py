@@ -347,3 +347,32 @@ def joined(query: Query, parts: Sequence[Answer]) -> Answer:
 def _of_its_question(part: Answer) -> str:
     """A part that found nothing names its question: among others it would not tell which one."""
     return f"{part.query.text}: {part.text}" if part.source.kind == "fallback" else part.text
+
+
+def search_answer(query: Query, route: Route, recall: Recall) -> Answer:
+    """A look-up as an answer, so that it is logged and counted like every other decision."""
+    found = recall.found
+    outcome = "hit" if found else "shadow" if recall.code == "would_hit" else "miss"
+    trace = (Step("recall", outcome, recall.reason, code=recall.code),)
+    if found is None:
+        return Answer(
+            query=query,
+            text="",
+            route=route,
+            source=SourceRef("fallback", "search"),
+            confidence=Confidence(0.0, {}),
+            freshness=Freshness.GENERAL,
+            trace=trace,
+        )
+    return Answer(
+        query=query,
+        text=found.record.answer,
+        route=route,
+        source=SourceRef("cache", found.record.source.id),
+        confidence=Confidence(found.record.confidence / PPM, {}),
+        freshness=Freshness.GENERAL,
+        cid=str(found.stored.cid),
+        stored=True,
+        hit=found.hit,
+        trace=trace,
+    )

@@ -19,7 +19,7 @@ from node.cache.index.embedders import SwitchingSemantics
 from node.core.errors import Misconfigured, NotFound, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, private_scope
-from node.pipeline.service import Ask, Entry
+from node.pipeline.requests import Ask, Entry
 from tests.faults.node_kit import PATIENCE_S, Child, Client, Jumping, child, reasons, start
 from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn

@@ -15,7 +15,7 @@ from aiohttp import ClientError, ClientSession, TCPConnector
 
 from node.core.clock import SystemClock
 from node.core.model import Answer, Caller
-from node.pipeline.service import Ask
+from node.pipeline.requests import Ask
 from tests.journeys.conftest import Client, Start
 from tests.journeys.test_walk import QUANTUM, MovedClock
 from tests.simulators.coingecko import CoinGeckoStandIn

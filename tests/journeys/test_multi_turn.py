@@ -12,7 +12,7 @@ import pytest
 
 from node.core.clock import SystemClock
 from node.core.model import Answer, Caller
-from node.pipeline.service import Ask
+from node.pipeline.requests import Ask
 from tests.journeys.conftest import Client, Start, stages
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn, sensible

@@ -20,6 +20,7 @@ from node.app.transfer.cache_file import BATCH_LINES_MAX, LINE_BYTES_MAX, CacheF
 from node.app.transfer.car_file import CarFile
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.rotation import KeyRotation
+from node.audit.recorder import Recorder
 from node.cache.keys import keyword_key
 from node.cache.same_question import same_question
 from node.core.errors import BadInput, Rejected
@@ -31,7 +32,7 @@ from node.core.normalise import query_hash
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord
 from node.peers.sync.desk import PeerDesk
-from node.pipeline.service import Invalidator
+from node.pipeline.invalidation import Invalidator
 from node.pipeline.understanding.route import Floors, Router
 from node.store.imported_blocks import ForeignStore
 from node.store.remember import Remembered, Rememberer, owes_vector
@@ -110,11 +111,9 @@ class Desk:
             self.store.records,
             self.rememberer,
             eraser,
-            self.log,
+            Recorder(self.log, Metrics().unlogged, refuses=False),
             self.clock,
             "test",
-            Metrics().unlogged,
-            refuse_unlogged=False,
         )
         rotation = KeyRotation(
             self.identity, self.log, self.store.records, self.clock, "test", no_name_to_leave

@@ -12,6 +12,7 @@ import pytest
 
 from node.answer.compose import Composer
 from node.answer.evidence.entries import StoredEvidence
+from node.audit.recorder import Recorder
 from node.cache.keys import keyword_key
 from node.cache.recall import Limits, Recaller
 from node.core.metrics import Metrics
@@ -90,7 +91,7 @@ class Node:
             Storing(clock, generation, rememberer, door.log, policy, **more),
         )
         understanding = Understanding(Router([], Floors()), semantics, None, clock)
-        decisions = Decisions(clock, door.log, semantics, policy, Metrics().unlogged)
+        decisions = Decisions(clock, Recorder(door.log, Metrics().unlogged, refuses=False), semantics, policy)
         self.pipeline = Pipeline(
             clock, understanding, Sessions(), stations, decisions, policy, failures=failures
         )

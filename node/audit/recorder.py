@@ -1,0 +1,54 @@
+"""Enters decisions in the log. One that cannot be entered is counted, and refused where settings say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from node.core.errors import NodeError, Unavailable
+from node.core.metrics import Unlogged
+from node.core.model import DecisionRef, Json
+from node.core.ports import Appended, AuditLog
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """Where a decision stands in the log; None, and why, where it does not."""
+
+    place: Appended | None
+    problem: str = ""
+
+    @property
+    def ref(self) -> DecisionRef | None:
+        return None if self.place is None else DecisionRef(self.place.log, self.place.index)
+
+
+class Recorder:
+    """``refuses``: what cannot be logged is not to be done (setting ``log.on_failure``)."""
+
+    def __init__(self, log: AuditLog, unlogged: Unlogged, *, refuses: bool) -> None:
+        self._log = log
+        self._unlogged = unlogged
+        self._refuses = refuses
+
+    async def enter(
+        self,
+        entry: Mapping[str, Json],
+        private_texts: Mapping[str, str],
+        *,
+        kind: str = "other",
+        is_done: bool = False,
+        said: str = "the decision could not be logged",
+    ) -> Entered:
+        """``kind`` as ``Unlogged`` counts them. What ``is_done`` already can only be counted. Raises
+        ``Unavailable``, which begins with ``said``, where it is refused."""
+        is_refused = self._refuses and not is_done
+        try:
+            place = await self._log.append(entry, private_texts=private_texts)
+        except NodeError as exc:
+            self._unlogged.failed(kind, exc, stands=not is_refused)
+            if is_refused:
+                raise Unavailable(f"{said}: {exc}") from exc
+            return Entered(None, str(exc))
+        self._unlogged.logged()
+        return Entered(place)

@@ -1,0 +1,191 @@
+"""What people say of an answer: right or wrong, and what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from node.audit.decisions.answer_entry import store_entry
+from node.audit.decisions.entry import quarantine_entry, validation_entry
+from node.audit.recorder import Recorder
+from node.cache.refuted import Refuted
+from node.cache.watch import Watch
+from node.core.clock import new_id
+from node.core.errors import BadInput, Forbidden, NotFound, Rejected, Unavailable
+from node.core.ipld.cid import Cid
+from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Caller
+from node.core.normalise import normalise
+from node.core.ports import RecordStore, StoredRecord
+from node.core.record import AnswerRecord
+from node.pipeline.drafts import Draft, Drafts
+from node.pipeline.requests import Entry, Feedback, Kept
+from node.store.remember import Rememberer
+from node.store.state import StateStore
+
+
+class Refutes(Refuted, Protocol):
+    """What was called invalid, by its meaning: ``node.cache.quality.refuted_answers``."""
+
+    async def invalid(self, cid: Cid, record: AnswerRecord, *, asked: str | None, tenant: str) -> None: ...
+
+    def invalid_draft(self, question: str, answer: str, *, scope: str, tenant: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """What feedback is about: stored records, and drafts that never became one."""
+
+    records: RecordStore
+    state: StateStore
+    drafts: Drafts[Any]
+    refuted: Refutes
+
+
+async def visible(records: RecordStore, cid: str, caller: Caller) -> StoredRecord:
+    """A record this caller may see. Raises ``NotFound`` for all others, alike."""
+    try:
+        stored = await records.get(Cid.parse(cid))
+    except NotFound:
+        stored = None
+    if stored is None or stored.record.scope not in caller.visible_scopes:
+        raise NotFound("no such entry")
+    return stored
+
+
+class Judging:
+    """``put`` stores a correction; ``asked_in``: the words of a request by its id and tenant."""
+
+    def __init__(
+        self,
+        kinds: Kinds,
+        rememberer: Rememberer,
+        recorder: Recorder,
+        watch: Watch,
+        version: str,
+        put: Callable[[Entry, str], Awaitable[Kept]],
+        asked_in: Callable[[str, str], str | None],
+    ) -> None:
+        self._records = kinds.records
+        self._state = kinds.state
+        self._drafts = kinds.drafts
+        self._refuted = kinds.refuted
+        self._rememberer = rememberer
+        self._recorder = recorder
+        self._watch = watch
+        self._version = version
+        self._put = put
+        self._asked_in = asked_in
+
+    async def give(
+        self,
+        *,
+        cid: str | None,
+        request_id: str | None,
+        verdict: str,
+        note: str | None,
+        caller: Caller,
+        correction: str | None = None,
+    ) -> Feedback:
+        """Enter a signed validation; its decision first, so that what the log refuses is not begun. What is
+        invalid is remembered by its meaning, and ``correction`` becomes an entry of the caller's in its
+        place. Raises ``BadInput``, ``Forbidden``, ``NotFound``, ``Unavailable``."""
+        if correction is not None and not caller.may_write:
+            raise Forbidden("this key may not write, so it cannot correct")
+        if cid is None:
+            assert request_id is not None
+            known = await self._state.cid_of_request(request_id)
+            if known is None:
+                return await self._on_draft(request_id, verdict, correction, caller)
+            cid = str(known)
+        stored = await visible(self._records, cid, caller)
+        record = stored.record
+        if not isinstance(record, AnswerRecord):
+            raise NotFound("no such entry")
+        _check_correction(correction, record.answer)
+        entry, private = validation_entry(
+            target=str(stored.cid),
+            verdict=verdict,
+            scope=record.scope,
+            policy=self._version,
+            tenant=caller.tenant,
+        )
+        decision = (await self._recorder.enter(entry, private)).ref
+        if request_id is not None:
+            await self._watch.feedback(request_id, str(stored.cid), verdict)
+        # A merged record is served through the one it was merged into, which a verdict withdraws with it.
+        served = {stored.cid, await self._records.survivor(stored.cid) or stored.cid}
+        live = set(await self._records.live([*served]))
+        statement = await self._rememberer.validate(stored, verdict, note)
+        after = await self._records.get(stored.cid)
+        for gone in live - set(await self._records.live([*served])):
+            entry, private = quarantine_entry(
+                target=str(gone), reason=verdict, scope=record.scope, policy=self._version
+            )
+            await self._recorder.enter(entry, private, is_done=True)
+        kept = None
+        if verdict == "invalid":
+            asked = None if request_id is None else self._asked_in(request_id, caller.tenant)
+            await self._refuted.invalid(stored.cid, record, asked=asked, tenant=caller.tenant)
+            if correction is not None:
+                is_private = record.scope not in (SCOPE_SHARED, SCOPE_PUBLIC)
+                kept = await self._correct(
+                    Entry(
+                        asked or record.query,
+                        correction,
+                        caller,
+                        scope="private" if is_private else None,
+                        corrects=stored.cid,
+                    )
+                )
+        return Feedback(
+            cid=str(stored.cid),
+            verdict=verdict,
+            validation=str(statement.cid),
+            valid=after.valid,
+            invalid=after.invalid,
+            served=after.state == "live",
+            decision=decision,
+            correction=kept,
+        )
+
+    async def _correct(self, entry: Entry) -> str:
+        """Store a correction; its CID. What it corrects is withdrawn by now, which the error says."""
+        try:
+            return (await self._put(entry, new_id())).cid
+        except (Rejected, Unavailable) as exc:
+            raise type(exc)(f"the answer is withdrawn, but the correction was {exc}") from exc
+
+    async def _on_draft(
+        self, request_id: str, verdict: str, correction: str | None, caller: Caller
+    ) -> Feedback:
+        """A verdict on what was never stored: ``invalid`` drops it."""
+        drafts: list[Draft[Any]] = self._drafts.of_request(request_id, caller.tenant)
+        if not drafts:
+            raise NotFound("no stored answer and no draft belongs to this request_id")
+        if correction is not None and len(drafts) > 1:
+            raise BadInput("the request asked several questions; correct them one by one", field="correction")
+        for draft in drafts:
+            _check_correction(correction, draft.answer)
+        scope = caller.default_scope
+        entry, private = store_entry(
+            request=request_id,
+            outcome="skipped",
+            reason=verdict,
+            scope=scope,
+            policy=self._version,
+        )
+        decision = (await self._recorder.enter(entry, private)).ref
+        kept = None
+        if verdict == "invalid":
+            for draft in drafts:
+                self._drafts.drop(draft.key)
+                self._refuted.invalid_draft(draft.question, draft.answer, scope=scope, tenant=caller.tenant)
+            if correction is not None:
+                kept = await self._correct(Entry(drafts[0].question, correction, caller))
+        return Feedback(None, verdict, None, 0, 0, verdict == "valid", decision, kept)
+
+
+def _check_correction(correction: str | None, answer: str) -> None:
+    if correction is not None and normalise(correction) == normalise(answer):
+        raise BadInput("the correction says what the answer says", field="correction")
