@@ -16,7 +16,7 @@ from node.language.numbers import fold
 
 OUT = Path(__file__).resolve().parents[1] / "node" / "language" / "data" / "numbers.json"
 VALUES = (*range(101), *range(200, 1_000, 100), *range(1_000, 10_000, 1_000))
-CODES = ("en", "es", "de", "fr", "it", "pt", "ru")
+CODES = ("en", "es", "de", "fr", "it", "pt", "ru", "nl")
 ALSO: dict[str, dict[str, int]] = {
     "en": {"fourty": 40, "hundred": 100, "thousand": 1_000},
     "es": {"un": 1, "una": 1, "veintiun": 21, "veintiuna": 21, "ciento": 100}
@@ -29,8 +29,18 @@ ALSO: dict[str, dict[str, int]] = {
     "pt": {"um": 1, "uma": 1, "duas": 2, "cento": 100, "quatorze": 14, "dezasseis": 16, "dezassete": 17}
     | {"dezanove": 19, "duzentas": 200, "trezentas": 300, "quinhentas": 500},
     "ru": {"одна": 1, "одно": 1, "одну": 1, "две": 2, "тысяч": 1_000, "тысячи": 1_000, "тысяча": 1_000},
+    "nl": {"honderd": 100, "duizend": 1_000},
 }
-AND = {"en": ["and"], "es": ["y"], "de": ["und"], "fr": ["et"], "it": ["e"], "pt": ["e"], "ru": []}
+AND = {
+    "en": ["and"],
+    "es": ["y"],
+    "de": ["und"],
+    "fr": ["et"],
+    "it": ["e"],
+    "pt": ["e"],
+    "ru": [],
+    "nl": ["en"],
+}
 
 
 def main() -> None:

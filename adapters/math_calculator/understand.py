@@ -170,11 +170,8 @@ def _orders(code: str) -> tuple[tuple[tuple[re.Pattern[str], str], ...], re.Patt
     if not language.lists:
         return rewrites, None
     names = _alternation(tuple(language.lists))
-    return rewrites, re.compile(
-        rf"{_ARTICLES}({names})(?: (?:de|von|aus|di|der|des|del|dei|da|entre|tra|zwischen)(?: (?:los|las"
-        rf"|le|les))?)?"
-        rf" (?:(?:numeros|zahlen|nombres|numeri|чисел) )?(.+)"
-    )
+    links = "|".join(language.list_links.split())
+    return rewrites, re.compile(rf"{_ARTICLES}({names})(?: (?:{links})){{0,3}} (.+)")
 
 
 def _rewritten(text: str, language: Language) -> list[str]:
@@ -186,7 +183,7 @@ def _rewritten(text: str, language: Language) -> list[str]:
     match = of_list.fullmatch(text) if of_list else None
     if match:
         members = [
-            part.strip() for part in re.split(r",\s+|;|\s(?:y|und|et|e|и)\s", match[2]) if part.strip()
+            part.strip() for part in re.split(rf",\s+|;|\s{language.list_and}\s", match[2]) if part.strip()
         ]
         name = language.lists[match[1]]
         if len(members) >= 2:
@@ -342,10 +339,7 @@ def understand(text: str, today: date) -> Solution | None:
 _REREAD_CHARS_MAX = 160
 _OPEN_WORDS_MAX = 2
 _WORD_CONSTANTS = ("pi", "bn", "mod", "xor")
-_LIST_LINKS = (
-    "de von aus di der des del dei da entre tra zwischen los las le les the el la il lo die das den un ein"
-    " numeros zahlen nombres numeri чисел y und et e и"
-)
+_LIST_LINKS = " ".join(f"{one.list_links} {one.list_and}" for one in LANGUAGES)
 _UNKNOWN_WORDS_MAX = 4
 """Of a question of the calculator: three misspelt ones, and what its forms leave open ("choose 3 cards")."""
 _NAME_LETTERS_MIN = 5

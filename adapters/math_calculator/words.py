@@ -60,6 +60,9 @@ class Language:
     """Orders of words that are no infix ("multiplica 3 por 4"): a pattern of all the text, its infix form."""
     lists: Mapping[str, str] = field(default_factory=dict)
     """Names of functions of a list ("promedio") by their canonical names."""
+    list_links: str = ""
+    """Words that may stand before the members of a list."""
+    list_and: str = ""
     forms: Mapping[str, str] = field(default_factory=dict)
     """English words of units and the calendar, and the words for them."""
     today: tuple[str, ...] = ()
@@ -126,6 +129,7 @@ def _language(code: str) -> Language:
     hundred, no_numbers = frozenset(data.get("hundred", ())), data.get("no_numbers", ())
     known = {word: value for word, value in numbers.phrases(code).items() if word not in no_numbers}
     small = {word: value for word, value in known.items() if value < 100} | _numbers(data.get("small", {}))
+    operators = _by_word(data["operators"])
     hundreds = {
         word: value
         for word, value in known.items()
@@ -139,8 +143,9 @@ def _language(code: str) -> Language:
         asking=tuple(data["asking"]),
         explicit=tuple(data["explicit"]),
         suffixes=tuple(data["suffixes"]),
-        operators=_OPERATORS_EVERYWHERE | _by_word(data["operators"]),
-        functions=_FUNCTIONS_EVERYWHERE | _by_word(data.get("functions", {})),
+        operators=_OPERATORS_EVERYWHERE | operators,
+        functions={word: name for word, name in _FUNCTIONS_EVERYWHERE.items() if word not in operators}
+        | _by_word(data.get("functions", {})),
         small=small,
         hundreds=hundreds,
         hundred=hundred,
@@ -153,6 +158,8 @@ def _language(code: str) -> Language:
         decimal_comma=data.get("decimal_comma", False),
         rewrites=tuple((pattern, form) for pattern, form in data.get("rewrites", ())),
         lists=_by_word(data.get("lists", {})),
+        list_links=data.get("list_links", ""),
+        list_and=data.get("list_and", ""),
         forms=data.get("forms", {}),
         today=tuple(data.get("today", ())),
         and_a_half=tuple(data.get("and_a_half", ())),

@@ -16,7 +16,7 @@ from importlib.resources import files
 
 WORDS_MAX = 12
 _PHRASE_WORDS_MAX = 4
-_THOUSANDS = ("tausend", "mila", "mille")
+_THOUSANDS = ("tausend", "mila", "mille", "duizend")
 JOINED_MIN = 8
 """So long is a word at least that is two numbers in one: "zweihundertfunfzig"."""
 

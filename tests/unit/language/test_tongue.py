@@ -19,7 +19,7 @@ from node.language import tongue
         ("日本の首都はどこですか", "Japanese"),
         ("Какая столица Франции?", "Russian"),
         ("Яка столиця Україїни, і чому?", None),
-        ("Wat is de hoofdstad van Nederland?", None),
+        ("Wat is de hoofdstad van Nederland?", "Dutch"),
         ("Hvad er hovedstaden i Danmark?", None),
         ("quantum", None),
         ("", None),
