@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 LAB = Path(__file__).parent / "newcomerlab"
-COMMUNITIES = ("harbour", "library", "company")
+COMMUNITIES = ("harbour", "library", "company", "theatre", "cohousing")
 """Each with facts, questions in other words and questions that no fact answers."""
 WAIT_S = 600
 HONEST = re.compile(

@@ -35,7 +35,7 @@ SETUPS: Mapping[str, str] = {
     "qwen05-xllamacpp": "Qwen 0.5B, xllamacpp",
 }
 HARBOUR = ("fa", "ab")
-"""So begin the ids of the first community; two further ones were written later."""
+"""So begin the ids of the first community; the further ones were written later."""
 _QUOTED = re.compile(r"[“«„]([^“”«»„]+)[”»“]")
 Row: TypeAlias = dict[str, Any]
 Verdicts: TypeAlias = Mapping[tuple[str, str], str]
@@ -121,10 +121,10 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
     ("facts: wrong / quoted beside / honest", "ask wrong|ask beside|ask honest"),
     ("not there: invented", "absent wrong|absent"),
     ("not there: quoted beside", "absent beside|absent"),
-    ("two further communities: right with citation", "further ask right|further ask"),
-    ("two further communities: wrong / quoted beside", "further ask wrong|further ask beside"),
-    ("two further, not there: invented", "further absent wrong|further absent"),
-    ("two further, not there: quoted beside", "further absent beside|further absent"),
+    ("further communities: right with citation", "further ask right|further ask"),
+    ("further communities: wrong / quoted beside", "further ask wrong|further ask beside"),
+    ("further, not there: invented", "further absent wrong|further absent"),
+    ("further, not there: quoted beside", "further absent beside|further absent"),
     ("casual: hits / wrong hits", "casual hit|casual there|casual wrong hit"),
     ("casual: the right entry served or quoted", "casual entry|casual there"),
     ("model's answers stored / of them wrong", "stored|stored wrong"),
@@ -136,8 +136,8 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
 _SETS = {
     "facts": "ask",
     "not there": "absent",
-    "two further communities": "further ask",
-    "two further, not there": "further absent",
+    "further communities": "further ask",
+    "further, not there": "further absent",
     "right ones stored": "ask",
     "model's answers stored / of them wrong": "ask",
 }
@@ -153,6 +153,9 @@ def _cell(figures: Counter[str], title: str, names: str) -> str:
 def report() -> str:
     verdicts = judged()
     counted = {setup: count(setup, verdicts) for setup in SETUPS if read(setup)}
+    further = ", ".join(
+        f"{name} {len(rows(f'{name}_asks'))} and {len(rows(f'{name}_absent'))}" for name in COMMUNITIES[1:]
+    )
     lines = [
         "# What newcomers were answered",
         "",
@@ -160,8 +163,9 @@ def report() -> str:
         "`bench/newcomerlab`; `python -m bench.newcomer` asks a running node. The sets were written by a",
         "hand that had not seen the code: 152 questions of everyday, 48 facts of a made-up harbour trust",
         "asked for in 72 other wordings, 48 questions to it that no fact answers, 84 casual wordings about",
-        "the starter entries (20 of them about something that is not there); and two further communities of",
-        "110 questions and 70 that no fact answers, on a node each. A person read what no word decides.",
+        "the starter entries (20 of them about something that is not there); and further communities by",
+        "other such hands, on a node each, so many questions and so many that no fact answers:",
+        f"{further}. A person read what no word decides.",
         "",
         "| | " + " | ".join(SETUPS[setup] for setup in counted) + " |",
         "|---" * (len(counted) + 1) + "|",
@@ -177,13 +181,20 @@ def report() -> str:
 
 
 def take(file: Path, setup: str) -> int:
-    """Take replies in; what was read of older ones under this name counts no more."""
+    """Take replies in beside those that are there; an older reply to the same question, and what was read of
+    it, goes."""
     if setup not in SETUPS:
         print(f"setups are: {', '.join(SETUPS)}")
         return 1
     REPLIES.mkdir(exist_ok=True)
-    text = file.read_text(encoding="utf-8")
+    new = {row["item"]["id"]: row for row in map(json.loads, file.read_text("utf-8").splitlines())}
+    kept = [row for row in read(setup) if row["item"]["id"] not in new]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in (*kept, *new.values()))
     (REPLIES / f"{setup}.jsonl.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    if JUDGED.exists():
+        lines = (line.split("\t") for line in JUDGED.read_text("utf-8").splitlines())
+        left = ["\t".join(line) for line in lines if line[0] != setup or line[1] not in new]
+        JUDGED.write_text("\n".join(left) + "\n", "utf-8")
     return 0
 
 
