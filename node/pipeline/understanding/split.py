@@ -24,10 +24,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from node.core.model import CERTAIN, CLAIM, Recognition
-from node.language import conversation
+from node.language import conversation, tables, tongue
 from node.language.reading import read
 from node.pipeline.understanding import rules
 from node.pipeline.understanding.question import judge
@@ -471,13 +472,22 @@ def _of_list(left: str, looks: _Looks) -> list[str] | None:
     return None if made is None else [*head, made]
 
 
+@cache
+def _leads_on(language: str | None) -> frozenset[str]:
+    """Words that join in another language and in this one say where or when ("en Lima")."""
+    if language is None:
+        return frozenset()
+    return frozenset(tables.language_table(language, "dialogue")["words"].get("not_joining", "").split())
+
+
 def _pairs(piece: str) -> list[_Pair]:
     reading = read(piece)
+    leading = _leads_on(tongue.language_of(piece, sure=False))
     kept = [match.span() for match in _QUOTED.finditer(piece)]
     pattern = _CUT_EAST if reading.script in ("japanese", "chinese") else _CUT
     pairs = []
     for match in pattern.finditer(piece):
-        if any(low < match.start() < high for low, high in kept):
+        if any(low < match.start() < high for low, high in kept) or match[0].strip().lower() in leading:
             continue
         left, right = piece[: match.start()].strip(" ,、，"), piece[match.end() :].strip(" ,、，")
         right = _LEAD.sub("", right)

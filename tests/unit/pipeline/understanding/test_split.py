@@ -196,6 +196,21 @@ def test_two_games_are_two_questions(text: str, keys: list[tuple[str, str | None
     assert all(claim.strength >= CERTAIN and claim.key is not None for claim in found)
 
 
+@pytest.mark.parametrize(
+    "text", ["¿Cómo estuvo el tiempo ayer en Lima?", "quel temps prévu demain en Provence"]
+)
+def test_a_word_that_joins_in_another_language_cuts_nothing(text: str) -> None:
+    router = Router(RECOGNISERS, Floors())  # the Dutch "en" joins
+
+    def claims(part: str) -> Recognition | None:
+        return router.claims(part, NOW)
+
+    def follow(fragment: str, earlier: str) -> str | None:
+        return router.follow(fragment, earlier, NOW)
+
+    assert split(text, claims=claims, follow=follow) == (text,)
+
+
 def test_without_adapters_only_whole_questions_are_cut() -> None:
     def nobody(text: str) -> Recognition | None:
         return None
