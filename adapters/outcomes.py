@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from node.core.breaker import BreakerOpen
 from node.core.errors import Forbidden, NodeError, RateLimited, Rejected, TimedOut
-from node.core.guard import BreakerOpen
 from node.core.model import Failed
 
 

@@ -27,7 +27,8 @@ from adapters.fetch import Http, Reply, Source, check_of
 from adapters.outcomes import failed
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Rejected
-from node.core.guard import Guard, Guarded, Window
+from node.core.guard import Guard, Guarded
+from node.core.limits import Limits, Window
 from node.core.model import (
     Budget,
     Check,
@@ -113,13 +114,13 @@ class Coinbase:
         guard = guard or Guard(
             "Coinbase",
             clock,
-            windows=(Window(min(PER_SECOND, per_minute), 1.0), Window(per_minute, 60.0)),
-            concurrency=2,
-            attempts=2,
-            breaker_failures=5,
-            breaker_open_s=30.0,
-            cache_entries=128,
-            stale_for_s=STALE_FOR_S,
+            Limits(
+                windows=(Window(min(PER_SECOND, per_minute), 1.0), Window(per_minute, 60.0)),
+                concurrency=2,
+                attempts=2,
+                cache_entries=128,
+                stale_for_s=STALE_FOR_S,
+            ),
         )
         self._source = Source(
             settings.base_url or PUBLIC_URL,

@@ -31,7 +31,8 @@ from adapters.fetch import ATTEMPT_SHARE, budgets_of, check_of, problems_of
 from adapters.outcomes import failed
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound
-from node.core.guard import Guard, Guarded, Window
+from node.core.guard import Guard, Guarded
+from node.core.limits import Limits, Window
 from node.core.model import (
     Budget,
     Check,
@@ -87,13 +88,13 @@ class CoinGecko:
         self._guard = guard or Guard(
             "CoinGecko",
             clock,
-            windows=(Window(per_minute, 60.0), Window(max(PER_MONTH, per_minute), 31 * 86_400.0)),
-            concurrency=CONCURRENCY,
-            attempts=3,
-            breaker_failures=5,
-            breaker_open_s=30.0,
-            cache_entries=512,
-            stale_for_s=STALE_FOR_S,
+            Limits(
+                windows=(Window(per_minute, 60.0), Window(max(PER_MONTH, per_minute), 31 * 86_400.0)),
+                concurrency=CONCURRENCY,
+                attempts=3,
+                cache_entries=512,
+                stale_for_s=STALE_FOR_S,
+            ),
         )
         self._client = CoinGeckoClient(settings.base_url or PUBLIC_URL, settings.api_key, clock, lines=LINES)
 

@@ -23,7 +23,8 @@ from adapters.outcomes import failed
 from adapters.outside import listing, mapping, number
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Rejected
-from node.core.guard import Guard, Guarded, Window
+from node.core.guard import Guard, Guarded
+from node.core.limits import Limits, Window
 from node.core.model import (
     CLAIM,
     Budget,
@@ -93,13 +94,13 @@ class FxRates:
             or Guard(
                 SOURCE,
                 clock,
-                windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
-                concurrency=CONCURRENCY,
-                attempts=3,
-                breaker_failures=5,
-                breaker_open_s=30.0,
-                cache_entries=512,
-                stale_for_s=STALE_FOR_S,
+                Limits(
+                    windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
+                    concurrency=CONCURRENCY,
+                    attempts=3,
+                    cache_entries=512,
+                    stale_for_s=STALE_FOR_S,
+                ),
             ),
             timeout_s=settings.timeout_s,
             explain=_explain,

@@ -27,7 +27,8 @@ from adapters.fetch import Http, Reply, Source, problems_of
 from adapters.news.merge import URL_CHARS_MAX, Entry, clean_url, haystack
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected, TimedOut
-from node.core.guard import Guard, Window
+from node.core.guard import Guard
+from node.core.limits import Limits, Window
 
 DEFAULT_FEEDS = (
     "https://feeds.bbci.co.uk/news/world/rss.xml",
@@ -192,13 +193,15 @@ def guards_for(urls: Sequence[str], clock: Clock) -> dict[str, Guard]:
             guards[host] = Guard(
                 host,
                 clock,
-                windows=(Window(30, 60.0), Window(400, 3_600.0)),
-                concurrency=4,
-                attempts=2,
-                breaker_failures=3,
-                breaker_open_s=60.0,
-                cache_entries=FEEDS_MAX,
-                stale_for_s=STALE_FOR_S,
+                Limits(
+                    windows=(Window(30, 60.0), Window(400, 3_600.0)),
+                    concurrency=4,
+                    attempts=2,
+                    breaker_failures=3,
+                    breaker_open_s=60.0,
+                    cache_entries=FEEDS_MAX,
+                    stale_for_s=STALE_FOR_S,
+                ),
             )
     return guards
 

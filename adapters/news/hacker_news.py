@@ -15,7 +15,8 @@ from adapters.news.feeds import FUTURE_MAX, STALE_FOR_S, TITLE_CHARS_MAX, TTL_S,
 from adapters.news.merge import Entry, clean_url, haystack
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
-from node.core.guard import Guard, Window
+from node.core.guard import Guard
+from node.core.limits import Limits, Window
 from node.core.model import Budget
 from node.core.settings import AdapterSettings
 
@@ -37,14 +38,16 @@ class HackerNews:
         self._guard = Guard(
             NAME,
             clock,
-            windows=(Window(per_minute, 60.0), Window(max(per_minute, 4_000), 3_600.0)),
-            concurrency=4,
-            attempts=2,
-            breaker_failures=4,
-            breaker_open_s=60.0,
-            cache_entries=128,
-            stale_for_s=STALE_FOR_S,
-            waiters_max=256,
+            Limits(
+                windows=(Window(per_minute, 60.0), Window(max(per_minute, 4_000), 3_600.0)),
+                concurrency=4,
+                attempts=2,
+                breaker_failures=4,
+                breaker_open_s=60.0,
+                cache_entries=128,
+                stale_for_s=STALE_FOR_S,
+                waiters_max=256,
+            ),
         )
         self._source = Source(
             settings.base_url or PUBLIC_URL, http, clock, self._guard, timeout_s=settings.timeout_s

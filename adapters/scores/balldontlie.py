@@ -20,7 +20,8 @@ from adapters.scores.provider import GAMES_MAX, SCORE_MAX, Board, Game, Side, St
 from adapters.scores.teams import from_feed
 from node.core.clock import Clock
 from node.core.errors import Rejected
-from node.core.guard import Guard, Guarded, Window
+from node.core.guard import Guard, Guarded
+from node.core.limits import Limits, Window
 from node.core.model import Budget
 from node.core.settings import AdapterSettings
 
@@ -65,13 +66,13 @@ class Balldontlie:
         guard = Guard(
             NAME,
             clock,
-            windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
-            concurrency=1,
-            attempts=2,
-            breaker_failures=5,
-            breaker_open_s=30.0,
-            cache_entries=128,
-            stale_for_s=STALE_FOR_S,
+            Limits(
+                windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
+                concurrency=1,
+                attempts=2,
+                cache_entries=128,
+                stale_for_s=STALE_FOR_S,
+            ),
         )
         self._source = Source(
             base_of(settings.base_url or PUBLIC_URL, _PREFIX),

@@ -23,7 +23,8 @@ from adapters.scores.provider import GAMES_MAX, SCORE_MAX, Board, Game, Side, St
 from adapters.scores.teams import LEAGUES, from_feed
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Rejected
-from node.core.guard import Guard, Guarded, Window
+from node.core.guard import Guard, Guarded
+from node.core.limits import Limits, Window
 from node.core.model import Budget
 from node.core.settings import AdapterSettings
 
@@ -80,13 +81,13 @@ class Espn:
         guard = Guard(
             NAME,
             clock,
-            windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
-            concurrency=CONCURRENCY,
-            attempts=2,
-            breaker_failures=5,
-            breaker_open_s=30.0,
-            cache_entries=256,
-            stale_for_s=STALE_FOR_S,
+            Limits(
+                windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
+                concurrency=CONCURRENCY,
+                attempts=2,
+                cache_entries=256,
+                stale_for_s=STALE_FOR_S,
+            ),
         )
         self._source = Source(
             base_of(settings.base_url or PUBLIC_URL, _PREFIX),

@@ -27,7 +27,8 @@ from adapters.snapshot.spaces import BY_ID
 from adapters.snapshot.wire import Candidates, Light, Listed, Proposal, SpaceFacts
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound
-from node.core.guard import Guard, Guarded, Window
+from node.core.guard import Guard, Guarded
+from node.core.limits import Limits, Window
 from node.core.model import (
     CLAIM,
     Budget,
@@ -91,13 +92,13 @@ class Snapshot:
             or Guard(
                 wire.SOURCE,
                 clock,
-                windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
-                concurrency=CONCURRENCY,
-                attempts=3,
-                breaker_failures=5,
-                breaker_open_s=30.0,
-                cache_entries=512,
-                stale_for_s=STALE_FOR_S,
+                Limits(
+                    windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
+                    concurrency=CONCURRENCY,
+                    attempts=3,
+                    cache_entries=512,
+                    stale_for_s=STALE_FOR_S,
+                ),
             ),
             timeout_s=settings.timeout_s,
             headers={"x-api-key": settings.api_key} if settings.api_key else None,

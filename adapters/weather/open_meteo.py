@@ -23,7 +23,8 @@ from adapters.outside import listing, mapping, number, text
 from adapters.weather.values import Day, Days, Part, Present, System, Town
 from node.core.clock import Clock
 from node.core.errors import NodeError, RateLimited, Rejected, Unavailable
-from node.core.guard import Guard, Guarded, Window
+from node.core.guard import Guard, Guarded
+from node.core.limits import Limits, Window
 from node.core.model import Budget
 from node.core.settings import AdapterSettings
 from node.language.tables import read_table
@@ -235,18 +236,18 @@ def _source(host: str, settings: AdapterSettings, default: str, http: Http, cloc
     guard = Guard(
         f"Open-Meteo ({host})" if host != "forecast" else "Open-Meteo",
         clock,
-        windows=(
-            Window(minute, 60.0),
-            Window(max(hour, minute), 3_600.0),
-            Window(max(day, minute), 86_400.0),
+        Limits(
+            windows=(
+                Window(minute, 60.0),
+                Window(max(hour, minute), 3_600.0),
+                Window(max(day, minute), 86_400.0),
+            ),
+            concurrency=CONCURRENCY,
+            attempts=3,
+            cache_entries=1_024,
+            stale_for_s=STALE_FOR_S,
+            waiters_max=512,
         ),
-        concurrency=CONCURRENCY,
-        attempts=3,
-        breaker_failures=5,
-        breaker_open_s=30.0,
-        cache_entries=1_024,
-        stale_for_s=STALE_FOR_S,
-        waiters_max=512,
     )
     base = settings.base_url
     if not base:

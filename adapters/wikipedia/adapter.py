@@ -28,8 +28,9 @@ from adapters.wikipedia import questions
 from adapters.wikipedia.questions import folded
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, RateLimited, Rejected, Unavailable
-from node.core.guard import Guard, Guarded, Window
+from node.core.guard import Guard, Guarded
 from node.core.http import wait_s
+from node.core.limits import Limits, Window
 from node.core.model import (
     CLAIM,
     Budget,
@@ -106,13 +107,15 @@ class Wikipedia:
             or Guard(
                 SOURCE,
                 clock,
-                windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
-                concurrency=CONCURRENCY,
-                attempts=2,
-                breaker_failures=5,
-                breaker_open_s=60.0,
-                cache_entries=1_024,
-                stale_for_s=STALE_FOR_S,
+                Limits(
+                    windows=(Window(settings.per_minute or PER_MINUTE, 60.0),),
+                    concurrency=CONCURRENCY,
+                    attempts=2,
+                    breaker_failures=5,
+                    breaker_open_s=60.0,
+                    cache_entries=1_024,
+                    stale_for_s=STALE_FOR_S,
+                ),
             ),
             timeout_s=settings.timeout_s,
             explain=lambda reply: explain(reply, clock),

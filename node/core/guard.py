@@ -22,15 +22,17 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
-from node.core.clock import Clock
+from node.core.breaker import Breaker, BreakerOpen
+from node.core.clock import Clock, pause
 from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.limits import Limits, Starts, Window
 
 T = TypeVar("T")
 
@@ -40,18 +42,6 @@ RETRY_AFTER_MAX_S = 3_600.0
 """A source may not silence itself for longer than this: a wrong Retry-After must heal by itself."""
 _NAP_MIN_S = 0.001
 """Shortest sleep while waiting for a permission, so that rounding cannot make a busy loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """At most ``count`` attempts in any ``seconds``."""
-
-    count: int
-    seconds: float
-
-    def __post_init__(self) -> None:
-        if self.count < 1 or not self.seconds > 0:
-            raise ValueError("a window needs a positive count and a positive length")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,106 +74,12 @@ class Snapshot:
     waiting: int
 
 
-class BreakerOpen(Unavailable):
-    """The source failed repeatedly and is left alone for ``retry_after_s`` more seconds."""
-
-    def __init__(self, message: str, *, retry_after_s: float) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
-
-
 class _NotAdmitted(Exception):
     """Our own refusal of an attempt; never retried. Carries the error for the caller."""
 
     def __init__(self, error: NodeError) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-class _Log:
-    """The starts of one window, oldest first; never longer than the window's count."""
-
-    def __init__(self, window: Window) -> None:
-        self.window = window
-        self._starts: deque[float] = deque()
-
-    def free(self, now: float) -> int:
-        """Permissions left at ``now``."""
-        starts, edge = self._starts, now - self.window.seconds
-        while starts and starts[0] <= edge:
-            starts.popleft()
-        return max(0, self.window.count - len(starts))
-
-    def take(self, now: float) -> None:
-        self._starts.append(now)
-
-    def earliest(self, now: float, ahead: int) -> float:
-        """When the next caller may start if ``ahead`` others go first, each as early as it may."""
-        self.free(now)
-        starts, count, seconds = self._starts, self.window.count, self.window.seconds
-        cycles, index = 0, len(starts) + ahead
-        while index >= len(starts) and index >= count:
-            index -= count
-            cycles += 1
-        begin = starts[index] if index < len(starts) else now
-        return max(now, begin + cycles * seconds)
-
-
-class _Breaker:
-    """Closed, open, or half-open with one probe. A ticket says whether its holder is the probe."""
-
-    def __init__(self, failures: int, open_s: float, clock: Clock) -> None:
-        self._limit = failures
-        self._open_s = open_s
-        self._clock = clock
-        self._failures = 0
-        self._until: float | None = None
-        self._probing = False
-        self.since = clock.now()
-
-    @property
-    def state(self) -> str:
-        if self._until is None:
-            return "closed"
-        return "half_open" if self._probing or self._clock.monotonic() >= self._until else "open"
-
-    @property
-    def refuses(self) -> bool:
-        return self._until is not None and (self._probing or self._clock.monotonic() < self._until)
-
-    @property
-    def wait_s(self) -> float:
-        """Seconds to the next probe; while one is under way its outcome decides, so about a second."""
-        if self._until is None:
-            return 0.0
-        return max(1.0 if self._probing else 0.0, self._until - self._clock.monotonic())
-
-    def enter(self) -> bool:
-        """Begin an attempt; True when it is the probe. Only when not ``refuses``."""
-        if self._until is None:
-            return False
-        self._probing = True
-        return True
-
-    def leave(self, probe: bool, failed: bool | None) -> None:
-        """End an attempt. ``failed`` None says nothing about the source (cancelled, too short)."""
-        if probe:
-            self._probing = False
-            if failed is None:
-                return
-            if failed:
-                self._open()
-            else:
-                self._until, self._failures, self.since = None, 0, self._clock.now()
-        elif self._until is None and failed is not None:
-            # Attempts that began before the breaker opened no longer matter once it is open.
-            self._failures = self._failures + 1 if failed else 0
-            if self._failures >= self._limit:
-                self._open()
-
-    def _open(self) -> None:
-        self._until = self._clock.monotonic() + self._open_s
-        self.since = self._clock.now()
 
 
 @dataclass(slots=True)
@@ -208,36 +104,16 @@ class _Entry:
 class Guard:
     """The protection of one source. Safe for any number of concurrent callers on one event loop."""
 
-    def __init__(
-        self,
-        name: str,
-        clock: Clock,
-        windows: Sequence[Window],
-        concurrency: int,
-        attempts: int,
-        breaker_failures: int,
-        breaker_open_s: float,
-        cache_entries: int,
-        stale_for_s: float,
-        *,
-        waiters_max: int = 64,
-    ) -> None:
-        """``attempts`` counts the first one; ``stale_for_s`` is how long past its lifetime a value may still
-        be served; at most ``waiters_max`` attempts queue for a permission, further ones are refused."""
-        if min(concurrency, attempts, breaker_failures, waiters_max) < 1 or cache_entries < 0:
-            raise ValueError("concurrency, attempts, breaker_failures and waiters_max start at 1")
+    def __init__(self, name: str, clock: Clock, limits: Limits) -> None:
         self.name = name
         self._clock = clock
-        self._logs = tuple(_Log(window) for window in windows)
-        self._concurrency = concurrency
-        self._attempts = attempts
-        self._breaker = _Breaker(breaker_failures, breaker_open_s, clock)
-        self._cache_entries = cache_entries
-        self._stale_for_s = stale_for_s
-        self._waiters_max = waiters_max
+        self._limits = limits
+        self._starts = tuple(Starts(window) for window in limits.windows)
+        self._breaker = Breaker(limits.breaker_failures, limits.breaker_open_s, clock)
         self._in_flight = 0
         self._not_before = 0.0
-        self._queue: deque[_Turn] = deque()
+        self._queue: deque[asyncio.Event] = deque()
+        """Those that wait for a permission; the event says that something has changed."""
         self._flights: dict[str, _Flight] = {}
         self._cache: OrderedDict[str, _Entry] = OrderedDict()
         self._last_error: tuple[str, datetime] | None = None
@@ -248,10 +124,10 @@ class Guard:
         self,
         attempt: Callable[[float], Awaitable[T]],
         *,
-        key: str | None,
-        ttl_s: float,
         deadline: float,
         attempt_timeout_s: float,
+        key: str | None = None,
+        ttl_s: float = 0.0,
         max_age_s: float | None = None,
     ) -> Guarded[T]:
         """The value for ``key``, from memory or by ``attempt(timeout_s)``.
@@ -283,7 +159,7 @@ class Guard:
             name=self.name,
             state=self._breaker.state,
             since=self._breaker.since,
-            remaining=tuple((log.window, log.free(now)) for log in self._logs),
+            remaining=tuple((one.window, one.free(now)) for one in self._starts),
             not_before_s=max(0.0, self._not_before - now),
             reopens_s=self._breaker.wait_s,
             last_error=error,
@@ -300,7 +176,7 @@ class Guard:
             return None
         age = self._clock.monotonic() - entry.fetched
         is_stale = age >= entry.ttl_s
-        if age > entry.ttl_s + self._stale_for_s:
+        if age > entry.ttl_s + self._limits.stale_for_s:
             del self._cache[key]
             return None
         if (is_stale and not stale) or age > max_age_s or (max_age_s <= 0 and not stale):
@@ -309,11 +185,11 @@ class Guard:
         return Guarded(entry.value, stale=is_stale, age_s=age, from_cache=True)
 
     def _keep(self, key: str, value: object, ttl_s: float) -> None:
-        if self._cache_entries == 0 or ttl_s <= 0:
+        if self._limits.cache_entries == 0 or ttl_s <= 0:
             return
         self._cache[key] = _Entry(value, self._clock.monotonic(), ttl_s)
         self._cache.move_to_end(key)
-        while len(self._cache) > self._cache_entries:
+        while len(self._cache) > self._limits.cache_entries:
             self._cache.popitem(last=False)
 
     # --- single flight ----------------------------------------------------------------------------
@@ -340,18 +216,13 @@ class Guard:
             raise self._rate_limited(flight.starts_at - now)
         flight.deadline = max(flight.deadline, deadline)
         task = cast("asyncio.Task[T]", flight.task)
-        timer = asyncio.create_task(self._clock.sleep(deadline - now))
         flight.waiters += 1
         try:
-            await asyncio.wait({task, timer}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
+            if not await self._is_done_within(task, deadline - now):
                 flight.abandoned_at_deadline = flight.waiters == 1
                 raise TimedOut(f"{self.name} did not answer in time")
-            if task.cancelled():
-                raise Unavailable(f"{self.name}: the call was cancelled")
-            return task.result()
+            return self._result(task)
         finally:
-            timer.cancel()
             flight.waiters -= 1
             if flight.waiters == 0 and not task.done():
                 # Nobody is left to use the value; a newcomer starts afresh.
@@ -413,7 +284,7 @@ class Guard:
     def _gives_up(self, state: RetryCallState, flight: _Flight) -> bool:
         """A retry must have attempts left and begin before the deadline and after the asked wait."""
         starts = max(self._clock.monotonic() + state.upcoming_sleep, self._not_before)
-        return state.attempt_number >= self._attempts or starts >= flight.deadline
+        return state.attempt_number >= self._limits.attempts or starts >= flight.deadline
 
     async def _once(
         self, flight: _Flight, attempt: Callable[[float], Awaitable[T]], attempt_timeout_s: float
@@ -457,18 +328,27 @@ class Guard:
     async def _within(self, attempt: Callable[[float], Awaitable[T]], seconds: float) -> T:
         """The attempt's value, or ``TimedOut`` by our clock; the attempt is over on return."""
         task = asyncio.ensure_future(attempt(seconds))
-        timer = asyncio.create_task(self._clock.sleep(seconds))
         try:
-            await asyncio.wait({task, timer}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
+            if not await self._is_done_within(task, seconds):
                 raise TimedOut(f"{self.name} did not answer within {seconds:.1f} s")
-            if task.cancelled():
-                raise Unavailable(f"{self.name}: the call was cancelled")
-            return task.result()
+            return self._result(task)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _is_done_within(self, task: asyncio.Future[T], seconds: float) -> bool:
+        timer = asyncio.create_task(self._clock.sleep(seconds))
+        waits: set[asyncio.Future[Any]] = {task, timer}
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             timer.cancel()
-            task.cancel()
-            await asyncio.gather(task, timer, return_exceptions=True)
+        return task.done()
+
+    def _result(self, task: asyncio.Future[T]) -> T:
+        if task.cancelled():
+            raise Unavailable(f"{self.name}: the call was cancelled")
+        return task.result()
 
     def _had_its_time(self, started: float, attempt_timeout_s: float) -> bool | None:
         return True if self._clock.monotonic() - started >= attempt_timeout_s / 2 else None
@@ -487,8 +367,8 @@ class Guard:
     async def _admit(self, flight: _Flight) -> bool:
         """Wait for breaker, concurrency, windows and the source's own wait, first come first served; take one
         permission. True when the attempt is the breaker's probe. Raises ``_NotAdmitted``."""
-        turn = _Turn()
-        if len(self._queue) >= self._waiters_max:
+        turn = asyncio.Event()
+        if len(self._queue) >= self._limits.waiters_max:
             now = self._clock.monotonic()
             raise _NotAdmitted(self._rate_limited(self._earliest(len(self._queue), now) - now))
         self._queue.append(turn)
@@ -498,15 +378,16 @@ class Guard:
                 ahead = self._queue.index(turn)
                 flight.starts_at = self._earliest(ahead, now)
                 self._check(flight, now)
-                if ahead == 0 and flight.starts_at <= now and self._in_flight < self._concurrency:
-                    for log in self._logs:
-                        log.take(now)
+                if ahead == 0 and flight.starts_at <= now and self._in_flight < self._limits.concurrency:
+                    for starts in self._starts:
+                        starts.take(now)
                     self._in_flight += 1
                     return self._breaker.enter()
                 nap = flight.deadline - now
                 if ahead == 0 and flight.starts_at > now:
                     nap = min(nap, flight.starts_at - now)
-                await self._sleep_or_wake(turn, max(nap, _NAP_MIN_S))
+                turn.clear()
+                await pause(self._clock, max(nap, _NAP_MIN_S), turn)
         finally:
             flight.starts_at = 0.0
             self._queue.remove(turn)
@@ -528,7 +409,7 @@ class Guard:
 
     def _earliest(self, ahead: int, now: float) -> float:
         """When a caller behind ``ahead`` others may start, as far as time decides; ``now`` for at once."""
-        return max([now, self._not_before, *(log.earliest(now, ahead) for log in self._logs)])
+        return max([now, self._not_before, *(one.earliest(now, ahead) for one in self._starts)])
 
     def _rate_limited(self, wait_s: float) -> RateLimited:
         wait_s = max(wait_s, _NAP_MIN_S)
@@ -536,30 +417,10 @@ class Guard:
             f"{self.name} may not be asked for another {math.ceil(wait_s)} s", retry_after_s=wait_s
         )
 
-    async def _sleep_or_wake(self, turn: _Turn, seconds: float) -> None:
-        turn.changed.clear()
-        woken = asyncio.create_task(turn.changed.wait())
-        timer = asyncio.create_task(self._clock.sleep(seconds))
-        try:
-            await asyncio.wait({woken, timer}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            woken.cancel()
-            timer.cancel()
-            await asyncio.gather(woken, timer, return_exceptions=True)
-
     def _wake(self) -> None:
         """Something changed: everybody in the queue looks again (it is short and bounded)."""
         for turn in self._queue:
-            turn.changed.set()
-
-
-class _Turn:
-    """A place in the queue."""
-
-    __slots__ = ("changed",)
-
-    def __init__(self) -> None:
-        self.changed = asyncio.Event()
+            turn.set()
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:

@@ -21,6 +21,7 @@ from node.core.clock import Clock
 from node.core.errors import Rejected, Unavailable
 from node.core.guard import Guard
 from node.core.http import Http
+from node.core.limits import Limits
 from node.core.merkle import SIZE_MAX
 from node.core.signed_note import Note, Opened, Signature, Verifier, open_checkpoint
 
@@ -75,13 +76,13 @@ class WitnessClient:
         self._guard = Guard(
             f"the witness {self.name}",
             clock,
-            windows=(),
-            concurrency=1,
-            attempts=1,  # the next checkpoint is the next attempt
-            breaker_failures=BREAKER_FAILURES,
-            breaker_open_s=BREAKER_OPEN_S,
-            cache_entries=0,
-            stale_for_s=0.0,
+            Limits(
+                concurrency=1,
+                attempts=1,
+                # the next checkpoint is the next attempt
+                breaker_failures=BREAKER_FAILURES,
+                breaker_open_s=BREAKER_OPEN_S,
+            ),
         )
 
     async def add_checkpoint(self, submission: Submission, known: Sequence[Verifier]) -> Answer:
@@ -128,8 +129,6 @@ class WitnessClient:
     async def _guarded(self, attempt: Callable[[float], Awaitable[_T]]) -> _T:
         answered = await self._guard.call(
             attempt,
-            key=None,
-            ttl_s=0.0,
             deadline=self._clock.monotonic() + self._timeout_s,
             attempt_timeout_s=self._timeout_s,
         )

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 from node.core import http
 from node.core.clock import Clock
 from node.core.errors import Unavailable
-from node.core.guard import Guard, Window
+from node.core.guard import Guard
 from node.core.http import Http, Unreached
+from node.core.limits import Limits, Window
 
 PER_MINUTE = 30
 ATTEMPTS = 2
@@ -43,13 +44,13 @@ class Site:
         self._guard = Guard(
             self.name,
             clock,
-            windows=(Window(PER_MINUTE, 60.0),),
-            concurrency=2,
-            attempts=attempts,
-            breaker_failures=BREAKER_FAILURES,
-            breaker_open_s=BREAKER_OPEN_S,
-            cache_entries=0,
-            stale_for_s=0.0,
+            Limits(
+                windows=(Window(PER_MINUTE, 60.0),),
+                concurrency=2,
+                attempts=attempts,
+                breaker_failures=BREAKER_FAILURES,
+                breaker_open_s=BREAKER_OPEN_S,
+            ),
         )
 
     async def ask(self, path: str, *, bytes_max: int, accept: str, post: bytes | None = None) -> bytes:
@@ -68,8 +69,6 @@ class Site:
         try:
             got = await self._guard.call(
                 attempt,
-                key=None,
-                ttl_s=0.0,
                 deadline=self._clock.monotonic() + self._timeout_s,
                 attempt_timeout_s=self._timeout_s * ATTEMPT_SHARE,
             )

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, RateLimited, Rejected, Unavailable
 from node.core.guard import Guard
+from node.core.limits import Limits
 from node.core.model import Check
 from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Embed
@@ -140,14 +141,13 @@ class OutsideEmbedder:
         guard = Guard(
             engine.spoken,
             clock,
-            windows=(),
-            concurrency=2,
-            attempts=settings.attempts,
-            # Whether a failing engine is asked at all is decided here, with what it takes to come back.
-            breaker_failures=sys.maxsize,
-            breaker_open_s=PAUSE_S,
-            cache_entries=0,
-            stale_for_s=0,
+            Limits(
+                concurrency=2,
+                attempts=settings.attempts,
+                # Whether a failing engine is asked at all is decided here, with what it takes to come back.
+                breaker_failures=sys.maxsize,
+                breaker_open_s=PAUSE_S,
+            ),
         )
         whole_s = (settings.timeout_s + 1.0) * settings.attempts * 2
         try:

@@ -24,7 +24,8 @@ import pytest
 from adapters.coins.coingecko import LINES, CoinGecko
 from adapters.coins.coingecko_client import WAIT_UNSTATED_S
 from node.core.clock import Clock, SystemClock
-from node.core.guard import Guard, Window
+from node.core.guard import Guard
+from node.core.limits import Limits, Window
 from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query, Unclear
 from node.core.settings import AdapterSettings
 from tests.manual_clock import ManualClock
@@ -48,7 +49,17 @@ async def cg() -> AsyncIterator[CoinGeckoStandIn]:
 def single(clock: Clock, *, attempts: int = 1, breaker_failures: int = 100) -> Guard:
     """A guard that does not wait for retries, so that one fault is one request."""
     windows = (Window(1_000, 60.0),)
-    return Guard("CoinGecko", clock, windows, 4, attempts, breaker_failures, 30.0, 64, 3_600.0)
+    return Guard(
+        "CoinGecko",
+        clock,
+        Limits(
+            windows=windows,
+            attempts=attempts,
+            breaker_failures=breaker_failures,
+            cache_entries=64,
+            stale_for_s=3_600.0,
+        ),
+    )
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ import pytest
 from adapters.fetch import Reply, Source, budgets_of, check_of, problems_of
 from node.core.clock import SystemClock
 from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
-from node.core.guard import Guard, Window
+from node.core.guard import Guard
 from node.core.http import wait_s
+from node.core.limits import Limits, Window
 from tests.contracts.adapter_case import DEAD_URL, session
 from tests.manual_clock import ManualClock
 from tests.simulators.vendor import Answered, Seen, VendorStandIn
@@ -39,7 +40,13 @@ class Asking:
         self.clock = SystemClock()
 
     async def source(self, url: str = "", **more: Any) -> Source:
-        guard = Guard("Vendor", self.clock, (Window(100, 60.0),), 4, self._attempts, 50, 30.0, 16, 0.0)
+        guard = Guard(
+            "Vendor",
+            self.clock,
+            Limits(
+                windows=(Window(100, 60.0),), attempts=self._attempts, breaker_failures=50, cache_entries=16
+            ),
+        )
         http = await session(self._stack)
         options = {"timeout_s": 1.0, "body_bytes_max": LIMIT, **more}
         return Source(url or self.vendor.url, http, self.clock, guard, **options)
@@ -162,7 +169,17 @@ async def test_a_dead_address_is_unavailable(asking: Asking) -> None:
 
 async def test_budgets_and_problems_say_what_is_left(asking: Asking) -> None:
     clock = ManualClock()
-    guard = Guard("Vendor", clock, (Window(2, 60.0), Window(100, 3_600.0)), 1, 1, 1, 30.0, 4, 0.0)
+    guard = Guard(
+        "Vendor",
+        clock,
+        Limits(
+            windows=(Window(2, 60.0), Window(100, 3_600.0)),
+            concurrency=1,
+            attempts=1,
+            breaker_failures=1,
+            cache_entries=4,
+        ),
+    )
 
     async def fail(timeout_s: float) -> None:
         raise RateLimited("wait", retry_after_s=40)

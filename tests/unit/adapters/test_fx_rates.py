@@ -18,7 +18,8 @@ from adapters.currency import FxRates
 from adapters.currency import questions as fx_questions
 from adapters.currency.names import NAMES, canonical, classified, split
 from adapters.currency.questions import Question, read_question
-from node.core.guard import Guard, Window
+from node.core.guard import Guard
+from node.core.limits import Limits, Window
 from node.core.model import (
     CERTAIN,
     CLAIM,
@@ -60,13 +61,13 @@ class Clocked:
         guard = Guard(
             "Frankfurter",
             self.clock,
-            windows=(Window(1_000, 60.0),),
-            concurrency=4,
-            attempts=1,
-            breaker_failures=50,
-            breaker_open_s=30.0,
-            cache_entries=64,
-            stale_for_s=86_400.0,
+            Limits(
+                windows=(Window(1_000, 60.0),),
+                attempts=1,
+                breaker_failures=50,
+                cache_entries=64,
+                stale_for_s=86_400.0,
+            ),
         )
         self.adapter = FxRates(AdapterSettings(base_url=source.url, timeout_s=3.0), http, self.clock, guard)
 

@@ -23,7 +23,8 @@ from adapters.snapshot.adapter import Snapshot, bears
 from adapters.snapshot.questions import LAST, UPCOMING, Question, phrase, read_question
 from adapters.snapshot.spaces import BY_NAME, SPACES
 from node.core.clock import Clock
-from node.core.guard import Guard, Window
+from node.core.guard import Guard
+from node.core.limits import Limits, Window
 from node.core.model import (
     CERTAIN,
     CLAIM,
@@ -67,7 +68,17 @@ async def http() -> AsyncIterator[aiohttp.ClientSession]:
 
 def single(clock: Clock) -> Guard:
     """A guard that does not wait for retries, so that one fault is one request."""
-    return Guard("Snapshot", clock, (Window(1_000, 60.0),), 4, 1, 100, 30.0, 64, 3_600.0)
+    return Guard(
+        "Snapshot",
+        clock,
+        Limits(
+            windows=(Window(1_000, 60.0),),
+            attempts=1,
+            breaker_failures=100,
+            cache_entries=64,
+            stale_for_s=3_600.0,
+        ),
+    )
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from adapters.wikipedia import questions
 from adapters.wikipedia.adapter import Wikipedia, spellings
 from adapters.wikipedia.questions import read_subject, title_of
 from node.core.clock import Clock
-from node.core.guard import Guard, Window
+from node.core.guard import Guard
+from node.core.limits import Limits, Window
 from node.core.model import (
     CERTAIN,
     CLAIM,
@@ -60,7 +61,17 @@ async def http() -> AsyncIterator[aiohttp.ClientSession]:
 
 def single(clock: Clock) -> Guard:
     """A guard that does not wait for retries, so that one fault is one request."""
-    return Guard("Wikipedia", clock, (Window(1_000, 60.0),), 4, 1, 100, 30.0, 64, 86_400.0)
+    return Guard(
+        "Wikipedia",
+        clock,
+        Limits(
+            windows=(Window(1_000, 60.0),),
+            attempts=1,
+            breaker_failures=100,
+            cache_entries=64,
+            stale_for_s=86_400.0,
+        ),
+    )
 
 
 @pytest.fixture

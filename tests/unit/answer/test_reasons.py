@@ -10,8 +10,8 @@ import pytest
 
 from adapters.outcomes import failed
 from node.answer.reasons import could_not_look_up, no_answer, say, source_said
+from node.core.breaker import BreakerOpen
 from node.core.errors import Forbidden, NodeError, RateLimited, Rejected, TimedOut, Unavailable
-from node.core.guard import BreakerOpen
 from node.core.model import Failed, Missed, Step
 
 OPERATORS = re.compile(

@@ -9,8 +9,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from node.core.breaker import BreakerOpen
 from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
-from node.core.guard import BreakerOpen, Guard, Guarded, Window
+from node.core.guard import Guard, Guarded
+from node.core.limits import Limits, Window
 from tests.manual_clock import ManualClock
 
 MINUTE = 60.0
@@ -73,14 +75,16 @@ def make(
     return Guard(
         "source",
         clock,
-        windows,
-        concurrency,
-        attempts,
-        breaker_failures,
-        30.0,
-        cache_entries,
-        stale_for_s,
-        waiters_max=waiters_max,
+        Limits(
+            windows=windows,
+            concurrency=concurrency,
+            attempts=attempts,
+            breaker_failures=breaker_failures,
+            breaker_open_s=30.0,
+            cache_entries=cache_entries,
+            stale_for_s=stale_for_s,
+            waiters_max=waiters_max,
+        ),
     )
 
 
