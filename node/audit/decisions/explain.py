@@ -5,13 +5,16 @@ missing, odd or enormous are passed over or shown as such, never raised on; cont
 most ``LINES_MAX`` lines of at most ``LINE_CHARS_MAX`` characters. Says nothing that the leaf does not.
 Must not know where leaves are kept, nor whether a proof holds. Pure.
 
-The members are those of ``entry``; codes without a sentence here are shown with their underscores taken out.
+The members are those of ``entry``. The sentences stand in ``explain.toml``, which says how they are written;
+codes without words there are shown with their underscores taken out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 from node.language.tables import read_table
@@ -28,18 +31,12 @@ _INTEGER_MAX = 2**63
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _WORDS = read_table(__package__, "explain.toml")
-_CLASSES: Mapping[str, str] = _WORDS["classes"]
-_STATIONS: Mapping[str, str] = _WORDS["stations"]
-_SOURCES: Mapping[str, str] = _WORDS["sources"]
-_NO_SOURCE: Mapping[str, str] = _WORDS["no_source"]
+_LINES: Mapping[str, Sequence[str]] = _WORDS["lines"]
 _STATION_OF: Mapping[str, str] = _WORDS["station_of"]
 _STAGES: Mapping[str, str] = _WORDS["stages"]
-_MATCHES: Mapping[str, str] = _WORDS["matches"]
 _CODES: Mapping[str, str] = _WORDS["codes"]
-_EVENTS: Mapping[str, str] = _WORDS["events"]
-_DECIDERS: Mapping[str, str] = _WORDS["deciders"]
-_COMMITTED = "named only as a commitment"
-_VERDICTS: Mapping[str, str] = _WORDS["verdicts"]
+_CONDITION = re.compile(r"\[([a-z0-9_.|]+)\]")
+_FIELD = re.compile(r"\{([a-z0-9_.|]+)(?::([a-z_]+))?(?:\?([^}]*))?\}")
 
 
 def explain_leaf(leaf: Mapping[str, object], closed: str = "") -> list[str]:
@@ -47,11 +44,11 @@ def explain_leaf(leaf: Mapping[str, object], closed: str = "") -> list[str]:
     they belong to the line above. ``closed``: the origin of the log that it is in, where that has ended."""
     entry = _map(leaf.get("entry"))
     kind = entry.get("kind")
-    tell = _TELLERS.get(kind) if isinstance(kind, str) else None
+    tell = (_TELLERS.get(kind) if isinstance(kind, str) else None) or _unknown
     lines = [f"Entry {_text(leaf.get('seq'))} of the decision log, {_moment_us(leaf.get('time_us'))}."]
     if closed:
         lines.append(f"  In an epoch of it that has ended: {_text(closed)}.")
-    lines += _unknown(entry) if tell is None else tell(entry)
+    lines += tell(entry)
     lines += _commitments(entry)
     return [_cut(line) for line in _first(lines, LINES_MAX)]
 
@@ -59,9 +56,7 @@ def explain_leaf(leaf: Mapping[str, object], closed: str = "") -> list[str]:
 def in_brief(entry: Mapping[str, object], reason: str) -> list[str]:
     """What decided an answer, without its steps, for whoever asked; ``reason`` is the route's, in words, of
     which the log keeps a code."""
-    kind = entry.get("class")
-    said = _CLASSES.get(kind) if isinstance(kind, str) else None
-    lines = [f"Kind of question: {said or _words(kind)}.", f"Why: {_text(reason)}."]
+    lines = [*_say("class", entry), f"Why: {_text(reason)}."]
     lines += _source(_map(entry.get("source")))
     lines += [line for line in _hit(entry) if not line.startswith(" ")]
     lines += _confidence(entry)
@@ -75,12 +70,11 @@ def in_brief(entry: Mapping[str, object], reason: str) -> list[str]:
 
 def _answer(entry: Mapping[str, object]) -> Iterator[str]:
     decision = entry.get("decision")
-    yield {
-        "refused": "The node could not find out, and said so.",
-        "acknowledged": "The node acknowledged a statement; nothing had been asked.",
-        "served": "The node answered a question.",
-    }.get(decision if isinstance(decision, str) else "", f"The node decided: {_words(decision)}.")
-    yield f"Request: {_text(entry.get('request'), _COMMITTED)}; seen by: {_text(entry.get('scope'))}."
+    if isinstance(decision, str) and decision in _WORDS["decisions"]:
+        yield _WORDS["decisions"][decision]
+    else:
+        yield f"The node decided: {_words(decision)}."
+    yield from _say("request", entry)
     if entry.get("has_context") is True:
         yield "It came with instructions of its own, so only answers under the same ones could be used."
     yield from _walked(entry)
@@ -94,9 +88,7 @@ def _answer(entry: Mapping[str, object]) -> Iterator[str]:
 
 def _walked(entry: Mapping[str, object]) -> Iterator[str]:
     """What an answer and each part of one have in common."""
-    kind = entry.get("class")
-    said = _CLASSES.get(kind) if isinstance(kind, str) else None
-    yield f"Kind of question: {said or _words(kind)}."
+    yield from _say("class", entry)
     if entry.get("route_reason"):
         yield f"  Why: {_words(entry.get('route_reason'))}."
     yield from _sources(entry)
@@ -110,11 +102,11 @@ def _walked(entry: Mapping[str, object]) -> Iterator[str]:
 
 def _source(source: Mapping[str, object]) -> Iterator[str]:
     kind, name = source.get("kind"), source.get("id")
-    if isinstance(kind, str) and kind in _NO_SOURCE:
-        yield _NO_SOURCE[kind]
+    if isinstance(kind, str) and kind in _WORDS["no_source"]:
+        yield _WORDS["no_source"][kind]
     elif source:
         called = f" {_text(name)}" if name is not None and name != kind else ""
-        yield f"The answer came from: {_worded(kind, _SOURCES)}{called}."
+        yield f"The answer came from: {_worded(kind, 'sources')}{called}."
 
 
 def _sources(entry: Mapping[str, object]) -> Iterator[str]:
@@ -129,7 +121,7 @@ def _sources(entry: Mapping[str, object]) -> Iterator[str]:
     steps = list(_maps(entry.get("steps"), _ITEMS_MAX))
     yield "Sources in the order of this kind, and what came of each:"
     for number, name in enumerate(names, start=1):
-        yield f"  {number}. {_worded(name, _STATIONS)}: {_came_of(name, station, steps)}"
+        yield f"  {number}. {_worded(name, 'stations')}: {_came_of(name, station, steps)}"
         if name == "adapter":
             yield from (f"     {line}" for line in _adapters(entry))
 
@@ -165,29 +157,12 @@ def _adapters(entry: Mapping[str, object]) -> Iterator[str]:
 
 def _hit(entry: Mapping[str, object]) -> Iterator[str]:
     hit = _map(entry.get("hit"))
-    if not hit:
-        recall = [s for s in _maps(entry.get("steps"), _ITEMS_MAX) if s.get("stage") == "recall"]
-        if recall:
-            yield f"No stored answer was used: {_outcome(recall[-1])}."
+    if hit:
+        yield from _say("hit", {"hit": {"threshold_ppm": entry.get("floor_ppm"), **hit}})
         return
-    yield f"The stored answer was found by {_worded(hit.get('kind'), _MATCHES)}."
-    floor = entry.get("floor_ppm")
-    figures = [
-        ("similarity", hit.get("similarity_ppm")),
-        ("least similarity for this kind", hit.get("threshold_ppm", floor)),
-        ("confidence of the record", hit.get("confidence_ppm")),
-        ("score (similarity x confidence)", hit.get("score_ppm")),
-        ("estimated probability of being right", hit.get("p_correct_ppm")),
-        ("upper limit of being wrong (u)", hit.get("u_ppm")),
-    ]
-    for name, value in figures:
-        if (shown := _ppm(value)) is not None:
-            yield f"  {name}: {shown}"
-    yield f"  gate: {_words(hit.get('reason'))}"
-    if (age := _integer(hit.get("age_s"))) is not None:
-        yield f"  it was {age} s old"
-    if hit.get("origin") is not None:
-        yield f"  first made by: {_text(hit.get('origin'))}"
+    recall = [s for s in _maps(entry.get("steps"), _ITEMS_MAX) if s.get("stage") == "recall"]
+    if recall:
+        yield f"No stored answer was used: {_outcome(recall[-1])}."
 
 
 def _confidence(entry: Mapping[str, object]) -> Iterator[str]:
@@ -215,7 +190,7 @@ def _steps(entry: Mapping[str, object]) -> Iterator[str]:
 def _storage(entry: Mapping[str, object]) -> Iterator[str]:
     storage = _map(entry.get("storage"))
     if storage.get("decision") == "will_store":
-        yield f"Kept: as a record{_record(entry)} ({_words(storage.get('reason'))})."
+        yield from _say("kept", entry)
     elif storage:
         yield f"Not kept: {_words(storage.get('reason'))}."
     if storage.get("decision") != "will_store" and entry.get("cid") is not None:
@@ -232,124 +207,41 @@ def _engines(entry: Mapping[str, object]) -> Iterator[str]:
     prompt, completion = _integer(tokens.get("prompt")), _integer(tokens.get("completion"))
     if prompt or completion:
         yield f"Tokens: {prompt or 0} read, {completion or 0} written."
-    yield f"Rules in force: {_text(entry.get('policy'))}."
+    yield from _say("rules", entry)
 
 
 # --- the other kinds ------------------------------------------------------------------------------
 
 
 def _store(entry: Mapping[str, object]) -> Iterator[str]:
-    done = entry.get("decision") == "stored"
-    yield f"The answer of a request was {'' if done else 'not '}stored."
-    yield f"  Request: {_text(entry.get('request'), _COMMITTED)}."
-    yield f"  Outcome: {_words(entry.get('outcome'))}; reason: {_words(entry.get('reason'))}."
-    yield f"  Record:{_record(entry)}; seen by: {_text(entry.get('scope'))}."
-    if entry.get("expires_s") is not None:
-        yield f"  It expires {_moment_s(entry.get('expires_s'))}."
+    yield f"The answer of a request was {'' if entry.get('decision') == 'stored' else 'not '}stored."
+    yield from _say("store", entry)
     yield from _confidence(entry)
 
 
-def _validation(entry: Mapping[str, object]) -> Iterator[str]:
-    yield f"Somebody judged a record {_worded(entry.get('verdict'), _VERDICTS)}."
-    yield from _about(entry)
-
-
-def _tombstone(entry: Mapping[str, object]) -> Iterator[str]:
-    yield f"A record was withdrawn for good: {_words(entry.get('reason'))}."
-    yield from _about(entry)
-
-
-def _quarantine(entry: Mapping[str, object]) -> Iterator[str]:
-    yield f"A record was taken out of service: {_words(entry.get('reason'))}."
-    yield from _about(entry)
-
-
-def _audit(entry: Mapping[str, object]) -> Iterator[str]:
-    yield (
-        "A stored answer that had been served was compared with a fresh one "
-        f"({_words(entry.get('compared_with'))}): {_words(entry.get('verdict'))}."
-    )
-    yield f"  Decided by: {_words(entry.get('reason'))}; class {_words(entry.get('class'))}."
-    for name, member in (("similarity", "similarity_ppm"), ("upper limit of being wrong (u)", "u_ppm")):
-        if (shown := _ppm(entry.get(member))) is not None:
-            yield f"  {name}: {shown}"
-    yield from _about(entry)
-
-
 def _key(entry: Mapping[str, object]) -> Iterator[str]:
-    yield f"A key of this node was {_words(entry.get('event'))}: the one for {_words(entry.get('use'))}."
-    old, new = _map(entry.get("old")), _map(entry.get("new"))
-    yield f"  Old: {_text(old.get('vkey') or old.get('key'))}, good until {_moment_s(old.get('until_s'))}."
-    yield f"  New: {_text(new.get('vkey') or new.get('key'))}."
+    yield from _say("key", entry)
     for cid in _items(entry.get("certificates"), _ITEMS_MAX):
         yield f"  The root's word on it: {_text(cid)}."
 
 
 def _policy(entry: Mapping[str, object]) -> Iterator[str]:
-    event = entry.get("event")
-    if event == "epoch":
-        yield from _epoch(entry)
+    if entry.get("event") == "epoch":
+        yield from _say("epoch", entry)
+        size, kept = _integer(_map(entry.get("previous")).get("size")), _integer(entry.get("kept_size"))
+        if size is not None and kept is not None and kept < size:
+            yield f"  Only {kept} of them were still there: {size - kept} are lost."
     else:
-        yield _worded(event, _EVENTS)
-    yield from _peer(entry)
-    if entry.get("next_origin") is not None:
-        yield f"  Next log: {_text(entry.get('next_origin'))}."
-    file = _map(entry.get("file"))
-    if file:
-        yield f"  File of {_text(file.get('bytes'))} bytes, SHA-256 {_text(file.get('sha256'))}."
-    for name, member in (("Software", "software"), ("Digest of the settings", "settings_digest")):
-        if entry.get(member) is not None:
-            yield f"  {name}: {_text(entry.get(member))}."
-    yield f"  Rules: {_text(entry.get('policy'))}."
-
-
-def _peer(entry: Mapping[str, object]) -> Iterator[str]:
-    peer = _map(entry.get("peer"))
-    if not peer:
-        return
-    yield f"  Root: {_text(peer.get('root'), 'nobody had answered there yet')}."
-    for name, absent in (("level", "not said"), ("group", "none")):
-        change = _map(peer.get(name))
-        if change:
-            before, after = (_text(change.get(end), absent) for end in ("from", "to"))
-            yield f"  Its {name}: {after}; before: {before}."
-    if entry.get("reason") is not None:
-        yield f"  Why: {_words(entry.get('reason'))}."
-    yield f"  Decided by: {_worded(peer.get('by'), _DECIDERS)}."
-
-
-def _epoch(entry: Mapping[str, object]) -> Iterator[str]:
-    previous = _map(entry.get("previous"))
-    why = {
-        "size": "the one before it was full",
-        "recover": "what the one before it had signed and what it held did not agree any more",
-    }
-    yield f"A new log begins: {_worded(entry.get('reason'), why)}."
-    yield f"  It follows {_text(previous.get('origin'))},"
-    yield f"  last signed at {_text(previous.get('size'))} entries, root {_text(previous.get('root'))}."
-    size, kept = _integer(previous.get("size")), _integer(entry.get("kept_size"))
-    if size is not None and kept is not None and kept < size:
-        yield f"  Only {kept} of them were still there: {size - kept} are lost."
-
-
-def _anchor(entry: Mapping[str, object]) -> Iterator[str]:
-    yield (
-        f"The checkpoint of {_text(entry.get('log'))} at {_text(entry.get('size'))} entries was handed to "
-        f"{_text(entry.get('calendar'))}; state: {_words(entry.get('state'))}."
-    )
-    yield f"  Digest of the note: {_text(entry.get('digest'))}."
-    if entry.get("block_height") is not None:
-        yield f"  Block height: {_text(entry.get('block_height'))}."
+        yield _worded(entry.get("event"), "events")
+    if _map(entry.get("peer")):
+        yield from _say("peer", entry)
+    yield from _say("policy", entry)
 
 
 def _repair(entry: Mapping[str, object]) -> Iterator[str]:
-    yield "The log was mended when it was opened after a crash."
-    yield f"  Bytes of a half-written end that were cut off: {_text(entry.get('bytes_cut'))}."
-    if entry.get("entries_replayed") is not None:
-        yield f"  Entries found in the journal and put into the tree: {_text(entry.get('entries_replayed'))}."
+    yield from _say("repair", entry)
     if _integer(entry.get("keys_without_entry")):
-        keys = _text(entry.get("keys_without_entry"))
-        yield f"  Keys without an entry: {keys}; the folder may be older than the keys."
+        yield from _say("orphan_keys", entry)
 
 
 def _unknown(entry: Mapping[str, object]) -> Iterator[str]:
@@ -359,32 +251,51 @@ def _unknown(entry: Mapping[str, object]) -> Iterator[str]:
         yield f"  {_text(name)}: {shown}"
 
 
+# --- pieces ---------------------------------------------------------------------------------------
+
+
+def _say(name: str, entry: Mapping[str, object]) -> Iterator[str]:
+    """The lines of this name whose conditions hold, filled from the entry."""
+    for line in _LINES[name]:
+        condition = _CONDITION.match(line)
+        if condition is not None and _member(entry, condition[1]) is None:
+            continue
+        shown = [_shown(entry, *field.groups()) for field in _FIELD.finditer(line)]
+        if None not in shown:
+            values = iter(shown)
+            yield _FIELD.sub(
+                lambda _, values=values: next(values), line[condition.end() if condition else 0 :]
+            )
+
+
 _TELLERS: Mapping[str, Callable[[Mapping[str, object]], Iterator[str]]] = {
     "answer": _answer,
     "refuse": _answer,
     "store": _store,
-    "validation": _validation,
-    "tombstone": _tombstone,
-    "quarantine": _quarantine,
-    "audit": _audit,
     "key": _key,
     "policy": _policy,
-    "anchor": _anchor,
     "repair": _repair,
+    **{kind: partial(_say, kind) for kind in _WORDS["kinds"]},
 }
 
 
-# --- pieces ---------------------------------------------------------------------------------------
+def _member(entry: Mapping[str, object], path: str) -> object:
+    """``old.vkey|old.key``: the first that says anything."""
+    for one in path.split("|"):
+        found: object = entry
+        for name in one.split("."):
+            found = _map(found).get(name)
+        if found:
+            break
+    return found
 
 
-def _about(entry: Mapping[str, object]) -> Iterator[str]:
-    yield f"  Record: {_text(entry.get('target'), _COMMITTED)}; seen by: {_text(entry.get('scope'))}."
-    if entry.get("cid") is not None:
-        yield f"  Signed as {_text(entry.get('cid'))}."
-
-
-def _record(entry: Mapping[str, object]) -> str:
-    return f" {_text(entry.get('cid'), _COMMITTED)}"
+def _shown(entry: Mapping[str, object], path: str, form: str | None, absent: str | None) -> str | None:
+    """A field's value as its form says; None where it cannot be shown so."""
+    value = _member(entry, path)
+    if form is None:
+        return _text(value) if absent is None else _text(value, absent)
+    return _FORMS[form](value) if form in _FORMS else _worded(value, form)
 
 
 def _commitments(entry: Mapping[str, object]) -> Iterator[str]:
@@ -398,9 +309,9 @@ def _left_out(value: object, what: str) -> Iterator[str]:
         yield f"  … and {count} {what} more that the entry left out."
 
 
-def _worded(value: object, table: Mapping[str, str]) -> str:
-    """The table's words for a code, else the code itself."""
-    return (table.get(value) if isinstance(value, str) else None) or _words(value)
+def _worded(value: object, table: str) -> str:
+    """The words of a table for a code, else the code itself."""
+    return (_WORDS[table].get(value) if isinstance(value, str) else None) or _words(value)
 
 
 def _words(value: object, absent: str = "not said") -> str:
@@ -460,6 +371,19 @@ def _text(value: object, absent: str = "not said") -> str:
         return "yes" if value else "no"
     number = _integer(value)
     return f"({type(value).__name__})" if number is None else str(number)
+
+
+def _whole(value: object) -> str | None:
+    number = _integer(value)
+    return None if number is None else str(number)
+
+
+_FORMS: Mapping[str, Callable[[object], str | None]] = {
+    "words": _words,
+    "ppm": _ppm,
+    "moment": _moment_s,
+    "whole": _whole,
+}
 
 
 def _cut(line: str) -> str:
