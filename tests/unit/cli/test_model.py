@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from node.cli import main
-from node.core.clock import Clock
 from node.core.errors import Unavailable
-from node.models import fetch_model
+from node.models import fetch_model, install_engine
+from node.models import pip as real
+from node.models.pip import Tick
 
 PREBUILT, REMOVED, COMPILED = "install prebuilt", "uninstall", "compile"
 
@@ -26,21 +27,11 @@ class Pip:
         self.asked: list[str] = []
         self.words: list[list[str]] = []
 
-    def __call__(
-        self,
-        words: list[str],
-        environ: Mapping[str, str],
-        log: Path,
-        clock: Clock,
-        seconds_max: float,
-        tick: Callable[[], None],
-        failure: str,
-    ) -> None:
-        self.words.append(words)
+    def run(self, words: Sequence[str], log: Path, failure: str, tick: Tick, **_: float) -> None:
+        self.words.append(list(words))
         what = REMOVED if words[0] == "uninstall" else PREBUILT if "--only-binary" in words else COMPILED
         self.asked.append(what)
-        log.write_text(f"Working on {words[-1]}\n")
-        tick()
+        tick(0.0, f"Working on {words[-1]}")
         if (what == PREBUILT and not self.fits) or (what == COMPILED and not self.builds):
             raise Unavailable(f"{failure}: no luck")
         if what == PREBUILT:
@@ -53,10 +44,10 @@ def pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pip:
     site.mkdir()
     stand_in = Pip(site)
     monkeypatch.setenv("PYTHONPATH", str(site))
-    monkeypatch.setattr(fetch_model, "_pip", stand_in)
-    monkeypatch.setattr(fetch_model, "installed_engine", lambda: None)
-    monkeypatch.setattr(fetch_model, "has_llama_cpp", lambda: True)
-    monkeypatch.setattr(fetch_model, "_why_not_compile", lambda: None)
+    monkeypatch.setattr(real.Pip, "run", lambda _, *args, **more: stand_in.run(*args, **more))
+    monkeypatch.setattr(install_engine, "installed_engine", lambda: None)
+    monkeypatch.setattr(install_engine, "has_module", lambda _: True)
+    monkeypatch.setattr(install_engine, "why_not_compile", lambda: None)
     monkeypatch.setattr(fetch_model, "fetch", lambda *_, **__: tmp_path / "models" / "tiny.gguf")
     return stand_in
 
@@ -68,11 +59,11 @@ def run(tmp_path: Path, *words: str) -> int:
 def test_the_prebuilt_one_comes_first(pip: Pip, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path) == 0
     assert pip.asked == [PREBUILT]
-    assert pip.words[0][-1] == fetch_model.XLLAMACPP
+    assert pip.words[0][-1] == install_engine.XLLAMACPP
     assert "--find-links wheels" in " ".join(pip.words[0])
     shown = capsys.readouterr()
     assert "10 to 25 minutes" in shown.out, "what the other way would cost is said before"
-    assert shown.err.splitlines() == [f"installing xllamacpp: 0 s  Working on {fetch_model.XLLAMACPP}"]
+    assert shown.err.splitlines() == [f"installing xllamacpp: 0 s  Working on {install_engine.XLLAMACPP}"]
     assert "\nxllamacpp is installed\n" in shown.out
     assert shown.out.endswith("start it with: make run\n")
 
@@ -97,7 +88,7 @@ def test_where_that_does_not_work_the_other_is_compiled(
     assert pip.asked == asked
     shown = capsys.readouterr()
     assert f"{said}; llama-cpp-python is compiled instead\n" in shown.err
-    assert f"compiling llama-cpp-python: 0 s  Working on {fetch_model.LLAMA_CPP}\n" in shown.err
+    assert f"compiling llama-cpp-python: 0 s  Working on {install_engine.LLAMA_CPP}\n" in shown.err
     assert "\nllama-cpp-python is installed\n" in shown.out
     assert "xllamacpp is installed" not in shown.out
 
@@ -109,7 +100,7 @@ def test_where_neither_works_it_is_said_and_is_status_1(
     assert run(tmp_path) == 1
     assert pip.asked == [PREBUILT, COMPILED]
     assert "llama-cpp-python.log" in capsys.readouterr().err, "where all of it stands"
-    monkeypatch.setattr(fetch_model, "_why_not_compile", lambda: "there is no compiler")
+    monkeypatch.setattr(install_engine, "why_not_compile", lambda: "there is no compiler")
     assert run(tmp_path) == 1
     assert pip.asked == [PREBUILT, COMPILED, PREBUILT]
     shown = capsys.readouterr()
@@ -142,7 +133,7 @@ def test_the_one_that_is_named_and_no_other(
 def test_what_is_there_is_not_installed_again(
     pip: Pip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, have: str, wanted: str, asked: list[str]
 ) -> None:
-    monkeypatch.setattr(fetch_model, "installed_engine", lambda: have)
+    monkeypatch.setattr(install_engine, "installed_engine", lambda: have)
     assert run(tmp_path, "--engine", wanted) == 0
     assert pip.asked == asked
 

