@@ -30,7 +30,7 @@ import aiohttp
 from bench.fresh_node import fresh_node, load_average
 from node.core.clock import Clock, SystemClock
 from node.language.reading import word_list
-from node.models.gguf_file import installed_model
+from node.models.llama.gguf_file import installed_model
 
 ASKERS, DEADLINE_S = 20, 60.0
 STAGGER_S = 0.03

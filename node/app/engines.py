@@ -28,8 +28,8 @@ from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.mirror import Mirror
 from node.models.embedders import factory
 from node.models.embedders.none import NoEmbedder
-from node.models.gguf_file import installed_model
-from node.models.llama_process import LLAMA_CPP, XLLAMACPP, threads_to_spare
+from node.models.llama.gguf_file import installed_model
+from node.models.llama.process import LLAMA_CPP, XLLAMACPP, threads_to_spare
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
 

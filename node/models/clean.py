@@ -17,6 +17,7 @@ from node.language.markup import ANSWER_LABEL, DATA_MARK, LABEL_LINE, PROMPT_LAB
 from node.language.orders import CHAT_TOKEN
 from node.language.sentences import cut_to_sentence, is_closed, plain, sentence_spans
 from node.language.verbatim import Span, inside, outside, spans, squeeze_prose, units
+from node.models.stops import overlap
 
 RAW_CHARS_MAX = 65_536
 ANSWER_CHARS_MAX = 16_000
@@ -327,7 +328,7 @@ def showable(raw: str, *, stop: Sequence[str] = (), echo: Sequence[str] = (), th
         return ""
     text = _cut_at_stop(_strip_leading_tokens(text), stop)
     text = CHAT_TOKEN.sub("\n", text)
-    held = max((_overlap(text, mark) for mark in stop), default=0)
+    held = max((overlap(text, mark) for mark in stop), default=0)
     text = text[: len(text) - held]
     if (at := text.rfind("\n") + 1) < len(text) and _may_be_the_prompts(text[at:], echo):
         text = text[:at]
@@ -344,12 +345,6 @@ def _without_open_tag(text: str) -> str:
     if at < 0 or len(text) - at > _TAG_CHARS_MAX or text[-1] in ">]" or "\n" in text[at:]:
         return text
     return text if any(end in text[at:] for end in ">]") else text[:at]
-
-
-def _overlap(text: str, mark: str) -> int:
-    """How many characters at the end of ``text`` may be the beginning of ``mark``."""
-    sizes = range(min(len(mark) - 1, len(text)), 0, -1)
-    return next((size for size in sizes if text.endswith(mark[:size])), 0)
 
 
 def _may_be_the_prompts(line: str, echo: Sequence[str]) -> bool:

@@ -37,6 +37,7 @@ from node.core.errors import (
     Unavailable,
 )
 from node.models.deadline import within
+from node.models.stops import overlap
 from node.models.transport import plain_client, timeouts, words_of
 
 if TYPE_CHECKING:
@@ -210,8 +211,7 @@ class OpenAiConnection:
 
     def key_begins(self, answer: str) -> int:
         """How many characters at the end of ``answer`` may be the beginning of the key."""
-        sizes = range(min(len(self._key) - 1, len(answer)), 0, -1)
-        return next((size for size in sizes if self._key.startswith(answer[-size:])), 0)
+        return overlap(answer, self._key)
 
     def failure(self, status: int, headers: Mapping[str, str], said: str, *, model: str = "") -> NodeError:
         """What an HTTP status that is no success means, in words. ``said``: the server's own."""

@@ -19,7 +19,7 @@ from node.core.ports import Generator, Prompt
 from node.models.generators.llama import LlamaGenerator
 from node.models.generators.ollama import OllamaGenerator
 from node.models.generators.openai_compatible import OpenAiGenerator
-from node.models.llama_process import LLAMA_CPP, XLLAMACPP
+from node.models.llama.process import LLAMA_CPP, XLLAMACPP
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.openai_compatible import OpenAiStandIn

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from node.models.llama_process import Program
+from node.models.llama.process import Program
 from tests.simulators.llama_child import Script
 
 GGUF_HEAD = b"GGUF\x03\x00\x00\x00"

@@ -1,4 +1,4 @@
-"""A scripted child process that speaks ``node.models.llama_wire`` and can misbehave. It is not llama.cpp.
+"""A scripted child process that speaks ``node.models.llama.wire`` and can misbehave. It is not llama.cpp.
 
 Started by ``tests.simulators.llama.LlamaStandIn``, it asks there for its script over a Unix socket and tells
 there what happens, so that tests wait for events and never for time. Its process side (descriptors, niceness,
@@ -18,8 +18,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from node.models.llama_child import Inbox, Stops, die_with, protocol_out, stay_small
-from node.models.llama_wire import encode
+from node.models.llama.child import Inbox, die_with, protocol_out, stay_small
+from node.models.llama.wire import encode
+from node.models.stops import Stops
 
 DIM = 32
 ANSWER = (

@@ -19,8 +19,8 @@ from node.core.settings import Settings
 from node.models.deadline import within
 from node.models.embedders.micro_batch import MicroBatcher
 from node.models.embedders.vectors import unit, why_degenerate
-from node.models.llama_process import LLAMA_CPP, LlamaProcess, Loaded, Program
-from node.models.llama_wire import plain_text
+from node.models.llama.process import LLAMA_CPP, LlamaProcess, Loaded, Program
+from node.models.llama.wire import plain_text
 
 BYTES_MAX = 32 * 2**10
 """No text beyond this is sent: it has more tokens than the window, or consists of words that no vocabulary

@@ -16,8 +16,8 @@ from node.core.model import Check, Draft
 from node.core.ports import OnText, Prompt
 from node.language.markup import CONTINUATION_STOP
 from node.models.generation import Heard, Turns, prompt_bytes, text_bytes
-from node.models.llama_process import LLAMA_CPP, WINDOW, LlamaProcess, Program, threads_to_spare
-from node.models.llama_wire import PROMPT_BYTES_MAX, plain_text
+from node.models.llama.process import LLAMA_CPP, WINDOW, LlamaProcess, Program, threads_to_spare
+from node.models.llama.wire import PROMPT_BYTES_MAX, plain_text
 
 
 class LlamaGenerator:

@@ -19,7 +19,7 @@ from node.core.clock import SystemClock
 from node.core.errors import BadInput, Misconfigured, Rejected, Unavailable
 from node.models import fetch_model, install_engine, packaged, pip
 from node.models.fetch_model import Progress, describe, fetch
-from node.models.gguf_file import FOLDER, installed_model
+from node.models.llama.gguf_file import FOLDER, installed_model
 from node.models.packaged import CATALOGUE, PackagedModel, Part, find
 from node.models.pip import Pip
 from tests.manual_clock import ManualClock

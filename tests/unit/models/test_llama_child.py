@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from bench import memory
 from node.core.clock import SystemClock
 from node.core.errors import Rejected, Unavailable
-from node.models.llama_child import Refused, Stops, chatml, lay_out
-from node.models.llama_process import LlamaProcess
-from node.models.llama_wire import decode, encode, plain_text
+from node.models.llama.process import LlamaProcess
+from node.models.llama.prompts import Refused, chatml, lay_out
+from node.models.llama.wire import decode, encode, plain_text
+from node.models.stops import Stops
 from tests.unit.models.test_llama_process import QUESTION, running, say
 
 ERRORS = (ValueError,)

@@ -18,8 +18,8 @@ import pytest
 
 from node.core.clock import SystemClock
 from node.core.errors import NodeError, Rejected, TimedOut, Unavailable
-from node.models import gguf_file
-from node.models.llama_process import LOAD_S, STOP_S, LlamaProcess, Program
+from node.models.llama import gguf_file
+from node.models.llama.process import LOAD_S, STOP_S, LlamaProcess, Program
 from tests.manual_clock import ManualClock
 from tests.simulators.llama import GGUF_HEAD, LlamaStandIn
 from tests.simulators.llama_child import Script
@@ -353,7 +353,7 @@ PARENT = """
 import asyncio, sys
 from pathlib import Path
 from node.core.clock import SystemClock
-from node.models.llama_process import LlamaProcess, Program
+from node.models.llama.process import LlamaProcess, Program
 
 async def main() -> None:
     process = LlamaProcess(

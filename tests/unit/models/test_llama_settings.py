@@ -17,7 +17,8 @@ from node.answer.context import estimate, pack
 from node.core.model import Evidence, Freshness, Kind, SourceRef
 from node.core.ports import Prompt
 from node.core.settings import Models
-from node.models.llama_child import Model
+from node.models.llama.child import serve
+from node.models.llama.llama_cpp_child import Model
 from tests.manual_clock import ManualClock
 from tests.unit.answer.material import ScriptedGenerator, document
 
@@ -91,7 +92,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
 
 def served(model: Model, **request: str) -> tuple[str, dict[str, Any]]:
     told: list[dict[str, Any]] = []
-    model.serve({**REQUEST, **request}, told.append, lambda: False)
+    serve(model, {**REQUEST, **request}, told.append, lambda: False)
     return "".join(event.get("text", "") for event in told), told[-1]
 
 

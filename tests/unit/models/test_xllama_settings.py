@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from node.core.settings import Models
-from node.models import xllama_child
-from node.models.llama_child import SEED, never
-from node.models.xllama_child import Model, serve
+from node.models.llama import xllamacpp_child
+from node.models.llama.child import SEED, never, serve
+from node.models.llama.xllamacpp_child import Model
 
 REQUEST = {
     "op": "generate", "id": 1, "system": "Be brief.", "user": "Why?", "continuation": "", "stop": ["\nQ:"],
@@ -50,7 +50,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     spy = Library()
     module = SimpleNamespace(CommonParams=spy.params, Server=spy.server)
     monkeypatch.setitem(sys.modules, "xllamacpp", module)
-    monkeypatch.setattr(xllama_child, "metadata", lambda _: {"tokenizer.chat_template": "{{ messages }}"})
+    monkeypatch.setattr(xllamacpp_child, "metadata", lambda _: {"tokenizer.chat_template": "{{ messages }}"})
     return spy
 
 

@@ -12,10 +12,10 @@ import pytest
 from node.core.clock import SystemClock
 from node.core.errors import Unavailable
 from node.core.ports import Prompt
-from node.models import gguf_file
 from node.models.generators.gguf import GgufGenerator
 from node.models.generators.llama import LlamaGenerator
-from node.models.llama_process import Program
+from node.models.llama import gguf_file
+from node.models.llama.process import Program
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.llama_child import Script
 

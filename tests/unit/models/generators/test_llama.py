@@ -13,7 +13,7 @@ from node.answer import prompt as prompts
 from node.core.errors import Rejected, TimedOut, Unavailable
 from node.core.ports import Prompt
 from node.models.generators.llama import LlamaGenerator
-from node.models.llama_process import LOAD_S
+from node.models.llama.process import LOAD_S
 from tests.manual_clock import ManualClock
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.llama_child import Script

@@ -1,4 +1,4 @@
-"""The parent's side of the llama.cpp child process: starts it, speaks ``llama_wire`` with it, ends it.
+"""The parent's side of the llama.cpp child process: starts it, speaks ``wire`` with it, ends it.
 
 Promises:
 - the model is loaded at the first call, in the background: a caller whose time is up leaves, the loading goes
@@ -17,32 +17,29 @@ dies with the thread that made it."""
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import contextlib
 import importlib.util
 import logging
 import math
 import os
-import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from node.core.clock import Clock
-from node.core.errors import BrokeOff, NodeError, Rejected, TimedOut, Unavailable
-from node.models import gguf_file
+from node.core.errors import NodeError, Rejected, TimedOut, Unavailable
 from node.models.deadline import within
-from node.models.llama_wire import LINE_BYTES_MAX, decode, encode
+from node.models.llama import gguf_file
+from node.models.llama.link import STOP_S, Call, Child, Listen
+from node.models.llama.wire import LINE_BYTES_MAX, Done
 
 _LOG = logging.getLogger(__name__)
 
 LOAD_S = 180.0
 """A gigabyte loads in 2.4 s from memory; from a slow disk it takes a minute."""
-STOP_S = 1.0
 _STOP_TIMES = 30
 BACKOFF_FIRST_S = 1.0
 BACKOFF_MAX_S = 60.0
@@ -50,15 +47,6 @@ WINDOW = 2_048
 """Tokens of prompt and answer together. A prompt of this node is some 2,000 tokens at most; the state for
 8,192 takes 230 MB in a model of 1.5B."""
 NICE = 10
-_STDERR_KEPT = 4_096
-_REASON_CHARS = 200
-_LINES_A_TURN = 64
-_NUMBER_MAX = 10**9
-_NOT_PROTOCOL = "the llama.cpp process sent something that is not its protocol"
-
-Listen = Callable[[str | bytes | None], bool]
-"""Takes a piece of text, or the bytes of a vector (None for a text without one); False when enough was
-heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +67,11 @@ class Program:
         return not self.package or importlib.util.find_spec(self.package) is not None
 
 
-LLAMA_CPP = Program((sys.executable, "-P", "-m", "node.models.llama_child"), "llama_cpp", "llama-cpp-python")
+_PYTHON = (sys.executable, "-P", "-m")
+LLAMA_CPP = Program((*_PYTHON, "node.models.llama.llama_cpp_child"), "llama_cpp")
 XLLAMACPP = Program(
-    (sys.executable, "-P", "-m", "node.models.xllama_child"), "xllamacpp", "xllamacpp", "xllamacpp", 3.0
+    (*_PYTHON, "node.models.llama.xllamacpp_child"), "xllamacpp", "xllamacpp", "xllamacpp", stop_s=3.0
 )
-
-
-def _import_path() -> list[str]:
-    return [str(Path(place).absolute()) for place in sys.path]
 
 
 def threads_to_spare() -> int:
@@ -104,244 +89,11 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """How a request ended: ``reason`` is stop, length or stopped."""
-
-    reason: str
-    prompt_tokens: int
-    completion_tokens: int
-    logprobs: tuple[float, ...] = ()
-    first: tuple[tuple[str, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class State:
     """``word``: missing (package or file), idle, loading, running, failed, closed. ``detail`` is a clause."""
 
     word: str
     detail: str
-
-
-class _Call:
-    """One request under way. ``answered``: its caller may go; ``ended``: the child is quiet again."""
-
-    def __init__(self, call_id: int, listen: Listen) -> None:
-        self.id = call_id
-        self.listen = listen
-        self.outcome: Done | NodeError | None = None
-        self.answered = asyncio.Event()
-        self.ended = asyncio.Event()
-
-    def answer(self, outcome: Done | NodeError) -> None:
-        if self.outcome is None:
-            self.outcome = outcome
-        self.answered.set()
-
-    def end(self, outcome: Done | NodeError) -> None:
-        self.answer(outcome)
-        self.ended.set()
-
-
-class _Child:
-    """One process from its start to its end."""
-
-    def __init__(
-        self, process: asyncio.subprocess.Process, clock: Clock, on_end: Callable[[_Child, str], None]
-    ) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._process = process
-        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
-        self._clock = clock
-        self._on_end = on_end
-        self._said = b""
-        self._ended_by_us = ""
-        self.window = self.dim = 0
-        self.ready = asyncio.Event()
-        """Set when the model is loaded, or when it never will be."""
-        self.refusal: str | None = None
-        self.calls: dict[int, _Call] = {}
-        self.is_over = False
-        self._task = asyncio.create_task(self._run())
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
-    def was_ended_by_us(self) -> bool:
-        return bool(self._ended_by_us)
-
-    async def send(self, message: Mapping[str, Any]) -> None:
-        """Raises ``Rejected`` (longer than a line can be), ``Unavailable`` (it is gone)."""
-        line = encode(dict(message))
-        if len(line) > LINE_BYTES_MAX:
-            raise Rejected("the prompt is longer than the model's window")
-        try:
-            self._stdin.write(line)
-            await self._stdin.drain()
-        except (OSError, RuntimeError) as exc:
-            # The reason comes from the end of the process, which is near.
-            raise Unavailable("the llama.cpp process is gone") from exc
-
-    def tell(self, message: Mapping[str, Any]) -> None:
-        """Send a short message without waiting; a process that is gone does not matter."""
-        with contextlib.suppress(OSError, RuntimeError):
-            self._stdin.write(encode(dict(message)))
-
-    async def end(self, reason: str) -> None:
-        """Kill it and wait until it is gone. Idempotent."""
-        self._ended_by_us = self._ended_by_us or reason
-        self._kill()
-        await asyncio.wait((self._task,))
-
-    def _kill(self) -> None:
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                # Not ``Process.kill``: it polls first, and so takes the exit status from the loop's watcher.
-                os.kill(self._process.pid, signal.SIGKILL)
-
-    async def _run(self) -> None:
-        errors = asyncio.create_task(self._drain())
-        reason = ""
-        try:
-            reason = await self._listen()
-            if not reason:
-                # A process that ends closes its output first: its own status says more than ours.
-                await within(self._clock, STOP_S, self._process.wait(), "it does not end")
-        except TimedOut:
-            reason = "the llama.cpp process has closed its output"
-        finally:
-            self._kill()
-        await self._process.wait()
-        await errors
-        self._stdin.close()
-        with contextlib.suppress(OSError):
-            await self._stdin.wait_closed()
-        self.is_over = True
-        reason = self._ended_by_us or self.refusal or reason or self._death()
-        for call in self.calls.values():
-            call.end(BrokeOff(reason))
-        self.calls.clear()
-        self._on_end(self, reason)
-        self.ready.set()
-
-    async def _drain(self) -> None:
-        while chunk := await self._stderr.read(_STDERR_KEPT):
-            self._said = (self._said + chunk)[-_STDERR_KEPT:]
-
-    async def _listen(self) -> str:
-        """Take its lines until it ends; why it must end, empty when it did by itself."""
-        lines = 0
-        while True:
-            try:
-                line = await self._stdout.readuntil(b"\n")
-                self._take(decode(line))
-            except asyncio.IncompleteReadError:
-                return ""
-            except (asyncio.LimitOverrunError, ValueError, KeyError, TypeError):
-                _LOG.warning("llama.garbage pid=%d", self.pid)
-                return _NOT_PROTOCOL
-            lines += 1
-            if lines % _LINES_A_TURN == 0:
-                await asyncio.sleep(0)  # what is buffered already does not wait by itself
-
-    def _take(self, message: dict[str, Any]) -> None:
-        """Raises ``ValueError``, ``KeyError`` or ``TypeError`` for what is not the protocol."""
-        event = message["event"]
-        if not self.ready.is_set():
-            if event == "ready":
-                self.window, self.dim = _count(message["window"]), _count(message["dim"])
-                self.ready.set()
-            elif event == "failed":
-                self.refusal = _line(message["reason"])
-            else:
-                raise ValueError(event)
-            return
-        call = self.calls.get(message["id"])
-        if call is None:
-            raise ValueError("nobody asked")
-        match event:
-            case "piece" | "vector":
-                if call.outcome is None and not call.listen(_heard(message)):
-                    call.answer(Done("stopped", 0, 0))
-            case "done":
-                del self.calls[call.id]
-                call.end(
-                    Done(
-                        _line(message["reason"]),
-                        _count(message["prompt_tokens"]),
-                        _count(message["completion_tokens"]),
-                        _logprobs(message.get("logprobs", [])),
-                        _first(message.get("first", [])),
-                    )
-                )
-            case "failed":
-                reason = _line(message["reason"])
-                del self.calls[call.id]
-                call.end(Rejected(reason) if message["kind"] == "rejected" else Unavailable(reason))
-            case _:
-                raise ValueError(event)
-
-    def _death(self) -> str:
-        code = self._process.returncode or 0
-        how = f"it ended with status {code}"
-        if code < 0:
-            with contextlib.suppress(ValueError):
-                how = f"it was ended by {signal.Signals(-code).name}"
-        lines = self._said.decode("utf-8", "replace").strip().splitlines()
-        why = ""
-        if code == -signal.SIGKILL:
-            why = ", perhaps for want of memory"
-        elif code == -signal.SIGILL:
-            why = ", so the engine was built for another processor; build it anew"
-        elif lines and (code > 0 or code == -signal.SIGABRT):
-            why = f": {_line(lines[-1])}"
-        return f"the llama.cpp process is gone, {how}{why}"
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _NUMBER_MAX:
-        raise ValueError(value)
-    return value
-
-
-def _logprobs(value: object) -> tuple[float, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, int | float) for one in value):
-        raise ValueError("no list of numbers")
-    return tuple(map(float, value))
-
-
-def _first(value: object) -> tuple[tuple[str, float], ...]:
-    if not isinstance(value, list):
-        raise TypeError("no list of tokens")
-    return tuple((str(text), float(logprob)) for text, logprob in value)
-
-
-def _line(value: object) -> str:
-    """Text from outside as one short line."""
-    if not isinstance(value, str):
-        raise TypeError(value)
-    shown = "".join(char if char.isprintable() else " " for char in value[: 2 * _REASON_CHARS])
-    return " ".join(shown.split())[:_REASON_CHARS]
-
-
-def _heard(message: dict[str, Any]) -> str | bytes | None:
-    if message["event"] == "piece":
-        text = message["text"]
-        if not isinstance(text, str):
-            raise TypeError(text)
-        return text
-    data = message["data"]
-    if data is None:
-        return None
-    if not isinstance(data, str):
-        raise TypeError(data)
-    try:
-        return base64.b64decode(data, validate=True)
-    except binascii.Error as exc:
-        raise ValueError(data) from exc
 
 
 class LlamaProcess:
@@ -364,13 +116,10 @@ class LlamaProcess:
         self._path = path.absolute()
         self._clock = clock
         self._program = program
-        self._arguments: tuple[str, ...] = (
-            "--window", str(window), "--purpose", purpose, "--threads", str(threads), "--nice", str(nice),
-        )  # fmt: skip
-        if slots > 1:
-            self._arguments += ("--slots", str(slots))
+        options = {"purpose": purpose, "threads": threads, "nice": nice, "window": window, "slots": slots}
+        self._options = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         self._turn = asyncio.Semaphore(slots)
-        self._child: _Child | None = None
+        self._child: Child | None = None
         self._loaded: Loaded | None = None
         self._loading: asyncio.Task[NodeError | None] | None = None
         self._settling: set[asyncio.Task[None]] = set()
@@ -418,12 +167,12 @@ class LlamaProcess:
 
         Raises ``Rejected`` (the child refuses the request), ``Unavailable``, ``TimedOut`` (loading)."""
         await self._turn.acquire()
-        child: _Child | None = None
-        call: _Call | None = None
+        child: Child | None = None
+        call: Call | None = None
         try:
             child = await self._ready()
             self._calls += 1
-            child.calls[self._calls] = call = _Call(self._calls, listen)
+            child.calls[self._calls] = call = Call(self._calls, listen)
             with contextlib.suppress(Unavailable):  # its end brings the reason
                 await child.send({**request, "id": call.id})
             await call.answered.wait()
@@ -437,7 +186,7 @@ class LlamaProcess:
             if child is None or call is None or call.ended.is_set():
                 self._turn.release()
             else:
-                call.answer(Done("stopped", 0, 0))  # nobody listens any more
+                call.answer(Done(reason="stopped"))  # nobody listens any more
                 settling = asyncio.create_task(self._settle(child, call))
                 self._settling.add(settling)
                 settling.add_done_callback(self._settling.discard)
@@ -447,7 +196,7 @@ class LlamaProcess:
         self._failures = 0
         return call.outcome
 
-    async def _settle(self, child: _Child, call: _Call) -> None:
+    async def _settle(self, child: Child, call: Call) -> None:
         """Bring the child to rest after its caller has left, then let the next one in."""
         try:
             child.tell({"op": "stop", "id": call.id})
@@ -463,7 +212,7 @@ class LlamaProcess:
         finally:
             self._turn.release()
 
-    async def _ready(self) -> _Child:
+    async def _ready(self) -> Child:
         while True:
             if self._closed:
                 raise Unavailable("llama.cpp is switched off")
@@ -509,10 +258,10 @@ class LlamaProcess:
             return self._package_missing
         return gguf_file.why_not(self._path)
 
-    async def _start(self) -> tuple[_Child, str]:
+    async def _start(self) -> tuple[Child, str]:
         given_up = threading.Event()
         hashing = asyncio.create_task(self._digest(given_up))
-        child: _Child | None = None
+        child: Child | None = None
         try:
             child = await self._spawn()
             await within(self._clock, LOAD_S, child.ready.wait(), "llama.cpp did not load the model in time")
@@ -528,30 +277,25 @@ class LlamaProcess:
             hashing.cancel()
             await asyncio.wait((hashing,))
 
-    async def _spawn(self) -> _Child:
-        command = (
-            *self._program.command, "--parent", str(os.getpid()), *self._arguments,
-        )  # fmt: skip
+    async def _spawn(self) -> Child:
         try:
             process = await asyncio.create_subprocess_exec(
-                *command,
+                *self._program.command,
+                *("--parent", str(os.getpid()), *self._options),
                 str(self._path),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=LINE_BYTES_MAX,
                 # The same packages, and nothing else of the environment: no keys, no proxies.
-                env={
-                    "PYTHONPATH": os.pathsep.join(_import_path()),
-                    "LANG": "C.UTF-8",
-                },
+                env={"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)), "LANG": "C.UTF-8"},
                 cwd="/",
                 # Ctrl-C at a terminal is for the node, which ends the child when it is done.
                 start_new_session=True,
             )
         except OSError as exc:
             raise Unavailable(f"the llama.cpp process cannot be started: {exc.strerror}") from exc
-        return _Child(process, self._clock, self._gone)
+        return Child(process, self._clock, self._gone)
 
     async def _digest(self, given_up: threading.Event) -> str:
         before = await asyncio.to_thread(gguf_file.stamp, self._path)
@@ -560,7 +304,7 @@ class LlamaProcess:
             self._hashed = before, digest
         return self._hashed[1]
 
-    def _gone(self, child: _Child, reason: str) -> None:
+    def _gone(self, child: Child, reason: str) -> None:
         """A child has ended, for whatever reason."""
         if self._child is child:
             self._child = None

@@ -1,11 +1,8 @@
-"""The child process that holds one GGUF model, by xllamacpp: ``python -m node.models.xllama_child``.
+"""The child process over xllamacpp: ``python -m node.models.llama.xllamacpp_child``. It is llama.cpp's own
+server, which works on several requests at once, comes prebuilt, and lays out chat prompts itself.
 
-It is ``llama_child`` over another library: llama.cpp's own server, which works on several requests at once,
-comes prebuilt, and lays out chat prompts itself.
-
-Promises:
-- speaks ``llama_wire`` with up to ``--slots`` requests under way at a time; everything else about the process
-  is as in ``llama_child``: it ends with its parent, is niced, has no network where the kernel allows that;
+Promises, beside those of ``child``:
+- up to ``--slots`` requests are under way at a time;
 - the library's HTTP server listens on a Unix socket that nobody can open: its name is gone before the first
   request;
 - "stop" is heard before each token and each piece of a prompt that is read;
@@ -14,51 +11,34 @@ Promises:
   last. The next request there reads only what follows the tokens that both begin with, and the rest of that
   state is dropped. Its answer hangs on its own tokens alone; probabilities may differ in their last digits.
   Temperature, seed and stop marks come with each request, and no other prompt is kept.
-
-It must not know who asks, or why."""
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import sys
 import tempfile
-import threading
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from node.language.orders import CHAT_TOKEN
-from node.models.gguf_file import metadata
-from node.models.llama_child import (
-    INSTRUCTED,
-    SEED,
-    Inbox,
-    Refused,
-    Send,
-    Stopped,
-    die_with,
-    done,
-    last_words,
-    leave_the_network,
-    protocol_out,
-    stay_small,
-    threads_for_reading,
-)
-from node.models.llama_wire import encode
+from node.models.llama.child import REASON_CHARS, SEED, Request, Send, Stopped, done, run, threads_for_reading
+from node.models.llama.gguf_file import metadata
+from node.models.llama.prompts import Refused, is_instructed
 
 BATCH = 32
 """Tokens of a prompt that are read in one go; in between "stop" is heard. Measured with a model of 1.5B and a
 prompt of 491 tokens: 512 at once took 24 s of processor time, 32 took 27 s, 16 took 30 s."""
-_REASON_CHARS = 200
 
 
 class Model:
     """One loaded GGUF. Its calls block and may come from several threads."""
+
+    dim = 0
+    errors: tuple[type[Exception], ...] = (RuntimeError, ValueError, KeyError, TypeError, MemoryError)
 
     def __init__(self, path: Path, *, threads: int, window: int, slots: int) -> None:
         """Raises ``Refused``."""
@@ -68,13 +48,8 @@ class Model:
             raise Refused(f"xllamacpp cannot be imported: {exc}") from exc
         told = metadata(path)
         # A base model continues texts; the library would take one without a template for a chat model.
-        self._chats = (
-            bool(told.get("tokenizer.chat_template", "").strip())
-            or any(
-                INSTRUCTED.search(told.get(f"general.{key}", "")) for key in ("finetune", "name", "basename")
-            )
-            or INSTRUCTED.search(path.stem) is not None
-        )
+        has_template = bool(told.get("tokenizer.chat_template", "").strip())
+        self._chats = has_template or is_instructed(path.stem, told)
         self.window = window
         folder = tempfile.mkdtemp(prefix="xllama")
         try:
@@ -94,12 +69,13 @@ class Model:
             params.verbosity = 0
             self._server = library.Server(params)
         except (RuntimeError, ValueError, TypeError, AttributeError, OSError) as exc:
-            raise Refused(f"the model does not load: {str(exc)[:_REASON_CHARS]}") from exc
+            raise Refused(f"the model does not load: {str(exc)[:REASON_CHARS]}") from exc
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def generate(self, request: dict[str, Any], send: Send, stopped: Stopped) -> None:
-        """Answer a ``generate`` request. Raises ``Refused``, ``RuntimeError``."""
+    def answer(self, request: Request, send: Send, stopped: Stopped) -> None:
+        if request["op"] != "generate":
+            raise Refused("this engine only generates")
         answer = _Answer(request, send, stopped)
         body: dict[str, Any] = {
             "max_tokens": int(request["tokens_max"]),
@@ -135,7 +111,7 @@ class Model:
 class _Answer:
     """What the library says to one request."""
 
-    def __init__(self, request: dict[str, Any], send: Send, stopped: Stopped) -> None:
+    def __init__(self, request: Request, send: Send, stopped: Stopped) -> None:
         self._request = request
         self._send = send
         self._stopped = stopped
@@ -156,7 +132,7 @@ class _Answer:
     def _take(self, event: dict[str, Any]) -> None:
         if "error" in event or "message" in event:
             error = event.get("error", event)
-            reason = str(error.get("message", ""))[:_REASON_CHARS] or "the library failed"
+            reason = str(error.get("message", ""))[:REASON_CHARS] or "the library failed"
             refused = 400 <= int(error.get("code", 500)) < 500
             self._error = Refused(reason) if refused else RuntimeError(reason)
             return
@@ -177,7 +153,7 @@ class _Answer:
     def end(self) -> None:
         """The stream is over."""
         if self._stopped():
-            self._send(done(self._request, "stopped", 0, 0))
+            self._send(done(self._request, "stopped"))
             return
         if self._error is not None:
             raise self._error
@@ -185,58 +161,12 @@ class _Answer:
         self._send(done(self._request, reason, self._counts[0], self._counts[1], self._logprobs, self._first))
 
 
-def serve(model: Model, request: dict[str, Any], send: Send, stopped: Stopped) -> None:
-    """Answer one request, come what may."""
-    try:
-        if request["op"] != "generate":
-            raise Refused("this engine only generates")
-        model.generate(request, send, stopped)
-    except Refused as exc:
-        send({"event": "failed", "id": request["id"], "kind": "rejected", "reason": str(exc)})
-    except (RuntimeError, ValueError, KeyError, TypeError, MemoryError) as exc:
-        reason = str(exc)[:_REASON_CHARS] or type(exc).__name__
-        send({"event": "failed", "id": request["id"], "kind": "unavailable", "reason": reason})
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Serve until the parent is gone."""
-    sys.excepthook = last_words
-    parser = argparse.ArgumentParser(prog="xllama_child")
-    parser.add_argument("--parent", type=int, required=True)
-    parser.add_argument("--purpose", choices=("generate",), required=True)
-    parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--nice", type=int, required=True)
-    parser.add_argument("--window", type=int, required=True)
-    parser.add_argument("--slots", type=int, default=1)
-    parser.add_argument("model", type=Path)
-    arguments = parser.parse_args(argv)
-    stay_small(arguments.nice)
-    leave_the_network()
-    die_with(arguments.parent)
-    out, lock = protocol_out(), threading.Lock()
-
-    def send(message: dict[str, Any]) -> None:
-        try:
-            with lock:
-                out.write(encode(message))
-                out.flush()
-        except OSError:
-            os._exit(0)  # nobody listens any more
-
-    inbox = Inbox(sys.stdin.buffer)
-    try:
-        model = Model(
-            arguments.model, threads=arguments.threads, window=arguments.window, slots=arguments.slots
-        )
-    except Refused as exc:
-        send({"event": "failed", "reason": str(exc)})
-        os._exit(1)
-    send({"event": "ready", "window": model.window, "dim": 0})
-    while True:
-        request = inbox.next()
-        stopped = partial(inbox.stopped, int(request["id"]))
-        threading.Thread(target=serve, args=(model, request, send, stopped), daemon=True).start()
+def _load(arguments: argparse.Namespace) -> Model:
+    if arguments.purpose != "generate":
+        raise Refused("this engine only generates")
+    wanted = {name: getattr(arguments, name) for name in ("threads", "window", "slots")}
+    return Model(arguments.model, **wanted)
 
 
 if __name__ == "__main__":
-    main()
+    run(_load, at_once=True)
