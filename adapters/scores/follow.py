@@ -23,7 +23,7 @@ from adapters.scores.slots import PAST_METRICS, Asked
 from adapters.scores.strength import STRENGTH_VAGUE
 from adapters.scores.teams import LEAGUE_WORDS, LEAGUES, Name, Team, is_club, team_of
 from adapters.scores.tokens import capitals, cut, league_of, tokens_of
-from adapters.scores.words import ASKS_WHEN, EVIDENCE, PREDICTS
+from adapters.scores.words import EVIDENCE, finds
 from node.language.reading import read, word_list
 
 _OPENING: Final = re.compile(
@@ -66,7 +66,7 @@ def _merge(old: Asked, flat: str, fragment: str, now: datetime) -> Asked | None:
     tokens = tokens_of(cut(rest), capitals(fragment))
     if any(not token.known and token.word not in _PRONOUNS for token in tokens) or is_trap(tokens, flat):
         return None
-    if PREDICTS.search(flat):
+    if finds("predicts", flat):
         return None
     names = [token.name for token in tokens if token.name]
     league = league_of(tokens)
@@ -90,7 +90,7 @@ def _merge(old: Asked, flat: str, fragment: str, now: datetime) -> Asked | None:
         new = replace(new, metric=metric)
         if tags & {"NEXT", "LAST"} and when is None:
             new = replace(new, date=None)
-        if metric == "schedule" and old.metric != "schedule" and when is None and ASKS_WHEN.search(flat):
+        if metric == "schedule" and old.metric != "schedule" and when is None and finds("asks_when", flat):
             new = replace(new, date=None)
     if when is not None:
         if when.span and (when.last - when.first).days > 31:

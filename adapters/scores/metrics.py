@@ -7,18 +7,7 @@ from collections.abc import Sequence
 
 from adapters.grammar import when as time_words
 from adapters.scores.tokens import Token, asks_rank, shape
-from adapters.scores.words import (
-    ASKS_WHEN,
-    GOES,
-    HALF_TIME,
-    IS_ON,
-    IS_THERE,
-    MARGIN,
-    MEETS,
-    NOT_PAST_DATES,
-    PAST,
-    RUNNING,
-)
+from adapters.scores.words import NOT_PAST_DATES, WORDS, finds
 
 
 def metric_of(tokens: Sequence[Token], flat: str, said: str | None, ahead: bool) -> tuple[str, bool]:
@@ -27,13 +16,13 @@ def metric_of(tokens: Sequence[Token], flat: str, said: str | None, ahead: bool)
     words = {token.word for token in tokens}
     if asks_rank(tokens):
         return "standings", True
-    if HALF_TIME.search(flat) and not re.search(r"\bis (?:it|this) \w+", flat):
+    if finds("half_time", flat) and not re.search(r"\bis (?:it|this) \w+", flat):
         return "halftime", True
     if "STANDINGS" in tags and not ("SCORE" in tags and "record" not in words):
         return "standings", True
     first = next((tag for token in tokens for tag in ("SCORE", "WIN", "SCHEDULE") if tag in token.tags), None)
-    asks_when = ASKS_WHEN.search(flat) is not None
-    past = bool(words & PAST)
+    asks_when = finds("asks_when", flat) is not None
+    past = bool(words & WORDS["past"])
     if (
         asks_when
         and not past
@@ -47,16 +36,16 @@ def metric_of(tokens: Sequence[Token], flat: str, said: str | None, ahead: bool)
         return ("margin" if "margin" in words else "score"), True
     if first == "WIN":
         wins = {token.word for token in tokens if "WIN" in token.tags}
-        if MARGIN.search(flat):
+        if finds("margin", flat):
             return "margin", True
-        return ("score" if wins <= RUNNING else "winner"), True
+        return ("score" if wins <= WORDS["running"] else "winner"), True
     if "AHEAD" in tags:
         return "score", True
     if "LAST" in tags or past:
         return "score", True
-    if GOES.search(flat):
+    if finds("goes", flat):
         return "score", True
-    if MEETS.search(flat) or IS_ON.search(shape(tokens)):
+    if finds("meets", flat) or finds("is_on", shape(tokens)):
         return "schedule", True
     if "NEXT" in tags:
         return "schedule", True
@@ -64,7 +53,7 @@ def metric_of(tokens: Sequence[Token], flat: str, said: str | None, ahead: bool)
     upcoming = ahead or counted or said in NOT_PAST_DATES or said in time_words.WEEKDAYS
     if "PLAY" in tags and (said is None or upcoming):
         return "schedule", True
-    if IS_THERE.search(flat) and upcoming:
+    if finds("is_there", flat) and upcoming:
         return "schedule", True
     if "GAME" in tags and upcoming and said != "now":
         return "schedule", True

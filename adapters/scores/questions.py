@@ -26,33 +26,15 @@ from adapters.scores.strength import STRENGTH_CERTAIN, STRENGTH_CONTEXT, STRENGT
 from adapters.scores.teams import CONFERENCES, NAMES, SPORT_WORDS, Name
 from adapters.scores.tokens import Token, asks_rank, capitals, cut, league_of, meant_by, shape, tokens_of
 from adapters.scores.words import (
-    ASKS_LATE,
-    ASKS_WHEN,
-    BEGINS,
     CLOCK,
     EVIDENCE,
-    EXCLAIMS,
-    FILLER,
     FINITE,
-    FIRST_EVER,
     IDIOMS,
-    KNOWS,
-    LEADS,
-    NOUN_WINS,
     NUMERIC_DATE,
-    OPENERS,
-    PAST,
-    PREDICTS,
-    RANK_WORDS,
-    SEVERAL,
-    TELLS,
-    TRAP_PHRASES,
-    TRAPS,
-    TWICE,
     VOCABULARY,
-    WANTS,
-    WHERE,
+    WORDS,
     YEAR,
+    finds,
 )
 from node.language.reading import Reading, read
 
@@ -93,7 +75,7 @@ def _read_latin(reading: Reading, said_text: str, now: datetime, hinted: bool) -
         and not asks_rank(first_look)
     ):
         return None
-    looks_ahead = bool(ASKS_WHEN.search(flat)) and not set(told) & PAST
+    looks_ahead = bool(finds("asks_when", flat)) and not set(told) & WORDS["past"]
     tags = {tag for token in first_look for tag in token.tags}
     past = not looks_ahead and not (tags & {"SCHEDULE", "NEXT"} and not tags & {"SCORE", "WIN"})
     corrected = [_corrected(word) for word in words]
@@ -106,7 +88,7 @@ def _read_latin(reading: Reading, said_text: str, now: datetime, hinted: bool) -
         unknown = [token.word for token in tokens if not token.known]
     league = league_of(tokens)
     if asks_rank(tokens):
-        unknown = [word for word in unknown if word not in RANK_WORDS]
+        unknown = [word for word in unknown if word not in WORDS["rank_words"]]
         if league is None and {"east", "west", "conference"} & set(told):
             league = "nba"
     names = _ours_first(tokens, flat)
@@ -125,9 +107,9 @@ def _read_latin(reading: Reading, said_text: str, now: datetime, hinted: bool) -
     )
     if is_trap(tokens, flat):
         return _context(asked, tokens, when is not None)
-    if reading.sentences[-1].mark != "?" and TELLS.search(flat):
+    if reading.sentences[-1].mark != "?" and finds("tells", flat):
         return None
-    if PREDICTS.search(flat):
+    if finds("predicts", flat):
         return _context(asked, tokens, when is not None or sides.opponent is not None)
     if len(unknown) > CHATTY_WORDS:
         return None
@@ -135,7 +117,7 @@ def _read_latin(reading: Reading, said_text: str, now: datetime, hinted: bool) -
     if strength is None:
         return None
     if strength == STRENGTH_CERTAIN and _is_told(reading, tokens):
-        if EXCLAIMS.search(flat):
+        if finds("exclaims", flat):
             return None
         strength = STRENGTH_TOLD
     if any(token.guessed for token in tokens):
@@ -154,11 +136,11 @@ def _lacking(tokens: Sequence[Token], flat: str, bare: str, timed: bool, today: 
         if token.name is not None and following.word not in ("fan", "fans")
     ]
     leagues = {token.league for token in tokens if token.league and token.word not in NOT_LEAGUES}
-    if are_several(named) or TWICE.search(shape(tokens)) or (not named and len(leagues) > 1):
+    if are_several(named) or finds("twice", shape(tokens)) or (not named and len(leagues) > 1):
         return "game"
     if timed:
         return ""
-    if SEVERAL.search(flat):
+    if finds("several", flat):
         return "count"
     unread = [token.word for token in tokens if not token.known]
     if any(time_words.find((word,), today)[0] is not None for word in unread[: CHATTY_WORDS + 1]):
@@ -177,7 +159,11 @@ def _plainly(words: Sequence[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=512)
 def _corrected(word: str) -> str:
     """Time words that are misspelt, for the grammar of times."""
-    meant = meant_by(word) if (word,) not in NAMES and word not in VOCABULARY and word not in FILLER else None
+    meant = (
+        meant_by(word)
+        if (word,) not in NAMES and word not in VOCABULARY and word not in WORDS["filler"]
+        else None
+    )
     return meant if meant in ("tonight", "yesterday", "tomorrow") else "night" if word == "nite" else word
 
 
@@ -201,21 +187,21 @@ def _ours_first(tokens: Sequence[Token], flat: str) -> list[Name]:
 def is_trap(tokens: Sequence[Token], flat: str) -> bool:
     """Whether a word or a phrase makes it another question (see ``words``)."""
     for token in tokens:
-        if token.name is None and token.league is None and token.word in TRAPS:
+        if token.name is None and token.league is None and token.word in WORDS["traps"]:
             return True
         if YEAR.match(token.word):
             return True
-    return TRAP_PHRASES.search(flat) is not None
+    return finds("trap_phrases", flat) is not None
 
 
 def _is_origin(tokens: Sequence[Token], flat: str, timed: bool) -> bool:
     """ "how did the NBA start", "when did the Lakers begin": the beginning of a league or a team, or of its
     season, unless a game or a day is named."""
     tags = {tag for token in tokens for tag in token.tags}
-    if WHERE.search(flat) and not timed and not tags & {"STANDINGS", "SCORE"} and not asks_rank(tokens):
+    if finds("where", flat) and not timed and not tags & {"STANDINGS", "SCORE"} and not asks_rank(tokens):
         return True
-    if timed or not any(token.word in BEGINS for token in tokens):
-        return bool(FIRST_EVER.search(shape(tokens)))
+    if timed or not any(token.word in WORDS["begins"] for token in tokens):
+        return bool(finds("first_ever", shape(tokens)))
     if tags & {"GAME", "VS", "SCORE", "NEXT", "PLAY"}:
         return False
     return not any(token.name for token in tokens) or bool(re.search(r"\b(?:how|why|where|did)\b", flat))
@@ -226,12 +212,12 @@ def _is_told(reading: Reading, tokens: Sequence[Token]) -> bool:
     if reading.sentences and reading.sentences[-1].mark == "?":
         return False
     flat = " ".join(token.word for token in tokens)
-    if WANTS.search(flat) or (ASKS_LATE.search(flat) and not KNOWS.search(flat)):
+    if finds("wants", flat) or (finds("asks_late", flat) and not finds("knows", flat)):
         return False
-    finite = any(token.tags & FINITE and token.word not in NOUN_WINS for token in tokens)
+    finite = any(token.tags & FINITE and token.word not in WORDS["noun_wins"] for token in tokens)
     copula = any(token.word in ("is", "are", "was", "were", "am", "had", "my", "we", "i") for token in tokens)
-    lead = next((token.word for token in tokens if token.word not in OPENERS), "")
-    if lead in LEADS and lead not in ("i",):
+    lead = next((token.word for token in tokens if token.word not in WORDS["openers"]), "")
+    if lead in WORDS["leads"] and lead not in ("i",):
         return False
     return finite or copula
 

@@ -17,45 +17,13 @@ from adapters.scores.slots import Asked, Found, reason_of
 from adapters.scores.strength import STRENGTH_CERTAIN, STRENGTH_TOLD, STRENGTH_VAGUE
 from adapters.scores.teams import SCRIPT_LEAGUES, SCRIPT_NAMES, Name
 from adapters.scores.tokens import cut, tokens_of
-from adapters.scores.words import NOT_PAST_DATES
+from adapters.scores.words import NOT_PAST_DATES, PATTERNS, TABLES, finds
 from node.language.reading import Reading
+from node.language.tables import pattern
 
-_SCRIPT_TAGS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
-    (tag, re.compile(pattern))
-    for tag, pattern in (
-        ("STANDINGS", r"順位表?|排名榜?|积分榜|積分榜|турнирн\w+ таблиц\w+|таблиц\w+|положени\w+"),
-        (
-            "SCORE",
-            r"スコア|試合結果|結果|得点|何対何|比分|赛果|结果|战绩|戰績|几比几|多少比多少"
-            r"|сч[её]т\w*|результат\w*|как (?:сыграл\w*|закончил\w*)|сыграл\w*",
-        ),
-        (
-            "WIN",
-            r"勝(?:ちました|った|利|者)?|負け(?:ました|た)?|赢了?|贏了?|输了?|輸了?|胜|击败了?|擊敗"
-            r"|выигра\w*|побед\w*|проигра\w*|обыгра\w*",
-        ),
-        (
-            "SCHEDULE",
-            r"いつ|何時から|何時|日程|次の試合|次の|予定|次は|什么时候|什麼時候|何时|几点|赛程|賽程"
-            r"|下一场|下一場|下场|когда|расписани\w*|во сколько|следующ\w+|играют|играет|сыграют",
-        ),
-        ("GAME", r"試合|ゲーム|戦|比赛|比賽|球赛|对阵|матч\w*|игр[аыуе]\w{0,2}|встреч\w+"),
-        ("VS", r"対|vs\.?|对|對|против|х"),
-        ("LAST", r"最近|前回|最新|直近|上一场|上一場|上场|последн\w+"),
-    )
-)
-_SCRIPT_TRAPS: Final = re.compile(
-    r"なぜ|とは|ルール|歴史|選手|優勝回数|チケット|天気|ニュース|为什么|为何|什么是|历史|球员|门票|规则|天气|新闻|总冠军"
-    r"|成立|创立|創立|創設|設立|创建|創建|建队|建隊|创办|誰が作|основа|создан[аоы]?\b|появил"
-    r"|почему|объясни|что такое|правила|истори|билет|погод|новост|игрок|тренер|чемпионств|основан"
-)
-_SCRIPT_FILLER: Final = re.compile(
-    r"[の はがをにでとたかねよ、。？?！!・,.]|です(?:か)?|でした(?:か)?|ました|ます|ください|教えて|知りたい"
-    r"|どう(?:だった|なった|なって)?|だった|どっち|どちら|どこ|どの|チーム|誰|した|する|ある|あり|対戦"
-    r"|球隊|球队|队|隊|的|了|吗|嗎|呢|谁|誰|是|多少|怎么样|怎麼樣|怎样|如何|场|場|有|哪些|哪|在|和|跟"
-    r"|与|與|打|请|告诉|我|最后|最终|最終"
-    r"|\b(?:кто|как|ли|в|во|с|со|на|у|и|а|за|команд\w*|или|скажи\w*|какой|какая|какие|был\w*|мне|там|сейчас"
-    r"|подскажи\w*|баскетбол\w*|футбол\w*)\b"
+_SCRIPT_TAGS: Final = tuple(
+    (tag, pattern(TABLES["script_topic"][tag], {}))
+    for tag in ("STANDINGS", "SCORE", "WIN", "SCHEDULE", "GAME", "VS", "LAST")
 )
 _LATIN_RUN: Final = re.compile(r"[a-z0-9](?:[a-z0-9' -]*[a-z0-9])?")
 _RU_TAIL: Final = re.compile(r"(?<![а-я])(?:а|у|е|ов|ам|ами|ах|ом|ы|и)(?![а-я])")
@@ -67,14 +35,14 @@ def read_script(reading: Reading, now: datetime, hinted: bool) -> Found | None:
     """The question in ``reading``, ``now`` on the asker's clock."""
     plain = reading.plain[: time_words.PLAIN_CHARS]
     today = now.date()
-    if _SCRIPT_TRAPS.search(plain):
+    if finds("script_traps", plain):
         return None
     when, rest = time_words.find_script(plain, today, past=True)
     rest, spots, league = _script_names(rest)
     names = [name for _, name in sorted(spots, key=lambda spot: spot[0])]
     tags: set[str] = set()
-    for tag, pattern in _SCRIPT_TAGS:
-        replaced = pattern.sub(" ", rest)
+    for tag, found in _SCRIPT_TAGS:
+        replaced = found.sub(" ", rest)
         if replaced != rest:
             tags.add(tag)
             rest = replaced
@@ -85,7 +53,9 @@ def read_script(reading: Reading, now: datetime, hinted: bool) -> Found | None:
     metric = _script_metric(tags, when.said if when else None, ahead)
     if when is not None and metric == "schedule":
         when = time_words.find_script(plain, today)[0] or when
-    left = _RU_TAIL.sub(" ", _SCRIPT_FILLER.sub(" ", rest))
+    left = rest
+    for fillers in (PATTERNS["script_filler"], PATTERNS["script_filler_words"], _RU_TAIL):
+        left = fillers.sub(" ", left)
     whole = not re.search(r"\w", left)
     evidence = bool(tags - {"LAST", "VS"}) or (sides.opponent is not None and "VS" in tags)
     asked = Asked(

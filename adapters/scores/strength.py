@@ -12,19 +12,7 @@ from typing import Final
 from adapters.scores.sides import Sides
 from adapters.scores.teams import SPORT_WORDS, is_club
 from adapters.scores.tokens import Token, asks_rank, shape
-from adapters.scores.words import (
-    ARTICLES,
-    ASKS_OF_A_TEAM,
-    CITY_PLAYS,
-    DID_WIN,
-    EVIDENCE,
-    GOES,
-    LEADS,
-    MARGIN,
-    OURS,
-    PLACED,
-    WHO,
-)
+from adapters.scores.words import EVIDENCE, WORDS, finds
 
 STRENGTH_CERTAIN: Final = 0.97
 STRENGTH_TOLD: Final = 0.8
@@ -48,7 +36,7 @@ def strength_of(
     metric."""
     tags = {tag for token in tokens for tag in token.tags}
     words = {token.word for token in tokens}
-    goes = sides.team is not None and GOES.search(" ".join(token.word for token in tokens)) is not None
+    goes = sides.team is not None and finds("goes", " ".join(token.word for token in tokens)) is not None
     goes = goes or asks_rank(tokens)
     evidence = goes or bool(tags & EVIDENCE) or (explicit and bool(tags & {"NEXT", "LAST"}))
     whole = not unknown
@@ -100,12 +88,12 @@ def _team_strength(
     if sides.kind == "nick":
         if sides.opponent is not None:
             return claimed if len(unknown) <= 2 else None
-        if len(unknown) <= 4 and DID_WIN.search(shape(tokens)):
+        if len(unknown) <= 4 and finds("did_win", shape(tokens)):
             return claimed
         if not tags & {"SCORE", "GAME", "STANDINGS", "NEXT", "SCHEDULE"} and not (
             _has_article(tokens) or _is_followed(tokens)
         ):
-            goes = GOES.search(" ".join(token.word for token in tokens))
+            goes = finds("goes", " ".join(token.word for token in tokens))
             if not (whole and timed and ("WIN" in tags or goes)):
                 return None  # "do bears play", "play jazz tonight"
             return 0.7
@@ -125,13 +113,15 @@ def _team_strength(
         return claimed if len(unknown) <= 1 else None
     strong = bool(tags & {"SCORE", "GAME", "WIN"})
     club = is_club(sides.league or "nba")
-    asks = bool(tokens) and tokens[0].word in ASKS_OF_A_TEAM
-    if any(token.name and at > 0 and tokens[at - 1].word in PLACED for at, token in enumerate(tokens)):
+    asks = bool(tokens) and tokens[0].word in WORDS["asks_of_a_team"]
+    if any(
+        token.name and at > 0 and tokens[at - 1].word in WORDS["placed"] for at, token in enumerate(tokens)
+    ):
         return None if not club and "SCORE" not in tags else 0.8 if whole and strong and timed else None
-    asks = asks or MARGIN.search(" ".join(token.word for token in tokens)) is not None
+    asks = asks or finds("margin", " ".join(token.word for token in tokens)) is not None
     if whole and asks and ("WIN" in tags or ("PLAY" in tags and timed)):
         return 0.7
-    if whole and "PLAY" in tags and CITY_PLAYS.search(shape(tokens)):
+    if whole and "PLAY" in tags and finds("city_plays", shape(tokens)):
         return 0.7
     return 0.8 if whole and strong and (timed or club or tags >= {"GAME", "SCORE"}) else None
 
@@ -142,13 +132,13 @@ def _vague(tokens: Sequence[Token], tags: set[str], whole: bool, timed: bool) ->
         return None
     words = [token.word for token in tokens]
     sport = any(token.unnamed_sport for token in tokens)
-    asks = bool(words) and (words[0] in LEADS or any(word in ("who", "what") for word in words[:4]))
+    asks = bool(words) and (words[0] in WORDS["leads"] or any(word in ("who", "what") for word in words[:4]))
     if "SCORE" in tags:
         content = [token for token in tokens if token.tags or token.unnamed_sport]
         plain = sport or timed or "GAME" in tags or words[-1] in ("score", "scores", "scoreboard")
         verb = "scored" in words or "scoring" in words
         return STRENGTH_VAGUE if plain and not verb and content else None
-    if "WIN" in tags and asks and words[0] in WHO:
+    if "WIN" in tags and asks and words[0] in WORDS["who"]:
         return STRENGTH_VAGUE if timed or "GAME" in tags or sport else None
     if tags & {"GAME", "SCHEDULE", "PLAY", "STANDINGS"} and sport and (timed or tags & {"GAME", "SCHEDULE"}):
         return STRENGTH_VAGUE
@@ -163,7 +153,7 @@ def _vague(tokens: Sequence[Token], tags: set[str], whole: bool, timed: bool) ->
 def _has_article(tokens: Sequence[Token]) -> bool:
     """Whether a name stands after an article, as a team does and a dance or an animal rarely."""
     return any(
-        token.name is not None and at > 0 and tokens[at - 1].word in ARTICLES
+        token.name is not None and at > 0 and tokens[at - 1].word in WORDS["articles"]
         for at, token in enumerate(tokens)
     )
 
@@ -173,7 +163,7 @@ def _is_followed(tokens: Sequence[Token]) -> bool:
     return any(
         token.name is not None
         and (
-            (at > 0 and tokens[at - 1].word in OURS)
+            (at > 0 and tokens[at - 1].word in WORDS["ours"])
             or (at + 1 < len(tokens) and tokens[at + 1].word in ("fan", "fans"))
         )
         for at, token in enumerate(tokens)

@@ -15,42 +15,24 @@ from typing import Final
 
 from rapidfuzz.distance import OSA
 
-from adapters.scores.teams import (
-    CONFERENCES,
-    LEAGUE_WORDS,
-    LONGEST_NAME,
-    NAMES,
-    UNNAMED_SPORTS,
-    UNSAFE_CODES,
-    Name,
-)
-from adapters.scores.words import BEFORE_LA, FACES, FILLER, NOT_SLIPS, RANKED, TRAPS, VOCABULARY
-from node.language.reading import word_list
+from adapters.scores.teams import CONFERENCES, LEAGUE_WORDS, LONGEST_NAME, NAMES, UNSAFE_CODES, Name
+from adapters.scores.words import VOCABULARY, WORDS, finds
 
 # --- slips of the pen -----------------------------------------------------------------------------
 
 
-def _spelling() -> frozenset[str]:
-    names = {
-        words[0]
-        for words, name in NAMES.items()
-        if len(words) == 1 and name.kind == "name" and len(words[0]) >= 6
-    }
-    topic = word_list(
-        "score scores result results schedule standings basketball winning playing tonight yesterday"
-        " tomorrow warriors rockets bundesliga premier against"
-    )
-    return frozenset(names | set(topic))
-
-
-_SPELLING: Final = _spelling()
+_SPELLING: Final = WORDS["spelt"] | {
+    words[0]
+    for words, name in NAMES.items()
+    if len(words) == 1 and name.kind == "name" and len(words[0]) >= 6
+}
 
 
 @lru_cache(maxsize=512)
 def meant_by(word: str) -> str | None:
     """The word of the topic that ``word`` is one letter added, missing or swapped away from, or for long
     words one letter wrong; never a singular or plural."""
-    if not 4 <= len(word) <= 14 or not word.isalpha() or word in NOT_SLIPS:
+    if not 4 <= len(word) <= 14 or not word.isalpha() or word in WORDS["not_slips"]:
         return None
     for meant in _SPELLING:
         if meant[0] != word[0] or (meant.endswith("s") and word == meant[:-1]) or word == meant + "s":
@@ -81,7 +63,7 @@ class Token:
     @property
     def known(self) -> bool:
         return bool(
-            self.name or self.league or self.tags or self.unnamed_sport or self.word in FILLER
+            self.name or self.league or self.tags or self.unnamed_sport or self.word in WORDS["filler"]
         ) or bool(_SCORE_LINE.match(self.word))
 
 
@@ -89,7 +71,7 @@ def cut(words: Iterable[str]) -> list[str]:
     """Hyphenated words in parts where the whole means nothing here."""
     out: list[str] = []
     for word in words:
-        if "-" in word and word not in VOCABULARY and word not in FILLER and (word,) not in NAMES:
+        if "-" in word and word not in VOCABULARY and word not in WORDS["filler"] and (word,) not in NAMES:
             out.extend(part for part in word.split("-") if part)
         elif "." in word and (word.replace(".", ""),) in LEAGUE_WORDS:
             out.append(word.replace(".", ""))
@@ -116,7 +98,7 @@ def tokens_of(words: Sequence[str], said: str) -> list[Token]:
     while at < len(words):
         for length in range(min(LONGEST_NAME, len(words) - at), 0, -1):
             run = tuple(words[at : at + length])
-            if run == ("la",) and at > 0 and words[at - 1] in BEFORE_LA:
+            if run == ("la",) and at > 0 and words[at - 1] in WORDS["before_la"]:
                 token: Token | None = Token("la", name=NAMES["los", "angeles"])
             elif length == 1 and run[0] in UNSAFE_CODES and _is_faced(words, at):
                 token = _named(run, run[0].upper())
@@ -136,7 +118,7 @@ def _is_faced(words: Sequence[str], at: int) -> bool:
     """Whether the other side of a "vs" beside the word is a name or a code too."""
     for step in (1, -1):
         other = at + 2 * step
-        if 0 <= other < len(words) and words[at + step] in FACES and (words[other],) in NAMES:
+        if 0 <= other < len(words) and words[at + step] in WORDS["faces"] and (words[other],) in NAMES:
             return True
     return False
 
@@ -159,12 +141,12 @@ def _named(run: tuple[str, ...], said: str) -> Token | None:
 
 
 def _plain(word: str) -> Token:
-    if word in UNNAMED_SPORTS:
+    if word in WORDS["unnamed_sports"]:
         return Token(word, unnamed_sport=True)
     tags = VOCABULARY.get(word)
     if tags is not None:
         return Token(word, tags=tags)
-    if word in FILLER or word in TRAPS:
+    if word in WORDS["filler"] or word in WORDS["traps"]:
         return Token(word)
     meant = meant_by(word)
     if meant is None:
@@ -186,7 +168,7 @@ def shape(tokens: Sequence[Token]) -> str:
 
 def asks_rank(tokens: Sequence[Token]) -> bool:
     """Whether a place in the table is asked for."""
-    return RANKED.search(shape(tokens)) is not None
+    return finds("ranked", shape(tokens)) is not None
 
 
 def league_of(tokens: Sequence[Token]) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -84,3 +85,41 @@ def pairs(text: str, between: str = "=") -> dict[str, str]:
 def by_member(rows: Mapping[str, str]) -> dict[str, str]:
     """The name of the row that a word stands in, by the word."""
     return {word: name for name, text in rows.items() for word in text.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The files ``languages/<code>.toml`` of a package as one, English first. ``words`` are sets of words.
+    ``patterns`` match any entry of a list, those of ``[phrases]`` as whole words; ``<name>`` in an entry is
+    one of the words of that name. ``tables`` has everything as it stands, each value a list."""
+
+    words: Mapping[str, frozenset[str]]
+    patterns: Mapping[str, re.Pattern[str]]
+    tables: Mapping[str, Any]
+
+    def finds(self, name: str, text: str) -> re.Match[str] | None:
+        """The first place in ``text`` that the pattern of that name matches."""
+        return self.patterns[name].search(text)
+
+
+@cache
+def lexicon(package: str) -> Lexicon:
+    """What a package knows of languages. Adding a language is adding its file."""
+    found = sorted(one.name for one in files(package).joinpath("languages").iterdir())
+    tables: dict[str, Any] = {}
+    for name in sorted(found, key=lambda name: name != f"{ENGLISH}.toml"):
+        if name.endswith(".toml"):
+            _append(tables, read_table(package, f"languages/{name}"))
+    words = tables.get("words", {})
+    patterns = {name: pattern(entries, words) for name, entries in tables.get("patterns", {}).items()}
+    for name, entries in tables.get("phrases", {}).items():
+        patterns[name] = pattern(entries, words, r"\b<any>\b")
+    return Lexicon({name: frozenset(entries) for name, entries in words.items()}, patterns, tables)
+
+
+def _append(tables: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for name, value in more.items():
+        if isinstance(value, Mapping):
+            _append(tables.setdefault(name, {}), value)
+        else:
+            tables.setdefault(name, []).extend(value.split() if isinstance(value, str) else value)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from node.language.tables import any_of, fill, read_table, words
+from node.language.tables import any_of, fill, lexicon, read_table, words
 
 
 def test_a_table_is_parsed_once() -> None:
@@ -37,3 +37,11 @@ def test_a_template_is_filled_with_its_classes() -> None:
     assert not pattern.search("and when is it")
     with pytest.raises(KeyError):
         fill("<nothing>", classes)
+
+
+def test_a_lexicon_is_all_languages_of_a_package_as_one() -> None:
+    found = lexicon("adapters.scores")
+    assert {"won", "gewonnen", "vinto"} <= found.words["past"]
+    assert found.finds("asks_when", "wann spielen die lakers")
+    assert not found.finds("asks_when", "whenever")
+    assert found.tables["topic"]["WHEN"][:2] == ["when", "wann"]
