@@ -129,7 +129,7 @@ async def open_logs(
         partial(identity.witness_signers, is_ml_dsa=settings.log.witness_ml_dsa),
         [] if policy is None else [line.verifier for line in policy.logs],
         clock,
-        count=metrics.witnessed,
+        count=partial(metrics.count, "witness_requests"),
     )
     stack.push_async_callback(witness.close)
     folders = {"publications": data_dir / "publications"}
@@ -214,7 +214,7 @@ def _follow(
             clock,
             timeout_s=settings.log.witness_timeout_s,
             evidence=data_dir / "witness" / "evidence",
-            count=metrics.cosigned,
+            count=partial(metrics.count, "cosignatures"),
         )
         stack.push_async_callback(witnesses.close)
         decisions.on_published(witnesses.published)

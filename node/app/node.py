@@ -337,9 +337,10 @@ def _schedule(
     cache, records, semantics = settings.cache, ground.store.records, memory.semantics
 
     async def make_room() -> None:
-        metrics.evicted(
-            await evict(records, semantics, clock, max_entries=cache.max_entries, max_bytes=cache.max_bytes)
+        evicted = await evict(
+            records, semantics, clock, max_entries=cache.max_entries, max_bytes=cache.max_bytes
         )
+        metrics.count("evicted_records", by=evicted)
 
     scheduler.every(
         cache.sweep_every_s,

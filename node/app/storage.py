@@ -90,7 +90,7 @@ def into_log(decisions: AuditLog, metrics: Metrics) -> Report:
 
     async def report(outcome: Remembered) -> None:
         memory, stored = outcome.memory, outcome.stored
-        metrics.merged(outcome.merged)
+        metrics.count("merged_records", by=outcome.merged)
         entry, private = store_entry(
             request=memory.request_id,
             outcome="stored" if outcome.is_durable else "failed",

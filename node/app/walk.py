@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from node.answer.compose import Composer
@@ -78,7 +79,7 @@ async def open_walk(
         clock,
         deadline_s=settings.server.request_timeout_s,
         busy=lambda: pipeline.under_way > 0,
-        count=metrics.refreshed,
+        count=partial(metrics.count, "refreshes"),
     )
     second_samples = SecondSamples(
         clock, deadline_s=settings.server.request_timeout_s, busy=lambda: pipeline.under_way > 0

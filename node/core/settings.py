@@ -22,17 +22,34 @@ from node.core.record import public_key_of
 
 ENV_PREFIX = "NEUROSWARM_"
 
+_T = TypeVar("_T")
+
+
+def _between(least: float, default: _T, most: float) -> _T:
+    """A number with its bounds."""
+    return field(default=default, metadata={"range": (least, most)})
+
+
+def _one_of(*choices: str) -> str:
+    """One of these words, the first where nothing is said."""
+    return field(default=choices[0], metadata={"choices": choices})
+
+
+def _url(default: _T) -> _T:
+    """An http(s) address or none, or several."""
+    return field(default=default, metadata={"is_url": True})
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
     """Where the node listens, and the bounds of a request."""
 
     host: str = "127.0.0.1"
-    port: int = 8642
-    max_body_bytes: int = 65_536
-    request_timeout_s: float = 60.0
-    concurrent_requests_max: int = 1_024
-    shutdown_timeout_s: float = 20.0
+    port: int = _between(0, 8642, 65_535)
+    max_body_bytes: int = _between(1_024, 65_536, 64 * 2**20)
+    request_timeout_s: float = _between(1, 60.0, 600)
+    concurrent_requests_max: int = _between(1, 1_024, 100_000)
+    shutdown_timeout_s: float = _between(1, 20.0, 600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +58,14 @@ class Embed:
     embeddings). ``model``: the engine's name for it; empty means the engine's default. ``gguf_path``: the
     embedding model of llama_cpp. ``timeout_s`` bounds one attempt of an engine outside this process."""
 
-    engine: str = "local"
+    engine: str = _one_of("local", "ollama", "llama_cpp", "openai", "none")
     model: str = ""
     gguf_path: str = ""
-    timeout_s: float = 30.0
-    attempts: int = 3
-    threads: int = 1
-    batch_max: int = 4
-    queue_max: int = 1_024
+    timeout_s: float = _between(0.1, 30.0, 600)
+    attempts: int = _between(1, 3, 10)
+    threads: int = _between(1, 1, 64)
+    batch_max: int = _between(1, 4, 64)
+    queue_max: int = _between(1, 1_024, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +75,22 @@ class Models:
     ``…_parallel``: generations at once, where the engine can do more than one. ``gguf_engine``: ``auto``
     takes xllamacpp where it works, else llama-cpp-python."""
 
-    ollama_url: str = "http://127.0.0.1:11434"
+    ollama_url: str = _url("http://127.0.0.1:11434")
     ollama_model: str = ""
-    openai_base_url: str = ""
+    openai_base_url: str = _url("")
     openai_api_key: str = field(default="", repr=False)
     openai_model: str = ""
     gguf_path: str = ""
-    timeout_s: float = 45.0
-    tokens_max: int = 200
-    window_tokens: int = 2_048
-    context_chars_max: int = 1_500
-    context_tokens_max: int = 900
-    queue_max: int = 64
-    gguf_engine: str = "auto"
-    ollama_parallel: int = 1
-    openai_parallel: int = 1
-    gguf_parallel: int = 2
+    timeout_s: float = _between(1, 45.0, 600)
+    tokens_max: int = _between(1, 200, 8_192)
+    window_tokens: int = _between(512, 2_048, 131_072)
+    context_chars_max: int = _between(200, 1_500, 1_000_000)
+    context_tokens_max: int = _between(50, 900, 100_000)
+    queue_max: int = _between(1, 64, 10_000)
+    gguf_engine: str = _one_of("auto", "xllamacpp", "llama_cpp")
+    ollama_parallel: int = _between(1, 1, 64)
+    openai_parallel: int = _between(1, 1, 256)
+    gguf_parallel: int = _between(1, 2, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +101,23 @@ class Ipfs:
     ``gateway_concurrent_max``: requests for blocks at once. ``foreign_max_bytes``: what imported CARs may
     take."""
 
-    kubo_url: str = ""
-    timeout_s: float = 5.0
+    kubo_url: str = _url("")
+    timeout_s: float = _between(0.1, 5.0, 60)
     daemon_is_private: bool = False
     announce: tuple[str, ...] = ()
-    gateway_concurrent_max: int = 32
-    foreign_max_bytes: int = 8 * 2**30
+    gateway_concurrent_max: int = _between(1, 32, 10_000)
+    foreign_max_bytes: int = _between(0, 8 * 2**30, 2**50)
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterSettings:
     """One adapter's outside address, key and limits; empty means the adapter's own default."""
 
-    base_url: str = ""
+    base_url: str = _url("")
     api_key: str = field(default="", repr=False)
     enabled: bool = True
-    timeout_s: float = 4.0
-    per_minute: int = 0
+    timeout_s: float = _between(0.05, 4.0, 60)
+    per_minute: int = _between(0, 0, 100_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +127,7 @@ class News:
 
     feeds: tuple[str, ...] = ()
     enabled: bool = True
-    timeout_s: float = 6.0
+    timeout_s: float = _between(0.05, 6.0, 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,30 +156,30 @@ class Adapters:
 class Cache:
     """The cache decision and the size of the cache."""
 
-    max_wrong_hit_rate: float = 0.01
-    max_wrong_per_hit: float = 0.05
-    threshold: float = 0.80
-    threshold_deterministic: float = 0.90
-    threshold_generative: float = 0.70
-    confidence_min: float = 0.80
-    neighbours: int = 8
-    hnsw_above: int = 20_000
+    max_wrong_hit_rate: float = _between(0, 0.01, 1)
+    max_wrong_per_hit: float = _between(0, 0.05, 1)
+    threshold: float = _between(0, 0.80, 1)
+    threshold_deterministic: float = _between(0, 0.90, 1)
+    threshold_generative: float = _between(0, 0.70, 1)
+    confidence_min: float = _between(0, 0.80, 1)
+    neighbours: int = _between(1, 8, 256)
+    hnsw_above: int = _between(1_000, 20_000, 10**8)
     shadow: bool = False
-    audit_share: float = 0.02
-    audits_per_hour: int = 30
-    max_entries: int = 1_000_000
-    max_bytes: int = 16 * 2**30
-    write_queue_max: int = 256
-    expired_grace_s: int = 3_600
-    negative_s: float = 10.0
-    sweep_every_s: int = 60
+    audit_share: float = _between(0, 0.02, 1)
+    audits_per_hour: int = _between(0, 30, 100_000)
+    max_entries: int = _between(1, 1_000_000, 10**9)
+    max_bytes: int = _between(2**20, 16 * 2**30, 2**50)
+    write_queue_max: int = _between(1, 256, 1_000_000)
+    expired_grace_s: int = _between(0, 3_600, 10**8)
+    negative_s: float = _between(0, 10.0, 300)
+    sweep_every_s: int = _between(1, 60, 86_400)
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """``publish``: none, sourced, grounded, all."""
 
-    publish: str = "none"
+    publish: str = _one_of("none", "sourced", "grounded", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +191,15 @@ class Peers:
 
     urls: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
-    quorum: int = 2
-    every_s: int = 60
-    timeout_s: float = 10.0
+    quorum: int = _between(1, 2, 100)
+    every_s: int = _between(1, 60, 86_400)
+    timeout_s: float = _between(0.1, 10.0, 120)
     of_peers: bool = False
-    verify_per_hour: int = 60
-    records_max: int = 100_000
-    bytes_max: int = 512 * 2**20
-    validations_per_hour: int = 1_000
-    near_max: int = 8
+    verify_per_hour: int = _between(0, 60, 100_000)
+    records_max: int = _between(0, 100_000, 10**8)
+    bytes_max: int = _between(0, 512 * 2**20, 2**50)
+    validations_per_hour: int = _between(0, 1_000, 10**6)
+    near_max: int = _between(1, 8, 256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,17 +208,17 @@ class Log:
     path of a tlog-policy file: who must cosign our checkpoints, and whose we cosign. ``anchor_calendars``:
     OpenTimestamps calendars by URL; none by default. ``block_headers_url``: who knows the block headers."""
 
-    durability: str = "before_reply"
-    on_failure: str = "answer"
-    publish_every_s: float = 1.0
-    shard_entries: int = 10_000_000
-    alarm_bytes: int = 20 * 2**30
+    durability: str = _one_of("before_reply", "behind_50ms", "memory")
+    on_failure: str = _one_of("answer", "refuse")
+    publish_every_s: float = _between(0.05, 1.0, 3_600)
+    shard_entries: int = _between(256, 10_000_000, 10**9)
+    alarm_bytes: int = _between(2**20, 20 * 2**30, 2**50)
     witness_policy: str = ""
-    witness_timeout_s: float = 10.0
+    witness_timeout_s: float = _between(0.1, 10.0, 120)
     witness_ml_dsa: bool = False
-    anchor_calendars: tuple[str, ...] = ()
-    anchor_every_s: int = 3_600
-    block_headers_url: str = ""
+    anchor_calendars: tuple[str, ...] = _url(())
+    anchor_every_s: int = _between(60, 3_600, 10**8)
+    block_headers_url: str = _url("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,69 +239,6 @@ class Settings:
     peers: Peers = Peers()
     log: Log = Log()
 
-
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "embed.engine": ("local", "ollama", "llama_cpp", "openai", "none"),
-    "models.gguf_engine": ("auto", "xllamacpp", "llama_cpp"),
-    "sharing.publish": ("none", "sourced", "grounded", "all"),
-    "log.durability": ("before_reply", "behind_50ms", "memory"),
-    "log.on_failure": ("answer", "refuse"),
-}
-_RANGES: Mapping[str, tuple[float, float]] = {
-    "server.port": (0, 65_535),
-    "server.max_body_bytes": (1_024, 64 * 2**20),
-    "server.request_timeout_s": (1, 600),
-    "server.concurrent_requests_max": (1, 100_000),
-    "server.shutdown_timeout_s": (1, 600),
-    "embed.threads": (1, 64),
-    "embed.batch_max": (1, 64),
-    "embed.queue_max": (1, 1_000_000),
-    "embed.timeout_s": (0.1, 600),
-    "embed.attempts": (1, 10),
-    "ipfs.timeout_s": (0.1, 60),
-    "ipfs.gateway_concurrent_max": (1, 10_000),
-    "ipfs.foreign_max_bytes": (0, 2**50),
-    "models.timeout_s": (1, 600),
-    "models.tokens_max": (1, 8_192),
-    "models.window_tokens": (512, 131_072),
-    "models.context_chars_max": (200, 1_000_000),
-    "models.context_tokens_max": (50, 100_000),
-    "models.queue_max": (1, 10_000),
-    "models.ollama_parallel": (1, 64),
-    "models.openai_parallel": (1, 256),
-    "models.gguf_parallel": (1, 16),
-    "cache.max_wrong_hit_rate": (0, 1),
-    "cache.max_wrong_per_hit": (0, 1),
-    "cache.threshold": (0, 1),
-    "cache.threshold_deterministic": (0, 1),
-    "cache.threshold_generative": (0, 1),
-    "cache.confidence_min": (0, 1),
-    "cache.neighbours": (1, 256),
-    "cache.hnsw_above": (1_000, 10**8),
-    "cache.audit_share": (0, 1),
-    "cache.audits_per_hour": (0, 100_000),
-    "cache.max_entries": (1, 10**9),
-    "cache.max_bytes": (2**20, 2**50),
-    "cache.write_queue_max": (1, 1_000_000),
-    "cache.expired_grace_s": (0, 10**8),
-    "cache.sweep_every_s": (1, 86_400),
-    "cache.negative_s": (0, 300),
-    "log.publish_every_s": (0.05, 3_600),
-    "log.shard_entries": (256, 10**9),
-    "log.alarm_bytes": (2**20, 2**50),
-    "log.witness_timeout_s": (0.1, 120),
-    "log.anchor_every_s": (60, 10**8),
-    "adapters.news.timeout_s": (0.05, 60),
-    "peers.quorum": (1, 100),
-    "peers.every_s": (1, 86_400),
-    "peers.timeout_s": (0.1, 120),
-    "peers.verify_per_hour": (0, 100_000),
-    "peers.records_max": (0, 10**8),
-    "peers.bytes_max": (0, 2**50),
-    "peers.validations_per_hour": (0, 10**6),
-    "peers.near_max": (1, 256),
-}
-_ADAPTER_RANGES: Mapping[str, tuple[float, float]] = {"timeout_s": (0.05, 60), "per_minute": (0, 100_000)}
 
 _Node = TypeVar("_Node")
 
@@ -384,23 +338,24 @@ def _check_url(key: str, url: str) -> None:
         raise Misconfigured(f"setting {key} must be an http or https address, not {url[:80]!r}")
 
 
-def _check(settings: Settings) -> None:
-    for key, choices in _CHOICES.items():
-        value = _value(settings, key)
-        if value not in choices:
-            raise Misconfigured(f"setting {key} must be one of {', '.join(choices)}, not {value!r}")
-    ranges = dict(_RANGES)
-    for item in fields(settings.adapters):
-        adapter = getattr(settings.adapters, item.name)
-        if not isinstance(adapter, AdapterSettings):
-            continue
-        if adapter.base_url:
-            _check_url(f"adapters.{item.name}.base_url", adapter.base_url)
-        ranges |= {f"adapters.{item.name}.{name}": span for name, span in _ADAPTER_RANGES.items()}
-    for key, (least, most) in ranges.items():
-        value = _value(settings, key)
-        if not least <= value <= most:
+def _check_each(node: Any, prefix: str) -> None:
+    """Hold every setting below ``node`` to what its declaration says."""
+    for item in fields(node):
+        key, value, bounds = f"{prefix}{item.name}", getattr(node, item.name), item.metadata
+        if is_dataclass(value):
+            _check_each(value, f"{key}.")
+        elif "choices" in bounds and value not in bounds["choices"]:
+            raise Misconfigured(f"setting {key} must be one of {', '.join(bounds['choices'])}, not {value!r}")
+        elif "range" in bounds and not bounds["range"][0] <= value <= bounds["range"][1]:
+            least, most = bounds["range"]
             raise Misconfigured(f"setting {key} must lie between {least:g} and {most:g}, not {value:g}")
+        elif "is_url" in bounds and value:
+            for url in (value,) if isinstance(value, str) else value:
+                _check_url(key, url)
+
+
+def _check(settings: Settings) -> None:
+    _check_each(settings, "")
     try:
         ZoneInfo(settings.time_zone)
     except (ValueError, OSError, ZoneInfoNotFoundError) as exc:
@@ -412,11 +367,6 @@ def _check(settings: Settings) -> None:
     for url in settings.adapters.news.feeds:
         if url != "none":
             _check_url("adapters.news.feeds", url)
-    for url in settings.log.anchor_calendars:
-        _check_url("log.anchor_calendars", url)
-    for key in ("models.ollama_url", "models.openai_base_url", "ipfs.kubo_url", "log.block_headers_url"):
-        if url := _value(settings, key):
-            _check_url(key, url)
     for key, values, check in (
         ("peers.urls", settings.peers.urls, address_of),
         ("peers.trusted", settings.peers.trusted, public_key_of),
@@ -441,13 +391,6 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _value(settings: Settings, key: str) -> Any:
-    node: Any = settings
-    for part in key.split("."):
-        node = getattr(node, part)
-    return node
 
 
 def load(

@@ -222,7 +222,7 @@ class Mirror:
         self._check_at = 0.0
         if isinstance(exc, TimedOut):
             self._batch = max(1, self._batch // 2)
-        self._metrics.mirror_failed()
+        self._metrics.count("mirror_failures")
 
     async def _follow(self) -> None:
         """Bring the daemon up to date with the store."""
@@ -308,7 +308,7 @@ class Mirror:
         ]
         if blocks:
             await self._daemon.keep(blocks)
-            self._metrics.mirrored(len(blocks))
+            self._metrics.count("mirrored_blocks", by=len(blocks))
             self._recent.extend(cid for cid, _ in blocks)
             self._batch = min(BATCH_MAX, self._batch * 2)
         for ref in refs:

@@ -260,12 +260,11 @@ def _say(name: str, entry: Mapping[str, object]) -> Iterator[str]:
         condition = _CONDITION.match(line)
         if condition is not None and _member(entry, condition[1]) is None:
             continue
-        shown = [_shown(entry, *field.groups()) for field in _FIELD.finditer(line)]
+        text = line[condition.end() :] if condition is not None else line
+        shown = [_shown(entry, *field.groups()) for field in _FIELD.finditer(text)]
         if None not in shown:
-            values = iter(shown)
-            yield _FIELD.sub(
-                lambda _, values=values: next(values), line[condition.end() if condition else 0 :]
-            )
+            between = _FIELD.split(text)[:: _FIELD.groups + 1]
+            yield "".join(part or "" for pair in zip(between, [*shown, ""], strict=True) for part in pair)
 
 
 _TELLERS: Mapping[str, Callable[[Mapping[str, object]], Iterator[str]]] = {
