@@ -9,8 +9,8 @@ from pathlib import Path
 
 from node.audit.decisions.memory import MemoryLog
 from node.audit.log.contradictions import Evidence
-from node.audit.log.files import Files
 from node.core.errors import Unavailable
+from node.core.files import Files
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.core.record import block_of

@@ -11,12 +11,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.origin import origin_of
 from node.audit.log import journal
-from node.audit.log.files import Files
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.verify import Report, verify_log
 from node.audit.tlog.leaf import Leaf, read_leaf
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile, decode_bundle
 from node.core.clock import Clock
+from node.core.files import Files
 from node.core.signed_note import Checkpoint, Ed25519Signer, Note, Signer, Verifier
 from tests.manual_clock import ManualClock
 

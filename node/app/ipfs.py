@@ -14,11 +14,13 @@ from urllib.parse import urlsplit
 from node.api.routing import Router
 from node.core.clock import Clock
 from node.core.errors import NodeError
-from node.core.identity import NODE, Identity, Rotation
+from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName
+from node.core.key_ring import Rotation
 from node.core.model import Check
 from node.core.ports import BlockStore
+from node.core.record import NODE
 from node.core.settings import Settings
 from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Links, NameKey, Signing
 from node.ipfs.kubo import KuboBlockStore

@@ -15,13 +15,13 @@ from zoneinfo import ZoneInfo
 
 from node.api.peers import Peering
 from node.audit.log.contradictions import Evidence
-from node.audit.log.files import Files
 from node.audit.log.reader import CHECKPOINT, FolderSource, LogReader
 from node.audit.log.writer import TileLog
 from node.audit.witnesses.ours import Witness
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound
+from node.core.files import Files
 from node.core.follower import Follower, Rest
 from node.core.http import Http
 from node.core.identity import Identity

@@ -54,8 +54,8 @@ def _show(args: argparse.Namespace, settings: Settings) -> int:
         "node": identity.node,
         "ipns_name": identity.ipns_name,
         "decisions_vkey": identity.log_vkey(origin),
-        "publications_vkey": identity.publications_vkey,
-        "witness_vkey": identity.witness_vkey,
+        "publications_vkey": identity.vkey("publications"),
+        "witness_vkey": identity.vkey("witness"),
     }
     if settings.log.witness_ml_dsa:
         both = identity.witness_signers(is_ml_dsa=True)

@@ -37,6 +37,13 @@ TEXT_CHARS_MAX = 1_024
 LIST_ITEMS_MAX = 32
 DIMENSIONS_MAX = 4_096
 
+NODE = "node"
+DECISIONS = "decisions"
+PUBLICATIONS = "publications"
+WITNESS = "witness"
+USES = (NODE, DECISIONS, PUBLICATIONS, WITNESS)
+"""What a certified key may be for."""
+
 _ED25519_DID_PREFIX = b"\xed\x01"
 _DID_KEY = "did:key:z"
 _HEX_64 = re.compile(r"[0-9a-f]{64}\Z")
@@ -515,7 +522,7 @@ def _read_key(read: _Reader, common: dict[str, Any]) -> KeyRecord:
         not_after=read.time("not_after"),
     )
     public_key_of(record.subject)
-    if record.use not in ("node", "decisions", "publications", "witness"):
+    if record.use not in USES:
         raise Rejected("record: unknown use of a key")
     return record
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from node.audit.log.files import Files
 from node.core.errors import Rejected, Unavailable
+from node.core.files import Files
 from node.core.ipld.cid import Cid
 
 OLDER_MAX = 32

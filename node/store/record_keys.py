@@ -30,9 +30,9 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from node.audit.log.files import Files
 from node.core.clock import random_bytes
 from node.core.errors import CorruptState, NotFound, Unavailable
+from node.core.files import Files
 
 _log = logging.getLogger(__name__)
 

@@ -23,10 +23,10 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.audit.log.files import Files
 from node.audit.log.writer import TileLog
 from node.core.clock import Clock, SystemClock, random_bytes
 from node.core.errors import CorruptState, NodeError, Unavailable
+from node.core.files import Files
 from node.core.signed_note import Ed25519Signer
 
 ORIGIN = "soak.neuroswarm/decisions"

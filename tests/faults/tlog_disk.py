@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from node.audit.log.files import DIRECTORY_MODE, FILE_MODE, Files
+from node.core.files import DIRECTORY_MODE, FILE_MODE, Files
 
 LOSE = "everything not synced is lost"
 NAMES = "names survive, bytes are lost"

@@ -508,7 +508,7 @@ def test_a_new_epoch_is_begun_and_the_closed_one_stays_checked(operator: Operato
     [first] = operator("log", "verify", "--json").json["epochs"]
     assert (first["ok"], first["entries"], first["lost"], first["is_trusted"]) == (True, 5, 3, True)
     assert "A new log begins" in operator("explain", 0).out
-    vkey = writer.identity.decisions_vkey
+    vkey = writer.identity.vkey("decisions")
     assert operator("log", "verify", "--vkey", vkey).status == 0, "a key goes on from epoch to epoch"
     assert operator("log", "verify", "--dir", operator.log / "epochs/1").status == 0
     tile = operator.log / "epochs/1/tile/0/000.p/5"

@@ -25,8 +25,8 @@ from typing import Any
 import orjson
 
 from node.audit.anchors.anchor import ATTESTED, PENDING, STATES, VERIFIED
-from node.audit.log.files import Files
 from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.files import Files
 
 log = logging.getLogger("neuroswarm.anchor")
 

@@ -22,9 +22,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from node.audit.log.files import Files
 from node.audit.tlog.leaf import KEY_BYTES
 from node.core.errors import CorruptState
+from node.core.files import Files
 
 TAGS_MAX = 10
 TAG_BYTES = 4

@@ -27,10 +27,10 @@ from pathlib import Path
 import orjson
 
 from node.audit.decisions.origin import epoch_of, origin_of
-from node.audit.log.files import Files
 from node.audit.log.publisher import Folder, remove_partial
 from node.audit.tlog.tiles import Tile
 from node.core.errors import CorruptState, NotFound, Rejected
+from node.core.files import Files
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
 
 FOLDER = "epochs"

@@ -36,13 +36,13 @@ from node.audit.decisions.origin import origin_of
 from node.audit.decisions.own_entries import begun_epoch, repairs
 from node.audit.decisions.seal import Sealed, sealed
 from node.audit.log import journal
-from node.audit.log.files import Files
 from node.audit.log.publisher import WAY_OUT
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Published, TileLog
 from node.audit.tlog import leaf
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, NodeError, NotFound, Unavailable
+from node.core.files import Files
 from node.core.model import Check, Json
 from node.core.ports import Appended
 from node.core.signed_note import Signer

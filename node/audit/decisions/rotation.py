@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from node.audit.decisions.entry import key_entry
 from node.core.clock import Clock
 from node.core.errors import BadInput, NodeError
-from node.core.identity import DECISIONS, USES, Identity, Rotation
+from node.core.identity import Identity
+from node.core.key_ring import Rotation
 from node.core.ports import Appended, AuditLog, RecordStore
-from node.core.record import block_of
+from node.core.record import DECISIONS, USES, block_of
 
 log = logging.getLogger("neuroswarm.keys")
 

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from node.audit.log.files import Files
+from node.core.files import Files
 
 log = logging.getLogger("neuroswarm.tlog")
 

@@ -30,9 +30,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from node.audit.log.files import Files
 from node.audit.tlog.tiles import ENTRY_BYTES_MAX, decode_bundle, encode_bundle
 from node.core.errors import CorruptState, Rejected
+from node.core.files import Files
 
 FRAME_ENTRIES_MAX = 256
 SEGMENT_BYTES = 2**20

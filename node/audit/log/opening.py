@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from node.audit.log import journal as journals
-from node.audit.log.files import Files
 from node.audit.log.journal import Found, Journal
 from node.audit.log.publisher import WAY_OUT, Folder, Published, Publisher, Standing, sweep
 from node.audit.tlog.right_edge import Growth
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Rejected, Unavailable
+from node.core.files import Files
 from node.core.merkle import leaf_hash
 from node.core.signed_note import Checkpoint, Note, Opened, Signer, Verifier, open_checkpoint
 

@@ -23,11 +23,11 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from node.audit.log.files import Files
 from node.audit.tlog.right_edge import Growth
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile, hash_in, tile_of
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, Rejected, Unavailable
+from node.core.files import Files
 from node.core.merkle import root_from
 from node.core.signed_note import (
     NOTE_BYTES_MAX,

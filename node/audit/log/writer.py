@@ -30,12 +30,12 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from node.audit.log.committer import Append, Committer, Compose, Outcome, Prepare, checked
-from node.audit.log.files import Files
 from node.audit.log.opening import OpenFolder, Repair, open_folder
 from node.audit.log.publisher import Published
 from node.audit.log.schedule import Events, Job, Schedule
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
+from node.core.files import Files
 from node.core.model import Check
 from node.core.record import time_us
 from node.core.signed_note import Checkpoint, Signer

@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from node.audit.log.contradictions import Evidence
-from node.audit.log.files import Files
 from node.audit.log.reader import WITNESSED, FolderSource, LogReader
 from node.audit.log.writer import Published, TileLog
 from node.audit.tlog.policy import POLICY_BYTES_MAX, WitnessLine, WitnessPolicy
@@ -31,6 +30,7 @@ from node.audit.witnesses.client import Cosigned, Holds, WitnessClient
 from node.audit.witnesses.ours import Submission
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, Rejected, Unavailable
+from node.core.files import Files
 from node.core.http import Http
 from node.core.merkle import HASH_BYTES
 from node.core.model import Check

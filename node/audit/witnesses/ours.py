@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node.audit.log.contradictions import Evidence
-from node.audit.log.files import Files
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
+from node.core.files import Files
 from node.core.merkle import EMPTY_ROOT, HASH_BYTES, PROOF_HASHES_MAX, SIZE_MAX, check_consistency
 from node.core.model import Check
 from node.core.signed_note import (

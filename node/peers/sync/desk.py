@@ -26,7 +26,7 @@ from node.core.identity import Identity
 from node.core.model import Check
 from node.core.peer_address import address_of
 from node.core.ports import Appended
-from node.core.record import KeyRecord, block_of, decode, format_time, public_key_of
+from node.core.record import PUBLICATIONS, KeyRecord, block_of, decode, format_time, public_key_of
 from node.core.signed_note import NOTE_BYTES_MAX
 from node.peers.ports import PeerLink, PeerStore
 from node.peers.rules.keys import KeyRing
@@ -122,7 +122,7 @@ class PeerDesk:
             "root": own.root,
             "node": own.node,
             "ipns_name": own.ipns_name,
-            "publications_vkey": own.publications_vkey,
+            "publications_vkey": own.vkey(PUBLICATIONS),
             "certificates": [base64.b64encode(block).decode() for block in blocks],
         }
 

@@ -34,10 +34,10 @@ from typing import Protocol
 import orjson
 
 from node.audit.log.committer import Compose
-from node.audit.log.files import Files
 from node.audit.tlog import leaf
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
+from node.core.files import Files
 from node.core.follower import Follower, Rest
 from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.model import SCOPE_PUBLIC, Check

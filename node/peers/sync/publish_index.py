@@ -18,9 +18,9 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from node.audit.log.files import Files
 from node.audit.log.reader import Source
 from node.core.errors import Rejected, Unavailable
+from node.core.files import Files
 from node.core.signed_note import Checkpoint, Note
 from node.peers.rules.sorted_set import ID_BYTES, TIME_MAX, Item, SortedSet
 from node.peers.sync.feed import Feed

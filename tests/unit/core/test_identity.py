@@ -16,9 +16,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from node.core.errors import CorruptState, Misconfigured
-from node.core.identity import CERTIFICATE_DAYS, USES, Identity, verifier_key
+from node.core.identity import Identity
 from node.core.ipld.ipns import IpnsName
-from node.core.record import public_key_of, verify_signature
+from node.core.key_ring import CERTIFICATE_DAYS
+from node.core.record import USES, public_key_of, verify_signature
+from node.core.signed_note import Verifier
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the oracle's own imports warn
@@ -45,8 +47,9 @@ def test_first_start_makes_everything_and_the_second_changes_nothing(keys: Path)
     assert {path.stat().st_mode & 0o777 for path in keys.iterdir()} == {0o600}
     second = Identity.load_or_create(keys, NOW + timedelta(days=30))
     assert contents(keys) == made
-    for name in ("root", "node", "ipns_name", "decisions_vkey", "publications_vkey", "witness_vkey"):
+    for name in ("root", "node", "ipns_name"):
         assert getattr(second, name) == getattr(first, name)
+    assert [second.vkey(use) for use in USES] == [first.vkey(use) for use in USES]
     assert second.certificates() == first.certificates()
     assert first.root != first.node
 
@@ -102,23 +105,23 @@ def test_verifier_keys_are_signed_notes(keys: Path) -> None:
     root_id = identity.root.removeprefix("did:key:")
     by_use = {one.use: public_key_of(one.subject) for one in identity.certificates()}
     for vkey, use, kind in (
-        (identity.decisions_vkey, "decisions", 1),
-        (identity.publications_vkey, "publications", 1),
-        (identity.witness_vkey, "witness", 4),
+        (identity.vkey("decisions"), "decisions", 1),
+        (identity.vkey("publications"), "publications", 1),
+        (identity.vkey("witness"), "witness", 4),
     ):
         name, key_id, encoded = vkey.split("+", 2)
         assert name == f"{root_id}.neuroswarm/{use}"
         typed = base64.b64decode(encoded, validate=True)
         assert typed == bytes([kind]) + by_use[use]
         assert key_id == hashlib.sha256(name.encode() + b"\n" + typed).hexdigest()[:8]
-    assert identity.decisions_vkey.startswith(identity.decisions_origin + "+")
+    assert identity.vkey("decisions").startswith(identity.decisions_origin + "+")
 
 
 def test_verifier_key_of_the_go_documentation() -> None:
     """The example key of golang.org/x/mod/sumdb/note's documentation (package comment)."""
     vkey = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
     public = base64.b64decode(vkey.split("+", 2)[2])[1:]
-    assert verifier_key("PeterNeumann", public, 1) == vkey
+    assert Verifier("PeterNeumann", 1, public).vkey == vkey
 
 
 def test_secrets_do_not_show(keys: Path) -> None:

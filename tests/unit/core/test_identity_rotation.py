@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from node.core.errors import Misconfigured, Rejected
-from node.core.identity import CERTIFICATE_DAYS, OLD_MAX, OVERLAP_DAYS, USES, Identity, Rotation
-from node.core.record import did_key, verify_signature
+from node.core.identity import Identity
+from node.core.key_ring import CERTIFICATE_DAYS, OLD_MAX, OVERLAP_DAYS, Rotation
+from node.core.record import USES, did_key, verify_signature
 from node.core.signed_note import ML_DSA_44, Checkpoint, Note, open_checkpoint
 
 NOW = datetime(2026, 11, 21, 23, tzinfo=UTC)
@@ -82,7 +83,7 @@ def test_whoever_knows_either_key_can_check_a_checkpoint(keys: Path) -> None:
     for verifier in (old.verifier, signers[0].verifier):
         assert open_checkpoint(note, [verifier]).signed_by == (verifier,)
     assert identity.log_vkey(origin) == signers[0].verifier.vkey != old.verifier.vkey
-    assert identity.log_vkey(identity.decisions_origin) == identity.decisions_vkey
+    assert identity.log_vkey(identity.decisions_origin) == identity.vkey("decisions")
     with pytest.raises(Rejected, match="no log of this node"):
         identity.log_signers("another/decisions")
 
@@ -91,7 +92,7 @@ def test_the_witness_key_cosigns_under_its_name(keys: Path) -> None:
     identity = Identity.load_or_create(keys, NOW)
     rotated(identity, "witness")
     first, second = identity.witness_signers()
-    assert first.verifier.vkey == identity.witness_vkey
+    assert first.verifier.vkey == identity.vkey("witness")
     assert first.verifier.name == second.verifier.name == identity.witness_name
 
 

@@ -24,8 +24,9 @@ from node.audit.recorder import Recorder
 from node.cache.keys import keyword_key
 from node.cache.same_question import same_question
 from node.core.errors import BadInput, Rejected
-from node.core.identity import Identity, Rotation
+from node.core.identity import Identity
 from node.core.ipld.cid import Cid
+from node.core.key_ring import Rotation
 from node.core.metrics import Metrics
 from node.core.model import SourceRef
 from node.core.normalise import query_hash

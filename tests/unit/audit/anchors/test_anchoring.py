@@ -41,9 +41,9 @@ from node.audit.anchors.anchoring import (
 )
 from node.audit.anchors.files import NOTE, RECEIPT, STATE, AnchorFiles, AnchorStatus
 from node.audit.anchors.opentimestamps import OpenTimestamps
-from node.audit.log.files import Files
 from node.audit.log.writer import Published
 from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.files import Files
 from node.core.model import Check
 from tests.manual_clock import ManualClock
 from tests.simulators.calendar import FIRST_HEIGHT, REGTEST_TARGET_MAX, CalendarStandIn, HeaderStandIn

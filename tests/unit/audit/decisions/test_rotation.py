@@ -17,7 +17,8 @@ from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.rotation import KeyRotation
 from node.core.errors import BadInput, Misconfigured, Unavailable
-from node.core.identity import OVERLAP_DAYS, Identity, Rotation
+from node.core.identity import Identity
+from node.core.key_ring import OVERLAP_DAYS, Rotation
 from node.core.signed_note import Note, Verifier, open_checkpoint
 from tests.log_kit import leaves
 from tests.manual_clock import ManualClock
@@ -74,7 +75,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 async def test_under_load_nothing_is_refused_and_the_origin_stays(desk: Desk) -> None:
-    old = Verifier.from_vkey(desk.identity.decisions_vkey)
+    old = Verifier.from_vkey(desk.identity.vkey("decisions"))
     log = await desk.open(publish_every_s=0.01)
     notes: list[bytes] = []
     log.on_published(lambda published: notes.append(published.note))
@@ -130,7 +131,7 @@ async def test_after_the_overlap_only_the_new_key_signs(desk: Desk) -> None:
 
 
 async def test_a_key_that_is_dropped_signs_once_more_to_lead_over(desk: Desk) -> None:
-    old = Verifier.from_vkey(desk.identity.decisions_vkey)
+    old = Verifier.from_vkey(desk.identity.vkey("decisions"))
     log = await desk.open()
     await log.append({"kind": "answer"}, private_texts={})
     notes: list[bytes] = []
@@ -165,7 +166,7 @@ async def test_other_keys_leave_the_log_s_alone(desk: Desk, use: str) -> None:
     await log.close()
     assert done.rotation.use == use
     assert (desk.identity.node == before) is (use != "node")
-    assert desk.vkeys() == [desk.identity.decisions_vkey]
+    assert desk.vkeys() == [desk.identity.vkey("decisions")]
     [leaf] = await leaves(desk.folder / "log", verifiers=[Verifier.from_vkey(desk.vkeys()[0])])
     assert (leaf.entry["kind"], leaf.entry["use"]) == ("key", use)
     assert (leaf.entry["new"]["vkey"] is None) is (use == "node")
@@ -181,7 +182,7 @@ async def test_two_rotations_wait_for_each_other(desk: Desk) -> None:
 
 async def test_a_log_that_cannot_publish_keeps_its_key(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     log = await desk.open()
-    before = desk.identity.decisions_vkey
+    before = desk.identity.vkey("decisions")
     real = os.fsync
 
     def full(_: int) -> None:
@@ -191,12 +192,12 @@ async def test_a_log_that_cannot_publish_keeps_its_key(desk: Desk, monkeypatch: 
     with pytest.raises(Unavailable, match="No space"):
         await desk.rotation.rotate("decisions")
     monkeypatch.setattr(os, "fsync", real)
-    assert desk.identity.decisions_vkey == before
+    assert desk.identity.vkey("decisions") == before
     await log.append({"kind": "answer"}, private_texts={})
     await log.tile_log.publish()
     await log.close()
     desk.identity = Identity.load_or_create(desk.folder / "keys", desk.clock.now())
-    assert desk.identity.decisions_vkey == before
+    assert desk.identity.vkey("decisions") == before
     log = await desk.open()
     await log.close()
     assert desk.vkeys() == [before]

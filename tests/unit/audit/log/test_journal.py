@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from node.audit.log.files import Files
 from node.audit.log.journal import (
     FRAME_ENTRIES_MAX,
     SEGMENT_BYTES,
@@ -17,6 +16,7 @@ from node.audit.log.journal import (
     find,
 )
 from node.core.errors import CorruptState, Rejected
+from node.core.files import Files
 
 ORIGIN = "test/log"
 

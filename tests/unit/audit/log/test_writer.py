@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.audit.log.files import Files
 from node.audit.log.writer import Published, TileLog
 from node.audit.tlog.right_edge import Growth, edge_tiles
 from node.audit.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
 from node.core.errors import CorruptState, Misconfigured, NodeError, Rejected, Unavailable
+from node.core.files import Files
 from node.core.merkle import EMPTY_ROOT, leaf_hash, root_of
 from node.core.record import time_us
 from node.core.signed_note import (

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from node.audit.log.contradictions import CASES_OF_ONE, Evidence
-from node.audit.log.files import Files
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Submission, Verdict, Witness
 from node.core.errors import CorruptState, NotFound, Unavailable
+from node.core.files import Files
 from node.core.signed_note import CosignatureSigner, MlDsaCosigner, Note, Signer, Verifier
 from tests.manual_clock import ManualClock
 from tests.simulators import rfc6962

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from node.core.identity import OVERLAP_DAYS, Identity
+from node.core.identity import Identity
+from node.core.key_ring import OVERLAP_DAYS
 from node.core.merkle import EMPTY_ROOT
 from node.core.record import KeyRecord, block_of, decode, did_key
 from node.core.signed_note import ED25519, Checkpoint, Note, open_checkpoint

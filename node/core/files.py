@@ -1,9 +1,9 @@
-"""The file work of a log's writer: each call to the system, and the few safe ways of joining them.
+"""Durable files: each call to the system, and the few safe ways of joining them.
 
 Promises: a method that changes the disk does one thing, blocks, and raises ``OSError`` as the system does;
 what is durable is said by ``sync`` (a file's bytes) and ``sync_directory`` (the names in it) and by nothing
-else. Journal and publisher do all their file work through one ``Files``, so that tests can hand in one whose
-calls fail, tear or lose what was not synced. Must not know: what the files mean.
+else. A log's journal and publisher do all their file work through one ``Files``, so that tests can hand in
+one whose calls fail, tear or lose what was not synced. Must not know: what the files mean.
 """
 
 from __future__ import annotations
@@ -123,6 +123,19 @@ class Files:
     def replace(self, path: Path, data: bytes, mode: int = FILE_MODE) -> None:
         """New contents for ``path``, durable on return; at any moment the old or the new ones are there,
         whole."""
+        self.rename(self._write_aside(path, data, mode), path)
+        self.sync_directory(path.parent)
+
+    def add(self, path: Path, data: bytes, mode: int = FILE_MODE) -> None:
+        """A new file, whole and durable on return. Raises ``FileExistsError``: what is there stays."""
+        aside = self._write_aside(path, data, mode)
+        try:
+            os.link(aside, path)
+        finally:
+            self.unlink(aside)
+        self.sync_directory(path.parent)
+
+    def _write_aside(self, path: Path, data: bytes, mode: int) -> Path:
         aside = path.with_name(f".{path.name}.new")
         with contextlib.suppress(FileNotFoundError):
             self.unlink(aside)
@@ -130,7 +143,10 @@ class Files:
         try:
             self.write(fd, data, 0)
             self.sync(fd)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self.unlink(aside)
+            raise
         finally:
             self.close(fd)
-        self.rename(aside, path)
-        self.sync_directory(path.parent)
+        return aside
