@@ -25,6 +25,7 @@ from adapters.news.merge import Entry, Wanted, haystack, merge, of_source, topic
 from adapters.news.outlets import HACKER_NEWS
 from adapters.news.questions import read_question
 from adapters.news.slots import LIMIT_DEFAULT, LIMIT_MAX, TOPIC_CHARS_MAX, NewsQuestion, canonical_key
+from adapters.news.words import WORDS
 from adapters.outcomes import failed
 from adapters.outgoing import may_leave
 from node.core.clock import Clock
@@ -55,21 +56,7 @@ CONFIDENCE = 0.8
 CONFIDENCE_STALE = 0.6
 MARGIN_S = 0.4
 """Sources are given up this long before the deadline, so that what the others said can still be answered."""
-_TECH = frozenset(
-    word_list(
-        "tech technology technologies software programming programmer programmers developer developers"
-        " startup startups computer computers computing hardware internet web cybersecurity security"
-        " hacker hackers hacking ai openai anthropic llm llms chatgpt linux python rust javascript google"
-        " apple microsoft nvidia intel amd android iphone browser chip chips semiconductor semiconductors"
-        " robotics crypto cryptocurrency bitcoin ethereum blockchain opensource github database databases"
-        " algorithm algorithms silicon gadgets"
-    )
-)
-_TECH_SECTION = frozenset(
-    word_list("tech technology programming software startups startup computing hackers hacker")
-)
-"""Hacker News is about these as a whole: its front page answers, no search."""
-_SECTION_STEMS = haystack(" ".join(sorted(_TECH_SECTION)))
+_SECTION_STEMS = haystack(" ".join(sorted(WORDS["tech_section"])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,12 +338,12 @@ def _may_be_sent(topic: str, text: str) -> bool:
 
 
 def _is_tech(topic: str | None) -> bool:
-    return topic is not None and any(word in _TECH for word in topic.split())
+    return topic is not None and any(word in WORDS["tech"] for word in topic.split())
 
 
 def _is_section(topic: str | None) -> bool:
     """The topic is technology as a whole, which is all that Hacker News is about."""
-    return topic is not None and all(word in _TECH_SECTION for word in topic_words(topic))
+    return topic is not None and all(word in WORDS["tech_section"] for word in topic_words(topic))
 
 
 # --- sources ------------------------------------------------------------------------------------------
@@ -388,17 +375,8 @@ def _names_of(host: str) -> tuple[str, ...]:
         and label.isalnum()
         and not label.isdigit()
         and label not in _SHARED_LABELS
-        and label not in _EVERYDAY
+        and label not in WORDS["everyday"]
     )
-
-
-_EVERYDAY = frozenset(
-    word_list(
-        "world time today science nature business tech technology sports health politics local crypto"
-        " bitcoin ethereum money life weather travel food music games home live daily"
-    )
-)
-"""Names of outlets that are topics too: "nature news" asks for a topic."""
 
 
 # --- outcomes -----------------------------------------------------------------------------------------

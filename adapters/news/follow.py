@@ -10,27 +10,10 @@ from adapters.grammar import when as times
 from adapters.news.outlets import find_outlet
 from adapters.news.slots import LIMIT_MAX, NewsQuestion
 from adapters.news.topics import topic_of
-from adapters.news.words import ABOUT, COUNTABLE, NEWS, NO_TOPIC
-from node.language.reading import read, word_list
+from adapters.news.words import WORDS
+from node.language.reading import read
 
-_LEADS: tuple[tuple[str, ...], ...] = tuple(
-    tuple(row.split())
-    for row in sorted(
-        (
-            *("and what about", "and how about", "what about", "how about", "same for", "and", "also", "now"),
-            *("or", "ok and", "but", "just", "only", "und was ist mit", "was ist mit", "und", "y que hay de"),
-            *("y sobre", "y", "et pour", "et", "e per", "e"),
-        ),
-        key=len,
-        reverse=True,
-    )
-)
-_QUESTION_WORDS = frozenset(
-    word_list(
-        "weather temperature price cost time score joke story why how what who more else again then euros"
-        " dollars euro tell write explain describe compare summarize translate calculate"
-    )
-)
+_LEADS = [run.split() for run in sorted(WORDS["leads"], key=lambda run: (-len(run), run))]
 
 
 def follow_up_question(
@@ -43,28 +26,29 @@ def follow_up_question(
         return None
     led = False
     for lead in _LEADS:
-        if words[: len(lead)] == lead and len(words) > len(lead):
+        if list(words[: len(lead)]) == lead and len(words) > len(lead):
             words, led = words[len(lead) :], True
             break
-    while len(words) > 1 and words[0] in ("only", "just", "the") and words[1] not in NEWS:
+    while len(words) > 1 and words[0] in ("only", "just", "the") and words[1] not in WORDS["news"]:
         words = words[1:]
     source, words, _ = find_outlet(words, outlets)
     when, words = times.find(words, today, past=True)
     limit = None
     if len(words) in (1, 2, 3) and words[0] in ("top", "first") and len(words) > 1:
         words = words[1:]
-    counted = len(words) == 1 or (len(words) == 2 and words[1] in COUNTABLE)
+    counted = len(words) == 1 or (len(words) == 2 and words[1] in WORDS["countable"])
     if counted and re.fullmatch(r"[1-9][0-9]?", words[0]):
         limit, words = min(int(words[0]), LIMIT_MAX), ()
     topic = None
     filled = source or when or limit
-    words = tuple(word for at, word in enumerate(words) if not (word in NEWS and at == len(words) - 1))
+    if words and words[-1] in WORDS["news"]:
+        words = words[:-1]
     if words:
-        intro = words[0] in ABOUT
+        intro = words[0] in WORDS["about"]
         if not (led or intro) or len(words) > 6:
             return None
         topic = topic_of(words)
-        if topic is None or any(word in NO_TOPIC or word in _QUESTION_WORDS for word in topic.split()):
+        if topic is None or not (WORDS["no_topic"] | WORDS["question_words"]).isdisjoint(topic.split()):
             return None
     elif not filled:
         return None

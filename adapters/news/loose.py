@@ -8,7 +8,7 @@ from datetime import date
 from adapters.grammar.when import When
 from adapters.news.slots import PAST_DAYS_MAX, Asked, NewsQuestion
 from adapters.news.topics import said_topic, says_nothing, topic_of
-from adapters.news.words import FRAME, HAPPENED, INTRO, LOOSE, LOOSE_TRAPS, NEEDS_PLACE
+from adapters.news.words import FRAME, LOOSE, WORDS, finds, worded
 
 
 def read_loosely(
@@ -24,9 +24,9 @@ def read_loosely(
         recently += 1
     words = words[: len(words) - recently]
     flat = " ".join(words)
-    if LOOSE_TRAPS.search(flat):
+    if finds("loose_traps", flat):
         return None
-    happened = HAPPENED.search(flat)
+    happened = worded("happened", flat)
     if happened is not None:
         if (when is None and not recently) or (when and (today - when.first).days > PAST_DAYS_MAX):
             return None
@@ -37,7 +37,7 @@ def read_loosely(
             continue
         said = said_topic(match)
         bare = said is None or says_nothing(said.split())
-        if bare and said is None and when is None and source is None and NEEDS_PLACE.search(flat):
+        if bare and said is None and when is None and source is None and finds("needs_place", flat):
             return None  # "what's new", "what's up" greet
         return loose_found(words, match, NewsQuestion(None, when, source, limit))
     return None
@@ -52,7 +52,7 @@ def loose_found(words: tuple[str, ...], match: re.Match[str], question: NewsQues
         if topic is None:
             return None
     lead = " ".join(words)[: match.start()].split()
-    odd = [word for word in lead if word not in FRAME and word not in INTRO]
+    odd = [word for word in lead if word not in FRAME and word not in WORDS["intro"]]
     question = NewsQuestion(topic, question.when, question.source, question.limit)
     strength = 0.9 if not odd and (topic is None or len(topic.split()) <= 5) else 0.7
     return Asked(question, strength, "asks what is happening")

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from urllib.parse import urlsplit, urlunsplit
 
-from node.language.reading import fold, word_list
+from adapters.news.words import WORDS
+from node.language.reading import fold
 
 URL_CHARS_MAX = 2_000
 _TRACKING = re.compile(
@@ -74,20 +75,6 @@ _WORDS = re.compile(r"[^\W_]+")
 _HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PREFIX_MIN = 5
 """A topic word this long also finds the words that it begins ("ukrain": ukrainian)."""
-_EMPTY = frozenset(
-    word_list(
-        "the a an of in on at for to and or with from by about over is are de del la el los las y en der"
-        " die das und von zu le les des du et il lo di da do em no na"
-    )
-)
-_GENERAL = frozenset(
-    word_list(
-        "news decision latest update updates situation crisis talks story stories issue issues report"
-        " development developments event events market markets industry sector world front investigation"
-        " case matter topic"
-    )
-)
-"""Words that name no subject of their own: asked for only where nothing else is."""
 _SAME = {"tech": "technology", "crypto": "cryptocurrency", "sport": "sport", "economy": "economic"}
 
 
@@ -124,8 +111,8 @@ def _finds(word: str, haystack_: str) -> bool:
 def topic_words(topic: str) -> tuple[str, ...]:
     """The words of a topic that an entry is looked through for."""
     words = tuple(dict.fromkeys(_WORDS.findall(fold(topic).replace(".", "").replace("'s ", " "))))
-    told = tuple(word for word in words if word not in _EMPTY)
-    subject = tuple(word for word in told if word not in _GENERAL)
+    told = tuple(word for word in words if word not in WORDS["no_subject"])
+    subject = tuple(word for word in told if word not in WORDS["general"])
     return subject or told or words
 
 

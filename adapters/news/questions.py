@@ -27,40 +27,24 @@ from adapters.news.scripts import read_script
 from adapters.news.slots import LIMIT_MAX, PAST_DAYS_MAX, Asked, NewsQuestion
 from adapters.news.topics import bounded, own_part, topic_after, topic_before, topic_of
 from adapters.news.words import (
-    ABOUT,
-    ARTICLE_WORDS,
-    BETWEEN_COUNT,
     COMPOUND,
-    COUNTABLE,
     ENOUGH,
-    FILLER,
     FRAME,
     FRAME_TRAPS,
-    HEADLINE_VERBS,
-    INTRO,
     LONG_WORDS,
     LOOSE,
-    NEWS,
     NEWS_COMPOUNDS,
     NEWS_PHRASES,
-    NO_SLIPS,
-    NO_TOPIC,
     NUMBERS,
     OF_THE,
-    OPENERS,
-    PERSONAL,
-    PRESS,
-    READ_OUT,
-    REPORTS,
-    SHORT_SLIPS,
-    SINCE,
-    THING_TRAPS,
-    TITLES,
-    WORKS_OF,
-    WRITES,
+    PATTERNS,
+    SLIPS,
+    WORDS,
+    finds,
+    worded,
 )
 from node.core.model import CERTAIN, CLAIM
-from node.language.reading import fold, read, word_list
+from node.language.reading import fold, read
 
 WINDOW_CHARS = 2_000
 BESIDE = 0.8
@@ -68,17 +52,14 @@ BESIDE = 0.8
 TEXT_WORDS = 120
 """Questions for headlines are short: longer texts are somebody's prose."""
 _CUES = frozenset(
-    NEWS
+    WORDS["news"]
     | {word for run in NEWS_PHRASES for word in run if word not in FRAME or word in ("stories", "story")}
     | {run[-1] for run in NEWS_PHRASES}
     | {next((word for word in run if word not in FRAME), run[0]) for run in OUTLETS}
     | frozenset().union(*(words for words, _ in LOOSE))
-    | set(
-        word_list("happen happened occurred went took passiert pasado paso ocurrido ocurrio passe successo")
-    )
-    | set(word_list("aconteceu"))
-    | TITLES
-    | PRESS
+    | WORDS["happened"]
+    | WORDS["titles"]
+    | WORDS["press"]
 )
 """Without one of these, a compound or a domain no question for news is made."""
 
@@ -129,8 +110,9 @@ def _read(text: str, today: date, hinted: bool, outlets: Collection[str]) -> Ask
     words = _unslipped(reading.words)
     if not hinted and not _may_ask(words, outlets):
         return None
-    words = tuple(WRITES.sub(r"\1say", " ".join(words)).split())
-    if THING_TRAPS.search(" ".join(without_press(words))):
+    words = tuple(PATTERNS["writes"].sub(r"\1say", " ".join(words)).split())
+    flat = " ".join(without_press(words))
+    if finds("thing_traps", flat) or finds("how_to", flat):
         return None
     clauses = [clause for sentence in reading.sentences for clause in sentence.canon.split(" , ")]
     if _is_explained(words, clauses):
@@ -166,9 +148,9 @@ def _read(text: str, today: date, hinted: bool, outlets: Collection[str]) -> Ask
 @lru_cache(maxsize=4_096)
 def _slip(word: str) -> str:
     """A word for news with one letter amiss as it is meant; any other as it is."""
-    if word in SHORT_SLIPS:
-        return SHORT_SLIPS[word]
-    if not 5 <= len(word) <= 13 or word in NEWS or word in FRAME or word in NO_SLIPS:
+    if word in SLIPS:
+        return SLIPS[word]
+    if not 5 <= len(word) <= 13 or word in WORDS["news"] or word in FRAME or word in WORDS["no_slips"]:
         return word
     return next((meant for meant in LONG_WORDS if is_one_slip(word, meant)), word)
 
@@ -202,14 +184,14 @@ def _is_explained(words: tuple[str, ...], clauses: Sequence[str]) -> bool:
 
 def _is_lead(clause: str) -> bool:
     """ "hey", "ok so": a clause of politeness alone."""
-    return all(word in FILLER or word == "," for word in clause.split())
+    return all(word in WORDS["filler"] or word == "," for word in clause.split())
 
 
 def _clause(
     words: tuple[str, ...], today: date, hinted: bool, outlets: Collection[str], asked: bool
 ) -> Asked | None:
-    if words[0] == "read" or any(words[at : at + 2] in READ_OUT for at in range(len(words))):
-        at = words.index("read")
+    at = words.index("read") if "read" in words else -1
+    if at == 0 or (at > 0 and words[at - 1] in ("you", "please")):
         words = words[:at] + words[at + 1 :]  # "read me the news", "can you read the headlines"
     if words[:3] == ("hit", "me", "with"):
         words = words[3:]
@@ -217,23 +199,23 @@ def _clause(
     when, words = times.find(words, today, past=True)
     if when is None:
         when, words = _of_the_day(words, today)
-    elif when.first < today and not SINCE.isdisjoint(words):
+    elif when.first < today and not WORDS["since"].isdisjoint(words):
         when = times.resolve(f"today-{(today - when.first).days}d", today, span=True)
-        words = tuple(word for word in words if word not in SINCE)
+        words = tuple(word for word in words if word not in WORDS["since"])
     limit, words = _limit(words)
     history = when is not None and (today - when.last).days > PAST_DAYS_MAX
-    if history and not any(word in NEWS for word in words):
+    if history and not any(word in WORDS["news"] for word in words):
         return None
     reported = words if source is not None else without_press(words)
     has_outlet = source is not None or reported != words
-    if has_outlet and (said := REPORTS.search(" ".join(reported))) is not None:
+    if has_outlet and (said := worded("reports", " ".join(reported))) is not None:
         return loose_found(reported, said, NewsQuestion(None, when, source, limit))
-    further = ARTICLE_WORDS if source is not None else frozenset()
-    if limit is not None or not HEADLINE_VERBS.isdisjoint(words):
+    further = WORDS["article_words"] if source is not None else frozenset()
+    if limit is not None or not WORDS["headline_verbs"].isdisjoint(words):
         further |= {  # "trois titres de Daft Punk" are songs
             word
             for at, word in enumerate(words)
-            if word in TITLES and WORKS_OF.isdisjoint(words[at + 1 : at + 2])
+            if word in WORDS["titles"] and WORDS["works_of"].isdisjoint(words[at + 1 : at + 2])
         }
     place = _news_at(words, further)
     if place is not None:
@@ -243,23 +225,23 @@ def _clause(
     loose = read_loosely(words, source, when, limit, today)
     if loose is not None:
         return loose
-    if source_news and all(word in FRAME or word in INTRO for word in words):
+    if source_news and all(word in FRAME or word in WORDS["intro"] for word in words):
         # "fox news", "hacker news today": the outlet's name says news
         return Asked(NewsQuestion(None, when, source, limit), CERTAIN, f"asks for headlines of {source}")
     if not hinted:
         return None
     topic = topic_of(words)
-    if topic is None and any(word not in FRAME and word not in INTRO for word in words):
+    if topic is None and any(word not in FRAME and word not in WORDS["intro"] for word in words):
         return None
     return Asked(NewsQuestion(topic, when, source, limit), 0.6, "is said to ask for news")
 
 
 def _behind_outlet(words: tuple[str, ...], question: NewsQuestion) -> Asked | None:
     """ "hacker news top 2 about rust": a topic behind an outlet's name that says news itself."""
-    at = next((at for at, word in enumerate(words) if word in ABOUT), len(words))
+    at = next((at for at, word in enumerate(words) if word in WORDS["about"]), len(words))
     if any(word not in FRAME for word in words[:at]) or (topic := topic_of(words[at:])) is None:
         return None
-    if not NO_TOPIC.isdisjoint(topic.split()):
+    if not WORDS["no_topic"].isdisjoint(topic.split()):
         return None
     return Asked(replace(question, topic=topic), CERTAIN, f"asks for headlines of {question.source}")
 
@@ -286,9 +268,9 @@ def _limit(words: tuple[str, ...]) -> tuple[int | None, tuple[str, ...]]:
         if value is None or value < 1:
             continue
         after = at + 1
-        while after < len(words) and after < at + 5 and words[after] in BETWEEN_COUNT:
+        while after < len(words) and after < at + 5 and words[after] in WORDS["between_count"]:
             after += 1
-        counted = after < len(words) and words[after] in COUNTABLE
+        counted = after < len(words) and words[after] in WORDS["countable"]
         if (
             not counted
             and word.isdigit()
@@ -300,8 +282,8 @@ def _limit(words: tuple[str, ...]) -> tuple[int | None, tuple[str, ...]]:
             return min(value, LIMIT_MAX), words[:at] + words[at + 3 :]
         if not counted and (word.isdigit() or at == 0 or words[at - 1] in FRAME):
             # "top 5 tech headlines": a topic of one or two words between
-            counted = any(next_word in COUNTABLE for next_word in words[after : after + 3])
-            counted = counted and INTRO.isdisjoint(words[after : after + 2])
+            counted = any(next_word in WORDS["countable"] for next_word in words[after : after + 3])
+            counted = counted and WORDS["intro"].isdisjoint(words[after : after + 2])
         if not counted or (not word.isdigit() and value == 1):
             continue
         return min(value, LIMIT_MAX), words[:at] + words[at + 1 :]
@@ -317,12 +299,12 @@ def _news_at(words: tuple[str, ...], further: Collection[str]) -> tuple[int, int
                 end = at + size
                 break
         if end == at and (
-            word in NEWS or word in further or (COMPOUND.fullmatch(word) and word not in FRAME)
+            word in WORDS["news"] or word in further or (COMPOUND.fullmatch(word) and word not in FRAME)
         ):
             end = at + 1
         if end == at:
             continue
-        while end < len(words) and words[end] in NEWS | {"stories", "story"}:
+        while end < len(words) and words[end] in WORDS["news"] | {"stories", "story"}:
             end += 1
         return at, end
     return None
@@ -340,7 +322,7 @@ def _framed(
     start, end = place
     left, odd_left = topic_before(words[:start])
     compound = COMPOUND.fullmatch(words[start])
-    if compound and words[start] not in NEWS and left is None:
+    if compound and words[start] not in WORDS["news"] and left is None:
         left = compound[1]
     right, odd_right = topic_after(words[end:], words[start])
     if left is not None and right is not None:
@@ -350,9 +332,9 @@ def _framed(
     question = NewsQuestion(topic, when, source, limit)
     if not odd:
         return Asked(question, 0.95, "asks for news")
-    if not left and start == 0 and len(words) - end <= 3 and NO_TOPIC.isdisjoint(odd):
+    if not left and start == 0 and len(words) - end <= 3 and WORDS["no_topic"].isdisjoint(odd):
         return Asked(replace(question, topic=topic_of(words[end:])), 0.7, "asks for news")
-    opens = asked or words[0] in OPENERS
-    if not opens or any(word in PERSONAL for word in odd):
+    opens = asked or words[0] in WORDS["openers"]
+    if not opens or any(word in WORDS["personal"] for word in odd):
         return Asked(question, 0.4, "mentions news") if len(odd) <= 6 else None
     return Asked(question, 0.65 if len(odd) <= 4 else CLAIM, "asks for news, in other words")

@@ -10,19 +10,7 @@ import re
 from collections.abc import Sequence
 
 from adapters.news.slots import TOPIC_CHARS_MAX, TOPIC_WORDS_MAX
-from adapters.news.words import (
-    ADJECTIVE_FOLLOWS,
-    AFTER_NEW,
-    ARTICLES,
-    FILLER,
-    FRAME,
-    INSIDE,
-    INTRO,
-    NO_TOPIC,
-    NULL_TOPICS,
-    PERSONAL,
-    TAIL,
-)
+from adapters.news.words import FRAME, PATTERNS, WORDS, worded
 
 # --- around the word for news ---------------------------------------------------------------------
 
@@ -30,15 +18,16 @@ from adapters.news.words import (
 def topic_before(words: Sequence[str]) -> tuple[str | None, list[str]]:
     """The topic in front of "news" ("tech news") and the words that are neither topic nor frame."""
     at = len(words)
-    while at > 0 and words[at - 1] not in FRAME and words[at - 1] not in NO_TOPIC and len(words) - at < 5:
+    frame = FRAME | WORDS["no_topic"]
+    while at > 0 and words[at - 1] not in frame and len(words) - at < 5:
         at -= 1
     run = list(words[at:])
     if not run and tuple(words[-2:]) == ("in", "the") and (inside := _in_the_news(words[:-2])) is not None:
         return inside, []
-    rest = [word for word in words[:at] if word not in FRAME and word not in INTRO]
-    while run and run[0] in INTRO:
+    rest = [word for word in words[:at] if word not in FRAME and word not in WORDS["intro"]]
+    while run and run[0] in WORDS["intro"]:
         run = run[1:]
-    if any(word in NO_TOPIC for word in run):
+    if any(word in WORDS["no_topic"] for word in run):
         return None, rest + run
     # "latest on tech news", "us election news": words of the frame inside a topic belong to it
     if at > 0 and run and _belongs(words, at, run[0]):
@@ -51,31 +40,32 @@ def topic_before(words: Sequence[str]) -> tuple[str | None, list[str]]:
 def topic_after(words: Sequence[str], news: str) -> tuple[str | None, list[str]]:
     """The topic behind "news": after a preposition, or an adjective in Romance languages."""
     rest = list(words)
-    while rest and rest[-1] in TAIL:
+    while rest and rest[-1] in WORDS["tail"]:
         rest.pop()
     at = 0
-    while at < len(rest) and rest[at] not in INTRO and rest[at] in FRAME:
+    while at < len(rest) and rest[at] not in WORDS["intro"] and rest[at] in FRAME:
         at += 1
     if at == len(rest):
         return None, []
-    if rest[at] in INTRO:
+    if rest[at] in WORDS["intro"]:
         topic = topic_of(rest[at:])
         if topic is not None:
             return topic, []
-        left = [word for word in rest[at:] if word not in FRAME and word not in INTRO]
+        left = [word for word in rest[at:] if word not in FRAME and word not in WORDS["intro"]]
         return None, left if says_nothing(rest[at:]) is False else []
-    if news in ADJECTIVE_FOLLOWS and len(rest) - at <= 3 and not any(w in NO_TOPIC for w in rest[at:]):
+    follows = news in WORDS["adjective_follows"] and len(rest) - at <= 3
+    if follows and WORDS["no_topic"].isdisjoint(rest[at:]):
         return bounded(" ".join(rest[at:])), []
     return None, [word for word in rest if word not in FRAME]
 
 
 def _in_the_news(words: Sequence[str]) -> str | None:
     """ "anything about Solana in the news", "is bitcoin in the news": the topic."""
-    match = INSIDE.match(" ".join(words))
+    match = worded("inside", " ".join(words))
     said = (said_topic(match) or "").split() if match is not None else []
-    if said and said[0] in ARTICLES:
+    if said and said[0] in WORDS["articles"]:
         said = said[1:]
-    if any(word in NO_TOPIC or word in FILLER for word in said):
+    if any(word in WORDS["no_topic"] or word in WORDS["filler"] for word in said):
         return None
     return topic_of(said)
 
@@ -84,7 +74,7 @@ def _belongs(words: Sequence[str], at: int, first: str) -> bool:
     """Whether the word before ``at``, one of the frame, is part of the topic that begins there."""
     word = words[at - 1]
     if word == "new":
-        return first in AFTER_NEW
+        return first in WORDS["after_new"]
     return word in ("us", "world", "global") and _joins(words, at)
 
 
@@ -101,29 +91,21 @@ def topic_of(words: Sequence[str]) -> str | None:
     rest = list(words)
     purpose = (at for at in range(1, len(rest) - 1) if rest[at : at + 2] == ["for", "my"])
     rest = rest[: next(purpose, len(rest))]  # "for my essay" says why, not what
-    while (
-        rest
-        and rest != ["un"]
-        and (rest[0] in INTRO or rest[0] in ARTICLES or rest[0] in ("to", "what", "is", "s", "related"))
-    ):
+    empty = WORDS["intro"] | WORDS["articles"]
+    while rest and rest != ["un"] and (rest[0] in empty or rest[0] in ("to", "what", "is", "s", "related")):
         rest.pop(0)
     while len(rest) > 2 and rest[0] in ("world", "field", "topic", "subject", "area") and rest[1] == "of":
-        rest = rest[2:] if rest[2] not in ARTICLES else rest[3:]  # "in the world of chess"
-    while rest and rest != ["un"] and (rest[-1] in TAIL or rest[-1] in ARTICLES or rest[-1] in INTRO):
+        rest = rest[2:] if rest[2] not in WORDS["articles"] else rest[3:]  # "in the world of chess"
+    while rest and rest != ["un"] and (rest[-1] in WORDS["tail"] or rest[-1] in empty):
         rest.pop()
     if not rest or len(rest) > TOPIC_WORDS_MAX or says_nothing(rest):
         return None
-    if any(word in PERSONAL or word in ("what", "which", "who", "how", "why", "me") for word in rest):
+    if not (WORDS["personal"] | {"what", "which", "who", "how", "why", "me"}).isdisjoint(rest):
         return None
     return bounded(" ".join(rest))
 
 
-_ANOTHER = re.compile(
-    r"^(.{1,80}?) (?:and|plus|und|y|et|e) (?:"
-    r"(?:[^ ]+ ){0,4}?(?:weather|forecast|temperature|scores?|wetter|clima|meteo)(?: .*)?"
-    r"|(?:[^ ]+ ){0,3}?prices? (?:of|for) .+"
-    r"|(?:the|a|[^ ]+'s) (?:[^ ]+ ){0,3}prices?|[^ ]+ price)$"
-)
+_ANOTHER = re.compile(rf"^(.{{1,80}}?) (?:and|plus|und|y|et|e) (?:{PATTERNS['another'].pattern})$")
 
 
 def own_part(topic: str) -> str | None:
@@ -135,12 +117,12 @@ def own_part(topic: str) -> str | None:
 
 def says_nothing(words: Sequence[str]) -> bool:
     """Whether the words say nothing more than everywhere and everything."""
-    kept = [word for word in words if word not in ARTICLES and word not in INTRO]
+    kept = [word for word in words if word not in WORDS["articles"] and word not in WORDS["intro"]]
     if kept == ["us"]:
         return words[0] in ("for", "to", "with")
     if words and kept == [] and words[-1] == "un":
         return False  # the United Nations, no article at the end
-    return not kept or " ".join(kept) in NULL_TOPICS or all(word in FILLER for word in kept)
+    return not kept or " ".join(kept) in WORDS["null_topics"] or all(word in WORDS["filler"] for word in kept)
 
 
 def bounded(topic: str) -> str | None:
@@ -152,5 +134,5 @@ def bounded(topic: str) -> str | None:
 
 
 def said_topic(match: re.Match[str]) -> str | None:
-    """What a wording's groups for a topic hold."""
-    return next((value for value in match.groupdict().values() if value), None)
+    """What a wording's group for a topic holds."""
+    return match.groupdict().get("topic") or None

@@ -30,10 +30,13 @@ def entries_of(table: object) -> list[object]:
 def test_each_name_in_the_code_is_in_the_data_and_the_other_way_round(name: str) -> None:
     found = lexicon(f"adapters.{name}")
     code = "".join(one.read_text("utf-8") for one in (ADAPTERS / name).glob("*.py"))
-    in_patterns = set(re.findall(r"(?<!P)<([a-z]\w*)>", str(found.tables)))
-    in_code = set(_NAMED.findall(code))
-    assert in_code <= {*found.words, *found.patterns}
-    assert {*found.words, *found.patterns} <= in_code | in_patterns
+    named_there = set(_NAMED.findall(code))
+    used = {
+        *re.findall(r"[\"'](\w+)[\"']", code),
+        *re.findall(r"(?<!P)<([a-z]\w*)>", code + str(found.tables)),
+    }
+    assert named_there <= {*found.words, *found.patterns}
+    assert {*found.words, *found.patterns} <= used
     assert all(f'"{table}"' in code for table in {*found.tables} - {"words", "patterns", "phrases"})
 
 
