@@ -17,11 +17,12 @@ import hashlib
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import msgspec
 import orjson
 
 from node.audit.anchors.anchor import ATTESTED, PENDING, STATES, VERIFIED
@@ -39,7 +40,9 @@ _STATE_BYTES_MAX = 16 * 1024
 _BYTES_MAX = 256 * 1024
 _ERROR_CHARS_MAX = 400
 _NAME = re.compile(r"([0-9]{12,20}-[0-9a-f]{16})(\.checkpoint\.ots|\.checkpoint|\.json)")
-_HEX = re.compile(r"[0-9a-f]{64}")
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +57,17 @@ class AnchorStatus:
     service: str
     state: str
     origin: str
-    size: int
-    digest: str
-    queued_at: datetime
-    since: datetime
-    next_at: datetime
-    tries: int = 0
+    size: _Count
+    digest: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    queued_at: _Time
+    since: _Time
+    next_at: _Time
+    tries: _Count = 0
     reported: str = ""
     error: str = ""
-    height: int | None = None
+    height: _Count | None = None
     block_hash: str = ""
-    block_time: datetime | None = None
+    block_time: _Time | None = None
 
     @property
     def name(self) -> str:
@@ -74,6 +77,9 @@ class AnchorStatus:
     @property
     def has_receipt(self) -> bool:
         return self.state in (PENDING, ATTESTED, VERIFIED)
+
+
+_FIELDS = [one.name for one in fields(AnchorStatus)]
 
 
 class AnchorFiles:
@@ -180,23 +186,8 @@ def _check_files(status: AnchorStatus, name: str, names: set[str]) -> None:
 
 
 def _encoded(status: AnchorStatus) -> bytes:
-    value = {
-        "v": _VERSION,
-        "service": status.service,
-        "state": status.state,
-        "origin": status.origin,
-        "size": status.size,
-        "digest": status.digest,
-        "queued_at": status.queued_at,
-        "since": status.since,
-        "next_at": status.next_at,
-        "tries": status.tries,
-        "reported": status.reported,
-        "error": status.error[:_ERROR_CHARS_MAX],
-        "height": status.height,
-        "block_hash": status.block_hash,
-        "block_time": status.block_time,
-    }
+    value = {"v": _VERSION, **{name: getattr(status, name) for name in _FIELDS}}
+    value["error"] = status.error[:_ERROR_CHARS_MAX]
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
@@ -207,53 +198,16 @@ def _decoded(data: bytes) -> AnchorStatus:
         raise Rejected("it is not JSON") from exc
     if not isinstance(value, dict) or value.pop("v", None) != _VERSION:
         raise Rejected(f"it is not an anchor's state of version {_VERSION}")
+    if missing := [name for name in _FIELDS if name not in value]:
+        raise Rejected(f"it lacks {missing[0]!r}")
     try:
-        status = AnchorStatus(
-            service=_text(value.pop("service")),
-            state=_text(value.pop("state")),
-            origin=_text(value.pop("origin")),
-            size=_count(value.pop("size")),
-            digest=_text(value.pop("digest")),
-            queued_at=_time(value.pop("queued_at")),
-            since=_time(value.pop("since")),
-            next_at=_time(value.pop("next_at")),
-            tries=_count(value.pop("tries")),
-            reported=_text(value.pop("reported")),
-            error=_text(value.pop("error")),
-            height=None if (height := value.pop("height")) is None else _count(height),
-            block_hash=_text(value.pop("block_hash")),
-            block_time=None if (time := value.pop("block_time")) is None else _time(time),
-        )
-    except KeyError as exc:
-        raise Rejected(f"it lacks {exc}") from exc
-    if value or status.state not in STATES or status.reported not in ("", *STATES):
+        status = msgspec.convert(value, AnchorStatus)
+    except msgspec.ValidationError as exc:
+        raise Rejected(f"its {exc.args[0].partition('$.')[2].strip('`')} is none") from exc
+    if len(value) > len(_FIELDS) or status.state not in STATES or status.reported not in ("", *STATES):
         raise Rejected("it holds something that no anchor's state holds")
-    if _HEX.fullmatch(status.digest) is None:
-        raise Rejected("its digest is none")
     if (status.height is not None) != (status.state in (ATTESTED, VERIFIED)):
         raise Rejected("its state and its block do not go together")
     if (status.block_time is not None) != (status.state == VERIFIED):
         raise Rejected("its state and its block's time do not go together")
     return status
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise Rejected("a text is none")
-    return value
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Rejected("a number is none")
-    return value
-
-
-def _time(value: Any) -> datetime:
-    try:
-        time = datetime.fromisoformat(_text(value))
-    except ValueError as exc:
-        raise Rejected("a time is none") from exc
-    if time.tzinfo is None:
-        raise Rejected("a time lacks its zone")
-    return time

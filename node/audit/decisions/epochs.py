@@ -13,7 +13,8 @@ writes down what it is about to do (``epochs/turn.json``, synced), moves each fi
 the move as done; from then on the new log may be created at the top. ``end`` removes the mark, once the new
 log's first leaf is durable.
 
-Blocking; the caller holds the log's lock. Must not know what leaves say, nor how a log is written.
+Blocking; the caller holds the log's lock, but for ``finished`` and ``move_aside``. Must not know what leaves
+say, nor how a log is written.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 
 import orjson
 
+from node.audit.decisions.disk import locked
 from node.audit.decisions.origin import epoch_of, origin_of
 from node.audit.log.publisher import Folder, remove_partial
 from node.audit.tlog.tiles import Tile
@@ -209,6 +211,22 @@ def finish(directory: Path) -> Turn | None:
     if turn is not None and not turn.is_moved:
         _move(directory, turn)
     return turn
+
+
+def finished(directory: Path) -> Turn | None:
+    """The turn that was left half done, done now; None where there is none."""
+    if pending(directory) is None:
+        return None
+    with locked(directory):
+        return finish(directory)
+
+
+def move_aside(directory: Path, turn: Turn) -> None:
+    """The log in ``directory`` goes to its place among the closed ones; once, however often it is asked."""
+    with locked(directory):
+        begun = finish(directory)
+        if begun is None or begun.number != turn.number:  # the turn before, which was not ended
+            begin(directory, turn)
 
 
 def end(directory: Path) -> None:

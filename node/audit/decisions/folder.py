@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
 import logging
+import os
 from pathlib import Path
 
 from node.audit.decisions import epochs
-from node.audit.decisions.disk import folder_bytes, on_disk, translated
+from node.audit.decisions.disk import on_disk, translated
 from node.core.errors import NodeError
 
 log = logging.getLogger("neuroswarm.decisions")
 
+_READ_BYTES = 1 << 20
 COUNT_EVERY = 1_000
 """So many entries are added up before the folder is counted again, or as many as it has files."""
 
@@ -73,3 +77,27 @@ class Folder:
             self._to_sweep.clear()  # what is left lies there to no harm
         finally:
             self._chores = None
+
+
+def digest_of(path: Path) -> tuple[str, int] | None:
+    """(hex SHA-256, bytes) of a file, or None where there is none."""
+    digest, length = hashlib.sha256(), 0
+    try:
+        with path.open("rb") as file:
+            while data := file.read(_READ_BYTES):
+                digest.update(data)
+                length += len(data)
+    except FileNotFoundError:
+        return None
+    return digest.hexdigest(), length
+
+
+def folder_bytes(directory: Path) -> tuple[int, int]:
+    """(bytes, files)."""
+    total = count = 0
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            with contextlib.suppress(FileNotFoundError):  # files of the log are replaced meanwhile
+                total += Path(folder, name).lstat().st_size
+                count += 1
+    return total, count

@@ -11,7 +11,8 @@ from node.audit.decisions import epochs
 from node.audit.decisions.disk import locked, translated
 from node.audit.decisions.entry import Closed
 from node.audit.decisions.epochs import Turn
-from node.audit.decisions.log import DecisionLog, Signers
+from node.audit.decisions.log import DecisionLog
+from node.audit.decisions.shards import Signers
 from node.core.clock import Clock
 from node.core.errors import CorruptState
 
