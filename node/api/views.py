@@ -11,7 +11,7 @@ from node.cache.quality.estimate import Estimate
 from node.cache.recall import Recall
 from node.core.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots
 from node.core.ports import StoredRecord
-from node.core.record import AnswerRecord, format_time
+from node.core.record import AnswerRecord, as_map, format_time
 from node.pipeline.health import worst
 from node.pipeline.requests import CacheStats, Merged
 
@@ -225,8 +225,8 @@ def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
             "route": record.route,
             "slots": None if record.slots is None else _slots(record.slots),
             "slot_key": record.slot_key,
-            "source": record.source.to_map(),
-            "citations": [one.to_map() for one in record.citations],
+            "source": as_map(record.source),
+            "citations": as_map(record.citations),
             "unverified": record.is_unverified,
             "confidence": record.confidence / PPM,
             "confidence_parts": {name: part / PPM for name, part in record.confidence_parts.items()},

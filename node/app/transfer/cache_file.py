@@ -46,7 +46,7 @@ from node.core.ipld.cid import Cid
 from node.core.model import PPM, SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Freshness, Json, Kind, SourceRef
 from node.core.normalise import normalise, query_hash
 from node.core.ports import RecordStore, StoredRecord
-from node.core.record import QUERY_CHARS_MAX, AnswerRecord, format_time
+from node.core.record import QUERY_CHARS_MAX, AnswerRecord, as_map, format_time
 from node.pipeline.understanding.route import Router
 from node.store.remember import OWED, Memory, Rememberer, scope_for
 from node.store.retention.freshness import lifetime_s
@@ -260,7 +260,7 @@ def line_of(stored: StoredRecord, record: AnswerRecord, survivor: Cid | None) ->
         "query": record.query,
         "answer": record.answer,
         "confidence": record.confidence / PPM,
-        "source": record.source.to_map(),
+        "source": as_map(record.source),
         "timestamp": format_time(record.timestamp),
         "expires": None if record.expires is None else format_time(record.expires),
         "tags": list(record.tags),
@@ -269,7 +269,7 @@ def line_of(stored: StoredRecord, record: AnswerRecord, survivor: Cid | None) ->
         "route": record.route,
         "slots": None if record.slots is None else dict(record.slots),
         "slot_key": record.slot_key,
-        "citations": [one.to_map() for one in record.citations],
+        "citations": as_map(record.citations),
         "llm": None if record.llm is None else {"id": record.llm.id, "digest": record.llm.digest},
         "validations": {"valid": stored.valid, "invalid": stored.invalid},
         "kept": kept or None,

@@ -354,7 +354,7 @@ async def test_the_desk_rotates_keys(tmp_path: Path, foreign: ForeignStore) -> N
     assert (done["use"], done["old"], done["new"]) == ("node", before, identity.node)
     assert (done["new_vkey"], done["decision"]) == ("", {"log": "test.example/log", "index": 0})
     done = await desk.operated(foreign).do("rotate", {"use": "witness", "drop_old": True})
-    assert done["new_vkey"] == identity.witness_vkey != done["old_vkey"]
+    assert done["new_vkey"] == identity.vkey("witness") != done["old_vkey"]
     assert (await desk.store.records.counts())["records"] == 4, "the root's word on each key, new and old"
 
 
