@@ -16,18 +16,16 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from importlib import import_module
+from typing import Any, ClassVar
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from node.core.errors import Misconfigured, Rejected
 from node.core.merkle import HASH_BYTES, SIZE_MAX
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey, MLDSA44PublicKey
 
 ED25519 = 0x01
 COSIGNATURE = 0x04
@@ -236,11 +234,12 @@ class Verifier:
         if time_s is not None and time_s > _TIME_MAX:
             raise BadTrustedSignature(f"the cosignature of {self.name} bears a time that cannot be")
         try:
+            public: Any
             if self.kind == ML_DSA_44:
-                _ml_dsa_public(self.public).verify(raw, _cosigned_message(self.name, time_s or 0, text))
+                public = _ml_dsa(lambda module: module.MLDSA44PublicKey.from_public_bytes(self.public))
             else:
-                message = text if time_s is None else _cosignature_message(time_s, text)
-                Ed25519PublicKey.from_public_bytes(self.public).verify(raw, message)
+                public = Ed25519PublicKey.from_public_bytes(self.public)
+            public.verify(raw, _signed_message(self.kind, self.name, time_s or 0, text))
         except (InvalidSignature, ValueError) as exc:
             raise BadTrustedSignature(f"the signature of {self.name} does not hold") from exc
         return time_s
@@ -284,69 +283,53 @@ def cosigned(note: Note, witnesses: Sequence[Verifier]) -> dict[str, int]:
 # --- keys that sign -------------------------------------------------------------------------------
 
 
-class Signer(Protocol):
+@dataclass(frozen=True, slots=True)
+class Signer:
     """A private key under a name. Signing is CPU only and may be called from any thread."""
+
+    name: str
+    key: Any
+    kind: ClassVar[int]
 
     @property
     def verifier(self) -> Verifier:
         """The public side."""
-        ...
+        return Verifier(self.name, self.kind, self.key.public_key().public_bytes_raw())
 
     def sign(self, text: bytes, time_s: int) -> Signature:
         """The signature over a note's text; ``time_s`` (POSIX) goes into cosignatures only."""
-        ...
+        time_bytes = b"" if self.kind == ED25519 else _time_bytes(time_s)
+        raw = self.key.sign(_signed_message(self.kind, self.name, time_s, text))
+        return Signature(self.name, self.verifier.key_id, time_bytes + raw)
 
 
-@dataclass(frozen=True, slots=True)
-class Ed25519Signer:
+class Ed25519Signer(Signer):
     """A log's key: kind 0x01."""
 
-    name: str
-    key: Ed25519PrivateKey
-
-    @property
-    def verifier(self) -> Verifier:
-        return Verifier(self.name, ED25519, self.key.public_key().public_bytes_raw())
-
-    def sign(self, text: bytes, time_s: int) -> Signature:
-        return Signature(self.name, self.verifier.key_id, self.key.sign(text))
+    __slots__ = ()
+    kind = ED25519
 
 
-@dataclass(frozen=True, slots=True)
-class CosignatureSigner:
+class CosignatureSigner(Signer):
     """A witness's key: kind 0x04, ``cosignature/v1``."""
 
-    name: str
-    key: Ed25519PrivateKey
-
-    @property
-    def verifier(self) -> Verifier:
-        return Verifier(self.name, COSIGNATURE, self.key.public_key().public_bytes_raw())
-
-    def sign(self, text: bytes, time_s: int) -> Signature:
-        raw = self.key.sign(_cosignature_message(time_s, text))
-        return Signature(self.name, self.verifier.key_id, _time_bytes(time_s) + raw)
+    __slots__ = ()
+    kind = COSIGNATURE
 
 
-@dataclass(frozen=True, slots=True)
-class MlDsaCosigner:
+class MlDsaCosigner(Signer):
     """A witness's or a log's post-quantum key: kind 0x06, ``subtree/v1`` over the whole tree."""
 
-    name: str
-    key: MLDSA44PrivateKey
+    __slots__ = ()
+    kind = ML_DSA_44
 
     @classmethod
     def from_seed(cls, name: str, seed: bytes) -> MlDsaCosigner:
         """The key of a 32-byte seed. Raises ``Misconfigured`` where this installation has no ML-DSA."""
-        return cls(name, _ml_dsa_private(seed))
-
-    @property
-    def verifier(self) -> Verifier:
-        return Verifier(self.name, ML_DSA_44, self.key.public_key().public_bytes_raw())
-
-    def sign(self, text: bytes, time_s: int) -> Signature:
-        raw = self.key.sign(_cosigned_message(self.name, time_s, text))
-        return Signature(self.name, self.verifier.key_id, _time_bytes(time_s) + raw)
+        try:
+            return cls(name, _ml_dsa(lambda module: module.MLDSA44PrivateKey.from_seed_bytes(seed)))
+        except ValueError as exc:
+            raise Rejected("the seed of an ML-DSA-44 key has 32 bytes") from exc
 
 
 # --- base64 and decimals, one spelling each -------------------------------------------------------
@@ -409,18 +392,18 @@ def _time_bytes(time_s: int) -> bytes:
     return time_s.to_bytes(_TIME_BYTES, "big")
 
 
-def _cosignature_message(time_s: int, text: bytes) -> bytes:
-    """tlog-cosignature, Ed25519 signed message: two lines and the whole text, extension lines with it."""
-    return f"cosignature/v1\ntime {time_s}\n".encode() + text
-
-
-def _cosigned_message(cosigner: str, time_s: int, text: bytes) -> bytes:
-    """tlog-cosignature, ML-DSA-44 signed message, over the whole tree (start 0)."""
+def _signed_message(kind: int, name: str, time_s: int, text: bytes) -> bytes:
+    """What a key of this kind and name signs. tlog-cosignature: Ed25519 two lines and the whole text,
+    extension lines with it; ML-DSA-44 a binary form of the whole tree (start 0)."""
+    if kind == ED25519:
+        return text
+    if kind == COSIGNATURE:
+        return f"cosignature/v1\ntime {time_s}\n".encode() + text
     checkpoint = Checkpoint.parse(text)
     return b"".join(
         (
             b"subtree/v1\n\x00",
-            _short(cosigner),
+            _short(name),
             _time_bytes(time_s),
             _short(checkpoint.origin),
             bytes(8),
@@ -438,27 +421,12 @@ def _short(name: str) -> bytes:
     return bytes((len(data),)) + data
 
 
-def _ml_dsa_public(public: bytes) -> MLDSA44PublicKey:
+def _ml_dsa(load: Callable[[Any], Any]) -> Any:
+    """A key from the library's module. Raises ``Misconfigured`` where this installation has none."""
     try:
-        from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PublicKey
-
-        return MLDSA44PublicKey.from_public_bytes(public)
+        return load(import_module("cryptography.hazmat.primitives.asymmetric.mldsa"))
     except (ImportError, UnsupportedAlgorithm) as exc:
-        raise Misconfigured(_NO_ML_DSA) from exc
-
-
-def _ml_dsa_private(seed: bytes) -> MLDSA44PrivateKey:
-    try:
-        from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
-
-        return MLDSA44PrivateKey.from_seed_bytes(seed)
-    except (ImportError, UnsupportedAlgorithm) as exc:
-        raise Misconfigured(_NO_ML_DSA) from exc
-    except ValueError as exc:
-        raise Rejected("the seed of an ML-DSA-44 key has 32 bytes") from exc
-
-
-_NO_ML_DSA = (
-    "ML-DSA-44 cosignatures need a newer cryptography package: run pip install --upgrade cryptography, "
-    "or leave such keys out"
-)
+        raise Misconfigured(
+            "ML-DSA-44 cosignatures need a newer cryptography package: run pip install --upgrade "
+            "cryptography, or leave such keys out"
+        ) from exc

@@ -23,7 +23,7 @@ from typing import Any
 
 from cbrrr import CID
 
-from node.audit.tlog.tiles import WIDTH, Tile, each_tile
+from node.audit.tlog.tiles import WIDTH, Tile, tiles_between
 from node.core.errors import Rejected
 from node.core.ipld import dagcbor
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
@@ -102,7 +102,7 @@ class Head:
 
 def completed_between(old: int, new: int) -> list[str]:
     """The paths of the tiles and bundles that became complete between two sizes."""
-    return [tile.path for tile in each_tile(old, new) if tile.is_full]
+    return [tile.path for tile in tiles_between(old, new) if tile.is_full]
 
 
 def split(data: bytes) -> list[bytes]:

@@ -18,22 +18,10 @@ from node.audit.tlog.tiles import (
     encode_bundle,
     hash_in,
     tile_of,
+    tiles_at,
 )
 from node.core.errors import Rejected
 from node.core.merkle import HASH_BYTES, Frontier, leaf_hash
-
-
-def edge_tiles(size: int) -> list[Tile]:
-    """All partial tiles of a log of ``size`` entries: the bundle first, then level by level."""
-    tiles = []
-    level, count = 0, size
-    while count:
-        if width := count % WIDTH:
-            if level == 0:
-                tiles.append(Tile(ENTRIES, count // WIDTH, width))
-            tiles.append(Tile(level, count // WIDTH, width))
-        level, count = level + 1, count // WIDTH
-    return tiles
 
 
 class Growth:
@@ -53,7 +41,7 @@ class Growth:
         only ``root`` can tell. What ``read`` raises goes through.
         """
         growth = cls()
-        held = {tile: read(tile) for tile in edge_tiles(size)}
+        held = {tile: read(tile) for tile in tiles_at(size)}
         for tile, data in held.items():
             if tile.level == ENTRIES:
                 growth._entries = decode_bundle(data, tile.width)
@@ -72,7 +60,7 @@ class Growth:
 
         growth._frontier = Frontier.at(hash_of, size)
         if growth._row(0) != [leaf_hash(entry) for entry in growth._entries]:
-            raise Rejected(f"the entries of {edge_tiles(size)[0].path} are not those of its hash tile")
+            raise Rejected(f"the entries of {tiles_at(size)[0].path} are not those of its hash tile")
         if size and not growth._entries:
             last = Tile(ENTRIES, size // WIDTH - 1)
             hashes = b"".join(leaf_hash(entry) for entry in decode_bundle(read(last), WIDTH))
@@ -86,7 +74,7 @@ class Growth:
 
     def edge(self) -> list[Tile]:
         """The partial tiles at this size."""
-        return edge_tiles(self.size)
+        return tiles_at(self.size)
 
     def root(self) -> bytes:
         return self._frontier.root()
@@ -118,7 +106,7 @@ class Growth:
         """All that a checkpoint of this size needs on disk and that may not be there: full tiles, then the
         edge."""
         tiles = dict(self.full)
-        for tile in edge_tiles(self.size):
+        for tile in tiles_at(self.size):
             if tile.level == ENTRIES:
                 tiles[tile] = encode_bundle(self._entries)
             else:

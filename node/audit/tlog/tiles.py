@@ -95,8 +95,12 @@ def tiles_at(size: int) -> list[Tile]:
     return edge
 
 
-def each_tile(old: int, new: int) -> Iterator[Tile]:
-    """What ``tiles_between`` lists, one at a time: a log can have more tiles than fit in memory."""
+def tiles_between(old: int, new: int) -> Iterator[Tile]:
+    """All that must be written when a log grows from ``old`` to ``new`` entries: bundles, then levels up.
+
+    With ``old`` 0 these are all tiles of a log: it can have more than fit in memory. Raises ``Rejected``
+    where ``old`` is above ``new``.
+    """
     if not 0 <= old <= new <= SIZE_MAX:
         raise Rejected(f"a log does not grow from {old} to {new} entries")
     for level in range(ENTRIES, LEVEL_MAX + 1):
@@ -110,14 +114,6 @@ def each_tile(old: int, new: int) -> Iterator[Tile]:
             yield Tile(level, index)
         if after % WIDTH:
             yield Tile(level, after // WIDTH, after % WIDTH)
-
-
-def tiles_between(old: int, new: int) -> list[Tile]:
-    """All that must be written when a log grows from ``old`` to ``new`` entries: bundles, then levels up.
-
-    With ``old`` 0 these are all tiles of a log. Raises ``Rejected`` where ``old`` is above ``new``.
-    """
-    return list(each_tile(old, new))
 
 
 # --- hashes in tiles ------------------------------------------------------------------------------

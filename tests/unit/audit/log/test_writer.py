@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.audit.log.writer import Published, TileLog
-from node.audit.tlog.right_edge import Growth, edge_tiles
+from node.audit.tlog.right_edge import Growth
 from node.audit.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
 from node.core.errors import CorruptState, Misconfigured, NodeError, Rejected, Unavailable
 from node.core.files import Files
@@ -116,13 +116,6 @@ def stored(folder: Path) -> list[bytes]:
 
 
 # --- the growing edge -----------------------------------------------------------------------------
-
-
-def test_the_edge_has_a_partial_tile_of_each_level() -> None:
-    assert edge_tiles(0) == []
-    assert edge_tiles(256) == [Tile(1, 0, 1)]
-    assert edge_tiles(257) == [Tile(ENTRIES, 1, 1), Tile(0, 1, 1), Tile(1, 0, 1)]
-    assert edge_tiles(70_000) == [Tile(ENTRIES, 273, 112), Tile(0, 273, 112), Tile(1, 1, 17), Tile(2, 0, 1)]
 
 
 def test_growth_writes_the_tiles_of_the_specification_at_each_size() -> None:

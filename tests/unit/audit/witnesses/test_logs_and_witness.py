@@ -120,7 +120,7 @@ async def test_a_tile_is_found_while_the_publisher_goes_on(tmp_path: Path) -> No
         aside = tmp_path / "aside"
         aside.write_bytes(log_folders.note_of(entries[:new], [key]))
         aside.replace(tmp_path / "checkpoint")
-        needed = tiles_between(0, new)
+        needed = set(tiles_between(0, new))
         for tile in tiles_between(0, old):
             if tile not in needed:  # harsher than ours, which keeps them for a while
                 (tmp_path / tile.path).unlink(missing_ok=True)
