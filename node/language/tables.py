@@ -42,12 +42,43 @@ def language_table(code: str, name: str) -> Mapping[str, Any]:
 
 
 @cache
+def by_language(name: str, package: str = LANGUAGES) -> Mapping[str, Mapping[str, Any]]:
+    """The tables ``name`` of the languages that have one; of another package those in the folder ``name``."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for code in codes():
+        place = f"data/{code}/{name}.toml" if package == LANGUAGES else f"{name}/{code}.toml"
+        if files(package).joinpath(place).is_file():
+            found[code] = read_table(package, place)
+    return found
+
+
+def listed(entries: str | Iterable[str]) -> list[str]:
+    """The entries of a row that is written as one text, or as a list where one of them holds a blank."""
+    return entries.split() if isinstance(entries, str) else list(entries)
+
+
+def every(tables: Mapping[str, Mapping[str, Any]], name: str) -> frozenset[str]:
+    """The entries that the row ``name`` has in any language."""
+    return frozenset(entry for table in tables.values() for entry in listed(table.get(name, ())))
+
+
+def by_phrase(tables: Mapping[str, Mapping[str, Any]], name: str) -> dict[tuple[str, ...], str]:
+    """What each phrase, cut into words, stands for: the key of its row in the section ``name``."""
+    return {
+        tuple(phrase.split()): said
+        for table in tables.values()
+        for said, row in table.get(name, {}).items()
+        for phrase in listed(row)
+    }
+
+
+@cache
 def classes(name: str) -> Mapping[str, list[str]]:
     """The words of all languages' tables of this name, by class."""
     found: dict[str, list[str]] = {}
     for code in codes():
         for key, entries in language_table(code, name)["words"].items():
-            found.setdefault(key, []).extend(entries.split() if isinstance(entries, str) else entries)
+            found.setdefault(key, []).extend(listed(entries))
     return found
 
 
@@ -58,7 +89,7 @@ def words(text: str) -> frozenset[str]:
 
 def any_of(entries: str | Iterable[str]) -> str:
     """The pattern of one of the entries, with no group around it. An entry may be a small pattern."""
-    return "|".join(entries.split() if isinstance(entries, str) else entries).replace("\n", "")
+    return "|".join(listed(entries)).replace("\n", "")
 
 
 def fill(template: str, classes: Mapping[str, str | Iterable[str]]) -> str:

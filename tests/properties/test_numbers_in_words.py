@@ -26,6 +26,7 @@ FIRST = {code: {value: phrase for phrase, value in reversed(rows)} for code, row
 DAYS_AGO = {
     "en": "{} days ago", "es": "hace {} dias", "de": "vor {} tagen", "fr": "il y a {} jours",
     "it": "{} giorni fa", "pt": "ha {} dias", "ru": "{} дней назад",
+    "nl": "{} dagen geleden",
 }  # fmt: skip
 EUROS = {
     "en": "how many dollars are {} euros", "es": "cuantos dolares son {} euros",

@@ -52,6 +52,21 @@ def test_dialogue_has_every_section(code: str) -> None:
     assert mine["words"].keys() == model["words"].keys()
 
 
+@pytest.mark.parametrize("code", [*BY_WORDS, "ru"])
+def test_the_calendar_is_whole(code: str) -> None:
+    calendar = tables.language_table(code, "calendar")
+    assert len(tables.listed(calendar["months"])) == 12
+    assert len(tables.listed(calendar["weekdays"])) == 7
+    assert {"day", "week", "month", "year"} <= calendar["counted"].keys()
+
+
+@pytest.mark.parametrize("code", tables.codes())
+def test_days_near_today_are_named(code: str) -> None:
+    calendar = tables.language_table(code, "calendar")
+    named = calendar["times" if "times" in calendar else "days"]
+    assert {"now", "today", "tonight", "tomorrow", "yesterday", "today+2d", "today-2d"} <= named.keys()
+
+
 @pytest.mark.parametrize("code", tables.codes())
 def test_conversation_has_every_section(code: str) -> None:
     data = files(tables.LANGUAGES).joinpath("data")
