@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import pytest_socket
+from hypothesis import settings
 
 from node.core.settings import ENV_PREFIX
 from tests import engines, transcripts
@@ -17,6 +18,9 @@ from tests.journeys.report import PATH, SuiteReport
 from tests.loaded_once import loaded_once
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+settings.register_profile("any machine", deadline=None)  # no property depends on how fast a machine is
+settings.load_profile("any machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:
