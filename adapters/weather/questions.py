@@ -291,10 +291,10 @@ def _is_clear(flat: str) -> bool:
     """Whether a word asks for the weather beside a place or a time."""
     if say.CLEAR.search(flat):
         return True
-    for pattern in (*say.FIRST_METRICS.values(), *say.METRICS.values()):
-        match = pattern.search(flat)
-        if match and match[0] not in say.NOT_ALONE and not say.VAGUE.fullmatch(match[0]):
-            return True
+    for pattern in say.FIGURES.values():
+        for match in pattern.finditer(flat):
+            if match[0] not in say.NOT_ALONE and not say.VAGUE.fullmatch(match[0]):
+                return True
     return _NAMED_EXTREME.search(flat) is not None
 
 
@@ -524,19 +524,18 @@ _AFTER_LA = {
 
 
 def _metric(flat: str) -> str:
-    for metric, pattern in say.FIRST_METRICS.items():
-        if pattern.search(flat):
-            return metric
-    first = [
-        (match.start(), metric) for metric, pattern in say.METRICS.items() if (match := pattern.search(flat))
+    found = [
+        (metric not in say.FIRST_FIGURES, 0 if metric in say.FIRST_FIGURES else match.start(), metric)
+        for metric, pattern in say.FIGURES.items()
+        if (match := pattern.search(flat))
     ]
-    return min(first)[1] if first else "weather"
+    return min(found)[2] if found else "weather"
 
 
 def _stat(flat: str, metric: str) -> str | None:
-    if say.NOT_A_STAT.search(flat):
+    if say.NO_STATISTIC.search(flat):
         return None
-    for stat, pattern in (*say.STATS, *say.GETS):
+    for stat, pattern in say.STATISTICS:
         match = pattern.search(flat)
         # "is the uv high" asks for the figure, "the high" for a temperature.
         if match and (match[0] not in _HIGH_OR_LOW or metric in ("temperature", "weather")):
@@ -597,9 +596,8 @@ _CUES = re.compile(
     "|".join(
         pattern.pattern
         for pattern in (
-            *say.FIRST_METRICS.values(),
-            *say.METRICS.values(),
-            *(pattern for _, pattern in say.STATS),
+            *say.FIGURES.values(),
+            *(pattern for _, pattern in say.STATISTICS[:-2]),
             say.CLEAR,
             say.HIGHS,
             say.LOWS,
@@ -637,7 +635,7 @@ def _place(words: tuple[str, ...], text: str) -> tuple[Said | None, tuple[str, .
 
 def _led_by_in(masked: tuple[str, ...], words: Sequence[str], text: str) -> tuple[str, ...]:
     """ "a" as "in" where it is a preposition: after it even an everyday word is a place."""
-    if "a" in words and ("à" in text.casefold() or any(word in say.FRENCH_OR_ITALIAN for word in words)):
+    if "a" in words and ("à" in text.casefold() or any(word in say.A_IS_IN for word in words)):
         return tuple("in" if word == "a" else word for word in masked)
     return masked
 
@@ -751,20 +749,19 @@ def _asks(words: tuple[str, ...], reading: Reading) -> bool:
 
 def _understand_script(reading: Reading, today: date, hinted: bool) -> Understood | None:
     plain = reading.plain[:_SCRIPT_CHARS]
-    if say.TRAPS_SCRIPT.search(plain):
+    if say.SCRIPTS.traps.search(plain):
         return None
-    topic = say.TOPIC_SCRIPT.search(plain) is not None
-    if not topic and not hinted and not say.CLEAR_SCRIPT.search(plain):
+    topic = say.SCRIPTS.topic.search(plain) is not None
+    if not topic and not hinted and not say.SCRIPTS.clear.search(plain):
         return None
-    past = say.PAST_SCRIPT.search(plain) is not None
+    past = say.SCRIPTS.past.search(plain) is not None
     time, rest = when.find_script(plain, today, past=past)
     said, rest = places.find_script(rest)
     if said is None and time is None and not topic and not hinted:
         return None
-    metric = next((metric for metric, p in say.METRICS_SCRIPT if p.search(plain)), "weather")
-    stat = next((stat for stat, p in say.STATS_SCRIPT if p.search(plain)), None)
-    match = say.UNIT_SCRIPT.search(plain)
-    unit = None if match is None else "celsius" if match[1] else "fahrenheit"
+    metric = next((metric for metric, p in say.SCRIPTS.figures.items() if p.search(plain)), "weather")
+    stat = next((stat for stat, p in say.SCRIPTS.statistics.items() if p.search(plain)), None)
+    unit = next((unit for unit, p in say.SCRIPTS.units.items() if p.search(plain)), None)
     question = WeatherQuestion(
         place=said.name if said else None,
         region=said.region if said else None,

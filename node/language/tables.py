@@ -45,7 +45,7 @@ def language_table(code: str, name: str) -> Mapping[str, Any]:
 def by_language(name: str, package: str = LANGUAGES) -> Mapping[str, Mapping[str, Any]]:
     """The tables ``name`` of the languages that have one; of another package those in the folder ``name``."""
     found: dict[str, Mapping[str, Any]] = {}
-    for code in codes():
+    for code in (*codes(), OTHERS):
         place = f"data/{code}/{name}.toml" if package == LANGUAGES else f"{name}/{code}.toml"
         if files(package).joinpath(place).is_file():
             found[code] = read_table(package, place)
