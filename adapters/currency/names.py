@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from node.language import numbers
+from adapters.currency.words import TABLES
+from node.language import numbers, tables
 from node.language.reading import word_list, words_of
 from node.language.tables import read_table
 
@@ -37,37 +38,6 @@ _NOUNS = frozenset(word_list(_DATA["nouns"]))
 _SIGNS: Mapping[str, str] = _DATA["signs"]
 
 _SCRIPT_ROWS = _DATA["script_rows"]
-_CYRILLIC_ROWS = """
-(?:австралийск\\w{1,3} )доллар\\w{0,3}|aud
-(?:канадск\\w{1,3} )доллар\\w{0,3}|cad
-(?:гонконгск\\w{1,3} )доллар\\w{0,3}|hkd
-(?:американск\\w{1,3} )?доллар\\w{0,3}|usd
-бакс\\w{0,3}|usd
-евро|eur
-фунт\\w{0,3}(?: стерлингов)?|gbp
-(?:швейцарск\\w{1,3} )?франк\\w{0,3}|chf
-(?:японск\\w{1,3} )?иен\\w{0,3}|jpy
-йен\\w{0,3}|jpy
-(?:китайск\\w{1,3} )?юан\\w{0,3}|cny
-(?:российск\\w{1,3} )?рубл\\w{0,3}|rub
-(?:турецк\\w{1,3} )?лир\\w{0,2}|try
-гривн\\w{0,3}|uah
-гривен|uah
-тенге|kzt
-злот\\w{0,3}|pln
-(?:чешск\\w{1,3} )крон\\w{0,3}|czk
-(?:шведск\\w{1,3} )крон\\w{0,3}|sek
-(?:норвежск\\w{1,3} )крон\\w{0,3}|nok
-(?:датск\\w{1,3} )крон\\w{0,3}|dkk
-вон\\w{0,2}|krw
-дирхам\\w{0,3}|aed
-лари|gel
-драм\\w{0,3}|amd
-шекел\\w{0,3}|ils
-бат\\w{0,3}|thb
-рупи\\w{1,3}|inr
-манат\\w{0,3}|azn
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +104,9 @@ _MARK, _SIGN_MARK = "iso", "sign"
 """Before a code that was not written in Latin letters, so that it is not taken for a word (``rub``)."""
 _SCRIPT: dict[str, str] = dict(line.split("|") for line in _SCRIPT_ROWS.strip().splitlines())
 _SCRIPT_NAME = re.compile("|".join(sorted(map(re.escape, _SCRIPT), key=len, reverse=True)))
-_CYRILLIC: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(rf"(?<!\w){pattern}(?!\w)"), code)
-    for pattern, code in (line.rsplit("|", 1) for line in _CYRILLIC_ROWS.strip().splitlines())
+_CYRILLIC = tuple(
+    (re.compile(rf"(?<!\w)(?:{tables.any_of(entries)})(?!\w)"), code)
+    for code, entries in TABLES["ru"]["currencies"].items()
 )
 _GROUPED = re.compile(
     r"(?<![\d.,])(?:\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,12})?|\d{1,3}(?:\.\d{3}){1,6}(?:,\d{1,12})?"
@@ -152,35 +122,23 @@ _CHINESE_NUMBER = re.compile(
 _COURSES = ("wechselkurs", "kurs", "kurse")
 _FUSED = re.compile(r"(\d{1,15}(?:\.\d{1,12})?)(k|m|mio|mn|mil|bn)?([a-zł]{2,12})?")
 _PLAIN_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,12})?")
-_MULTIPLIERS: Mapping[str, Decimal] = {
+_MULTIPLIERS = {
     word: Decimal(worth)
-    for worth, row in {
-        1_000: "k thousand thousands grand mil tausend mille mila тысяч тысячи тысяча тысячу тыс",
-        100_000: "lakh lakhs",
-        10_000_000: "crore crores",
-        1_000_000: "m mn mio million millions millon millones millionen milliones milione milioni milhao "
-        "milhoes миллион миллиона миллионов млн",
-        1_000_000_000: "bn billion billions milliarde milliarden milliard milliards миллиард миллиардов",
-        10**12: "trillion trillions",
-    }.items()
-    for word in row.split()
+    for table in TABLES.values()
+    for worth, row in table.get("multipliers", {}).items()
+    for word in tables.listed(row)
 }
-_HUNDREDS = frozenset(word_list("hundred hundert cent cento cem ciento hundreds"))
+_HUNDREDS = tables.every(TABLES, "hundreds")
 _IN = frozenset(("in", "en", "nach", "em", "au", "aux"))
 _TO = frozenset(("in", "to", "into", "en", "nach", "vs", "versus", "against"))
 _BARE = frozenset(
     word_list("usd cad aud nzd hkd sgd twd jmd gbp mxn ars cop clp php dop uyu chf brl zar inr")
 )
 """Currencies whose adjective may stand alone ("100 dollars in canadian"); most others name a language too."""
-_HALVES: Mapping[str, Decimal] = {
-    word: Decimal(worth)
-    for worth, row in {
-        "0.5": "half medio media halbe halben halber demi demi-million mezzo mezza meio meia пол полмиллиона",
-        "0.25": "quarter viertel",
-    }.items()
-    for word in row.split()
-}
-_ARTICLES = frozenset(word_list("a an un una une ein eine einen einem einer um uma"))
+_HALVES = dict.fromkeys(tables.every(TABLES, "half"), Decimal("0.5")) | dict.fromkeys(
+    tables.every(TABLES, "quarter"), Decimal("0.25")
+)
+_ARTICLES = tables.every(TABLES, "one")
 _NUMBER_WORDS: Mapping[str, int] = {
     word: value
     for word, value in numbers.phrases().items()
@@ -202,13 +160,7 @@ _SPELT = re.compile(
     rf"(?:ein|vingts|{_PIECE})(?:(?:und|-et-|-y-|-e-|-)?(?:einhalb|ein|vingts|une|un|{_PIECE}))++"
 )
 """Number words in one, which ``_number`` does not read."""
-_COUNTS_VAGUELY = frozenset(
-    word_list(
-        "couple dozen dozens few several zillion zillions gazillion percent percentage docena docenas "
-        "dutzend douzaine dozzina duzia billon billones billionen trillones trillionen par paar "
-        "полтора десяток"
-    )
-)
+_COUNTS_VAGUELY = tables.every(TABLES, "vague_counts")
 _IDEOGRAPHIC_DIGIT = re.compile(r"[一二两兩三四五六七八九十百千万萬億亿]")
 
 
@@ -406,7 +358,7 @@ def _number(words: Sequence[str], at: int) -> tuple[Decimal, int] | None:
             current, seen = current + _NUMBER_WORDS[word], True
         elif word in _HUNDREDS and current < 100 and _counts_hundreds(words, start, at, current):
             current, seen = max(current, Decimal(1)) * 100, True
-        elif word in _MULTIPLIERS and (seen or word in ("mil", "mille", "tausend")):
+        elif word in _MULTIPLIERS and (seen or word in ("mil", "mille", "tausend", "duizend")):
             total, current, seen = total + max(current, Decimal(1)) * _MULTIPLIERS[word], Decimal(0), True
         elif seen and words[at : at + 3] == ["and", "a", "half"] and current:
             current, at = current + Decimal("0.5"), at + 2

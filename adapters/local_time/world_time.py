@@ -16,7 +16,16 @@ from adapters.grammar import places
 from adapters.grammar.places import Place
 from adapters.local_time import questions
 from adapters.local_time.questions import Question
-from adapters.local_time.zones import ABBREVIATIONS, Local, label, local, offset_text, zone, zone_named
+from adapters.local_time.zones import (
+    ABBREVIATIONS,
+    Local,
+    is_of_one_zone,
+    label,
+    local,
+    offset_text,
+    zone,
+    zone_named,
+)
 from adapters.weather import coordinates
 from node.core.clock import Clock
 from node.core.model import (
@@ -35,15 +44,11 @@ from node.core.model import (
     SourceRef,
     Unclear,
 )
-from node.language.reading import word_list
 
 NAME = "world-time"
 SOURCE = "IANA time zone database"
 CONFIDENCE = 0.99
 RIVALS_SHOWN = 2
-
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = word_list("January February March April May June July August September October November December")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +175,7 @@ def _around_unknown(name: str) -> _Where | None:
         return None
     said = questions.look_up(", ".join(parts[1:]))
     place = said.place if said is not None else None
-    if (
-        place is None
-        or place.name not in (place.region, place.country)
-        or not questions.is_of_one_zone(place)
-    ):
+    if place is None or place.name not in (place.region, place.country) or not is_of_one_zone(place):
         return None
     found = zone(place.zone)
     return _Where(place.name, found, place=place, missing=parts[0]) if found is not None else None
@@ -236,7 +237,7 @@ def _data(moment: datetime, where: _Where) -> dict[str, Json]:
 
 
 def _day(day: date) -> str:
-    return f"{_WEEKDAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return f"{day:%A}, {day.day} {day:%B} {day.year}"
 
 
 def _in(where: _Where) -> str:

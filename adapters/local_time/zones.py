@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from adapters.grammar import places
 from node.language.reading import word_list
 from node.language.tables import read_table
 
@@ -114,6 +115,15 @@ def label(moment: datetime) -> str:
     if not name or name[0] in "+-" or name.startswith("UTC") or name == offset:
         return offset
     return f"{name}, {offset}"
+
+
+def is_of_one_zone(place: places.Place) -> bool:
+    """Whether all of a region or country keeps one time, small parts included."""
+    if place.country_code not in SPLIT_COUNTRIES:
+        return len(places.seat_of(place)[1]) == 1
+    if place.country_code not in REGIONS_KNOWN or place.name != place.region:
+        return place.name not in (place.country, place.region)
+    return place.name not in SPLIT_REGIONS and len(places.seat_of(place)[1]) == 1
 
 
 @dataclass(frozen=True, slots=True)

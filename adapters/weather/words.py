@@ -13,9 +13,8 @@ Rules of this file:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from adapters.grammar.days import MONTHS, WEEKDAYS
 from node.language import tables
@@ -29,26 +28,12 @@ SAID_OTHERWISE: Mapping[str, str] = {"rn": "now", "atm": "now", "gerade": "now",
 """Words of time that people type, as the grammar of times reads them."""
 
 
-def _entries(of: Mapping[str, Mapping[str, Any]], name: str, section: str = "") -> list[str]:
-    """The patterns of the row ``name`` in every language."""
-    return [
-        tables.fill(entry, table.get("words", {}))
-        for table in of.values()
-        for entry in tables.listed((table.get(section, {}) if section else table).get(name, ()))
-    ]
-
-
-def _names(of: Mapping[str, Mapping[str, Any]], section: str) -> Iterable[str]:
-    """The keys of a section in the order in which the languages bring them."""
-    return dict.fromkeys(name for table in of.values() for name in table.get(section, ()))
-
-
-def _words(name: str, section: str = "") -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(_entries(_LATIN, name, section))})(?!\w)")
+def _words(name: str) -> re.Pattern[str]:
+    return tables.worded(_LATIN, name)
 
 
 def _worded(section: str) -> dict[str, re.Pattern[str]]:
-    return {name: _words(name, section) for name in _names(_LATIN, section)}
+    return {name: tables.worded(_LATIN, name, section) for name in tables.names(_LATIN, section)}
 
 
 # --- figures, statistics, units -----------------------------------------------------------------------
@@ -63,16 +48,16 @@ HIGHS, LOWS = _words("highs"), _words("lows")
 STATISTICS = (*_worded("statistics").items(), ("max", _words("gets_warm")), ("min", _words("gets_cold")))
 NO_STATISTIC = _words("no_statistic")
 
-_IN = rf"(?:(?:{'|'.join(_entries(_LATIN, 'before_unit'))}) )?"
-_DEGREES = rf"(?:(?:{'|'.join(_entries(_LATIN, 'degrees'))}) )"
+_IN = rf"(?:(?:{'|'.join(tables.entries(_LATIN, 'before_unit'))}) )?"
+_DEGREES = rf"(?:(?:{'|'.join(tables.entries(_LATIN, 'degrees'))}) )"
 _SYSTEMS = {"fahrenheit": ("f", "imperial"), "celsius": ("c", "metric")}
-_AT_END = {"kn": rf"|\b{_IN}(?:{'|'.join(_entries(_LATIN, 'at_end'))})$"}
+_AT_END = {"kn": rf"|\b{_IN}(?:{'|'.join(tables.entries(_LATIN, 'at_end'))})$"}
 """Short for a unit at the end of a question only."""
 
 
 def _unit(name: str) -> re.Pattern[str]:
     degrees = f"{_DEGREES}?" if name in (*_SYSTEMS, "kelvin") else ""
-    words = rf"\b{_IN}{degrees}(?:{'|'.join(_entries(_LATIN, name, 'units'))})(?: degrees)?(?!\w)"
+    words = rf"\b{_IN}{degrees}(?:{'|'.join(tables.entries(_LATIN, name, 'units'))})(?: degrees)?(?!\w)"
     if name in _SYSTEMS:
         sign, system = _SYSTEMS[name]
         words += rf"|\b(?:in |en )?{_DEGREES}{sign}\b|\bin {sign}$|(?<!\bd) {sign}$"
@@ -80,7 +65,7 @@ def _unit(name: str) -> re.Pattern[str]:
     return re.compile(words + _AT_END.get(name, ""))
 
 
-UNITS = {name: _unit(name) for name in _names(_LATIN, "units")}
+UNITS = {name: _unit(name) for name in tables.names(_LATIN, "units")}
 """Units that figures may be asked in, on the joined words; one of each kind may be said."""
 
 # --- what asks and what does not ----------------------------------------------------------------------
@@ -135,11 +120,11 @@ class Scripts:
 
 
 def _script(name: str, section: str = "") -> re.Pattern[str]:
-    return re.compile("|".join(_entries(_OTHER, name, section)))
+    return re.compile("|".join(tables.entries(_OTHER, name, section)))
 
 
 def _scripts(section: str) -> dict[str, re.Pattern[str]]:
-    return {name: _script(name, section) for name in _names(_OTHER, section)}
+    return {name: _script(name, section) for name in tables.names(_OTHER, section)}
 
 
 SCRIPTS = Scripts(

@@ -62,6 +62,27 @@ def every(tables: Mapping[str, Mapping[str, Any]], name: str) -> frozenset[str]:
     return frozenset(entry for table in tables.values() for entry in listed(table.get(name, ())))
 
 
+def entries(tables: Mapping[str, Mapping[str, Any]], name: str, section: str = "") -> list[str]:
+    """The patterns of the row ``name`` in every language, in order; ``<word>`` in one is of that language's
+    section ``words``."""
+    return [
+        fill(entry, table.get("words", {}))
+        for table in tables.values()
+        for entry in listed((table.get(section, {}) if section else table).get(name, ()))
+    ]
+
+
+def worded(tables: Mapping[str, Mapping[str, Any]], name: str, section: str = "") -> re.Pattern[str]:
+    """Those patterns as one, of whole words; no text fits where there are none."""
+    found = entries(tables, name, section)
+    return re.compile(rf"\b(?:{'|'.join(found)})(?!\w)" if found else r"(?!)")
+
+
+def names(tables: Mapping[str, Mapping[str, Any]], section: str) -> list[str]:
+    """The rows of a section in the order in which the languages bring them."""
+    return list(dict.fromkeys(name for table in tables.values() for name in table.get(section, ())))
+
+
 def by_phrase(tables: Mapping[str, Mapping[str, Any]], name: str) -> dict[tuple[str, ...], str]:
     """What each phrase, cut into words, stands for: the key of its row in the section ``name``."""
     return {

@@ -32,6 +32,7 @@ EUROS = {
     "en": "how many dollars are {} euros", "es": "cuantos dolares son {} euros",
     "de": "wie viel dollar sind {} euro", "fr": "combien de dollars font {} euros",
     "it": "quanti dollari sono {} euro", "pt": "quantos dolares sao {} euros",
+    "nl": "hoeveel dollar is {} euro",
 }  # fmt: skip
 PLUS_TWO = {
     "en": "what is {} plus two", "es": "cuanto es {} mas dos", "de": "was ist {} plus zwei",

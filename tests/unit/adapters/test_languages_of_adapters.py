@@ -13,7 +13,7 @@ from node.core.model import CLAIM
 from node.language import tables
 
 PATTERN_CHARS_MAX = 200
-ADAPTERS = ("adapters.weather",)
+ADAPTERS = ("adapters.currency", "adapters.local_time", "adapters.weather")
 
 
 def entries(value: object) -> Iterator[str]:
