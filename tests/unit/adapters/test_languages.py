@@ -12,7 +12,9 @@ from node.language.tables import codes, lexicon, read_table
 
 ADAPTERS = Path(__file__).parents[3] / "adapters"
 PACKAGES = [
-    one.parent.name for one in sorted(ADAPTERS.glob("*/languages")) if one.parent.name != "math_calculator"
+    one.parent.name
+    for one in sorted(ADAPTERS.glob("*/languages"))
+    if any("lexicon(" in code.read_text("utf-8") for code in one.parent.glob("*.py"))
 ]
 PATTERN_CHARS_MAX = 200
 _NAMED = re.compile(r'(?:WORDS\[|PATTERNS\[|finds\()"(\w+)"')
