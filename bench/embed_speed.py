@@ -118,7 +118,7 @@ async def main() -> None:
         assert all(vector is not None for vector in vectors)
         print(
             f"bulk, batches of at most {batch:2}: {len(texts) / wall_s:5.0f} texts/s "
-            f"({len(texts) / cpu_s:.0f} per CPU second, {embedder.batches_total} batches)"
+            f"({len(texts) / cpu_s:.0f} per CPU second, {embedder.batcher.batches_total} batches)"
         )
         await embedder.close()
 

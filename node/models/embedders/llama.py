@@ -6,19 +6,17 @@ not know what is embedded, or why."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, Unavailable
-from node.core.model import Check
 from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Settings
 from node.models.deadline import within
-from node.models.embedders.micro_batch import MicroBatcher
-from node.models.embedders.vectors import unit, why_degenerate
+from node.models.embedders.micro_batch import BatchedEmbedder, MicroBatcher
+from node.models.embedders.vectors import usable
 from node.models.llama.process import LLAMA_CPP, LlamaProcess, Loaded, Program
 from node.models.llama.wire import plain_text
 
@@ -27,7 +25,7 @@ BYTES_MAX = 32 * 2**10
 holds."""
 
 
-class LlamaEmbedder:
+class LlamaEmbedder(BatchedEmbedder):
     """``node.core.ports.Embedder`` over one GGUF. None for a text longer than the window, and for one of
     which the vocabulary knows nothing."""
 
@@ -38,17 +36,10 @@ class LlamaEmbedder:
         self._process = process
         self._clock = clock
         self._timeout_s = settings.embed.timeout_s
-        self._info = EmbedderInfo(
-            model=f"{name}@{loaded.digest[:12]}",
-            digest=loaded.digest,
-            dim=loaded.dim,
-            tokens_max=loaded.window,
-        )
-        self._batcher = MicroBatcher(
-            self._ask,
-            clock=clock,
-            batch_max=settings.embed.batch_max,
-            queue_max=settings.embed.queue_max,
+        digest = loaded.digest
+        super().__init__(
+            EmbedderInfo(f"{name}@{digest[:12]}", digest, dim=loaded.dim, tokens_max=loaded.window),
+            MicroBatcher(self._ask, settings.embed, clock),
         )
 
     @classmethod
@@ -72,22 +63,6 @@ class LlamaEmbedder:
         except BaseException:
             await process.close()
             raise
-
-    @property
-    def info(self) -> EmbedderInfo:
-        return self._info
-
-    @property
-    def sample(self) -> Vector | None:
-        return None
-
-    @property
-    def embedded_total(self) -> int:
-        """Vectors computed since start; a remembered text does not count."""
-        return self._batcher.embedded_total
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        return await self._batcher.embed(texts)
 
     async def _ask(self, texts: list[str]) -> list[Vector | None]:
         vectors: list[Vector | None] = [None] * len(texts)
@@ -116,21 +91,14 @@ class LlamaEmbedder:
         return vectors
 
     def _vector(self, raw: bytes) -> Vector:
-        """Read-only, because callers share it. Raises ``Unavailable``."""
+        """Raises ``Unavailable``."""
         if len(raw) != 4 * self._info.dim:
             raise Unavailable(f"degenerate embedder: a vector of {len(raw)} bytes")
-        vector = unit(np.frombuffer(raw, dtype="<f4").astype(np.float32))
-        if reason := why_degenerate(vector, self._info.dim):
-            raise Unavailable(f"degenerate embedder: a vector is unusable: {reason}")
-        vector.setflags(write=False)
-        return vector
-
-    def health(self) -> Check:
-        return self._batcher.health(self._info.model)
+        return usable(np.frombuffer(raw, dtype="<f4").astype(np.float32), self._info.dim)
 
     async def close(self) -> None:
         """Give up what is asked and end the child process. Idempotent."""
-        await self._batcher.close(grace_s=0)
+        await self.batcher.close(grace_s=0)
         await self._process.close()
 
 

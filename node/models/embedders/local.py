@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import importlib.util
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +23,10 @@ import numpy as np
 
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, Unavailable
-from node.core.model import Check
 from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Embed
-from node.models.embedders.micro_batch import MicroBatcher
-from node.models.embedders.vectors import unit, why_degenerate
+from node.models.embedders.micro_batch import BatchedEmbedder, MicroBatcher
+from node.models.embedders.vectors import usable
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -237,17 +235,11 @@ class MiniLm:
             )[0]
         except self._errors as exc:
             raise Unavailable(f"the local embedding model failed: {exc}") from exc
-        pooled = iter([unit(hidden[row, : len(ids)].mean(axis=0)) for row, ids in enumerate(known)])
-        vectors = [None if ids is None else next(pooled) for ids in encoded]
-        for vector in vectors:
-            if vector is not None:
-                if reason := why_degenerate(vector, DIM):
-                    raise Unavailable(f"degenerate embedder: a vector is unusable: {reason}")
-                vector.setflags(write=False)
-        return vectors
+        pooled = iter([hidden[row, : len(ids)].mean(axis=0) for row, ids in enumerate(known)])
+        return [None if ids is None else usable(next(pooled), DIM) for ids in encoded]
 
 
-class LocalEmbedder:
+class LocalEmbedder(BatchedEmbedder):
     """The ``Embedder`` port over ``MiniLm`` in one worker thread.
 
     ``embed`` may be called by many at once; the ordering and the bounds are those of
@@ -258,15 +250,11 @@ class LocalEmbedder:
     def __init__(
         self, engine: MiniLm, settings: Embed, clock: Clock, *, executor: ThreadPoolExecutor | None = None
     ) -> None:
-        self._clock = clock
-        self._info = EmbedderInfo(model=MODEL, digest=ONNX_SHA256, dim=DIM, tokens_max=TOKENS_MAX)
         self._engine = engine
         self._executor = executor or _one_worker()
-        self._batcher = MicroBatcher(
-            self._run,
-            clock=clock,
-            batch_max=settings.batch_max,
-            queue_max=settings.queue_max,
+        super().__init__(
+            EmbedderInfo(model=MODEL, digest=ONNX_SHA256, dim=DIM, tokens_max=TOKENS_MAX),
+            MicroBatcher(self._run, settings, clock),
         )
 
     @classmethod
@@ -287,45 +275,11 @@ class LocalEmbedder:
             executor.shutdown(wait=False)
             raise
 
-    @property
-    def info(self) -> EmbedderInfo:
-        return self._info
-
-    @property
-    def sample(self) -> Vector | None:
-        return None
-
-    @property
-    def embedded_total(self) -> int:
-        """Vectors computed since start; a remembered text does not count."""
-        return self._batcher.embedded_total
-
-    @property
-    def batches_total(self) -> int:
-        """Batches run since start."""
-        return self._batcher.batches_total
-
-    @property
-    def durations_s(self) -> deque[float]:
-        """Seconds of the last 1,024 batches at most, queueing left out."""
-        return self._batcher.durations_s
-
-    @property
-    def queued(self) -> int:
-        """Texts that wait now."""
-        return self._batcher.queued
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        return await self._batcher.embed(texts)
-
     async def _run(self, texts: list[str]) -> list[Vector | None]:
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._engine.embed, texts)
 
-    def health(self) -> Check:
-        return self._batcher.health(MODEL)
-
     async def close(self) -> None:
-        if await self._batcher.close():
+        if await self.batcher.close():
             await asyncio.to_thread(self._executor.shutdown)
         else:  # a batch that does not end within seconds is left behind
             self._executor.shutdown(wait=False, cancel_futures=True)

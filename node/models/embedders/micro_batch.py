@@ -26,7 +26,8 @@ from itertools import islice
 from node.core.clock import Clock
 from node.core.errors import Unavailable
 from node.core.model import Check
-from node.core.ports import Vector
+from node.core.ports import EmbedderInfo, Vector
+from node.core.settings import Embed
 
 INTERACTIVE_TEXTS_MAX = 2
 INTERACTIVE_BATCHES_IN_A_ROW_MAX = 4
@@ -56,22 +57,48 @@ class _Job:
         return any(not waiter.done() for waiter in self.waiters)
 
 
+class BatchedEmbedder:
+    """What each ``node.core.ports.Embedder`` over a ``MicroBatcher`` has."""
+
+    def __init__(self, info: EmbedderInfo, batcher: MicroBatcher) -> None:
+        self._info = info
+        self.batcher = batcher
+
+    @property
+    def info(self) -> EmbedderInfo:
+        return self._info
+
+    @property
+    def sample(self) -> Vector | None:
+        return None
+
+    @property
+    def embedded_total(self) -> int:
+        """Vectors computed since start; a remembered text does not count."""
+        return self.batcher.embedded_total
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        return await self.batcher.embed(texts)
+
+    def health(self) -> Check:
+        return self.batcher.health(self._info.model)
+
+
 class MicroBatcher:
     """Feeds ``run`` (texts to vectors; never twice at once)."""
 
     def __init__(
         self,
         run: Callable[[list[str]], Awaitable[list[Vector | None]]],
-        *,
+        settings: Embed,
         clock: Clock,
-        batch_max: int,
-        queue_max: int,
+        *,
         remembered_max: int = REMEMBERED_MAX,
     ) -> None:
         self._run = run
         self._clock = clock
-        self._batch_max = batch_max
-        self._queue_max = queue_max
+        self._batch_max = settings.batch_max
+        self._queue_max = settings.queue_max
         self._remembered_max = remembered_max
         self._remembered: OrderedDict[str, Vector | None] = OrderedDict()
         self._interactive: dict[str, _Job] = {}

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -30,8 +30,8 @@ from node.core.model import Check
 from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Embed
 from node.models.deadline import within
-from node.models.embedders.micro_batch import MicroBatcher
-from node.models.embedders.vectors import unit, why_degenerate
+from node.models.embedders.micro_batch import BatchedEmbedder, MicroBatcher
+from node.models.embedders.vectors import usable
 
 _T = TypeVar("_T")
 
@@ -103,7 +103,7 @@ class _Down:
     not_before: float
 
 
-class OutsideEmbedder:
+class OutsideEmbedder(BatchedEmbedder):
     """``node.core.ports.Embedder`` over an ``Engine``. None for a text longer than the window, and for one
     that holds nothing to embed."""
 
@@ -116,17 +116,12 @@ class OutsideEmbedder:
         self._guard = guard
         self._timeout_s = settings.timeout_s
         self._clock = clock
-        self._info = EmbedderInfo(
-            model=f"{described.model}@{described.digest[:12]}",
-            digest=described.digest,
-            dim=dim,
-            tokens_max=described.tokens_max,
-        )
-        self._batcher = MicroBatcher(
-            self._ask,
-            clock=clock,
-            batch_max=max(BATCH_TEXTS, settings.batch_max),
-            queue_max=settings.queue_max,
+        digest = described.digest
+        super().__init__(
+            EmbedderInfo(
+                f"{described.model}@{digest[:12]}", digest, dim=dim, tokens_max=described.tokens_max
+            ),
+            MicroBatcher(self._ask, replace(settings, batch_max=max(BATCH_TEXTS, settings.batch_max)), clock),
         )
         self._probe: Vector | None = None
         self._described_at = clock.monotonic()
@@ -173,22 +168,13 @@ class OutsideEmbedder:
         return embedder
 
     @property
-    def info(self) -> EmbedderInfo:
-        return self._info
-
-    @property
     def sample(self) -> Vector | None:
         return self._probe
-
-    @property
-    def embedded_total(self) -> int:
-        """Vectors computed since start; a remembered text does not count."""
-        return self._batcher.embedded_total
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         if texts and not self._is_closed and self._down is not None:
             await self._back(self._down)
-        return await self._batcher.embed(texts)
+        return await super().embed(texts)
 
     # --- one batch --------------------------------------------------------------------------------
 
@@ -229,7 +215,7 @@ class OutsideEmbedder:
         return self._checked(rows, len(texts))
 
     def _checked(self, rows: list[NDArray[np.float32] | None], count: int) -> list[Vector | None]:
-        """Unit vectors that may be used; read-only, because callers share them. Raises ``Rejected``."""
+        """Unit vectors that may be used. Raises ``Rejected``."""
         if len(rows) != count:
             raise Doubtful(f"degenerate embedder: {len(rows)} vectors for {count} texts")
         vectors: list[Vector | None] = []
@@ -241,12 +227,7 @@ class OutsideEmbedder:
                 raise Doubtful(
                     f"degenerate embedder: a vector of shape {row.shape} instead of ({self._info.dim},)"
                 )
-            with np.errstate(over="ignore", invalid="ignore"):
-                vector = unit(row)
-            if reason := why_degenerate(vector, self._info.dim):
-                raise Doubtful(f"degenerate embedder: a vector is unusable: {reason}")
-            vector.setflags(write=False)
-            vectors.append(vector)
+            vectors.append(usable(row, self._info.dim, Doubtful))
         return vectors
 
     # --- away and back ----------------------------------------------------------------------------
@@ -320,7 +301,7 @@ class OutsideEmbedder:
     def health(self) -> Check:
         if self._down is not None and not self._is_closed:
             return Check("embedder", "warn", f"the last embedding failed: {self._down.reason}")
-        return self._batcher.health(self._info.model)
+        return super().health()
 
     async def close(self) -> None:
         """Give up what is asked and end the connections. Idempotent."""
@@ -330,7 +311,7 @@ class OutsideEmbedder:
         if self._returning is not None:
             self._returning.cancel()
             await asyncio.gather(self._returning, return_exceptions=True)
-        await self._batcher.close(grace_s=0)
+        await self.batcher.close(grace_s=0)
         await self._engine.close()
 
 

@@ -5,7 +5,7 @@ Rules:
 - finite, of the promised dimension, neither zero nor constant: such a vector is near everything or
   nothing, and a cache that compares it serves one question the answer of another.
 
-Pure: arrays in, arrays or reasons out.
+Pure.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from node.core.errors import NodeError, Unavailable
 from node.core.ports import Vector
 
 NORM_TOLERANCE = 1e-3
@@ -33,6 +34,17 @@ def unit(raw: NDArray[np.float32]) -> Vector:
         return np.zeros(raw.shape, np.float32)
     scaled: Vector = (wide / norm).astype(np.float32)
     return scaled
+
+
+def usable(raw: NDArray[np.float32], dim: int, refused: type[NodeError] = Unavailable) -> Vector:
+    """``raw`` at unit length; read-only, because callers share it. Raises ``refused`` where it must not be
+    used."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        vector = unit(raw)
+    if reason := why_degenerate(vector, dim):
+        raise refused(f"degenerate embedder: a vector is unusable: {reason}")
+    vector.setflags(write=False)
+    return vector
 
 
 def why_degenerate(vector: Vector, dim: int) -> str | None:

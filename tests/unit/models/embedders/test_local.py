@@ -45,9 +45,9 @@ async def test_counts_what_it_computes() -> None:
         await embedder.embed(["asked again and again"])
     await embedder.embed(["too long " * 4_000])
     assert embedder.embedded_total == 1
-    assert embedder.batches_total == 2
-    assert len(embedder.durations_s) == 2
-    assert embedder.queued == 0
+    assert embedder.batcher.batches_total == 2
+    assert len(embedder.batcher.durations_s) == 2
+    assert embedder.batcher.queued == 0
     await embedder.close()
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from node.core.errors import NodeError, Unavailable
 from node.core.ports import Vector
-from node.models.embedders.micro_batch import BATCH_CHARS_MAX, MicroBatcher
+from node.core.settings import Embed
+from node.models.embedders.micro_batch import BATCH_CHARS_MAX, REMEMBERED_MAX, MicroBatcher
 from tests.manual_clock import ManualClock
 
 
@@ -46,12 +47,12 @@ class Engine:
 
 
 class Bench:
-    def __init__(self, **limits: int) -> None:
+    def __init__(self, *, queue_max: int = 100, remembered_max: int = REMEMBERED_MAX) -> None:
         self.engine = Engine()
         self.clock = ManualClock()
         self.executor = ThreadPoolExecutor(1, thread_name_prefix="engine")
-        settings = {"batch_max": 4, "queue_max": 100} | limits
-        self.batcher = MicroBatcher(self.run, clock=self.clock, **settings)
+        settings = Embed(batch_max=4, queue_max=queue_max)
+        self.batcher = MicroBatcher(self.run, settings, self.clock, remembered_max=remembered_max)
         self.tasks: list[asyncio.Task[list[Vector | None]]] = []
 
     async def run(self, texts: list[str]) -> list[Vector | None]:
@@ -280,12 +281,7 @@ async def test_an_engine_that_returns_too_few_is_a_failure() -> None:
     async def short(texts: list[str]) -> list[Vector | None]:
         return [None] * (len(texts) - 1)
 
-    batcher = MicroBatcher(
-        short,
-        clock=ManualClock(),
-        batch_max=4,
-        queue_max=4,
-    )
+    batcher = MicroBatcher(short, Embed(batch_max=4, queue_max=4), ManualClock())
     with pytest.raises(Unavailable, match="1 vectors for 2 texts"):
         await batcher.embed(["a", "b"])
     await batcher.close()
