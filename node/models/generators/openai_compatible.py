@@ -11,7 +11,6 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from node.core.clock import Clock
@@ -172,17 +171,14 @@ class OpenAiGenerator:
         is_stream = "event-stream" in kind
         async for part in parts:
             is_stream = True
-            said = _read(part)
-            heard.thought = heard.thought or said.thought
+            choice = next(iter(_of(part, "choices") or ()), None)
             _count(part, heard)
-            for logprob in said.logprobs:
-                heard.add_logprob(logprob)
-            heard.add_first(said.first)
-            goes_on = heard.add(said.content)
-            if said.finish_reason:
-                heard.done_reason = said.finish_reason
+            content = _hear(choice, _of(choice, "delta"), heard)
+            goes_on = heard.add(content)
+            if reason := _reason(choice):
+                heard.done_reason = reason
                 break
-            tail = (tail + said.content)[-(longest + len(said.content)) :] if longest else ""
+            tail = (tail + content)[-(longest + len(content)) :] if longest else ""
             if any(mark in tail for mark in stops):
                 heard.done_reason = "stop"  # a mark that the server did not heed, or was not told
                 return
@@ -292,72 +288,45 @@ def _named_in(exc: APIStatusError) -> set[str]:
     return {name for name in _OPTIONAL if re.search(rf"\b{name}\b", text)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    content: str = ""
-    thought: bool = False
-    finish_reason: str = ""
-    logprobs: tuple[object, ...] = ()
-    first: tuple[tuple[object, object], ...] = ()
+def _of(value: object, name: str) -> Any:
+    """A field of what came as an object or as a map; None without it. The official client checks no types."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
-def _read(part: ChatCompletionChunk) -> _Said:
-    """One event of the stream. The official client does not check types. Raises ``Rejected``."""
-    choices = getattr(part, "choices", None)
-    if not choices:
-        return _Said()
-    delta = getattr(choices[0], "delta", None)
-    return _said(
-        getattr(delta, "content", None),
-        getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None),
-        getattr(choices[0], "finish_reason", None),
-        getattr(getattr(choices[0], "logprobs", None), "content", None),
-    )
-
-
-def _said(content: object, reasoning: object, finish_reason: object, tokens: object) -> _Said:
+def _hear(choice: object, message: object, heard: Heard) -> str:
+    """Take what a choice says of its tokens; its text, which is not yet heard. Raises ``Rejected``."""
+    content = _of(message, "content")
     if content is not None and not isinstance(content, str):
         raise Rejected(f"{SPOKEN} sent an answer that is no text")
-    told = tokens if isinstance(tokens, list) else []
-    logprobs = [_of(token, "logprob") for token in told]
-    tops = _of(told[0], "top_logprobs") if told else None
-    first = [(_of(top, "token"), _of(top, "logprob")) for top in (tops if isinstance(tops, list) else ())]
-    reason = finish_reason if isinstance(finish_reason, str) else ""
-    return _Said(content or "", bool(reasoning), reason, tuple(logprobs), tuple(first))
+    heard.thought = heard.thought or bool(_of(message, "reasoning_content") or _of(message, "reasoning"))
+    told = _of(_of(choice, "logprobs"), "content")
+    tokens = told if isinstance(told, list) else []
+    for token in tokens:
+        heard.add_logprob(_of(token, "logprob"))
+    tops = _of(tokens[0], "top_logprobs") if tokens else None
+    heard.add_first(
+        (_of(top, "token"), _of(top, "logprob")) for top in (tops if isinstance(tops, list) else ())
+    )
+    return content or ""
 
 
-def _of(value: object, name: str) -> object:
-    """A field of what came as an object or as a map."""
-    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+def _reason(choice: object) -> str:
+    reason = _of(choice, "finish_reason")
+    return reason if isinstance(reason, str) else ""
 
 
 def _take_whole(body: Any, heard: Heard) -> None:
     """A whole answer from a server that does not stream."""
-    if not isinstance(body, dict) or not isinstance(body.get("choices"), list):
+    choices = _of(body, "choices")
+    message = choices[0]["message"] if isinstance(choices, list) else None
+    if not isinstance(message, dict):
         raise Rejected(f"{SPOKEN} sent something that is not its protocol")
-    choice = body["choices"][0]
-    message = choice["message"]
-    said = _said(
-        message.get("content"),
-        message.get("reasoning_content") or message.get("reasoning"),
-        choice.get("finish_reason"),
-        told.get("content") if isinstance(told := choice.get("logprobs"), dict) else None,
-    )
-    for logprob in said.logprobs:
-        heard.add_logprob(logprob)
-    heard.add_first(said.first)
-    heard.add(said.content)
-    heard.thought = said.thought
-    heard.done_reason = said.finish_reason or "stop"
-    usage = body.get("usage")
-    if isinstance(usage, dict):
-        heard.prompt_tokens = whole(usage.get("prompt_tokens"))
-        heard.completion_tokens = whole(usage.get("completion_tokens")) or heard.completion_tokens
+    heard.add(_hear(choices[0], message, heard))
+    heard.done_reason = _reason(choices[0]) or "stop"
+    _count(body, heard)
 
 
-def _count(part: ChatCompletionChunk, heard: Heard) -> None:
-    usage = getattr(part, "usage", None)
-    if usage is None:
-        return
-    heard.prompt_tokens = whole(getattr(usage, "prompt_tokens", None)) or heard.prompt_tokens
-    heard.completion_tokens = whole(getattr(usage, "completion_tokens", None)) or heard.completion_tokens
+def _count(part: object, heard: Heard) -> None:
+    usage = _of(part, "usage")
+    heard.prompt_tokens = whole(_of(usage, "prompt_tokens")) or heard.prompt_tokens
+    heard.completion_tokens = whole(_of(usage, "completion_tokens")) or heard.completion_tokens
