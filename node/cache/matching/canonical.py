@@ -25,7 +25,7 @@ from functools import cache
 from itertools import pairwise
 
 from node.cache.matching import aliases, words
-from node.cache.matching.token import CODE, END, NUMBER, SYMBOL, WORD, Token
+from node.cache.matching.token import CODE, END, NUMBER, SYMBOL, WORD, Token, token_at
 
 _MONTH_NAMES = words.TABLE["words"]["months"].split()
 _MONTHS = {
@@ -36,7 +36,8 @@ _MONTHS = {
 _DAYS_MAX = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _YEAR = re.compile(r"[12]\d{3}")
 _DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.([12]\d{3})")
-_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)")
+_CLOCK = re.compile(r"\d:[0-5]\d")
+"""A time of day that lacks the zero before its hour."""
 _HOUR = re.compile(r"(\d{1,2})(?::([0-5]\d))?")
 _WARS = {"ww1": "1", "wwi": "1", "ww2": "2", "wwii": "2"}
 _MONEY_SIGNS = frozenset("$€£¥₹")
@@ -69,13 +70,13 @@ def folded(tokens: Sequence[Token], *, mixed: bool) -> list[Token]:
 
 def _slot(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | None:
     """What stands at a position: how many tokens and what they become."""
-    token = tokens[at]
+    token, before = tokens[at], token_at(tokens, at - 1)
     if token.kind == NUMBER:
         return _iso_date(tokens, at) or _day_first(tokens, at) or _clock(tokens, at) or _ordinal(tokens, at)
     if token.kind in (WORD, CODE) and token.text in _WARS:
         return 1, _war(token, _WARS[token.text])
     if token.kind == WORD:
-        if token.raw in _MONEY_SIGNS and at + 1 < len(tokens) and tokens[at + 1].kind == NUMBER:
+        if token.raw in _MONEY_SIGNS and token_at(tokens, at + 1).kind == NUMBER:
             return 2, [tokens[at + 1], token]
         if token.text in _MONTHS:
             return _month_first(tokens, at)
@@ -83,12 +84,10 @@ def _slot(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | None:
             return 1, [replace(token, text=_HOURS[token.text], kind=NUMBER)]
         if token.text in ("the", "year"):
             return _year(tokens, at)
-        if token.text in _NUMBERED:
-            return _numbered(tokens, at)
-        return None
-    if token.kind == CODE and token.text == "s" and at and tokens[at - 1].end < token.start:
+        return _numbered(tokens, at) if token.text in _NUMBERED else None
+    if token.kind == CODE and token.text == "s" and at and before.end < token.start:
         return 1, [replace(token, text="second", kind=WORD)]
-    if token.kind == CODE and at and tokens[at - 1].kind == NUMBER and token.text in _UNIT_SYMBOLS:
+    if token.kind == CODE and before.kind == NUMBER and token.text in _UNIT_SYMBOLS:
         return 1, [replace(token, text=_UNIT_SYMBOLS[token.text], kind=WORD)]
     return None
 
@@ -146,54 +145,45 @@ def _day(token: Token) -> int:
 
 def _year_at(tokens: Sequence[Token], at: int) -> tuple[str, int]:
     """A year at a position, a comma or "of" before it: (year, tokens)."""
-    skip = 1 if at < len(tokens) and tokens[at].text in (",", "of") else 0
-    token = tokens[at + skip] if at + skip < len(tokens) else None
-    if token is not None and token.kind == NUMBER and _YEAR.fullmatch(token.raw):
+    skip = int(token_at(tokens, at).text in (",", "of"))
+    token = token_at(tokens, at + skip)
+    if token.kind == NUMBER and _YEAR.fullmatch(token.raw):
         return token.text, skip + 1
     return "", 0
 
 
 def _day_first(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | None:
     """ "3 March 2024", "3rd of March"."""
-    day = _day(tokens[at])
-    then = at + 1
-    if then < len(tokens) and tokens[then].text == "of" and _is_ordinal(tokens[at]):
-        then += 1
-    if not day or then >= len(tokens) or tokens[then].kind != WORD or tokens[then].text not in _MONTHS:
+    day, before = _day(tokens[at]), token_at(tokens, at - 1).text
+    then = at + 1 + (token_at(tokens, at + 1).text == "of" and _is_ordinal(tokens[at]))
+    month = token_at(tokens, then)
+    if not day or month.kind != WORD or month.text not in _MONTHS or before in ("-", "/"):
         return None
-    if at and tokens[at - 1].text in ("-", "/"):
-        return None
-    month = _MONTHS[tokens[then].text]
     year, used = _year_at(tokens, then + 1)
-    written = tokens[then].raw[:1].isupper() or (at > 0 and tokens[at - 1].text in _BEFORE_MONTH)
+    written = month.raw[:1].isupper() or before in _BEFORE_MONTH
     if not year and not written and not _is_month(tokens, then, dated=True):
         return None
-    date = _date(tokens[at], tokens[then + used], year, month, day)
+    date = _date(tokens[at], tokens[then + used], year, _MONTHS[month.text], day)
     return (then + 1 + used - at, date) if date else None
 
 
 def _month_first(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | None:
     """ "March 3rd, 2024", "March 3", "March 2024"."""
     month = _MONTHS[tokens[at].text]
-    then = at + 1
-    if then >= len(tokens):
-        return None
-    skip = 1 if tokens[then].text == "the" and then + 1 < len(tokens) and _is_ordinal(tokens[then + 1]) else 0
-    if day := _day(tokens[then + skip]):
-        then += skip
-        year, used = _year_at(tokens, then + 1)
-        after = tokens[then + 1].text if then + 1 < len(tokens) else ""
+    then = at + 1 + (token_at(tokens, at + 1).text == "the" and _is_ordinal(token_at(tokens, at + 2)))
+    day = _day(token_at(tokens, then))
+    year, used = _year_at(tokens, then + 1 if day else at + 1)
+    if day:
+        after = token_at(tokens, then + 1).text
         if after in ("-", "/", "percent") or after.rstrip("s") in _COUNTED or after in _UNIT_SYMBOLS:
             return None
-        if not year and not _is_month(tokens, at, dated=True):
-            return None
-        date = _date(tokens[at], tokens[then + used], year, month, day)
-        return (then + 1 + used - at, date) if date else None
-    year, used = _year_at(tokens, then)
-    if year and _is_month(tokens, at, dated=False):
-        date = _date(tokens[at], tokens[at + used], year, month, 0)
-        return (1 + used, date) if date else None
-    return None
+        last = then + used
+    else:
+        last = at + used
+    if not (year and day) and not ((year or day) and _is_month(tokens, at, dated=bool(day))):
+        return None
+    date = _date(tokens[at], tokens[last], year, month, day)
+    return (last + 1 - at, date) if date else None
 
 
 _BEFORE_MONTH = words.table("before_month")
@@ -204,35 +194,32 @@ def _is_month(tokens: Sequence[Token], at: int, *, dated: bool) -> bool:
     text = tokens[at].text
     if text not in ("may", "march", "mar", "sep", "jan", "dec"):
         return True
-    before = tokens[at - 1] if at else None
-    if before is None:
-        return dated is False or tokens[at].raw[:1].isupper()
+    if not at:
+        return not dated or tokens[at].raw[:1].isupper()
+    before = tokens[at - 1]
     return before.text in _BEFORE_MONTH or (dated and before.kind == NUMBER and text != "may")
 
 
 def _year(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | None:
     """ "in the year 2020" is "in 2020"."""
     then = at + (tokens[at].text == "the")
-    if then + 1 < len(tokens) and tokens[then].text == "year" and tokens[then].kind == WORD:
-        number = tokens[then + 1]
-        if number.kind == NUMBER and _YEAR.fullmatch(number.raw):
-            return then + 2 - at, [number]
+    year, number = token_at(tokens, then), token_at(tokens, then + 1)
+    if year.text == "year" and year.kind == WORD and number.kind == NUMBER and _YEAR.fullmatch(number.raw):
+        return then + 2 - at, [number]
     return None
 
 
 def _clock(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | None:
     """ "5 pm", "5:30 pm", "9:05"."""
-    token = tokens[at]
-    half = tokens[at + 1].text if at + 1 < len(tokens) and tokens[at + 1].kind == CODE else ""
-    if half in ("@am", "@pm"):
+    token, half = tokens[at], token_at(tokens, at + 1)
+    if half.kind == CODE and half.text in ("@am", "@pm"):
         match = _HOUR.fullmatch(token.text)
         if match is None or not 1 <= int(match[1]) <= 12:
             return None
-        hour = int(match[1]) % 12 + (12 if half == "@pm" else 0)
+        hour = int(match[1]) % 12 + (12 if half.text == "@pm" else 0)
         text = f"{hour:02d}:{match[2] or '00'}"
-        return 2, [Token(text, NUMBER, f"{token.raw} {half[1:]}", token.start, tokens[at + 1].end)]
-    match = _CLOCK.fullmatch(token.text)
-    if match is not None and len(match[1]) == 1:
+        return 2, [Token(text, NUMBER, f"{token.raw} {half.text[1:]}", token.start, half.end)]
+    if _CLOCK.fullmatch(token.text):
         return 1, [replace(token, text="0" + token.text)]
     return None
 
@@ -246,14 +233,13 @@ def _is_ordinal(token: Token) -> bool:
 
 
 def _ordinal(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | None:
-    token = tokens[at]
-    following = tokens[at + 1] if at + 1 < len(tokens) else None
-    if not _is_ordinal(token) or following is None or following.kind not in (WORD, CODE):
+    token, following = tokens[at], token_at(tokens, at + 1)
+    if not _is_ordinal(token) or following.kind not in (WORD, CODE):
         return None
     noun = following.text
     if noun in words.FILLER or noun in _NOT_COUNTED_ON or noun in _MONTHS or noun in words.NEGATIONS:
         return None
-    if noun == "world" and at + 2 < len(tokens) and tokens[at + 2].text == "war":
+    if noun == "world" and token_at(tokens, at + 2).text == "war":
         return 3, _war(token, token.text)
     marked = replace(token, text="#" + token.text)
     return (2, [following, marked]) if noun in _IN_ORDER else (1, [marked])
@@ -271,17 +257,13 @@ def _war(token: Token, number: str) -> list[Token]:
 def _numbered(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | None:
     """ "proposal number 123", "chapter 3"."""
     noun = tokens[at]
-    then = at + 1
-    if then < len(tokens) and tokens[then].text in _NUMBER_WORDS:
-        then += 1
-    if then >= len(tokens) or tokens[then].kind != NUMBER or tokens[then].text.startswith("#"):
+    then = at + 1 + (token_at(tokens, at + 1).text in _NUMBER_WORDS)
+    number, after = token_at(tokens, then), token_at(tokens, then + 1)
+    if number.kind != NUMBER or number.text.startswith("#"):
         return None
-    number = tokens[then]
-    if noun.text in _IN_ORDER:
-        after = tokens[then + 1] if then + 1 < len(tokens) else None
-        counted = after is not None and after.kind in (WORD, CODE) and after.text not in words.FILLER
-        if number.text.isdigit() and not counted:
-            number = replace(number, text="#" + number.text)
+    counted = after.kind in (WORD, CODE) and after.text not in words.FILLER
+    if noun.text in _IN_ORDER and number.text.isdigit() and not counted:
+        number = replace(number, text="#" + number.text)
     return then + 1 - at, [noun, number]
 
 
@@ -291,62 +273,49 @@ def _names(tokens: list[Token], *, mixed: bool) -> list[Token]:
     if not aliases.ABOUT_THE_NAME.isdisjoint(texts):
         return tokens
     money = not aliases.MONEY.isdisjoint(texts)
-    found: list[tuple[int, int, str]] = []
+    runs: list[tuple[int, str]] = []
     spelt: dict[str, set[tuple[str, ...]]] = {}
     index = 0
     while index < len(tokens):
-        match = _state(tokens, index, mixed) or _alias(tokens, texts, index, mixed=mixed, money=money)
-        if match is None:
-            index += 1
-            continue
-        size, name = match
-        found.append((index, size, name))
+        size, name = (
+            _state(tokens, index, mixed) or _alias(tokens, texts, index, mixed=mixed, money=money) or (1, "")
+        )
+        runs.append((size, name))
         spelt.setdefault(name, set()).add(tuple(texts[index : index + size]))
         index += size
-    if not found:
-        return tokens
     out: list[Token] = []
-    done = 0
-    for start, size, name in found:
-        out.extend(tokens[done:start])
-        part = tokens[start : start + size]
-        if len(spelt[name]) > 1:
-            out.extend(part)
-        else:
+    index = 0
+    for size, name in runs:
+        part = tokens[index : index + size]
+        if name and len(spelt[name]) == 1:
             raw = " ".join(token.raw for token in part if token.text != ",")
-            out.append(Token(name, CODE, raw, part[0].start, part[-1].end))
-        done = start + size
-    return [*out, *tokens[done:]]
+            part = [Token(name, CODE, raw, part[0].start, part[-1].end)]
+        out += part
+        index += size
+    return out
 
 
 def _alias(
     tokens: Sequence[Token], texts: Sequence[str], at: int, *, mixed: bool, money: bool
 ) -> tuple[int, str] | None:
-    token = tokens[at]
-    if token.text == "us" and at and texts[at - 1] == "the" and token.kind == WORD:
+    token, before = tokens[at], texts[at - 1] if at else ""
+    if token.text == "us" and before == "the" and token.kind == WORD:
         return 1, "usa"
-    rows = _table().get(token.text)
-    if rows is None or token.kind in (END, SYMBOL):
+    if token.kind in (END, SYMBOL):
         return None
-    for spelling in rows:
+    for spelling in _table().get(token.text, ()):
         size = len(spelling.words)
-        if size > 1 and tuple(texts[at : at + size]) != spelling.words:
-            continue
-        before = texts[at - 1] if at else ""
-        ticker = size == 1 and len(token.text) <= _TICKER_MAX
-        if ticker and not money and spelling.name.endswith(aliases.COIN):
-            continue
-        if size == 1 and spelling.name in aliases.PLACES and before not in aliases.ONLY_BEHIND:
-            continue
-        if any(spelling.cases):
-            if not mixed:
+        if size == 1:
+            is_ticker = len(token.text) <= _TICKER_MAX and spelling.name.endswith(aliases.COIN)
+            is_place = spelling.name in aliases.PLACES
+            if (is_ticker and not money) or (is_place and before not in aliases.ONLY_BEHIND):
                 continue
-            raws = (one.raw for one in tokens[at : at + size])
-            if not all(map(_cased, raws, spelling.cases)):
-                continue
-        if before in aliases.NOT_BEHIND.get(spelling.name, ()):
-            return None
-        return size, spelling.name
+        elif tuple(texts[at : at + size]) != spelling.words:
+            continue
+        raws = (one.raw for one in tokens[at : at + size])
+        if any(spelling.cases) and not (mixed and all(map(_cased, raws, spelling.cases))):
+            continue
+        return None if before in aliases.NOT_BEHIND.get(spelling.name, ()) else (size, spelling.name)
     return None
 
 
@@ -373,26 +342,18 @@ _BARE_NOT = frozenset({"new york", "georgia", "washington"})
 def _state(tokens: Sequence[Token], at: int, mixed: bool) -> tuple[int, str] | None:
     """ ", OR" and ", Oregon" behind a place, and the unmistakable names anywhere."""
     listed = tokens[at].text == ","
-    then = at + listed
-    if then >= len(tokens) or tokens[then].kind not in (WORD, CODE):
+    then, place = at + listed, token_at(tokens, at - 1)
+    token, states = token_at(tokens, then), aliases.states()
+    if token.kind not in (WORD, CODE):
         return None
-    states = aliases.states()
-    if not listed and tokens[then].text not in _state_starts():
+    if not listed and token.text not in _state_starts():
         return None
-    if listed:
-        place = tokens[at - 1] if at else None
-        token = tokens[then]
-        if place is None or place.kind == NUMBER:
-            return None
-        if mixed and place.raw[:1].isupper() and len(token.raw) == 2 and token.raw in states:
-            return 2, states[token.raw]
-        for size in (2, 1):
-            name = " ".join(one.text for one in tokens[then : then + size])
-            if name in states and len(name) > 2:
-                return size + 1, states[name]
+    if listed and (not at or place.kind == NUMBER):
         return None
+    if listed and mixed and place.raw[:1].isupper() and len(token.raw) == 2 and token.raw in states:
+        return 2, states[token.raw]
     for size in (2, 1):
         name = " ".join(one.text for one in tokens[then : then + size])
-        if name in states and name not in _BARE_NOT and len(name) > 2:
-            return size, states[name]
+        if name in states and len(name) > 2 and (listed or name not in _BARE_NOT):
+            return size + listed, states[name]
     return None

@@ -5,6 +5,7 @@ Must not know: how tokens are made or what they are worth.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 NUMBER, WORD, CODE, SYMBOL, END = "number", "word", "code", "symbol", "end"
@@ -19,3 +20,12 @@ class Token:
     raw: str
     start: int
     end: int
+
+
+NOTHING = Token("", END, "", -2, -2)
+"""What stands before the first token and behind the last."""
+
+
+def token_at(tokens: Sequence[Token], index: int) -> Token:
+    """The token at a place, ``NOTHING`` outside."""
+    return tokens[index] if 0 <= index < len(tokens) else NOTHING

@@ -11,14 +11,16 @@ Must not know: what any token is worth for the decision.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import TypeAlias
 
 from node.cache.matching import words
 from node.cache.matching.canonical import folded
-from node.cache.matching.token import CODE, END, NUMBER, SYMBOL, WORD, Token
+from node.cache.matching.token import CODE, END, NUMBER, SYMBOL, WORD, Token, token_at
 from node.language import numbers
 
 __all__ = ["CODE", "END", "NUMBER", "SYMBOL", "WORD", "Token", "tokenise"]
@@ -43,11 +45,13 @@ def _figures(name: str) -> dict[str, int]:
 _FUNCTION_WORDS = words.FILLER | words.SOFT | words.NEGATIONS
 _UNITS = numbers.below(20, "en")
 _TENS = numbers.below(100, "en", start=20)
+_BELOW_100 = {**_UNITS, **_TENS}
 _SCALES = _figures("scales")
 _ORDINALS = _figures("ordinals")
 _ROMAN = _figures("roman")
 _ORDINAL_SUFFIX = frozenset({"st", "nd", "rd", "th"})
 _SCALE_SUFFIX = _figures("scale_suffix")
+_UNIT_OF_TIME_BEFORE = frozenset({"a", "per", "each", "every"})
 _PRONOUN_ONE_BEFORE = words.table("pronoun_one_before")
 _PRONOUN_ONE_AFTER = words.table("pronoun_one_after")
 _CASED_UNITS = words.table("cased_units")
@@ -72,54 +76,51 @@ def tokenise(text: str) -> list[Token]:
     return folded(_fold_numbers(_classify(_glue(found), mixed)), mixed=mixed)
 
 
+Piece: TypeAlias = tuple[str, int, int]
+"""A piece of the text with its start and end."""
+_NO_PIECE: Piece = ("", sys.maxsize, sys.maxsize)
+_NO_SIGN = ("", "")
+
+
 def _mixed_case(text: str) -> bool:
     """Whether capitals can mean something: some words are written small."""
     return any(word.islower() and len(word) > 1 for word in text.split())
 
 
-def _glue(found: Sequence[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+def _glue(found: Sequence[Piece]) -> list[Piece]:
     """Join pieces that touch into code-like tokens (mp3, h2o, foo_bar), but not figures and their units
     (5km)."""
-    out: list[tuple[str, int, int]] = []
+    out: list[Piece] = []
     for piece, start, end in found:
         if out and out[-1][2] == start:
-            before = out[-1][0]
-            word_like = piece[0].isalnum() or piece[0] == "_"
-            before_like = before[-1].isalnum() or before[-1] == "_"
-            unit = before[0].isdigit() and (
-                piece.lower() in _GLUED_UNITS
-                or piece.lower() in _ORDINAL_SUFFIX
-                or piece.lower() in _SCALE_SUFFIX
+            before, begin, _ = out[-1]
+            low = piece.lower()
+            word_like = (piece[0].isalnum() or piece[0] == "_") and (
+                before[-1].isalnum() or before[-1] == "_"
             )
-            if word_like and before_like and not unit:
-                out[-1] = (before + piece, out[-1][1], end)
+            is_unit = low in _GLUED_UNITS or low in _ORDINAL_SUFFIX or low in _SCALE_SUFFIX
+            if word_like and not (before[0].isdigit() and is_unit):
+                out[-1] = (before + piece, begin, end)
                 continue
         out.append((piece, start, end))
     return out
 
 
-def _classify(pieces: Sequence[tuple[str, int, int]], mixed: bool) -> list[Token]:
+def _classify(pieces: Sequence[Piece], mixed: bool) -> list[Token]:
     tokens: list[Token] = []
-    for index, (raw, start, end) in enumerate(pieces):
-        before = tokens[-1] if tokens else None
+    for (raw, start, end), following in zip(pieces, (*pieces[1:], _NO_PIECE), strict=False):
+        before = token_at(tokens, len(tokens) - 1)
         if raw[0].isdigit() and not any(char.isalpha() or char == "_" for char in raw):
             tokens.append(Token(_figure(raw), NUMBER, raw, start, end))
-        elif raw[0].isalnum() or raw[0] == "_":
-            if _ends_ordinal(raw, start, before):
-                tokens[-1] = replace(tokens[-1], raw=tokens[-1].raw + raw, end=end)
-                continue
-            tokens.extend(_word(raw, start, end, before, mixed))
+        elif not (raw[0].isalnum() or raw[0] == "_"):
+            tokens += _symbol(raw, start, end, before, following)
+        elif before.kind == NUMBER and start == before.end and raw.casefold() in _ORDINAL_SUFFIX:
+            tokens[-1] = replace(before, raw=before.raw + raw, end=end)
         else:
-            following = pieces[index + 1] if index + 1 < len(pieces) else None
-            token = _symbol(raw, start, end, before, following)
-            if token is not None:
-                tokens.append(token)
+            tokens += (
+                Token(text, kind, shown, start, end) for text, kind, shown in _word(raw, start, before, mixed)
+            )
     return tokens
-
-
-def _ends_ordinal(raw: str, start: int, before: Token | None) -> bool:
-    touches = before is not None and before.kind == NUMBER and start == before.end
-    return touches and raw.casefold() in _ORDINAL_SUFFIX
 
 
 def _figure(raw: str) -> str:
@@ -131,89 +132,75 @@ def _figure(raw: str) -> str:
     return whole + dot + rest
 
 
-def _word(raw: str, start: int, end: int, before: Token | None, mixed: bool) -> list[Token]:
+def _word(raw: str, start: int, before: Token, mixed: bool) -> list[tuple[str, str, str]]:
+    """What a word is read as: text, kind and raw of each token."""
     low = raw.casefold().replace("\u2019", "'")
     if "_" in raw:
-        return [Token(raw, CODE, raw, start, end)]
+        return [(raw, CODE, raw)]
     if any(char.isdigit() for char in raw):
-        return [Token(low, CODE, raw, start, end)]
-    behind_figure = before is not None and before.kind == NUMBER and start - before.end <= 1
-    if behind_figure and before is not None:
+        return [(low, CODE, raw)]
+    if before.kind == NUMBER and start - before.end <= 1:
         if start == before.end and low in _SCALE_SUFFIX:
-            return [Token("@scale" + str(_SCALE_SUFFIX[low]), WORD, raw, start, end)]
+            return [("@scale" + str(_SCALE_SUFFIX[low]), WORD, raw)]
         if low in _CASED_UNITS:
-            return [Token(raw, CODE, raw, start, end)]
+            return [(raw, CODE, raw)]
         if low in ("am", "pm"):
-            return [Token("@" + low, CODE, raw, start, end)]
+            return [("@" + low, CODE, raw)]
     name, _, _ = raw.partition("'")
-    if name == "A" and mixed and before is not None and before.raw.islower():
-        return [Token("^a", CODE, name, start, end)]
+    if name == "A" and mixed and before.raw.islower():
+        return [("^a", CODE, name)]
     if mixed and name.isupper() and len(name) > 1 and name.casefold() in _FUNCTION_WORDS:
-        acronym = "^" + name.casefold()
-        owner = [Token("'s", WORD, raw, start, end)] if low.endswith("'s") else []
-        return [Token(acronym, CODE, name, start, end), *owner]
+        owner = [("'s", WORD, raw)] if low.endswith("'s") else []
+        return [("^" + name.casefold(), CODE, name), *owner]
+    return [(part, WORD, raw) for part in _opened(low)]
+
+
+def _opened(low: str) -> list[str]:
+    """The words of a contraction."""
     if parts := _WHOLE_CONTRACTIONS.get(low):
-        return [Token(part, WORD, raw, start, end) for part in parts.split("-")]
-    if "'" in low:
-        if low.endswith("n't"):
-            return [Token(part, WORD, raw, start, end) for part in (low[:-3], "not")]
-        stem, _, tail = low.rpartition("'")
-        opened = _CONTRACTIONS.get(tail)
-        if opened is not None:
-            return [Token(part, WORD, raw, start, end) for part in (stem, opened)]
-        low = low.replace("'", "")
-    return [Token(low, WORD, raw, start, end)]
+        return parts.split("-")
+    if low.endswith("n't"):
+        return [low[:-3], "not"]
+    stem, _, tail = low.rpartition("'")
+    if stem and tail in _CONTRACTIONS:
+        return [stem, _CONTRACTIONS[tail]]
+    return [low.replace("'", "")]
 
 
-def _symbol(
-    raw: str, start: int, end: int, before: Token | None, following: tuple[str, int, int] | None
-) -> Token | None:
+def _symbol(raw: str, start: int, end: int, before: Token, following: Piece) -> list[Token]:
+    """The token of a sign; none of one that says nothing."""
+    kind, text = _sign(raw, start, end, before, following)
+    return [Token(text, kind, raw, start, end)] if kind else []
+
+
+def _sign(raw: str, start: int, end: int, before: Token, following: Piece) -> tuple[str, str]:
+    touches_before = before.end == start
+    figure_next = following[0][:1].isdigit()
     if raw == "\n" or raw in "?!;。？！":
-        return Token("", END, raw, start, end)
+        return END, ""
     if raw == ".":
-        closes = following is None or following[1] > end
-        short = (
-            before is not None
-            and before.kind == WORD
-            and (len(before.text) == 1 or before.text in _ABBREVIATIONS)
-        )
-        return Token("", END, raw, start, end) if closes and not short else None
+        short = before.kind == WORD and (len(before.text) == 1 or before.text in _ABBREVIATIONS)
+        return (END, "") if following[1] > end and not short else _NO_SIGN
     if name := _SYMBOL_WORDS.get(raw):
-        return Token(name, WORD, raw, start, end)
+        return WORD, name
     if raw in "-\u2212":
-        figure_next = following is not None and following[0][0].isdigit() and following[1] - end <= 1
-        word_before = before is not None and before.end == start and before.kind in (WORD, CODE)
-        return Token("-", SYMBOL, raw, start, end) if figure_next and not word_before else None
-    if raw in "/*":
-        figure_next = following is not None and following[0][0].isdigit()
-        figure_before = before is not None and before.kind == NUMBER
-        if figure_next and figure_before:
-            return Token(raw, SYMBOL, raw, start, end)
-        if raw == "/":
-            return Token("/", WORD, raw, start, end)
+        joins_words = touches_before and before.kind in (WORD, CODE)
+        return (SYMBOL, "-") if figure_next and following[1] - end <= 1 and not joins_words else _NO_SIGN
+    if raw in "/*" and figure_next and before.kind == NUMBER:
+        return SYMBOL, raw
     if raw in "()":
-        operator_next = following is not None and following[0] in _OPERATORS
-        opens = (
-            raw == "("
-            and before is not None
-            and (before.kind == SYMBOL or (before.kind == NUMBER and before.end == start))
-        )
-        return Token(raw, SYMBOL, raw, start, end) if opens or (raw == ")" and operator_next) else None
-    if raw == "&":
-        return Token("and", WORD, raw, start, end)
-    if raw == ",":
-        return Token(",", WORD, raw, start, end)
-    if raw in _SIGNS and not _touches(start, end, before, following):
-        return Token(raw, SYMBOL, raw, start, end)
+        opens = raw == "(" and (before.kind == SYMBOL or (before.kind == NUMBER and touches_before))
+        return (SYMBOL, raw) if opens or (raw == ")" and following[0] in _OPERATORS) else _NO_SIGN
+    if raw in "/,&":
+        return WORD, "and" if raw == "&" else raw
+    stands_alone = not (touches_before and before.kind != SYMBOL) and not (
+        following[1] == end and following[0][:1].isalnum()
+    )
+    if raw in _SIGNS and stands_alone:
+        return SYMBOL, raw
     if raw in _PUNCTUATION or unicodedata.category(raw)[0] in "PZC":
-        return None
-    return Token(raw, SYMBOL, raw, start, end)
-
-
-def _touches(start: int, end: int, before: Token | None, following: tuple[str, int, int] | None) -> bool:
-    """Whether a word or figure stands directly beside."""
-    left = before is not None and before.end == start and before.kind != SYMBOL
-    return left or (following is not None and following[1] == end and following[0][0].isalnum())
+        return _NO_SIGN
+    return SYMBOL, raw
 
 
 def _fold_numbers(tokens: Sequence[Token]) -> list[Token]:
@@ -227,35 +214,35 @@ def _fold_numbers(tokens: Sequence[Token]) -> list[Token]:
             last = tokens[index + used - 1]
             raw = last.raw if last.text in _ORDINALS else token.raw
             out.append(Token(value, NUMBER, raw, token.start, last.end))
-            index += used
-            continue
-        out.append(replace(token, text="percent") if token.text in ("percentage", "pct") else token)
-        index += 1
+        else:
+            out.append(replace(token, text="percent") if token.text in ("percentage", "pct") else token)
+        index += used or 1
     return out
 
 
 def _number_at(tokens: Sequence[Token], index: int) -> tuple[str, int]:
     """The figure that starts at ``index`` and how many tokens it takes; ("", 0) when there is none."""
-    token = tokens[index]
-    previous = tokens[index - 1].text if index else ""
-    following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+    token, before = tokens[index], token_at(tokens, index - 1)
+    following = token_at(tokens, index + 1).text
+    word = token.text
     if token.kind == NUMBER:
-        scale = _scale(following)
-        digits = token.text.replace(".", "", 1)
-        if scale and len(digits) <= _DIGITS_MAX and digits.isascii() and digits.isdigit():
-            return _plain(Decimal(token.text) * scale), 2
-        return token.text, 1
+        digits = word.replace(".", "", 1)
+        if (
+            (scale := _scale(following))
+            and len(digits) <= _DIGITS_MAX
+            and digits.isascii()
+            and digits.isdigit()
+        ):
+            return _plain(Decimal(word) * scale), 2
+        return word, 1
     if token.kind != WORD:
         return "", 0
-    word = token.text
-    if word in _ROMAN and previous and tokens[index - 1].kind == WORD and previous not in words.FILLER:
+    if word in _ROMAN and before.text and before.kind == WORD and before.text not in words.FILLER:
         return str(_ROMAN[word]), 1
-    if word == "second" and (
-        previous in ("a", "per", "each", "every") or tokens[max(index - 1, 0)].kind == NUMBER
-    ):
+    if word == "second" and (before.text in _UNIT_OF_TIME_BEFORE or before.kind == NUMBER):
         return "", 0
     if word == "one" and (
-        previous in _PRONOUN_ONE_BEFORE or following in _PRONOUN_ONE_AFTER or following in ("'s", "")
+        before.text in _PRONOUN_ONE_BEFORE or following in _PRONOUN_ONE_AFTER or following in ("'s", "")
     ):
         return "", 0
     return _spelled(tokens, index)
@@ -287,7 +274,7 @@ def _spelled(tokens: Sequence[Token], index: int) -> tuple[str, int]:
             room = "tens"
         elif word in _ORDINALS and room in ("", "tens", "scale"):
             return str(total + current + _ORDINALS[word]), used + 1
-        elif word in _SCALES and (used or _starts_scale(tokens, index)):
+        elif word in _SCALES and (used or token_at(tokens, index - 1).text in ("a", "per", "one")):
             scale = _SCALES[word]
             if scale == 100 or word == "dozen":
                 current = max(current, 1) * scale
@@ -296,21 +283,12 @@ def _spelled(tokens: Sequence[Token], index: int) -> tuple[str, int]:
             else:
                 break
             room = "scale"
-        elif word == "and" and room == "scale" and _continues(tokens, index + used + 1):
-            pass
-        else:
+        elif not (
+            word == "and" and room == "scale" and token_at(tokens, index + used + 1).text in _BELOW_100
+        ):
             break
         used += 1
     return (str(total + current), used) if used else ("", 0)
-
-
-def _starts_scale(tokens: Sequence[Token], index: int) -> bool:
-    """ "a hundred", "per million": a bare scale word is a figure when it is singular and leads a count."""
-    return index > 0 and tokens[index - 1].text in ("a", "per", "one")
-
-
-def _continues(tokens: Sequence[Token], index: int) -> bool:
-    return index < len(tokens) and (tokens[index].text in _UNITS or tokens[index].text in _TENS)
 
 
 def _plain(value: Decimal) -> str:
