@@ -244,7 +244,7 @@ def pairs_table(source: Source, vectors: Vectors, model: GateModel) -> None:
 
 def latency(streams: Sequence[Stream], model: GateModel, count: int = 300) -> None:
     """Time of one pair, nothing remembered of its texts."""
-    from node.cache.matching.features import extract
+    from node.cache.matching.reader import extract
 
     pairs = [
         (stream.arrivals[number].text, stream.arrivals[at].text, cosine)

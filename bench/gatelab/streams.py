@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from bench import gate_blind, gate_pairs
 from bench.gatelab.families import TEST, TRAIN, TRAP, Family, Maker, Question, difference, read_all
 from node.cache.matching.neighbours import FLOOR, SIZE_MAX, Near, crowd
-from node.cache.matching.tokens import NUMBER, tokenise
+from node.cache.matching.token import NUMBER
+from node.cache.matching.tokens import tokenise
 from node.core.normalise import normalise
 from node.models.embedders.local import DIM, ONNX_SHA256, MiniLm, installed_files
 

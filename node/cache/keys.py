@@ -17,12 +17,12 @@ from itertools import groupby, pairwise
 
 from node.cache.matching import words
 from node.cache.matching.compare import DEEDS, goes_on
-from node.cache.matching.features import ASK, Features, Item, extract
+from node.cache.matching.features import ASK, PLAIN, Features, Item
+from node.cache.matching.reader import extract
 
 PREFIX = "kw2:"
 _READABLE_MAX = 200
 _KEPT_ROLES = frozenset(words.PREPOSITIONS) - words.FREE_ROLES
-_PLAIN = frozenset({"", "what", "exists"})
 _GENERAL = frozenset({"how", "yesno"})
 
 
@@ -46,7 +46,7 @@ def keyword_key(text: str) -> str | None:
 
 def _asked(features: Features) -> str:
     """What is asked for, how finely, about when and whom."""
-    parts = ["what" if ask in _PLAIN else ask for ask in features.asks] or ["what"]
+    parts = ["what" if ask in PLAIN else ask for ask in features.asks] or ["what"]
     parts += [f"in.{detail}" for detail in sorted(features.details)]
     parts += [mark for mark in (features.tense, features.modality) if mark and mark != "present"]
     spoken = {"he", "she"} if set(features.asks) <= _GENERAL else {"he", "she", "i", "you"}

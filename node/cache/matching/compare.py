@@ -16,16 +16,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from node.cache.matching import words
-from node.cache.matching.features import ASK, NAME, UNIT, Features, Item
+from node.cache.matching.features import ASK, NAMED, Features, Item
 from node.cache.matching.stem import canonical
-from node.cache.matching.tokens import CODE, NUMBER, SYMBOL, WORD
+from node.cache.matching.token import NUMBER, WORD
 
 ORDER_MAX = 40
 """More matched words than this must stand in the same order."""
-_NAMED = frozenset({NAME, UNIT, NUMBER, CODE, SYMBOL})
 
 
 def _contraries() -> dict[str, frozenset[str]]:
@@ -39,19 +38,10 @@ def _contraries() -> dict[str, frozenset[str]]:
 CONTRARIES = _contraries()
 DEEDS = frozenset(canonical(word) for word in words.DEEDS | {"win"})
 _ONCE = DEEDS - {canonical("win")}
-_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis", "anti")
+_PREFIXES = words.TABLE["words"]["negating_prefixes"].split()
 _BARE_MIN = 4
 _SLIP_MIN, _SLIP_MAX = 8, 30
-_NO_SLIPS = (
-    {"interment", "internment"},
-    {"interments", "internments"},
-    {"infarction", "infraction"},
-    {"lightning", "lightening"},
-    {"planning", "planing"},
-    {"stripped", "striped"},
-    {"starring", "staring"},
-)
-"""Pairs of real words that differ by a slip."""
+_NO_SLIPS = [set(pair.split("/")) for pair in words.TABLE["pairs"]["no_slips"].split()]
 _VOWELS = frozenset("aeiouy")
 _SYMMETRIC = frozenset({"difference"})
 """Stands before or behind what it is between."""
@@ -137,9 +127,10 @@ def regraded(one: Features, other: Features, pairs: Sequence[tuple[Item, Item]])
     """An adverb on one side that describes a thing on the other ("promote a blog secretly", "promote a
     secret blog")."""
     for left, right in pairs:
-        if left.raw.casefold().endswith("ly") == right.raw.casefold().endswith("ly"):
+        left_ly, right_ly = (item.raw.casefold().endswith("ly") for item in (left, right))
+        if left_ly == right_ly:
             continue
-        adjective, side = (right, other) if left.raw.casefold().endswith("ly") else (left, one)
+        adjective, side = (right, other) if left_ly else (left, one)
         if any(
             item.chunk == adjective.chunk and item.place == adjective.place + 1 and item.kind == WORD
             for item in side.items
@@ -211,28 +202,24 @@ def _turned(one: Features, other: Features, pairs: Sequence[tuple[Item, Item]]) 
 
 def _swapped_roles(pairs: Sequence[tuple[Item, Item]]) -> tuple[Item, Item] | None:
     changed = [pair for pair in pairs if pair[0].role != pair[1].role]
-    for index, (left, right) in enumerate(changed):
-        for left2, right2 in changed[index + 1 :]:
-            inverted = (left.place - left2.place) * (right.place - right2.place) < 0
-            if inverted and left.role == right2.role and right.role == left2.role:
-                return left, left2
+    for (left, right), (left2, right2) in combinations(changed, 2):
+        inverted = (left.place - left2.place) * (right.place - right2.place) < 0
+        if inverted and left.role == right2.role and right.role == left2.role:
+            return left, left2
     return None
 
 
 def _inverted(one: Features, other: Features, pairs: Sequence[tuple[Item, Item]]) -> tuple[Item, Item] | None:
-    for index, (left, right) in enumerate(pairs):
-        for left2, right2 in pairs[index + 1 :]:
-            if right.place <= right2.place or left.key == left2.key:
-                continue
-            if _may_move(one, other, (left, right), (left2, right2)):
-                continue
-            named = left.kind in _NAMED and left2.kind in _NAMED
-            acted = one.fronted != other.fronted and not {left.role, right.role, left2.role, right2.role} - {
-                ""
-            }
-            beside = _beside(left, left2) and _beside(right2, right)
-            if named or acted or beside or _between(pairs, (left, right), (left2, right2)):
-                return left, left2
+    for (left, right), (left2, right2) in combinations(pairs, 2):
+        if right.place <= right2.place or left.key == left2.key:
+            continue
+        if _may_move(one, other, (left, right), (left2, right2)):
+            continue
+        named = left.kind in NAMED and left2.kind in NAMED
+        acted = one.fronted != other.fronted and not (left.role or right.role or left2.role or right2.role)
+        beside = _beside(left, left2) and _beside(right2, right)
+        if named or acted or beside or _between(pairs, (left, right), (left2, right2)):
+            return left, left2
     return None
 
 
@@ -269,11 +256,9 @@ def _regrouped(
 ) -> tuple[Item, Item] | None:
     """Members of a list that changed partners ("red car and blue bus", "blue car and red bus")."""
     listed = [pair for pair in pairs if _in_list(one, pair[0]) and _in_list(other, pair[1])]
-    for index, (left, right) in enumerate(listed):
-        for left2, right2 in listed[index + 1 :]:
-            apart, apart2 = left.chunk != left2.chunk, right.chunk != right2.chunk
-            if apart != apart2:
-                return left, left2
+    for (left, right), (left2, right2) in combinations(listed, 2):
+        if (left.chunk != left2.chunk) != (right.chunk != right2.chunk):
+            return left, left2
     return None
 
 

@@ -30,9 +30,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from node.cache.matching import words
 from node.cache.matching.compare import Aligned, done_when, opposites, regraded, turned
-from node.cache.matching.features import ASK, COMPARISON, NAME, SCOPE, TIME, UNIT, Features, Item
-from node.cache.matching.tokens import CODE, NUMBER, SYMBOL, WORD
+from node.cache.matching.features import (
+    ASK,
+    COMPARISON,
+    NAME,
+    PLAIN,
+    RIVALS,
+    SCOPE,
+    TIME,
+    UNIT,
+    Features,
+    Item,
+)
+from node.cache.matching.token import CODE, NUMBER, SYMBOL, WORD
 
 _SHOWN_MAX = 40
 _FIRST: tuple[tuple[str, tuple[str, ...]], ...] = (("number", (NUMBER, SYMBOL)), ("unit", (UNIT,)))
@@ -52,10 +64,7 @@ _SIGN = re.compile(
 )
 """A sign that a sentence speaks of ("what does ! mean"), not one that ends it."""
 _FACE = re.compile(r"(?<!\S)[:;=][-']?[()DPp/|](?!\S)")
-_CASED_UNITS = {
-    "mW": "MW", "MW": "mW", "Mb": "MB", "MB": "Mb", "Kb": "KB", "KB": "Kb", "kb": "kB", "kB": "kb",
-    "Gb": "GB", "GB": "Gb", "ms": "Ms", "Ms": "ms", "mV": "MV", "MV": "mV", "mHz": "MHz", "MHz": "mHz",
-}  # fmt: skip
+_CASED_UNITS = words.pairs("other_case")
 """Units and what another case makes of them."""
 _LETTERS = re.compile(r"[A-Za-z]+")
 _MARKED_MAX = 2_000
@@ -240,18 +249,16 @@ def _acting(one: Features, other: Features, aligned: Aligned) -> str | None:
     return None
 
 
-_RIVALS = (frozenset({"be", "have"}), frozenset({"should", "can"}), frozenset({"define", "exists"}))
-_PLAIN = frozenset({"", "what", "exists"})
 _SAME_ASK = ({"yesno", "exists"}, {"", "who"})
 
 
 def _open_asks(features: Features) -> list[str]:
-    return sorted(ask for ask in features.asks if ask not in _PLAIN)
+    return sorted(ask for ask in features.asks if ask not in PLAIN)
 
 
 def _asks(one: Features, other: Features) -> str | None:
     for ask, ask2 in zip(one.asks, other.asks, strict=False):
-        if ask == ask2 or (ask in _PLAIN and ask2 in _PLAIN) or {ask, ask2} in _SAME_ASK:
+        if ask == ask2 or (ask in PLAIN and ask2 in PLAIN) or {ask, ask2} in _SAME_ASK:
             continue
         return f"asks {ask or 'nothing said'}, stored asks {ask2 or 'nothing said'}"
     if one.details and other.details and one.details != other.details:
@@ -263,7 +270,7 @@ def _asks(one: Features, other: Features) -> str | None:
     for form in sorted(one.forms ^ other.forms):
         if form.startswith("ing.") and "a." + form[4:] in one.forms | other.forms:
             return f"what is done on one side, a thing or person on the other: {form[4:]}"
-    for rivals in _RIVALS:
+    for rivals in RIVALS:
         leaning, leaning2 = one.leanings & rivals, other.leanings & rivals
         if leaning and leaning2 and not leaning & leaning2:
             return f"{min(leaning)} on one side, {min(leaning2)} on the other"
@@ -271,11 +278,9 @@ def _asks(one: Features, other: Features) -> str | None:
 
 
 def _persons(one: Features, other: Features) -> str | None:
-    for pair in (("he", "she"),):
-        if (pair[0] in one.person) != (pair[0] in other.person) and (pair[1] in one.person) != (
-            pair[1] in other.person
-        ):
-            return "about another person"
+    he, she = ((word in one.person) != (word in other.person) for word in ("he", "she"))
+    if he and she:
+        return "about another person"
     general = all(ask in ("how", "yesno") for ask in (*one.asks, *other.asks))
     speaking, speaking2 = one.person & {"i", "you"}, other.person & {"i", "you"}
     if not general and speaking and speaking2 and not speaking & speaking2:

@@ -35,10 +35,10 @@ from node.cache.matching.difference import (
     with_classes_soft,
     written_differently,
 )
-from node.cache.matching.features import extract
 from node.cache.matching.gate_model import WRONG_RATE, Estimate, packaged
 from node.cache.matching.measure import measure
 from node.cache.matching.neighbours import SIZE_MAX, Near
+from node.cache.matching.reader import extract
 from node.core.normalise import normalise
 
 HARD_VETOES = frozenset(

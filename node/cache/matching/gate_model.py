@@ -28,7 +28,7 @@ from node.cache.matching import measure, neighbours
 from node.cache.matching.features import COMPARISON, NAME, SCOPE, TIME, UNIT
 from node.cache.matching.measure import KINDS
 from node.cache.matching.neighbours import Near
-from node.cache.matching.tokens import CODE, NUMBER, SYMBOL
+from node.cache.matching.token import CODE, NUMBER, SYMBOL
 
 VERSION = 1
 WRONG_RATE = 0.01

@@ -15,14 +15,27 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from node.cache.matching import words
 from node.cache.matching.compare import Aligned, align, opposites, regraded, turned
 from node.cache.matching.difference import first_difference
-from node.cache.matching.features import ASK, COMPARISON, NAME, SCOPE, TIME, UNIT, Features, Item, extract
+from node.cache.matching.features import (
+    ASK,
+    COMPARISON,
+    NAME,
+    NAMED,
+    PLAIN,
+    RIVALS,
+    SCOPE,
+    TIME,
+    UNIT,
+    Features,
+    Item,
+)
+from node.cache.matching.reader import extract
 from node.cache.matching.stem import canonical
-from node.cache.matching.tokens import CODE, NUMBER, SYMBOL, WORD
+from node.cache.matching.token import CODE, NUMBER, SYMBOL, WORD
 from node.language import tables
 
 ASKS = ("", "what", "exists", "yesno", "who", "when", "where", "why", "how", "howmany", "howmuch")
@@ -128,20 +141,16 @@ def _negation(one: Features, other: Features) -> list[float]:
     return [float(differ), float(elsewhere), float(bool(kinds or kinds2))]
 
 
-_PLAIN = frozenset({"", "what", "exists"})
-_RIVALS = (frozenset({"be", "have"}), frozenset({"should", "can"}), frozenset({"define", "exists"}))
-
-
 def _asked(one: Features, other: Features, left: Sequence[Item], right: Sequence[Item]) -> list[float]:
     first, first2 = (_ask(side) for side in (one, other))
     differ = 0.0
     for ask, ask2 in zip(one.asks, other.asks, strict=False):
         if ask != ask2:
-            plain = sum(which in _PLAIN for which in (ask, ask2))
+            plain = sum(which in PLAIN for which in (ask, ask2))
             differ = max(differ, (3.0, 2.0, 1.0)[plain])
     rivals = any(
         one.leanings & pair and other.leanings & pair and not one.leanings & other.leanings & pair
-        for pair in _RIVALS
+        for pair in RIVALS
     )
     return [
         float(opposites(left, right) is not None),
@@ -178,18 +187,14 @@ def _said(one: Features, other: Features) -> list[float]:
     ]
 
 
-_NAMED = frozenset({NAME, UNIT, NUMBER, CODE, SYMBOL})
-
-
 def _ordered(one: Features, other: Features, aligned: Aligned) -> list[float]:
     kept = _some([pair for pair in aligned.pairs if not pair[0].soft])
     pairs = sorted(kept, key=lambda pair: pair[0].place)
     inverted = named = 0
-    for index, (item, item2) in enumerate(pairs):
-        for later, later2 in pairs[index + 1 :]:
-            if item2.place > later2.place and item.key != later.key:
-                inverted += 1
-                named += item.kind in _NAMED and later.kind in _NAMED
+    for (item, item2), (later, later2) in combinations(pairs, 2):
+        if item2.place > later2.place and item.key != later.key:
+            inverted += 1
+            named += item.kind in NAMED and later.kind in NAMED
     roles = sum(item.role != item2.role for item, item2 in pairs)
     crossed = any({item.role, item2.role} == {"from", "to"} for item, item2 in pairs)
     return [
@@ -289,12 +294,11 @@ def _places(one: Features, other: Features, aligned: Aligned) -> list[float]:
     common = (word for word in once[0] if word in once[1] and word not in _COMMON)
     shared = sorted(common)[:_PAIRS_MAX]
     turned_words = named = 0
-    strong = {item.raw.casefold() for item, _ in pairs if item.kind in _NAMED}
-    for index, word in enumerate(shared):
-        for later in shared[index + 1 :]:
-            if (once[0][word] - once[0][later]) * (once[1][word] - once[1][later]) < 0:
-                turned_words += 1
-                named += word in strong and later in strong
+    strong = {item.raw.casefold() for item, _ in pairs if item.kind in NAMED}
+    for word, later in combinations(shared, 2):
+        if (once[0][word] - once[0][later]) * (once[1][word] - once[1][later]) < 0:
+            turned_words += 1
+            named += word in strong and later in strong
     before = sum(
         _beside(one.flat, once[0][word], -1) != _beside(other.flat, once[1][word], -1) for word in shared
     )

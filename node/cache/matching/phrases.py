@@ -37,13 +37,14 @@ def expand(pattern: str) -> list[tuple[str, ...]]:
 Matches: TypeAlias = dict[str, tuple[tuple[int, ...], dict[tuple[str, ...], tuple[str, ...]]]]
 
 
-def _by_first_word(name: str) -> Matches:
-    """Each first word to its patterns' lengths, longest first, and the patterns with what they become."""
+def _by_first_word(name: str, step: int = 1) -> Matches:
+    """Each first word to its patterns' lengths, longest first, and the patterns with what they become; with
+    the ``step`` -1 all is read backwards."""
     patterns: dict[str, dict[tuple[str, ...], tuple[str, ...]]] = {}
     for line in TABLE["phrases"][name].strip().split("\n"):
         left, _, right = line.partition("=>")
-        for words in expand(left):
-            if words:
+        for pattern in expand(left):
+            if words := pattern[::step]:
                 patterns.setdefault(words[0], {}).setdefault(words, tuple(right.split()))
     return {
         first: (tuple(sorted({len(words) for words in rows}, reverse=True)), rows)
@@ -55,11 +56,13 @@ REWRITES = _by_first_word("rewrites")
 LEADS = _by_first_word("leads")
 POLITE = _by_first_word("polite")
 """Openings that say nothing of what is wanted."""
+ENDS = _by_first_word("ends", -1)
+"""Polite ends, backwards."""
 
 
 def match(table: Matches, texts: Sequence[str], at: int) -> tuple[int, tuple[str, ...]] | None:
     """The longest pattern of ``table`` at a position: (its length, what it becomes)."""
-    lengths, rows = table.get(texts[at], ((), {}))
+    lengths, rows = table.get(texts[at], ((), {})) if texts else ((), {})
     for size in lengths:
         found = rows.get(tuple(texts[at : at + size])) if at + size <= len(texts) else None
         if found is not None:

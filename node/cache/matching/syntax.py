@@ -12,25 +12,17 @@ asked. Must not know: content, kinds, other texts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from node.cache.matching import words
 from node.cache.matching.stem import canonical
-from node.cache.matching.tokens import CODE, NUMBER, SYMBOL, WORD, Token
+from node.cache.matching.token import CODE, NOTHING, NUMBER, SYMBOL, WORD, Token, token_at
 
 DOER = "@doer"
 """Stands where the sentence asks for a person."""
-WHO_WHEN = {
-    "who": "who",
-    "whom": "who",
-    "whose": "who",
-    "when": "when",
-    "where": "where",
-    "why": "why",
-    "how": "how",
-}
+WHO_WHEN = {word: word for word in ("who", "when", "where", "why", "how")} | {"whom": "who", "whose": "who"}
 WHAT = frozenset({"what", "which"})
 _PASSIVE_SPAN = 5
 _HEAD_SPAN = 6
@@ -58,16 +50,12 @@ def asked_for(tokens: Sequence[Token], ordered: bool) -> tuple[str, int | None]:
         marked = next((token.text[1:] for token in tokens if token.text in ("@howmany", "@what")), "what")
         return marked, None
     for index, token in enumerate(tokens):
-        word = token.text
-        before = tokens[index - 1].text if index else ","
+        word, before = token.text, tokens[index - 1].text if index else ","
         if _asks_mark(token):
             return word[1:], index
         opens = before in (",", "and", "but", "so", "or", "then")
-        if opens and (word in WHO_WHEN or word in WHAT):
-            return WHO_WHEN.get(word, "what"), index
-        last = index == len(tokens) - 1 and index > 0
-        late = last or (index >= len(tokens) - 3 and before in words.PREPOSITIONS)
-        if word == "why" or (late and (word in WHO_WHEN or word in WHAT)):
+        late = 0 < index == len(tokens) - 1 or (index >= len(tokens) - 3 and before in words.PREPOSITIONS)
+        if word == "why" or ((opens or late) and (word in WHO_WHEN or word in WHAT)):
             return WHO_WHEN.get(word, "what"), index
     return "", None
 
@@ -88,18 +76,11 @@ def is_fronted(tokens: Sequence[Token], at: int | None) -> bool:
 def subject(tokens: Sequence[Token]) -> str | None:
     """The first word of the subject behind a sentence's first do, can, should …; "" for whoever asks
     ("I", "you", "one"), None if the sentence is not built so or is a passive."""
-    at = next(
-        (
-            index
-            for index, token in enumerate(tokens[:_HEAD_SPAN])
-            if token.text in words.SUBJECT_AUXILIARIES and token.kind == WORD
-        ),
-        None,
-    )
+    at = _place(tokens[:_HEAD_SPAN], words.SUBJECT_AUXILIARIES)
     if at is None:
         pairs = {(one.text, other.text) for one, other in pairwise(tokens)}
         return "" if pairs & _OPEN_SUBJECT else _agent(tokens)
-    if at and tokens[at - 1].text in words.GENERIC_SUBJECTS:
+    if token_at(tokens, at - 1).text in words.GENERIC_SUBJECTS:
         return ""
     if any(token.text in ("be", "been", "being", "get", "got") for token in tokens[at + 1 :]):
         return _agent(tokens)
@@ -107,10 +88,14 @@ def subject(tokens: Sequence[Token]) -> str | None:
         word = token.text
         if word in words.GENERIC_SUBJECTS:
             return ""
-        if word in words.ARTICLES or word in words.POSSESSIVES or word in words.NEGATIONS:
-            continue
-        return None if word in words.FILLER or word.startswith("@") else word
+        if not (word in words.ARTICLES or word in words.POSSESSIVES or word in words.NEGATIONS):
+            return None if word in words.FILLER or word.startswith("@") else word
     return None
+
+
+def _place(tokens: Sequence[Token], wanted: Container[str]) -> int | None:
+    """Where the first of these words stands."""
+    return next((at for at, token in enumerate(tokens) if token.kind == WORD and token.text in wanted), None)
 
 
 def _agent(tokens: Sequence[Token]) -> str | None:
@@ -146,25 +131,18 @@ def turned_round(tokens: Sequence[Token], at: int | None) -> list[Token]:
         return converted
     out = _greater(_belonging(_reckoned(_marked(list(tokens)))))
     if len(out) != len(tokens) or any(one is not two for one, two in zip(out, tokens, strict=True)):
-        at = next((index for index, token in enumerate(out[:3]) if token.text == DOER), None)
+        at = _place(out[:3], (DOER,))
     if at is not None and out[at].text == DOER:
-        doer = out[at]
-        following = out[at + 1].text if at + 1 < len(out) else ""
-        if following in ("do", "does", "did", "will", "would", "can", "could", "has", "have", "had"):
-            subject = out[at + 2].text if at + 2 < len(out) else ""
-            pronoun_or_noun = (
-                subject not in words.FILLER or subject in words.ARTICLES or subject in words.PRONOUNS
-            )
-            if following in ("do", "does", "did") and pronoun_or_noun:
-                out = [*out[:at], *out[at + 1 :], doer]
+        following, then = token_at(out, at + 1).text, token_at(out, at + 2).text
+        named = then not in words.FILLER or then in words.ARTICLES or then in words.PRONOUNS
+        if following in ("do", "does", "did") and named:
+            out = [*out[:at], *out[at + 1 :], out[at]]
     return _active(out)
 
 
 def _active(tokens: list[Token]) -> list[Token]:
     """A passive turned round; anything else as it is."""
-    by = next(
-        (index for index, token in enumerate(tokens) if token.text == "by" and token.kind == WORD), None
-    )
+    by = _place(tokens, ("by",))
     if by is None:
         return tokens
     agent, before = tokens[by + 1 :], tokens[:by]
@@ -174,14 +152,8 @@ def _active(tokens: list[Token]) -> list[Token]:
     elif not agent:
         agent = [token for token in before if token.text == DOER]
         before = [token for token in before if token.text != DOER]
-    verb = next(
-        (
-            index
-            for index in range(len(before) - 1, max(-1, len(before) - _PASSIVE_SPAN), -1)
-            if is_participle(before[index].text)
-        ),
-        None,
-    )
+    first = max(-1, len(before) - _PASSIVE_SPAN)
+    verb = next((at for at in range(len(before) - 1, first, -1) if is_participle(before[at].text)), None)
     be = any(token.text in words.BE for token in before)
     if verb is None or not agent or not (be or verb == len(before) - 1):
         return tokens
@@ -189,11 +161,10 @@ def _active(tokens: list[Token]) -> list[Token]:
 
 
 def is_participle(word: str) -> bool:
-    return word.endswith(("ed", "en", "wn", "ught", "ung", "ade", "uilt", "on", "ost", "ept", "ead")) or (
-        word in words.IRREGULAR
-    )
+    return word.endswith(_PARTICIPLE_ENDS) or word in words.IRREGULAR
 
 
+_PARTICIPLE_ENDS = tuple(words.TABLE["words"]["participle_ends"].split())
 _AMOUNT_WORDS = words.table("amount_words")
 _TARGET_BEFORE = words.table("target_before")
 
@@ -205,28 +176,27 @@ def conversion(tokens: Sequence[Token]) -> list[Token] | None:
     """
     if not 3 <= len(tokens) <= _CONVERSION_SPAN:
         return None
-    amount = first = target = None
-    one = None
+    amount = first = target = one = None
     asked = False
-    for index, token in enumerate(tokens):
-        text = token.text
-        before = tokens[index - 1] if index else None
-        if text in ("@howmany", "@howmuch"):
+    before = NOTHING
+    for token in tokens:
+        counts = before.text in ("@howmany", "@howmuch")
+        if token.text in ("@howmany", "@howmuch"):
             asked = True
         elif token.kind == NUMBER and amount is None:
             amount = token
         elif _is_unit(token, before):
-            counted = before is not None and before.text in ("@howmany", "@howmuch")
-            if before is not None and before is amount and first is None:
+            if before is amount and first is None:
                 first = token
-            elif before is not None and before.text in ("a", "an", "one") and asked and first is None:
+            elif before.text in ("a", "an", "one") and asked and first is None:
                 first, one = token, before
-            elif target is None and (counted or (before is not None and before.text in _TARGET_BEFORE)):
+            elif target is None and (counts or before.text in _TARGET_BEFORE):
                 target = token
             else:
                 return None
-        elif text not in _AMOUNT_WORDS:
+        elif token.text not in _AMOUNT_WORDS:
             return None
+        before = token
     if first is None or target is None or canonical(first.text) == canonical(target.text):
         return None
     if amount is None and one is not None:
@@ -239,35 +209,17 @@ def conversion(tokens: Sequence[Token]) -> list[Token] | None:
 _CONVERSION_SPAN = 14
 
 
-def _is_unit(token: Token, before: Token | None) -> bool:
+def _is_unit(token: Token, before: Token) -> bool:
     if token.kind == WORD:
         return token.text in words.UNIT_WORDS or canonical(token.text) in words.UNIT_WORDS
-    return token.kind == CODE and (
-        (before is not None and before.kind == NUMBER) or token.text in words.CURRENCIES
-    )
+    return token.kind == CODE and (before.kind == NUMBER or token.text in words.CURRENCIES)
 
 
-_BETWEEN = {
-    **dict.fromkeys(("minus", "less", "-"), "-"),
-    **dict.fromkeys(("plus", "+"), "+"),
-    **dict.fromkeys(("times", "x", "*", "\u00d7"), "*"),
-    **dict.fromkeys(("over", "/", "\u00f7"), "/"),
-    **dict.fromkeys(("mod", "modulo"), "mod"),
-    "^": "^",
-}
-_VERBS = {
-    **dict.fromkeys(("subtract", "deduct", "take"), ("-", "from", True)),
-    "divide": ("/", "by", False),
-    "multiply": ("*", "by", False),
-    "add": ("+", "to", False),
-}
-_DONE = {
-    **dict.fromkeys(("subtracted", "deducted", "taken"), ("-", "from", True)),
-    "divided": ("/", "by", False),
-    "multiplied": ("*", "by", False),
-    "added": ("+", "to", False),
-}
-_RESULTS = {"quotient": "/", "product": "*", "sum": "+"}
+_SIGNS = {name: words.pairs(f"sign_{name}") for name in ("between", "behind", "verbs", "done", "results")}
+"""The sign that a word means: between two figures, as a verb before them or done to them between them, as the
+name of a result; ``behind``: the word that stands with a verb, by its sign."""
+_SUBTRACTS = "-"
+"""From the second figure, where it is said with a verb."""
 _RECKON = words.table("reckon")
 _COMMUTES = frozenset("+*")
 
@@ -278,27 +230,30 @@ def _reckoned(tokens: list[Token]) -> list[Token]:
     if len(figures) != 2:
         return tokens
     low, high = figures
-    before = [token.text for token in tokens[max(0, low - 2) : low]]
+    between, behind, verbs, done, results = _SIGNS.values()
+    verb, before = token_at(tokens, low - 1).text, token_at(tokens, low - 2).text
     middle = [
         token.text for token in tokens[low + 1 : high] if token.text not in words.BE and token.text != ","
     ]
+    first, rest = (middle[0], middle[1:]) if middle else ("", [])
     sign, turn, start, end = "", False, low, high + 1
-    if len(middle) == 1 and middle[0] in _BETWEEN:
-        sign = _BETWEEN[middle[0]]
-    elif middle[:1] and middle[0] in _DONE and middle[1:] == [_DONE[middle[0]][1]]:
-        sign, _, turn = _DONE[middle[0]]
-    elif before[-1:] and before[-1] in _VERBS and middle in ([_VERBS[before[-1]][1]], ["and"], ["with"]):
-        sign, word, turn = _VERBS[before[-1]]
-        if middle != [word] and sign not in _COMMUTES:
+    if first in between and not rest:
+        sign = between[first]
+    elif first in done and rest == [behind[done[first]]]:
+        sign = done[first]
+        turn = sign == _SUBTRACTS
+    elif verb in verbs and middle in ([behind[verbs[verb]]], ["and"], ["with"]):
+        sign, start = verbs[verb], low - 1
+        turn = sign == _SUBTRACTS
+        if middle != [behind[sign]] and sign not in _COMMUTES:
             return tokens
-        start = low - 1
-    elif before[-1:] == ["of"] and before[0] in _RESULTS and middle == ["and"]:
-        sign, start = _RESULTS[before[0]], low - 2
+    elif verb == "of" and before in results and middle == ["and"]:
+        sign, start = results[before], low - 2
     elif middle in (["to", "the", "power", "of"], ["to", "the", "power"], ["raised", "to"]):
         sign = "^"
-    elif middle == ["to", "the"] and [token.text for token in tokens[high + 1 : high + 2]] == ["power"]:
+    elif middle == ["to", "the"] and token_at(tokens, high + 1).text == "power":
         sign, end = "^", high + 2
-        start = low - 1 if before[-1:] == ["raise"] else low
+        start = low - 1 if verb == "raise" else low
     if not sign:
         return tokens
     one, two = (tokens[high], tokens[low]) if turn else (tokens[low], tokens[high])
@@ -308,27 +263,16 @@ def _reckoned(tokens: list[Token]) -> list[Token]:
     return [*head, one, operator, two, *tokens[end:]]
 
 
-_LESSER = {
-    "under": "over",
-    "younger": "older",
-    "newer": "older",
-    "slower": "faster",
-    "weaker": "stronger",
-    "poorer": "richer",
-    "narrower": "wider",
-    "shallower": "deeper",
-    "lower": "higher",
-    "smaller": "bigger",
-}
+_LESSER = words.pairs("lesser")
 
 
 def _greater(tokens: list[Token]) -> list[Token]:
     """ "is A younger than B" as "is B older than A"."""
     at = next(
         (
-            index
-            for index, (token, after) in enumerate(pairwise(tokens))
-            if token.text in _LESSER and after.text == "than"
+            at
+            for at, (one, after) in enumerate(pairwise(tokens))
+            if one.text in _LESSER and after.text == "than"
         ),
         None,
     )
@@ -380,15 +324,10 @@ def _marked(tokens: list[Token]) -> list[Token]:
 
 
 def _is_superlative(word: str) -> bool:
-    return (len(word) > 4 and word.endswith("est")) or word in (
-        "most",
-        "least",
-        "best",
-        "top",
-        "only",
-        "#1",
-        "1",
-    )
+    return (len(word) > 4 and word.endswith("est")) or word in _SUPERLATIVES
+
+
+_SUPERLATIVES = words.table("superlatives")
 
 
 def _belonging(tokens: list[Token]) -> list[Token]:

@@ -23,8 +23,6 @@ from node.cache.matching.canonical import folded
 from node.cache.matching.token import CODE, END, NUMBER, SYMBOL, WORD, Token, token_at
 from node.language import numbers
 
-__all__ = ["CODE", "END", "NUMBER", "SYMBOL", "WORD", "Token", "tokenise"]
-
 _TOKEN = re.compile(
     r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)*(?:\+\+|#(?!\w))?|_+|\n|\S", re.UNICODE
 )

@@ -6,7 +6,8 @@ import pytest
 
 from node.cache.matching import aliases
 from node.cache.matching.stem import canonical
-from node.cache.matching.tokens import CODE, END, NUMBER, tokenise
+from node.cache.matching.token import CODE, END, NUMBER
+from node.cache.matching.tokens import tokenise
 
 
 def read(text: str) -> str:

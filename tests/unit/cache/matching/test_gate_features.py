@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from node.cache.matching.features import CHARS_MAX, extract
+from node.cache.matching.reader import CHARS_MAX, extract
 from node.cache.matching.stem import canonical
-from node.cache.matching.tokens import NUMBER, tokenise
+from node.cache.matching.token import NUMBER
+from node.cache.matching.tokens import tokenise
 
 
 def numbers(text: str) -> list[str]:
