@@ -5,24 +5,24 @@ are named by CID, questions by hash. Like the state file nothing here was promis
 ``synchronous=NORMAL`` survives a killed process and may lose the last moments in a power cut. Format 1
 (``PRAGMA user_version``), application id ``NSl1``.
 
-Rows are values of this file: what a label means, ``node.cache.quality.label`` says.
+What a label means, ``hit_label`` says; ``time`` is kept in milliseconds.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from node.core.errors import Rejected
+from node.store.hit_label import Hit, Label
 from node.store.writer import Schema, SqliteFile
 
 LABELS_MAX = 100_000
 REQUESTS_MAX = 10_000
 TEXT_CHARS_MAX = 256
-NEAR_MAX = 16
+_NEAR_MAX = 16
 _SEPARATOR = " "
 
 _HIT = (
@@ -48,30 +48,6 @@ _SCHEMA = Schema(
 _COLUMNS = "cid, kind, tier, similarity, score, u, query_hash, near"
 
 
-@dataclass(frozen=True, slots=True)
-class HitRow:
-    """A hit as stored: see ``node.cache.quality.label.Hit``."""
-
-    cid: str
-    kind: str
-    tier: str
-    similarity: float | None
-    score: float
-    u: float | None
-    query_hash: str
-    near: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LabelRow:
-    """A label as stored; ``time`` is aware and kept in milliseconds."""
-
-    hit: HitRow
-    source: str
-    verdict: str
-    time: datetime
-
-
 class LabelStore:
     """Build with ``open`` inside a running event loop. Methods raise ``Rejected`` for what is past the limits
     of this module and ``Unavailable`` when the disk says no."""
@@ -88,7 +64,7 @@ class LabelStore:
         """Open or create the file. Raises ``Unavailable``, ``CorruptState``."""
         return cls(await SqliteFile.open(path, _SCHEMA, readers=1), labels_max, requests_max)
 
-    async def add(self, label: LabelRow) -> None:
+    async def add(self, label: Label) -> None:
         """Keep a label; the oldest is forgotten when there are too many."""
         _check(label.hit, label.source, label.verdict)
         values = (label.source, label.verdict, round(label.time.timestamp() * 1_000), *_values(label.hit))
@@ -103,7 +79,7 @@ class LabelStore:
 
         await self._file.write(job)
 
-    async def newest(self, limit: int = LABELS_MAX) -> list[LabelRow]:
+    async def newest(self, limit: int = LABELS_MAX) -> list[Label]:
         """The newest labels, oldest of them first."""
         rows = await self._file.read(
             lambda connection: connection.execute(
@@ -113,11 +89,11 @@ class LabelStore:
             ).fetchall()
         )
         return [
-            LabelRow(_hit(row[3:]), row[0], row[1], datetime.fromtimestamp(row[2] / 1_000, UTC))
+            Label(_hit(row[3:]), row[0], row[1], datetime.fromtimestamp(row[2] / 1_000, UTC))
             for row in reversed(rows)
         ]
 
-    async def remember(self, request: str, hit: HitRow) -> None:
+    async def remember(self, request: str, hit: Hit) -> None:
         """Keep which hit answered a request, so that feedback may name the request."""
         _check(hit, request)
         values = (request, *_values(hit))
@@ -132,7 +108,7 @@ class LabelStore:
 
         await self._file.write(job)
 
-    async def served(self, request: str) -> HitRow | None:
+    async def served(self, request: str) -> Hit | None:
         """The hit that answered, or None when there was none or it is forgotten."""
         row = await self._file.read(
             lambda connection: connection.execute(
@@ -163,18 +139,18 @@ class LabelStore:
         await self._file.close()
 
 
-def _check(hit: HitRow, *texts: str) -> None:
+def _check(hit: Hit, *texts: str) -> None:
     longest = max(map(len, (*texts, hit.cid, hit.kind, hit.tier, hit.query_hash, *hit.near)))
-    if longest > TEXT_CHARS_MAX or len(hit.near) > NEAR_MAX:
-        raise Rejected(f"a label holds texts of {TEXT_CHARS_MAX} characters and {NEAR_MAX} neighbours")
+    if longest > TEXT_CHARS_MAX or len(hit.near) > _NEAR_MAX:
+        raise Rejected(f"a label holds texts of {TEXT_CHARS_MAX} characters and {_NEAR_MAX} neighbours")
     if any(_SEPARATOR in cid for cid in hit.near):
         raise Rejected("a neighbour's CID holds a space")
 
 
-def _values(hit: HitRow) -> tuple[object, ...]:
+def _values(hit: Hit) -> tuple[object, ...]:
     near = _SEPARATOR.join(hit.near)
     return (hit.cid, hit.kind, hit.tier, hit.similarity, hit.score, hit.u, hit.query_hash, near)
 
 
-def _hit(row: tuple[str, str, str, float | None, float, float | None, str, str]) -> HitRow:
-    return HitRow(*row[:7], near=tuple(row[7].split(_SEPARATOR)) if row[7] else ())
+def _hit(row: tuple[str, str, str, float | None, float, float | None, str, str]) -> Hit:
+    return Hit(*row[:7], near=tuple(row[7].split(_SEPARATOR)) if row[7] else ())

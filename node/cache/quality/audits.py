@@ -29,7 +29,6 @@ from datetime import timedelta
 from node.audit.decisions.entry import audit_entry, quarantine_entry
 from node.audit.decisions.entry_fields import Entry
 from node.cache.lookup import SEMANTIC
-from node.cache.quality.label import AUDIT, FEEDBACK, NEAR_MAX, RIGHT, SHADOW, UNDECIDED, WRONG, Hit
 from node.cache.quality.labelling import Labels
 from node.cache.recall import Recall
 from node.cache.watch import Facts
@@ -40,6 +39,7 @@ from node.core.normalise import normalise, query_hash
 from node.core.ports import AuditLog
 from node.core.record import AnswerRecord
 from node.language.same_answer import CHARS_MAX, Sameness, same_answer
+from node.store.hit_label import AUDIT, FEEDBACK, NEAR_MAX, RIGHT, SHADOW, UNDECIDED, WRONG, Hit
 from node.store.record_rules import is_private
 
 log = logging.getLogger("neuroswarm.audit")

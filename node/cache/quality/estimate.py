@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from node.cache.quality.label import FEEDBACK, RIGHT, UNDECIDED, WRONG, Label
+from node.store.hit_label import FEEDBACK, RIGHT, UNDECIDED, WRONG, Label
 
 WINDOW = 10_000
 ALPHA = 0.05

@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from node.cache.quality.estimate import Estimates
-from node.cache.quality.label import Hit, Label
 from node.cache.quality.tighten import Tightening
 from node.core.clock import Clock
 from node.core.errors import NodeError
-from node.store.hit_labels import HitRow, LabelRow, LabelStore
+from node.store.hit_label import Hit, Label
+from node.store.hit_labels import LabelStore
 
 log = logging.getLogger("neuroswarm.labels")
 
@@ -46,8 +46,8 @@ class Labels:
         store = await LabelStore.open(path)
         labels = cls(store, clock, Tightening(), mark)
         try:
-            for row in await store.newest():
-                labels._count(Label(Hit(*_fields(row.hit)), row.source, row.verdict, row.time))
+            for label in await store.newest():
+                labels._count(label)
         except NodeError:
             await store.close()
             raise
@@ -55,11 +55,10 @@ class Labels:
 
     async def add(self, hit: Hit, source: str, verdict: str) -> None:
         """Enter a label of this moment."""
-        hit = self._named(hit)
-        label = Label(hit, source, verdict, self._clock.now())
+        label = Label(self._named(hit), source, verdict, self._clock.now())
         self._count(label)
         try:
-            await self._store.add(LabelRow(HitRow(*_fields(hit)), source, verdict, label.time))
+            await self._store.add(label)
         except NodeError as exc:
             log.warning("a label is not stored and will be forgotten at the next start: %s", exc)
 
@@ -75,7 +74,7 @@ class Labels:
         if hit is None:
             return
         try:
-            await self._store.remember(request, HitRow(*_fields(hit)))
+            await self._store.remember(request, hit)
         except NodeError as exc:
             log.warning("feedback on request %s cannot be told from others later: %s", request, exc)
 
@@ -85,11 +84,10 @@ class Labels:
         if fresh is not None:
             return fresh
         try:
-            row = await self._store.served(request)
+            return await self._store.served(request)
         except NodeError as exc:
             log.warning("which hit answered request %s cannot be read: %s", request, exc)
             return None
-        return None if row is None else Hit(*_fields(row))
 
     async def forget(self, cids: Sequence[str]) -> None:
         """What is known about hits of erased records. Raises ``Unavailable``."""
@@ -119,10 +117,3 @@ class Labels:
         self._counts[(label.source, label.verdict)] += 1
         self.estimates.add(label)
         self.tightening.add(label)
-
-
-def _fields(
-    hit: Hit | HitRow,
-) -> tuple[str, str, str, float | None, float, float | None, str, tuple[str, ...]]:
-    """The members that a hit and its row share, in order."""
-    return (hit.cid, hit.kind, hit.tier, hit.similarity, hit.score, hit.u, hit.query_hash, hit.near)

@@ -27,7 +27,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from node.cache.quality.estimate import lower_limit, upper_limit
-from node.cache.quality.label import NEAR_MAX, RIGHT, WRONG, Label
+from node.store.hit_label import NEAR_MAX, RIGHT, WRONG, Label
 
 STEP = 0.01
 RECORDS_MAX = 50_000

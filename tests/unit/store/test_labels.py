@@ -10,19 +10,20 @@ from pathlib import Path
 import pytest
 
 from node.core.errors import CorruptState, Rejected, Unavailable
-from node.store.hit_labels import HitRow, LabelRow, LabelStore
+from node.store.hit_label import Hit, Label
+from node.store.hit_labels import LabelStore
 
 NOW = datetime(2026, 11, 22, 9, 30, 0, 123_000, tzinfo=UTC)
-HIT = HitRow("bafyone", "generative", "semantic", 0.93, 0.8, 0.012, "ab" * 32, ("bafytwo", "bafythree"))
-SLOT = HitRow("bafytwo", "historical", "slot", None, 0.9, None, "cd" * 32)
+HIT = Hit("bafyone", "generative", "semantic", 0.93, 0.8, 0.012, "ab" * 32, ("bafytwo", "bafythree"))
+SLOT = Hit("bafytwo", "historical", "slot", None, 0.9, None, "cd" * 32)
 
 
 async def test_labels_come_back_as_they_were_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "labels.sqlite"
     labels = [
-        LabelRow(HIT, "audit", "right", NOW),
-        LabelRow(SLOT, "feedback", "wrong", NOW + timedelta(seconds=1)),
-        LabelRow(HIT, "shadow", "undecided", NOW + timedelta(seconds=2)),
+        Label(HIT, "audit", "right", NOW),
+        Label(SLOT, "feedback", "wrong", NOW + timedelta(seconds=1)),
+        Label(HIT, "shadow", "undecided", NOW + timedelta(seconds=2)),
     ]
     store = await LabelStore.open(path)
     assert await store.newest() == []
@@ -45,7 +46,7 @@ async def test_labels_come_back_as_they_were_after_a_restart(tmp_path: Path) -> 
 async def test_the_oldest_make_room(tmp_path: Path) -> None:
     store = await LabelStore.open(tmp_path / "labels.sqlite", labels_max=3, requests_max=2)
     for number in range(10):
-        await store.add(LabelRow(replace(HIT, cid=f"bafy{number}"), "audit", "right", NOW))
+        await store.add(Label(replace(HIT, cid=f"bafy{number}"), "audit", "right", NOW))
         await store.remember(f"request-{number}", HIT)
     assert [row.hit.cid for row in await store.newest()] == ["bafy7", "bafy8", "bafy9"]
     assert await store.served("request-7") is None
@@ -65,10 +66,10 @@ async def test_the_oldest_make_room(tmp_path: Path) -> None:
         replace(HIT, query_hash="\ud800"),
     ],
 )
-async def test_what_no_label_can_be_is_refused(tmp_path: Path, hit: HitRow) -> None:
+async def test_what_no_label_can_be_is_refused(tmp_path: Path, hit: Hit) -> None:
     store = await LabelStore.open(tmp_path / "labels.sqlite")
     with pytest.raises(Rejected):
-        await store.add(LabelRow(hit, "audit", "right", NOW))
+        await store.add(Label(hit, "audit", "right", NOW))
     with pytest.raises(Rejected):
         await store.remember("request", hit)
     assert await store.newest() == []
@@ -88,7 +89,7 @@ async def test_what_is_erased_leaves_its_labels_without_a_hash(tmp_path: Path) -
     path = tmp_path / "labels.sqlite"
     store = await LabelStore.open(path)
     for hit in (HIT, SLOT):
-        await store.add(LabelRow(hit, "audit", "right", NOW))
+        await store.add(Label(hit, "audit", "right", NOW))
         await store.remember(f"request of {hit.cid}", hit)
     await store.forget([HIT.cid, "bafyabsent"])
     await store.scrub()

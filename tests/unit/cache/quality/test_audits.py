@@ -25,7 +25,6 @@ from node.cache.quality.audits import (
     Watching,
 )
 from node.cache.quality.estimate import Estimate
-from node.cache.quality.label import Hit
 from node.cache.quality.labelling import Labels
 from node.cache.recall import Recall, Recalled, Seen
 from node.core.errors import Unavailable
@@ -45,6 +44,7 @@ from node.core.model import (
 from node.core.normalise import query_hash
 from node.core.record import AnswerRecord
 from node.language.same_answer import Sameness
+from node.store.hit_label import Hit
 from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
 from tests.references.record_store import MemoryStore

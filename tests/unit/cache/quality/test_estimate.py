@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.cache.quality.estimate import ALPHA, Estimate, Estimates, lower_limit, upper_limit
-from node.cache.quality.label import AUDIT, FEEDBACK, RIGHT, SHADOW, UNDECIDED, WRONG, Hit, Label
+from node.store.hit_label import AUDIT, FEEDBACK, RIGHT, SHADOW, UNDECIDED, WRONG, Hit, Label
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.cache.quality.estimate import upper_limit
-from node.cache.quality.label import AUDIT, RIGHT, UNDECIDED, WRONG, Hit, Label
 from node.cache.quality.tighten import QUESTIONS_MAX, Tightening
+from node.store.hit_label import AUDIT, RIGHT, UNDECIDED, WRONG, Hit, Label
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 DEFAULT_MAX = 0.05
