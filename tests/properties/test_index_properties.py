@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from node.cache.index import hnsw_file
 from node.cache.index.flat_index import FlatIndex
 from node.cache.index.growing_index import GrowingIndex
-from node.cache.index.vector_file import Damaged, Loaded, Watermarks, load, load_into, path_for, save
+from node.cache.index.vector_file import Damaged, Watermarks, load_into, path_for, save
 from node.core.ipld.cid import Cid
 from node.core.ports import Neighbour, Vector
+from tests.index_files import Loaded, load
 
 DIM = 4
 DIGEST = hashlib.sha256(b"model").hexdigest()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -169,11 +169,6 @@ class FlatIndex:
         return self._dim
 
     @property
-    def partitions(self) -> int:
-        """How many (scope, context) pairs have rows."""
-        return len(self._partitions)
-
-    @property
     def allocated_bytes(self) -> int:
         """Memory of the matrices, unused rows included."""
         with self._lock:
@@ -285,16 +280,12 @@ class FlatIndex:
     # --- saving -----------------------------------------------------------------------------------
 
     def rows(self, chunk: int = 1_024) -> Iterator[Rows]:
-        """Every row that is there at the first step and is not removed meanwhile, in chunks, grouped by
+        """Every row that is there now and is not removed meanwhile, in chunks, grouped by
         partition. Rows may be added and removed between two steps; copies one chunk at a time."""
         with self._lock:
             # The CIDs, not the rows, are the snapshot: a row moves when another one is removed.
-            snapshot = [(key, list(matrix.cids)) for key, matrix in self._partitions.items()]
-        for partition, cids in snapshot:
-            for start in range(0, len(cids), chunk):
-                part = self.take(partition, cids[start : start + chunk])
-                if part.cids:
-                    yield part
+            snapshot = {key: list(matrix.cids) for key, matrix in self._partitions.items()}
+        return taken(snapshot, self.take, chunk)
 
     def take(self, partition: Partition, cids: Sequence[Cid]) -> Rows:
         """Copies of those of these rows that are in this partition."""
@@ -306,6 +297,19 @@ class FlatIndex:
                 return Rows(*partition, (), np.empty((0, self._dim), np.float32))
             vectors = matrix.rows[[row for _, row in here]]
         return Rows(*partition, tuple(cid for cid, _ in here), vectors)
+
+
+def taken(
+    snapshot: Mapping[Partition, Sequence[Cid]],
+    take: Callable[[Partition, Sequence[Cid]], Rows],
+    chunk: int,
+) -> Iterator[Rows]:
+    """The rows of a snapshot that are there when their turn comes, in chunks."""
+    for partition, cids in snapshot.items():
+        for start in range(0, len(cids), chunk):
+            part = take(partition, cids[start : start + chunk])
+            if part.cids:
+                yield part
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from node.cache.index.flat_index import (
     FlatIndex,
     Partition,
     Rows,
+    taken,
     unit_row,
     unit_rows,
 )
@@ -256,20 +257,13 @@ class GrowingIndex:
     # --- saving -----------------------------------------------------------------------------------
 
     def rows(self, chunk: int = _CHUNK) -> Iterator[Rows]:
-        """Every row that is there at the first step and is not removed meanwhile, in chunks, grouped by
+        """Every row that is there now and is not removed meanwhile, in chunks, grouped by
         partition."""
         with self._lock:
-            snapshot: dict[Partition, dict[Cid, None]] = {
-                key: dict.fromkeys(self._flat.cids(key)) for key in self._flat.sizes()
-            }
+            snapshot = {key: self._flat.cids(key) for key in self._flat.sizes()}
             for key, graph in self._graphs.items():
-                snapshot[key] = dict.fromkeys(graph.cids()) | snapshot.get(key, {})
-        for partition, wanted in snapshot.items():
-            cids = list(wanted)
-            for start in range(0, len(cids), chunk):
-                part = self._take(partition, cids[start : start + chunk])
-                if part.cids:
-                    yield part
+                snapshot[key] = list(dict.fromkeys(graph.cids() + snapshot.get(key, [])))
+        return taken(snapshot, self._take, chunk)
 
     def _take(self, partition: Partition, cids: Sequence[Cid]) -> Rows:
         """Copies of those of these rows that are in this partition, flat or in its graph."""

@@ -36,7 +36,7 @@ import logging
 import mmap
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,10 +46,12 @@ from node.cache.index.usearch_library import MetricKind, ScalarKind
 from node.cache.index.vector_file import (
     U32,
     U64,
+    VERSION,
     HashingReader,
     digest_bytes,
-    read_cid,
+    remove_files,
     replacing,
+    short_cid,
     short_text,
     short_texts,
 )
@@ -58,7 +60,6 @@ from node.core.ipld.cid import Cid
 
 log = logging.getLogger("neuroswarm.index")
 
-VERSION = 1
 SUFFIX = ".nswgraph"
 
 _MAGIC = b"NSWGRAPH"
@@ -94,8 +95,8 @@ def save_all(directory: Path, graphs: Mapping[Partition, Graph], *, model_digest
 
 
 def save(path: Path, graph: Graph, partition: Partition, *, model_digest: str) -> None:
-    """Replace ``path`` atomically: temporary name, flush, rename, flush the directory. The graph's nodes must
-    not change meanwhile; searches may go on. Raises ``Unavailable``; the old file stays as it was."""
+    """Replace ``path`` as ``replacing`` does. The graph's nodes must not change meanwhile; searches may go
+    on. Raises ``Unavailable``."""
     with replacing(path, "the HNSW index") as temporary:
         try:
             graph.core.save(str(temporary), progress=_go_on)
@@ -103,8 +104,6 @@ def save(path: Path, graph: Graph, partition: Partition, *, model_digest: str) -
             raise Unavailable(f"the HNSW index cannot be saved to {path}: {exc}") from exc
         with temporary.open("r+b") as file:
             _append_names(file, graph, partition, digest_bytes(model_digest))
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def _go_on(done: int, of: int) -> bool:
@@ -130,25 +129,17 @@ def _append_names(file: BinaryIO, graph: Graph, partition: Partition, digest: by
     ]
     for cids in members:
         names.append(U32.pack(len(cids)))
-        names += [bytes((len(bytes(cid)),)) + bytes(cid) for cid in cids]
+        names += map(short_cid, cids)
     trailer = b"".join(names)
     trailer += U64.pack(length) + U64.pack(len(trailer))
     seal.update(trailer)
     file.write(trailer + seal.digest())
 
 
-def remove_others(directory: Path, keep: Mapping[Path, object], *, model_digest: str = "") -> int:
-    """Delete every graph's file (of this model, if one is named) but those, unfinished ones included; how
-    many. Raises ``Unavailable``."""
-    removed = 0
-    try:
-        for other in directory.glob(f"{model_digest}*{SUFFIX}*"):
-            if other not in keep and other.name.endswith((SUFFIX, f"{SUFFIX}.tmp")):
-                other.unlink(missing_ok=True)
-                removed += 1
-    except OSError as exc:
-        raise Unavailable(f"old HNSW indexes in {directory} cannot be removed: {exc.strerror}") from exc
-    return removed
+def remove_others(directory: Path, keep: Container[Path], *, model_digest: str = "") -> int:
+    """Delete every graph's file (of this model, if one is named) but those; how many. Raises
+    ``Unavailable``."""
+    return remove_files(directory, f"{model_digest}*{SUFFIX}", keep, "old HNSW indexes")
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -221,20 +212,12 @@ def _check_seal(file: BinaryIO) -> tuple[int, int]:
 def _read_names(
     reader: HashingReader, digest: bytes, dim: int
 ) -> tuple[Partition, int, list[tuple[Cid, ...]]]:
-    magic, version, found_dim, found_digest, expansion = _HEADER.unpack(reader.take(_HEADER.size))
-    if magic != _MAGIC:
-        raise Rejected("it is not an HNSW file")
-    if version != VERSION:
-        raise Rejected(f"its format is version {version}, not {VERSION}")
-    if found_digest != digest:
-        raise Rejected("it belongs to another embedding model")
-    if found_dim != dim:
-        raise Rejected(f"its vectors have {found_dim} dimensions, not {dim}")
+    [expansion] = reader.header(_HEADER, _MAGIC, "an HNSW file", digest, dim)
     if expansion not in EXPANSIONS:
         raise Rejected(f"an expansion of {expansion} is not one of ours")
     partition = short_texts(reader)
     count = reader.whole(U32)
     if count > 2 * ROWS_MAX:
         raise Rejected(f"it claims {count} nodes")
-    members = [tuple(read_cid(reader) for _ in range(reader.whole(U32))) for _ in range(count)]
+    members = [tuple(reader.cid() for _ in range(reader.whole(U32))) for _ in range(count)]
     return partition, expansion, members

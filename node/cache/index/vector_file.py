@@ -35,7 +35,7 @@ import contextlib
 import hashlib
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -43,7 +43,7 @@ from typing import BinaryIO, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from node.cache.index.flat_index import ROWS_MAX, FlatIndex, Partition, Rows
+from node.cache.index.flat_index import Partition, Rows
 from node.core.disk import flush_directory
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import Cid
@@ -81,15 +81,6 @@ class RowIndex(Protocol):
 class Watermarks:
     """From where the record store is replayed."""
 
-    sequence: int
-    change: int
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """An index and the watermarks from which the record store is replayed."""
-
-    index: FlatIndex
     sequence: int
     change: int
 
@@ -143,6 +134,12 @@ def short_text(text: str | None) -> bytes:
     return U16.pack(len(data)) + data
 
 
+def short_cid(cid: Cid) -> bytes:
+    """Length and bytes of a CID."""
+    data = bytes(cid)
+    return bytes((len(data),)) + data
+
+
 def short_texts(reader: HashingReader) -> Partition:
     """What ``short_text`` wrote of a scope and a context. Raises ``Rejected``."""
     scope = reader.text(reader.whole(U16))
@@ -151,21 +148,19 @@ def short_texts(reader: HashingReader) -> Partition:
 
 
 def _block(rows: Rows) -> bytes:
-    cids = [bytes(cid) for cid in rows.cids]
     return b"".join(
         (
-            U32.pack(len(cids)),
+            U32.pack(len(rows.cids)),
             short_text(rows.scope),
             short_text(rows.context),
-            *(bytes((len(cid),)) + cid for cid in cids),
+            *map(short_cid, rows.cids),
             rows.vectors.astype("<f4", copy=False).tobytes(),
         )
     )
 
 
 def save(path: Path, index: RowIndex, *, model_digest: str, sequence: int, change: int) -> None:
-    """Replace ``path`` atomically: temporary name, flush, rename, flush the directory. The index may
-    change meanwhile. On any failure the old file stays as it was. Raises ``Unavailable``."""
+    """Replace ``path`` as ``replacing`` does. The index may change meanwhile. Raises ``Unavailable``."""
     digest = digest_bytes(model_digest)
     with replacing(path, "the vector index") as temporary, temporary.open("r+b") as file:
         writer = _HashingWriter(file)
@@ -176,15 +171,12 @@ def save(path: Path, index: RowIndex, *, model_digest: str, sequence: int, chang
             count += len(rows.cids)
         writer.write(U32.pack(0) + U64.pack(count))
         writer.seal()
-        file.flush()
-        os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
 def replacing(path: Path, what: str) -> Iterator[Path]:
-    """A temporary name to be written, flushed and closed in the body; afterwards it replaces ``path``
-    atomically and durably. On any failure the old file stays as it was. Raises ``Unavailable``, which names
-    ``what``."""
+    """A temporary name to be written and closed in the body; afterwards it replaces ``path`` atomically and
+    durably. On any failure the old file stays as it was. Raises ``Unavailable``, which names ``what``."""
     temporary = path.with_name(f"{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,6 +185,8 @@ def replacing(path: Path, what: str) -> Iterator[Path]:
             # Vectors tell something about the texts behind them: for the owner's eyes only.
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             yield temporary
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
             temporary.replace(path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -206,15 +200,19 @@ def replacing(path: Path, what: str) -> Iterator[Path]:
 def remove_others(path: Path) -> int:
     """Delete every other index file beside ``path``, temporary ones included; how many. Raises
     ``Unavailable``."""
-    removed = 0
+    return remove_files(path.parent, f"*{SUFFIX}", (path,), "old vector indexes")
+
+
+def remove_files(directory: Path, named: str, keep: Container[Path], what: str) -> int:
+    """Delete the files of such names but those, unfinished ones included; how many. Raises
+    ``Unavailable``."""
     try:
-        for other in path.parent.glob(f"*{SUFFIX}*"):
-            if other.name != path.name and other.name.endswith((SUFFIX, f"{SUFFIX}.tmp")):
-                other.unlink(missing_ok=True)
-                removed += 1
+        found = [other for end in ("", ".tmp") for other in directory.glob(named + end) if other not in keep]
+        for other in found:
+            other.unlink(missing_ok=True)
     except OSError as exc:
-        raise Unavailable(f"old vector indexes in {path.parent} cannot be removed: {exc.strerror}") from exc
-    return removed
+        raise Unavailable(f"{what} in {directory} cannot be removed: {exc.strerror}") from exc
+    return len(found)
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -234,6 +232,26 @@ class HashingReader:
         self._hash.update(data)
         return data
 
+    def header(self, layout: struct.Struct, magic: bytes, what: str, digest: bytes, dim: int) -> list[int]:
+        """What a header says behind magic, version, dimension and model, which must be these."""
+        found, version, found_dim, found_digest, *rest = layout.unpack(self.take(layout.size))
+        if found != magic:
+            raise Rejected(f"it is not {what}")
+        if version != VERSION:
+            raise Rejected(f"its format is version {version}, not {VERSION}")
+        if found_digest != digest:
+            raise Rejected("it belongs to another embedding model")
+        if found_dim != dim:
+            raise Rejected(f"its vectors have {found_dim} dimensions, not {dim}")
+        return rest
+
+    def cid(self) -> Cid:
+        """What ``short_cid`` wrote."""
+        length = self.take(1)[0]
+        if not 1 <= length <= _CID_BYTES_MAX:
+            raise Rejected("a CID has the wrong length")
+        return Cid.from_bytes(self.take(length))
+
     def whole(self, layout: struct.Struct) -> int:
         (value,) = layout.unpack(self.take(layout.size))
         return int(value)
@@ -250,13 +268,6 @@ class HashingReader:
             raise Rejected("its SHA-256 does not match")
         if self._file.read(1):
             raise Rejected("something follows its end")
-
-
-def load(path: Path, *, model_digest: str, dim: int, rows_max: int = ROWS_MAX) -> Loaded | Damaged:
-    """As ``load_into`` a new exact index."""
-    index = FlatIndex(dim, rows_max=rows_max)
-    found = load_into(index, path, model_digest=model_digest)
-    return found if isinstance(found, Damaged) else Loaded(index, found.sequence, found.change)
 
 
 def load_into(index: RowIndex, path: Path, *, model_digest: str) -> Watermarks | Damaged:
@@ -276,32 +287,16 @@ def load_into(index: RowIndex, path: Path, *, model_digest: str) -> Watermarks |
 def _read(reader: HashingReader, digest: bytes, index: RowIndex) -> Watermarks:
     """Steps: 1 magic, version, model and dimension; 2 blocks, each row checked as any other;
     3 row count; 4 SHA-256 and end of file. Nothing is returned before step 4."""
-    magic, version, found_dim, found_digest, sequence, change = _HEADER.unpack(reader.take(_HEADER.size))
-    if magic != _MAGIC:
-        raise Rejected("it is not an index file")
-    if version != VERSION:
-        raise Rejected(f"its format is version {version}, not {VERSION}")
-    if found_digest != digest:
-        raise Rejected("it belongs to another embedding model")
     dim = index.dim
-    if found_dim != dim:
-        raise Rejected(f"its vectors have {found_dim} dimensions, not {dim}")
-
+    sequence, change = reader.header(_HEADER, _MAGIC, "an index file", digest, dim)
     while count := reader.whole(U32):
         if count > _BLOCK_ROWS_MAX:
             raise Rejected(f"a block claims {count} rows")
         scope, context = short_texts(reader)
-        cids = [read_cid(reader) for _ in range(count)]
+        cids = [reader.cid() for _ in range(count)]
         vectors = np.frombuffer(reader.take(count * dim * 4), "<f4").reshape(count, dim)
         index.extend(cids, vectors.astype(np.float32, copy=False), scope=scope, context=context)
     if reader.whole(U64) != len(index):
         raise Rejected("its row count is wrong")
     reader.check_seal()
     return Watermarks(sequence, change)
-
-
-def read_cid(reader: HashingReader) -> Cid:
-    length = reader.take(1)[0]
-    if not 1 <= length <= _CID_BYTES_MAX:
-        raise Rejected("a CID has the wrong length")
-    return Cid.from_bytes(reader.take(length))

@@ -36,14 +36,14 @@ def test_memory_doubles_halves_and_is_given_back() -> None:
         index.remove(cid)
         assert index.allocated_bytes <= 4 * max(1, len(index)) * DIM * 4
     index.remove(cids[-1])
-    assert (len(index), index.partitions, index.allocated_bytes) == (0, 0, 0)
+    assert (len(index), len(index.sizes()), index.allocated_bytes) == (0, 0, 0)
 
 
 def test_many_small_partitions_cost_one_row_each() -> None:
     index = FlatIndex(DIM)
     for number, (cid, vector) in enumerate(zip(_cids(500), _units(500), strict=True)):
         index.add(cid, vector, scope="shared", context=str(number))
-    assert index.partitions == 500
+    assert len(index.sizes()) == 500
     assert index.allocated_bytes == 500 * DIM * 4
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from node.cache.index.flat_index import FlatIndex
-from node.cache.index.vector_file import Damaged, Loaded, load, path_for, save
+from node.cache.index.vector_file import Damaged, path_for, save
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
+from tests.index_files import Loaded, load
 
 DIM = 6
 DIGEST = hashlib.sha256(b"the model").hexdigest()

@@ -16,6 +16,7 @@ from node.core.ipld.cid import Cid
 from node.core.ports import StoredRecord
 from node.core.record import Embedding
 from node.store.remember import OWED
+from tests.index_files import Loaded, load
 from tests.record_builders import Author
 from tests.references.record_store import MemoryRecords, MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
@@ -170,8 +171,8 @@ async def test_two_saves_and_a_cancelled_one_leave_a_whole_file(tmp_path: Path) 
     saves[2].cancel()
     await asyncio.gather(*saves, return_exceptions=True)
     path = vector_file.path_for(tmp_path, MINE.info.digest)
-    loaded = vector_file.load(path, model_digest=MINE.info.digest, dim=8)
-    assert isinstance(loaded, vector_file.Loaded)
+    loaded = load(path, model_digest=MINE.info.digest, dim=8)
+    assert isinstance(loaded, Loaded)
     assert len(loaded.index) == 50
     assert files(tmp_path) == {path.name}
 
