@@ -9,12 +9,11 @@ from node.answer.evidence.entries import StoredEvidence
 from node.app.engines import embedder_choice, embedders_of
 from node.app.storage import Ground, into_log, is_personal
 from node.cache.index.embedders import SwitchingSemantics
-from node.cache.keys import keyword_key
+from node.cache.keys import keyword_key, same_question
 from node.cache.matching import gate_model
 from node.cache.quality.labelling import Labels
 from node.cache.quality.refuted_answers import RefutedAnswers
 from node.cache.recall import Limits, Recaller
-from node.cache.same_question import same_question
 from node.core.clock import Clock
 from node.core.metrics import Metrics
 from node.core.settings import Settings

@@ -16,10 +16,9 @@ from node.app.transfer.car_file import CarFile
 from node.app.transfer.portable import drop
 from node.audit.decisions.rotation import KeyRotation
 from node.audit.recorder import Recorder
-from node.cache.keys import keyword_key
+from node.cache.keys import keyword_key, same_question
 from node.cache.quality.labelling import Labels
 from node.cache.quality.refuted_answers import RefutedAnswers
-from node.cache.same_question import same_question
 from node.core.clock import Clock, SystemClock
 from node.core.metrics import Metrics, Unlogged
 from node.core.settings import Settings

@@ -18,6 +18,7 @@ from itertools import groupby, pairwise
 from node.cache.matching import words
 from node.cache.matching.compare import DEEDS, goes_on
 from node.cache.matching.features import ASK, PLAIN, Features, Item
+from node.cache.matching.gate import agree
 from node.cache.matching.reader import extract
 
 PREFIX = "kw2:"
@@ -42,6 +43,19 @@ def keyword_key(text: str) -> str | None:
     if len(line) > _READABLE_MAX:
         line = hashlib.sha256(line.encode()).hexdigest()
     return PREFIX + line
+
+
+def same_question(one: str, other: str) -> bool:
+    """Whether an answer to one question is an answer to the other, beyond doubt: what write-back merges by.
+    Stricter than a hit: no veto of the gate, and the same words but for order-free filler, or the same
+    keyword key. Symmetric."""
+    verdict = agree(one, other, deterministic=True)
+    if verdict.veto is not None:
+        return False
+    if verdict.reason == "same words":
+        return True
+    key = keyword_key(one)
+    return key is not None and key == keyword_key(other)
 
 
 def _asked(features: Features) -> str:

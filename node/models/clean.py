@@ -127,6 +127,11 @@ def _novel(text: str, protected: Sequence[Span]) -> int:
     return begin
 
 
+def _flat(text: str) -> str:
+    """For comparing: small letters, one blank between words."""
+    return " ".join(text.casefold().split())
+
+
 def _line_spans(text: str) -> list[tuple[int, int]]:
     return [(match.start(), match.end()) for match in _LINE.finditer(text)]
 
@@ -140,7 +145,7 @@ def _unit_loop(text: str, begin: int, found: Sequence[tuple[int, int]]) -> int |
     for start, end in found:
         if end <= begin:
             continue
-        said = " ".join(text[start:end].casefold().split())
+        said = _flat(text[start:end])
         if not any(char.isalpha() for char in said):
             continue
         run = run + 1 if said == previous else 1
@@ -208,10 +213,7 @@ def _drop_echo(text: str, echo: Sequence[str]) -> tuple[str, bool]:
     if unmarked != text:
         echoed, text = True, unmarked
     lines_known = {
-        " ".join(line.casefold().split())
-        for known in echo
-        for line in known.splitlines()
-        if len(line.strip()) >= _ECHO_LINE_CHARS
+        _flat(line) for known in echo for line in known.splitlines() if len(line.strip()) >= _ECHO_LINE_CHARS
     }
     kept: list[str] = []
     begun = False
@@ -230,14 +232,14 @@ def _drop_echo(text: str, echo: Sequence[str]) -> tuple[str, bool]:
             if begun:
                 break  # after its answer the model goes on to write the next prompt
             continue
-        if " ".join(line.casefold().split()) in lines_known:
+        if _flat(line) in lines_known:
             echoed = True
             continue
         begun = begun or bool(line.strip())
         kept.append(line)
     text = "\n".join(kept)
-    flat = " ".join(text.casefold().split()).rstrip("?.! ")
-    if flat and any(flat == " ".join(known.casefold().split()).rstrip("?.! ") for known in echo):
+    flat = _flat(text).rstrip("?.! ")
+    if flat and any(flat == _flat(known).rstrip("?.! ") for known in echo):
         return "", True
     return text, echoed
 
@@ -358,8 +360,7 @@ def _may_be_the_prompts(line: str, echo: Sequence[str]) -> bool:
 
 
 def _is_beginning(text: str, echo: Sequence[str]) -> bool:
-    flat = " ".join(text.casefold().split())
-    return any(" ".join(known.casefold().split()).startswith(flat) for known in echo)
+    return any(_flat(known).startswith(_flat(text)) for known in echo)
 
 
 def _strip_leading_tokens(text: str) -> str:

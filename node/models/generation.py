@@ -19,8 +19,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from node.core.clock import Clock
-from node.core.errors import Rejected, TimedOut, Unavailable
-from node.core.model import Draft
+from node.core.errors import NodeError, Rejected, TimedOut, Unavailable
+from node.core.model import Check, Draft
 from node.core.ports import OnText, Prompt
 from node.models.clean import RAW_CHARS_MAX, clean, find_loop
 from node.models.deadline import within
@@ -117,34 +117,49 @@ class Heard:
             ]
 
 
-class Turns:
-    """Who speaks: ``slots`` at once, a bounded number waiting."""
+class Driver:
+    """What each ``node.core.ports.Generator`` over an engine has: ``slots`` generations at once, a bounded
+    number waiting, and the frame of its probe and its end."""
 
-    def __init__(self, engine: str, spoken: str, clock: Clock, *, queue_max: int, slots: int = 1) -> None:
-        """``engine`` is the driver's name (``ollama``), ``spoken`` what messages call it (``Ollama``)."""
-        self._engine = engine
+    def __init__(self, name: str, spoken: str, clock: Clock, *, queue_max: int, slots: int) -> None:
+        """``name`` is the driver's (``ollama``), ``spoken`` what messages call the engine (``Ollama``)."""
+        self.name = name
+        self.slots = slots
         self._spoken = spoken
         self._clock = clock
-        self.slots = slots
         self._waiting_max = queue_max
         self._turn = asyncio.Semaphore(slots)
         self._present = 0
         self._closed = False
 
-    @property
-    def closed(self) -> bool:
-        return self._closed
+    async def probe(self) -> Check:
+        """What is known of the engine, or found out within a second or so. Never raises."""
+        if self._closed:
+            return Check(self.name, "warn", "closed")
+        try:
+            return await self._look()
+        except NodeError as exc:
+            return Check(self.name, "warn", f"no text is generated: {exc}")
 
-    def close(self) -> None:
-        """Admit nobody any more. Idempotent; what is being said goes on."""
-        self._closed = True
+    async def _look(self) -> Check:
+        """Raises ``NodeError`` for why nothing can be generated."""
+        raise NotImplementedError
 
-    async def draft(
+    async def close(self) -> None:
+        """Admit nobody any more and end what the driver holds. Idempotent."""
+        if not self._closed:
+            self._closed = True
+            await self._end()
+
+    async def _end(self) -> None:
+        raise NotImplementedError
+
+    async def _draft(
         self,
         prompt: Prompt,
         timeout_s: float,
         speak: Callable[[Heard], Awaitable[None]],
-        on_text: OnText | None = None,
+        on_text: OnText | None,
     ) -> Draft:
         """Wait for the turn, let ``speak`` fill the ``Heard`` that it is given, and return the draft. An
         answer that the timeout cut off is returned as incomplete when whole sentences of it had arrived.
@@ -168,19 +183,19 @@ class Turns:
         try:
             await within(self._clock, timeout_s, speak_in_turn(), f"{self._spoken} did not answer in time")
         except TimedOut:
-            draft = self._draft(prompt, heard, complete=False)
+            draft = self._of_use(prompt, heard, complete=False)
             if draft is None:
                 raise
-            _LOG.info("%s.cut reason=timeout chars=%d", self._engine, heard.chars)
+            _LOG.info("%s.cut reason=timeout chars=%d", self.name, heard.chars)
             return draft
         finally:
             self._present -= 1
-        draft = self._draft(prompt, heard, complete=heard.done_reason not in (None, "length"))
+        draft = self._of_use(prompt, heard, complete=heard.done_reason not in (None, "length"))
         if draft is None:
             raise Rejected(f"{self._spoken} broke off before it said anything")
         return draft
 
-    def _draft(self, prompt: Prompt, heard: Heard, *, complete: bool) -> Draft | None:
+    def _of_use(self, prompt: Prompt, heard: Heard, *, complete: bool) -> Draft | None:
         """What was heard as a draft, or None when nothing of use had come and the engine had not ended.
         Raises ``Rejected`` where the engine itself ended with nothing of use."""
         if not heard.model:
@@ -188,14 +203,14 @@ class Turns:
         cleaned = clean(heard.text, complete=complete, stop=prompt.stop, echo=(prompt.system,))
         think_blocks = cleaned.think_blocks + heard.thought
         if think_blocks:
-            _LOG.info("%s.think_stripped blocks=%d model=%s", self._engine, think_blocks, heard.model)
+            _LOG.info("%s.think_stripped blocks=%d model=%s", self.name, think_blocks, heard.model)
         if not cleaned.usable:
             if heard.done_reason is None:
                 return None
             raise Rejected(f"the model's answer was unusable: {cleaned.reason}")
         return Draft(
             text=cleaned.text,
-            engine=self._engine,
+            engine=self.name,
             model=heard.model,
             model_digest=heard.model_digest,
             complete=cleaned.complete,

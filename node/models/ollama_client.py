@@ -15,13 +15,15 @@ import httpx
 from ollama import AsyncClient, ListResponse, ResponseError
 
 from node.core.clock import Clock
-from node.core.errors import BrokeOff, Misconfigured, NodeError, Rejected, TimedOut, Unavailable
+from node.core.errors import Misconfigured, Unavailable
+from node.models import transport
 from node.models.deadline import within
 from node.models.transport import PlainTransport, timeouts, words_of
 
 PREFERRED = "llama3.2"
 """Taken when no model is named (design section 11)."""
 PULL_HINT = f"type: ollama pull {PREFERRED}"
+_START_HINT = f"its address; start it, or install it and {PULL_HINT}"
 
 CONNECT_TIMEOUT_S = 2.0
 LIST_TIMEOUT_S = 3.0
@@ -60,24 +62,12 @@ async def close(client: AsyncClient) -> None:
 def translated(model: str = "") -> Iterator[None]:
     """Foreign exceptions of one call of the client as ours. ``model``: the one asked for."""
     try:
-        yield
-    except NodeError:
-        raise
-    except httpx.TimeoutException as exc:
-        raise TimedOut("Ollama did not answer in time") from exc
+        with transport.translated("Ollama", lambda _: _START_HINT):
+            yield
     except ResponseError as exc:
         if exc.status_code == 404:
             raise no_model(model) from exc
         raise Unavailable(f"Ollama failed: {words_of(exc.error) or exc.status_code}") from exc
-    except (httpx.ConnectError, OSError) as exc:
-        raise Unavailable(
-            f"Ollama is not reachable at its address; start it, or install it and {PULL_HINT}"
-        ) from exc
-    except (httpx.HTTPError, httpx.StreamError) as exc:
-        raise BrokeOff("the connection to Ollama broke off") from exc
-    except (ValueError, TypeError, AttributeError, RecursionError) as exc:
-        # The client decodes without checking: whatever is not its protocol ends in one of these.
-        raise Rejected("Ollama sent something that is not its protocol") from exc
 
 
 def no_model(wanted: str) -> Unavailable:

@@ -36,6 +36,7 @@ from node.core.errors import (
     TimedOut,
     Unavailable,
 )
+from node.models import transport
 from node.models.deadline import within
 from node.models.stops import overlap
 from node.models.transport import plain_client, timeouts, words_of
@@ -133,7 +134,7 @@ class OpenAiConnection:
         )
 
     async def _models(self) -> list[Listed] | None:
-        with self._http_translated():
+        with transport.translated(SPOKEN, _unreachable):
             response = await self._http.get("models", headers={"accept": "application/json"})
             if response.status_code in (404, 405, 501):
                 return None
@@ -142,36 +143,19 @@ class OpenAiConnection:
             return [one for one in _listed(json.loads(response.content)) if not self.tells_key(one.name)]
 
     @contextmanager
-    def _http_translated(self) -> Iterator[None]:
-        """Foreign exceptions of the plain HTTP client as ours."""
-        try:
-            yield
-        except NodeError:
-            raise
-        except httpx.TimeoutException as exc:
-            raise TimedOut(f"{SPOKEN} did not answer in time") from exc
-        except (httpx.ConnectError, OSError) as exc:
-            raise self._unreachable(exc) from exc
-        except (httpx.HTTPError, httpx.StreamError) as exc:
-            raise BrokeOff(f"the connection to {SPOKEN} broke off") from exc
-        except (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError) as exc:
-            # The client decodes without checking: whatever is not its protocol ends in one of these.
-            raise Rejected(f"{SPOKEN} sent something that is not its protocol") from exc
-
-    @contextmanager
     def translated(self, model: str = "") -> Iterator[None]:
         """Foreign exceptions of one call of the official client as ours. Enter it after ``official``.
         ``model`` is the one asked for."""
         from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, OpenAIError
 
         try:
-            with self._http_translated():
+            with transport.translated(SPOKEN, _unreachable):
                 yield
         except APITimeoutError as exc:
             raise TimedOut(f"{SPOKEN} did not answer in time") from exc
         except APIConnectionError as exc:
             if isinstance(exc.__cause__, httpx.ConnectError | OSError):
-                raise self._unreachable(exc.__cause__) from exc
+                raise Unavailable(f"{SPOKEN} is not reachable at {_unreachable(exc.__cause__)}") from exc
             raise BrokeOff(f"the connection to {SPOKEN} broke off") from exc
         except APIStatusError as exc:
             error = self.failure(exc.status_code, exc.response.headers, _in_body(exc.body), model=model)
@@ -245,13 +229,14 @@ class OpenAiConnection:
             return Rejected(f"{SPOKEN} refused the request{because}")
         return Unavailable(f"{SPOKEN} failed{because}")
 
-    def _unreachable(self, exc: BaseException) -> Unavailable:
-        why = " (its TLS certificate was refused)" if "CERTIFICATE_VERIFY" in str(exc) else ""
-        return Unavailable(f"{SPOKEN} is not reachable at models.openai_base_url{why}")
-
     async def close(self) -> None:
         """Close its connections. Idempotent."""
         await self._http.aclose()
+
+
+def _unreachable(exc: BaseException) -> str:
+    why = " (its TLS certificate was refused)" if "CERTIFICATE_VERIFY" in str(exc) else ""
+    return f"models.openai_base_url{why}"
 
 
 def package_missing() -> str | None:

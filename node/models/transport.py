@@ -7,12 +7,13 @@ vendor's protocol."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from typing import cast
 
 import httpx
 
-from node.core.errors import Rejected
+from node.core.errors import BrokeOff, NodeError, Rejected, TimedOut, Unavailable
 
 RESPONSE_BYTES_MAX = 8 * 2**20
 """200 tokens streamed are about 40 KiB, a list of a thousand models about 500 KiB, 16 vectors of 4,096
@@ -47,6 +48,25 @@ def words_of(said: object) -> str:
     )
     flat = " ".join(shown.split())
     return flat if len(flat) <= MESSAGE_CHARS_MAX else f"{flat[: MESSAGE_CHARS_MAX - 1].rstrip()}…"
+
+
+@contextmanager
+def translated(spoken: str, unreachable: Callable[[Exception], str]) -> Iterator[None]:
+    """Foreign exceptions of a call to the engine as ours. ``unreachable`` says what to do about one that
+    cannot be reached."""
+    try:
+        yield
+    except NodeError:
+        raise
+    except httpx.TimeoutException as exc:
+        raise TimedOut(f"{spoken} did not answer in time") from exc
+    except (httpx.ConnectError, OSError) as exc:
+        raise Unavailable(f"{spoken} is not reachable at {unreachable(exc)}") from exc
+    except (httpx.HTTPError, httpx.StreamError) as exc:
+        raise BrokeOff(f"the connection to {spoken} broke off") from exc
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as exc:
+        # Clients decode without checking: whatever is not their protocol ends in one of these.
+        raise Rejected(f"{spoken} sent something that is not its protocol") from exc
 
 
 class _BoundedBody(httpx.AsyncByteStream):

@@ -11,16 +11,16 @@ from functools import partial
 from pathlib import Path
 
 from node.core.clock import Clock
-from node.core.errors import NodeError, Rejected, TimedOut
+from node.core.errors import NodeError, Rejected, TimedOut, Unavailable
 from node.core.model import Check, Draft
 from node.core.ports import OnText, Prompt
 from node.language.markup import CONTINUATION_STOP
-from node.models.generation import Heard, Turns, prompt_bytes, text_bytes
+from node.models.generation import Driver, Heard, prompt_bytes, text_bytes
 from node.models.llama.process import LLAMA_CPP, WINDOW, LlamaProcess, Program, threads_to_spare
 from node.models.llama.wire import PROMPT_BYTES_MAX, plain_text
 
 
-class LlamaGenerator:
+class LlamaGenerator(Driver):
     """``node.core.ports.Generator`` over one GGUF in a child process."""
 
     def __init__(
@@ -36,8 +36,7 @@ class LlamaGenerator:
     ) -> None:
         """``threads``: None leaves the node one core. ``window``: of a prompt and its answer, in tokens.
         ``slots``: more than one only where ``program`` can."""
-        self._turns = Turns(program.engine, "llama.cpp", clock, queue_max=queue_max, slots=slots)
-        self._name = program.engine
+        super().__init__(program.engine, "llama.cpp", clock, queue_max=queue_max, slots=slots)
         self._process = LlamaProcess(
             path,
             clock,
@@ -48,14 +47,6 @@ class LlamaGenerator:
             program=program,
         )
         self._warming: asyncio.Task[None] | None = None
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def slots(self) -> int:
-        return self._turns.slots
 
     @property
     def cannot_load(self) -> str | None:
@@ -76,7 +67,7 @@ class LlamaGenerator:
             except NodeError:
                 return  # kept by the process, which tells whoever asks
 
-        if self._warming is None and not self._turns.closed:
+        if self._warming is None and not self._closed:
             self._warming = asyncio.create_task(load())
 
     async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
@@ -85,7 +76,7 @@ class LlamaGenerator:
         if max(prompt_bytes(prompt), text_bytes(prompt.continuation)) > PROMPT_BYTES_MAX:
             raise Rejected("the prompt is longer than the model's window")
         try:
-            return await self._turns.draft(prompt, timeout_s, partial(self._speak, prompt), on_text)
+            return await self._draft(prompt, timeout_s, partial(self._speak, prompt), on_text)
         except TimedOut as exc:
             if self._process.is_loading:
                 raise TimedOut("llama.cpp is still loading its model") from exc
@@ -118,20 +109,15 @@ class LlamaGenerator:
         heard.prompt_tokens = done.prompt_tokens
         heard.completion_tokens = done.completion_tokens or heard.completion_tokens
 
-    async def probe(self) -> Check:
-        """Whether the model is loaded or can be, as far as can be told without loading it. Never raises."""
+    async def _look(self) -> Check:
+        """Whether the model is loaded or can be, as far as can be told without loading it."""
         state = await self._process.state()
-        match state.word:
-            case "closed":
-                return Check(self.name, "warn", "closed")
-            case "missing" | "failed":
-                return Check(self.name, "warn", f"no text is generated: {state.detail}")
-            case _:
-                return Check(self.name, "pass", f"model {self._process.path.stem}, {state.detail}")
+        if state.word in ("missing", "failed"):
+            raise Unavailable(state.detail)
+        return Check(self.name, "pass", f"model {self._process.path.stem}, {state.detail}")
 
-    async def close(self) -> None:
+    async def _end(self) -> None:
         """End the child process."""
-        self._turns.close()
         await self._process.close()
         if self._warming is not None:
             await asyncio.wait((self._warming,))

@@ -17,11 +17,11 @@ from typing import Any, cast
 from ollama import ChatResponse, ResponseError
 
 from node.core.clock import Clock
-from node.core.errors import NodeError, Rejected, Unavailable
+from node.core.errors import Rejected, Unavailable
 from node.core.model import Check, Draft
 from node.core.ports import OnText, Prompt
 from node.language.markup import CONTINUATION_STOP
-from node.models.generation import BYTES_PER_TOKEN, Heard, Turns, before, prompt_bytes, text_bytes
+from node.models.generation import BYTES_PER_TOKEN, Driver, Heard, before, prompt_bytes, text_bytes
 from node.models.ollama_client import (
     LIST_TIMEOUT_S,
     PREFERRED,
@@ -145,7 +145,7 @@ def context_size(prompt: Prompt) -> int:
     raise Rejected(f"the prompt of about {needed} tokens is longer than the model's window")
 
 
-class OllamaGenerator:
+class OllamaGenerator(Driver):
     """``node.core.ports.Generator`` over a running Ollama."""
 
     def __init__(
@@ -161,28 +161,17 @@ class OllamaGenerator:
         """``model`` may be empty: see ``choose``. ``slots``: what the server's OLLAMA_NUM_PARALLEL is.
         ``threads`` is for an Ollama on this machine, to leave the
         node a core; None leaves it to the server. Raises ``Misconfigured``."""
+        super().__init__("ollama", "Ollama", clock, queue_max=queue_max, slots=slots)
         self._wanted = model.strip()
-        self._clock = clock
         self._threads = threads
         self._client = official_client(base_url)
-        self._turns = Turns("ollama", "Ollama", clock, queue_max=queue_max, slots=slots)
         self._chosen: tuple[float, Chosen] | None = None
-
-    @property
-    def name(self) -> str:
-        return "ollama"
-
-    @property
-    def slots(self) -> int:
-        return self._turns.slots
 
     async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         """See the port. An answer that the timeout cut off is returned as incomplete when whole sentences
         of it had arrived."""
         window = context_size(prompt)
-        return await self._turns.draft(
-            prompt, timeout_s, lambda heard: self._speak(prompt, window, heard), on_text
-        )
+        return await self._draft(prompt, timeout_s, lambda heard: self._speak(prompt, window, heard), on_text)
 
     async def _speak(self, prompt: Prompt, window: int, heard: Heard) -> None:
         model = await self._choose()
@@ -235,27 +224,18 @@ class OllamaGenerator:
             _LOG.info("ollama.template_unknown model=%s reason=%s", name, exc)
             return None
 
-    async def probe(self) -> Check:
+    async def _look(self) -> Check:
         """Whether Ollama lists a model to use, and whether its template is fit for questions, within
-        ``PROBE_TIMEOUT_S``. Never raises."""
-        if self._turns.closed:
-            return Check(self.name, "warn", "closed")
+        ``PROBE_TIMEOUT_S``."""
         began = self._clock.monotonic()
-        try:
-            installed = await installed_models(self._client, self._clock, PROBE_TIMEOUT_S)
-        except NodeError as exc:
-            return Check(self.name, "warn", f"no text is generated: {exc}")
-        model = choose(installed, self._wanted)
+        model = choose(await installed_models(self._client, self._clock, PROBE_TIMEOUT_S), self._wanted)
         if model is None:
             return Check(self.name, "warn", str(no_model(self._wanted)))
         elapsed_s = self._clock.monotonic() - began
         shown = await self._shown(model.name, max(0.1, PROBE_TIMEOUT_S - elapsed_s))
         return Chosen.of(model, shown).check(self.name, round(elapsed_s * 1_000, 1))
 
-    async def close(self) -> None:
-        if self._turns.closed:
-            return
-        self._turns.close()
+    async def _end(self) -> None:
         await close(self._client)
 
 

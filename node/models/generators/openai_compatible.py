@@ -14,12 +14,12 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from node.core.clock import Clock
-from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.errors import RateLimited, Rejected, TimedOut, Unavailable
 from node.core.model import Check, Draft
 from node.core.ports import OnText, Prompt
 from node.language.orders import CHAT_TOKEN
 from node.models.deadline import within
-from node.models.generation import BYTES_PER_TOKEN, Heard, Turns, before, prompt_bytes
+from node.models.generation import BYTES_PER_TOKEN, Driver, Heard, before, prompt_bytes
 from node.models.ollama_client import names_no_chat
 from node.models.openai_client import (
     SPOKEN,
@@ -51,7 +51,7 @@ _OPTIONAL = ("stream_options", "seed", "stop", "temperature", "max_tokens", "top
 """Parameters that one server or another refuses; asked again without those that its refusal names."""
 
 
-class OpenAiGenerator:
+class OpenAiGenerator(Driver):
     """``node.core.ports.Generator`` over an OpenAI-compatible server."""
 
     def __init__(
@@ -66,21 +66,12 @@ class OpenAiGenerator:
     ) -> None:
         """``model`` may be empty: the first that the server lists. ``api_key`` may be empty, where the server
         wants none. Raises ``Misconfigured``."""
+        super().__init__("openai", SPOKEN, clock, queue_max=queue_max, slots=slots)
         self._wanted = model.strip()
-        self._clock = clock
         self._connection = OpenAiConnection(base_url, api_key, clock)
-        self._turns = Turns("openai", SPOKEN, clock, queue_max=queue_max, slots=slots)
         self._chosen: tuple[float, str] | None = None
         self._refused: frozenset[str] = frozenset()
         self._not_before = 0.0
-
-    @property
-    def name(self) -> str:
-        return "openai"
-
-    @property
-    def slots(self) -> int:
-        return self._turns.slots
 
     async def generate(self, prompt: Prompt, *, timeout_s: float, on_text: OnText | None = None) -> Draft:
         """See the port. An answer that the timeout cut off is returned as incomplete when whole sentences
@@ -88,7 +79,7 @@ class OpenAiGenerator:
         needed = prompt_bytes(prompt) // BYTES_PER_TOKEN + prompt.tokens_max
         if needed > PROMPT_TOKENS_MAX:
             raise Rejected(f"the prompt of about {needed} tokens is longer than any model's window")
-        draft = await self._turns.draft(
+        draft = await self._draft(
             prompt, timeout_s, lambda heard: self._speak(prompt, heard), self._guarded(on_text)
         )
         if self._connection.gives_key_away(draft.text):
@@ -216,32 +207,19 @@ class OpenAiGenerator:
         self._chosen = (self._clock.monotonic() + MODEL_REMEMBERED_S, model)
         return model
 
-    async def probe(self) -> Check:
-        """Whether the server answers, takes the key and has a model to use, within ``PROBE_TIMEOUT_S``. Never
-        raises."""
-        if self._turns.closed:
-            return Check(self.name, "warn", "closed")
+    async def _look(self) -> Check:
+        """Whether the server answers, takes the key and has a model to use, within ``PROBE_TIMEOUT_S``."""
         if (reason := package_missing()) is not None:
-            return Check(self.name, "warn", f"no text is generated: {reason}")
+            raise Unavailable(reason)
         began = self._clock.monotonic()
-        try:
-            listed = await self._connection.models(PROBE_TIMEOUT_S)
-            if self._wanted and (listed is None or self._wanted in [model.name for model in listed]):
-                said = f"model {self._wanted}"
-            elif self._wanted:
-                # Some servers take more names than they list.
-                said = f"model {self._wanted}, which the server does not list"
-            else:
-                said = f"model {_first(listed)}"
-        except NodeError as exc:
-            return Check(self.name, "warn", f"no text is generated: {exc}")
+        listed = await self._connection.models(PROBE_TIMEOUT_S)
+        said = f"model {self._wanted or _first(listed)}"
+        if self._wanted and listed is not None and self._wanted not in [model.name for model in listed]:
+            said += ", which the server does not list"  # some servers take more names than they list
         elapsed_ms = (self._clock.monotonic() - began) * 1_000
         return Check(self.name, "pass", said, observed=round(elapsed_ms, 1), unit="ms")
 
-    async def close(self) -> None:
-        if self._turns.closed:
-            return
-        self._turns.close()
+    async def _end(self) -> None:
         await self._connection.close()
 
 

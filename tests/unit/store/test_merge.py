@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from node.cache.index.flat_index import FlatIndex
-from node.cache.keys import keyword_key
-from node.cache.same_question import same_question
+from node.cache.keys import keyword_key, same_question
 from node.core.ipld.cid import Cid
 from node.core.model import Confidence, SourceRef
 from node.core.normalise import normalise, query_hash

@@ -21,8 +21,7 @@ from node.app.transfer.car_file import CarFile
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.rotation import KeyRotation
 from node.audit.recorder import Recorder
-from node.cache.keys import keyword_key
-from node.cache.same_question import same_question
+from node.cache.keys import keyword_key, same_question
 from node.core.errors import BadInput, Rejected
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid

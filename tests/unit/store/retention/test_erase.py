@@ -13,8 +13,7 @@ import pytest
 from node.app.operator_desk import LaterSemantics
 from node.audit.decisions.answer_entry import store_entry
 from node.audit.decisions.log import DecisionLog
-from node.cache.keys import keyword_key
-from node.cache.same_question import same_question
+from node.cache.keys import keyword_key, same_question
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.identity import Identity
 from node.core.model import SourceRef

@@ -13,8 +13,7 @@ import pytest
 
 from node.app.operator_desk import LaterSemantics
 from node.audit.decisions.memory import MemoryLog
-from node.cache.keys import keyword_key
-from node.cache.same_question import same_question
+from node.cache.keys import keyword_key, same_question
 from node.core.errors import CorruptState, NotFound, Unavailable
 from node.core.ipld.cid import BLAKE2B_256, RAW, SHA2_512, Cid
 from node.core.metrics import Metrics

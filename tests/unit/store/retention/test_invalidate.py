@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from node.cache.index.flat_index import FlatIndex
-from node.cache.keys import keyword_key
+from node.cache.keys import keyword_key, same_question
 from node.cache.recall import Limits, Recaller
-from node.cache.same_question import same_question
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, Kind, Query, Route
 from node.core.normalise import query_hash
