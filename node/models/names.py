@@ -1,9 +1,17 @@
-"""Models by their names: whether a model that an engine serves is one of those that were measured. Pure."""
+"""Models by their names: whether a model that an engine serves is one of those that were measured, and when
+another model came behind the same name. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+SAME_COSINE_MIN = 0.99
+"""How near a model's vector of one fixed sentence must be to the one it gave before. The same model on other
+hardware stays above 0.9999; another model is far below."""
+EXCHANGED = (
+    "is another one now (its vectors are others than before, under the same name): give it its model back, "
+    "or set embed.model to a name of its own for the new one"
+)
 _NAME_MIN = 12
 """So many letters name a model well enough when the measured one's name is longer."""
 

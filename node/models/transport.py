@@ -22,17 +22,9 @@ READ_TIMEOUT_S = 600.0
 """A backstop only; every call has its own, shorter deadline on the node's clock."""
 MESSAGE_CHARS_MAX = 160
 
-_SENT = frozenset(
-    (
-        "accept",
-        "connection",
-        "content-length",
-        "content-type",
-        "host",
-        "transfer-encoding",
-        "user-agent",
-    )
-)
+_SENT = (
+    "accept", "connection", "content-length", "content-type", "host", "transfer-encoding", "user-agent",
+)  # fmt: skip
 
 
 def words_of(said: object) -> str:

@@ -44,6 +44,7 @@ from node.core.ports import (
     StoredRecord,
     VectorIndex,
 )
+from node.models.names import EXCHANGED, SAME_COSINE_MIN
 from node.store.remember import owes_vector
 from node.store.state import StateStore
 
@@ -55,9 +56,6 @@ SAVE_EVERY = 256
 RETIRED_S = 60.0
 """How long an index that no longer serves stays for the questions that hold a vector of its model."""
 LEAVE_WAIT_S = 10.0
-SAME_COSINE_MIN = 0.99
-"""How near a model's vector of one fixed sentence must be to the one it gave before."""
-
 HNSW_ABOVE = 20_000
 """Rows of one (scope, context) beyond which they are searched by HNSW (``cache.hnsw_above``)."""
 
@@ -283,10 +281,7 @@ class SwitchingSemantics:
         self._loaded.append(engine)
         if self._was_exchanged(engine):
             await self._let_go(engine)
-            raise Unavailable(
-                f"{engine.info.model} is another one now (its vectors are others than before, under the same "
-                "name): give it its model back, or set embed.model to a name of its own for the new one"
-            )
+            raise Unavailable(f"{engine.info.model} {EXCHANGED}")
         return engine
 
     def _was_exchanged(self, engine: Engine) -> bool:

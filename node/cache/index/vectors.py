@@ -25,12 +25,11 @@ import logging
 from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 import numpy as np
 
 from node.cache.index import vector_file
-from node.cache.index.flat_index import Partition
 from node.cache.index.growing_index import HNSW_ABOVE, GrowingIndex
 from node.core.clock import Clock
 from node.core.errors import Rejected
@@ -39,9 +38,6 @@ from node.core.ports import EmbedderInfo, RecordStore, StoredRecord, Vector
 from node.core.record import AnswerRecord
 from node.store.record_rules import LOCAL
 from node.store.remember import owes_vector
-
-if TYPE_CHECKING:
-    from node.cache.index.hnsw_index import Graph  # needs usearch, which may be missing
 
 log = logging.getLogger("neuroswarm.vectors")
 
@@ -245,40 +241,39 @@ class IndexKeeper:
         digest = self.info.digest
         vector_file.save(self._path, self.index, model_digest=digest, sequence=sequence, change=change)
         with self.index.paused() as graphs:
-            try:
-                from node.cache.index import hnsw_file
-            except ImportError:  # no usearch on this machine, so there are no graphs
-                return
-            hnsw_file.save_all(self._path.parent, graphs, model_digest=digest)
+            if (hnsw_file := _graph_files()) is not None:
+                hnsw_file.save_all(self._path.parent, graphs, model_digest=digest)
 
     async def remove_others(self) -> None:
         """Delete the files of other models, and what unfinished writes left. Raises ``Unavailable``."""
         await asyncio.to_thread(_remove_others, self._path, self.info.digest)
 
 
+def _graph_files() -> ModuleType | None:
+    """``hnsw_file``; None without usearch, where there are no graphs."""
+    try:
+        from node.cache.index import hnsw_file
+    except ImportError:
+        return None
+    return hnsw_file
+
+
 def _remove_others(path: Path, digest: str) -> None:
     vector_file.remove_others(path)
-    try:
-        from node.cache.index import hnsw_file
-    except ImportError:
-        return
-    own = dict.fromkeys(path.parent.glob(f"{digest}*{hnsw_file.SUFFIX}"))
-    hnsw_file.remove_others(path.parent, own)
-
-
-def _graphs(directory: Path, info: EmbedderInfo) -> dict[Partition, Graph]:
-    try:
-        from node.cache.index import hnsw_file
-    except ImportError:
-        return {}
-    return hnsw_file.load_all(directory, model_digest=info.digest, dim=info.dim)
+    if (hnsw_file := _graph_files()) is not None:
+        own = dict.fromkeys(path.parent.glob(f"{digest}*{hnsw_file.SUFFIX}"))
+        hnsw_file.remove_others(path.parent, own)
 
 
 def _load(
     path: Path, info: EmbedderInfo, hnsw_above: int
 ) -> tuple[GrowingIndex, vector_file.Watermarks | vector_file.Damaged]:
     """The index as the files say; an empty one where the vectors' file is not usable. Blocks."""
-    index = GrowingIndex(info.dim, above=hnsw_above, graphs=_graphs(path.parent, info))
+    hnsw_file = _graph_files()
+    graphs = (
+        None if hnsw_file is None else hnsw_file.load_all(path.parent, model_digest=info.digest, dim=info.dim)
+    )
+    index = GrowingIndex(info.dim, above=hnsw_above, graphs=graphs)
     marks = vector_file.load_into(index, path, model_digest=info.digest)
     if isinstance(marks, vector_file.Damaged):
         return GrowingIndex(info.dim, above=hnsw_above), marks

@@ -37,12 +37,12 @@ from node.cache.matching.features import (
     COMPARISON,
     NAME,
     PLAIN,
-    RIVALS,
     SCOPE,
     TIME,
     UNIT,
     Features,
     Item,
+    rival_leanings,
 )
 from node.cache.matching.token import CODE, NUMBER, SYMBOL, WORD
 
@@ -270,10 +270,8 @@ def _asks(one: Features, other: Features) -> str | None:
     for form in sorted(one.forms ^ other.forms):
         if form.startswith("ing.") and "a." + form[4:] in one.forms | other.forms:
             return f"what is done on one side, a thing or person on the other: {form[4:]}"
-    for rivals in RIVALS:
-        leaning, leaning2 = one.leanings & rivals, other.leanings & rivals
-        if leaning and leaning2 and not leaning & leaning2:
-            return f"{min(leaning)} on one side, {min(leaning2)} on the other"
+    if rivals := rival_leanings(one, other):
+        return f"{rivals[0]} on one side, {rivals[1]} on the other"
     return None
 
 

@@ -14,7 +14,7 @@ NAMED = frozenset({NAME, UNIT, NUMBER, CODE, SYMBOL})
 """Kinds of content that stand for one thing each."""
 PLAIN = frozenset({"", "what", "exists"})
 """What is asked where no more is said than that something is asked."""
-RIVALS = (frozenset({"be", "have"}), frozenset({"should", "can"}), frozenset({"define", "exists"}))
+_RIVALS = (frozenset({"be", "have"}), frozenset({"should", "can"}), frozenset({"define", "exists"}))
 """Leanings that exclude each other."""
 
 
@@ -69,3 +69,12 @@ class Features:
     """Small things that both sides must have or neither: see ``reader``."""
     forms: frozenset[str] = frozenset()
     """``ing.word`` and ``a.word`` in short questions for what something is."""
+
+
+def rival_leanings(one: Features, other: Features) -> tuple[str, str] | None:
+    """The leanings of the two sides that exclude each other."""
+    for pair in _RIVALS:
+        leaning, leaning2 = one.leanings & pair, other.leanings & pair
+        if leaning and leaning2 and not leaning & leaning2:
+            return min(leaning), min(leaning2)
+    return None

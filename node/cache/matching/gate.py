@@ -41,21 +41,10 @@ from node.cache.matching.neighbours import SIZE_MAX, Near
 from node.cache.matching.reader import extract
 from node.core.normalise import normalise
 
-HARD_VETOES = frozenset(
-    {
-        "number",
-        "unit",
-        "negation",
-        "time",
-        "entity",
-        "opposite",
-        "direction",
-        "person",
-        "language",
-        "joined",
-        "length",
-    }
-)
+HARD_VETOES = frozenset((
+    "number", "unit", "negation", "time", "entity", "opposite", "direction", "person", "language", "joined",
+    "length",
+))  # fmt: skip
 """First differences that no score overrides."""
 _SERVE_U_MAX = 0.25
 """Above this upper limit the verdict advises against serving whatever the policy's own limit."""

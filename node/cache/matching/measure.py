@@ -26,12 +26,12 @@ from node.cache.matching.features import (
     NAME,
     NAMED,
     PLAIN,
-    RIVALS,
     SCOPE,
     TIME,
     UNIT,
     Features,
     Item,
+    rival_leanings,
 )
 from node.cache.matching.reader import extract
 from node.cache.matching.stem import canonical
@@ -148,10 +148,6 @@ def _asked(one: Features, other: Features, left: Sequence[Item], right: Sequence
         if ask != ask2:
             plain = sum(which in PLAIN for which in (ask, ask2))
             differ = max(differ, (3.0, 2.0, 1.0)[plain])
-    rivals = any(
-        one.leanings & pair and other.leanings & pair and not one.leanings & other.leanings & pair
-        for pair in RIVALS
-    )
     return [
         float(opposites(left, right) is not None),
         *_ends(first, first2),
@@ -160,7 +156,7 @@ def _asked(one: Features, other: Features, left: Sequence[Item], right: Sequence
         float(one.modality != other.modality),
         float(len(one.marks ^ other.marks)),
         float(len(one.forms ^ other.forms)),
-        float(rivals),
+        float(rival_leanings(one, other) is not None),
     ]
 
 

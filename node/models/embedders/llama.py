@@ -16,7 +16,7 @@ from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Settings
 from node.models.deadline import within
 from node.models.embedders.micro_batch import BatchedEmbedder, MicroBatcher
-from node.models.embedders.vectors import usable
+from node.models.embedders.vectors import of_some, usable
 from node.models.llama.process import LLAMA_CPP, LlamaProcess, Loaded, Program
 from node.models.llama.wire import plain_text
 
@@ -65,14 +65,13 @@ class LlamaEmbedder(BatchedEmbedder):
             raise
 
     async def _ask(self, texts: list[str]) -> list[Vector | None]:
-        vectors: list[Vector | None] = [None] * len(texts)
-        places = [place for place, text in enumerate(texts) if _is_sendable(text)]
-        if not places:
-            return vectors
+        return await of_some(texts, _is_sendable, self._vectors)
+
+    async def _vectors(self, texts: list[str]) -> list[Vector | None]:
         heard: list[bytes | None] = []
 
         def listen(piece: str | bytes | None) -> bool:
-            if isinstance(piece, str) or len(heard) >= len(places):
+            if isinstance(piece, str) or len(heard) >= len(texts):
                 return False
             heard.append(piece)
             return True
@@ -81,14 +80,12 @@ class LlamaEmbedder(BatchedEmbedder):
             loaded = await self._process.load()
             if loaded.digest != self._info.digest or loaded.dim != self._info.dim:
                 raise Unavailable("the embedding model's file has been exchanged: start the node anew")
-            await self._process.ask({"op": "embed", "texts": [texts[place] for place in places]}, listen)
+            await self._process.ask({"op": "embed", "texts": texts}, listen)
 
         await within(self._clock, self._timeout_s, work(), "llama.cpp did not answer in time")
-        if len(heard) != len(places):
-            raise Unavailable(f"llama.cpp gave {len(heard)} vectors for {len(places)} texts")
-        for place, raw in zip(places, heard, strict=True):
-            vectors[place] = None if raw is None else self._vector(raw)
-        return vectors
+        if len(heard) != len(texts):
+            raise Unavailable(f"llama.cpp gave {len(heard)} vectors for {len(texts)} texts")
+        return [None if raw is None else self._vector(raw) for raw in heard]
 
     def _vector(self, raw: bytes) -> Vector:
         """Raises ``Unavailable``."""

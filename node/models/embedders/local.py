@@ -108,18 +108,11 @@ def open_session(weights: bytes, threads: int) -> tuple[Any, tuple[type[Exceptio
         from onnxruntime.capi import onnxruntime_pybind11_state as state
     except ImportError as exc:
         raise Unavailable(f"the local embedder needs onnxruntime: {exc}") from exc
-    errors: tuple[type[Exception], ...] = (
-        state.EngineError,
-        state.EPFail,
-        state.Fail,
-        state.InvalidArgument,
-        state.InvalidGraph,
-        state.InvalidProtobuf,
-        state.NotImplemented,
-        state.RuntimeException,
-        ValueError,
-        RuntimeError,
-    )
+    named = (
+        "EngineError", "EPFail", "Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf",
+        "NotImplemented", "RuntimeException",
+    )  # fmt: skip
+    errors = (ValueError, RuntimeError, *(getattr(state, name) for name in named))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -20,6 +20,7 @@ from node.core.clock import Clock
 from node.core.errors import Misconfigured, Rejected
 from node.core.settings import Settings
 from node.models.embedders.outside import Described, Doubtful, OutsideEmbedder, TooLong, rows_of
+from node.models.embedders.vectors import of_some
 from node.models.openai_client import SPOKEN, OpenAiConnection, says_too_long
 
 CHECK_TIMEOUT_S = 3.0
@@ -71,12 +72,7 @@ class _OpenAi:
         return Described(self._model, self._digest, self._window)
 
     async def vectors(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
-        fits = [self._fits(text) for text in texts]
-        sent = [text for text, whole in zip(texts, fits, strict=True) if whole]
-        if not sent:
-            return [None] * len(texts)
-        found = iter(await self._ask(sent))
-        return [next(found) if whole else None for whole in fits]
+        return await of_some(texts, self._fits, self._ask)
 
     def _fits(self, text: str) -> bool:
         """A token has one byte at least, so what has no more bytes than the window has tokens fits."""

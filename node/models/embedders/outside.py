@@ -31,7 +31,8 @@ from node.core.ports import EmbedderInfo, Vector
 from node.core.settings import Embed
 from node.models.deadline import within
 from node.models.embedders.micro_batch import BatchedEmbedder, MicroBatcher
-from node.models.embedders.vectors import usable
+from node.models.embedders.vectors import of_some, usable
+from node.models.names import EXCHANGED, SAME_COSINE_MIN
 
 _T = TypeVar("_T")
 
@@ -43,9 +44,6 @@ BATCH_TEXTS = 16
 """A request costs more than a short text does."""
 TEXT_BYTES_MAX = 64 * 2**10
 DIM_MAX = 65_536
-SAME_COSINE_MIN = 0.99
-"""The same model on other hardware stays above 0.9999; another model is far below."""
-
 _PROBE = "A sentence that tells one embedding model from another."
 
 
@@ -183,21 +181,17 @@ class OutsideEmbedder(BatchedEmbedder):
             raise Unavailable("the embedder is closed")
         if self._down is not None:  # it failed while these waited
             raise Unavailable(self._down.reason)
-        vectors: list[Vector | None] = [None] * len(texts)
-        places = [place for place, text in enumerate(texts) if _is_sendable(text)]
-        if not places:
-            return vectors
         try:
-            if self._clock.monotonic() - self._described_at >= self._engine.recheck_s:
-                await self._recognise()
-            found = await self._vectors([texts[place] for place in places])
+            return await of_some(texts, _is_sendable, self._recognised)
         except (Unavailable, Misconfigured, Doubtful) as exc:
             # The next question has it checked at once; it may have been this request only.
             self._down = _Down(str(exc), self._not_before(exc, pause_s=0.0))
             raise
-        for place, vector in zip(places, found, strict=True):
-            vectors[place] = vector
-        return vectors
+
+    async def _recognised(self, texts: list[str]) -> list[Vector | None]:
+        if self._clock.monotonic() - self._described_at >= self._engine.recheck_s:
+            await self._recognise()
+        return await self._vectors(texts)
 
     async def _vectors(self, texts: list[str]) -> list[Vector | None]:
         try:
@@ -259,10 +253,7 @@ class OutsideEmbedder(BatchedEmbedder):
             )
             [vector] = self._checked(rows, 1)
             if vector is None or self._probe is None or float(vector @ self._probe) < SAME_COSINE_MIN:
-                raise Unavailable(
-                    f"{self._named} is another one now (its vectors are others than before, under the same "
-                    "name): give it its model back, or set embed.model to a name of its own for the new one"
-                )
+                raise Unavailable(f"{self._named} {EXCHANGED}")
         except (Unavailable, Rejected, Misconfigured) as exc:
             self._down = _Down(str(exc), self._not_before(exc, pause_s=PAUSE_S))
         else:

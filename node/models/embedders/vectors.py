@@ -10,11 +10,16 @@ Pure.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from node.core.errors import NodeError, Unavailable
 from node.core.ports import Vector
+
+_T = TypeVar("_T")
 
 NORM_TOLERANCE = 1e-3
 """How far from 1 a length may lie; float32 sums of a few hundred squares stay far below it."""
@@ -34,6 +39,16 @@ def unit(raw: NDArray[np.float32]) -> Vector:
         return np.zeros(raw.shape, np.float32)
     scaled: Vector = (wide / norm).astype(np.float32)
     return scaled
+
+
+async def of_some(
+    texts: Sequence[str], can: Callable[[str], bool], work: Callable[[list[str]], Awaitable[Sequence[_T]]]
+) -> list[_T | None]:
+    """What ``work`` makes of the texts that it can be given, None for the others, in order."""
+    able = [can(text) for text in texts]
+    given = [text for text, is_able in zip(texts, able, strict=True) if is_able]
+    found = iter(await work(given) if given else ())
+    return [next(found) if is_able else None for is_able in able]
 
 
 def usable(raw: NDArray[np.float32], dim: int, refused: type[NodeError] = Unavailable) -> Vector:
