@@ -39,9 +39,9 @@ _DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.([12]\d{3})")
 _CLOCK = re.compile(r"\d:[0-5]\d")
 """A time of day that lacks the zero before its hour."""
 _HOUR = re.compile(r"(\d{1,2})(?::([0-5]\d))?")
-_WARS = {"ww1": "1", "wwi": "1", "ww2": "2", "wwii": "2"}
+_WARS = words.pairs("wars")
 _MONEY_SIGNS = frozenset("$€£¥₹")
-_HOURS = {"noon": "12:00", "midnight": "00:00"}
+_HOURS = words.pairs("hours")
 _ORDINAL_ENDS = ("st", "nd", "rd", "th")
 _UNIT_SYMBOLS = words.pairs("unit_symbols")
 _COUNTED = words.table("counted")
@@ -187,12 +187,13 @@ def _month_first(tokens: Sequence[Token], at: int) -> tuple[int, list[Token]] | 
 
 
 _BEFORE_MONTH = words.table("before_month")
+_MONTHS_OR_WORDS = words.table("months_or_words")
 
 
 def _is_month(tokens: Sequence[Token], at: int, *, dated: bool) -> bool:
     """Whether a word like "may", "march", "mar", "dec" is surely a month where no whole date says so."""
     text = tokens[at].text
-    if text not in ("may", "march", "mar", "sep", "jan", "dec"):
+    if text not in _MONTHS_OR_WORDS:
         return True
     if not at:
         return not dated or tokens[at].raw[:1].isupper()
@@ -335,7 +336,7 @@ def _state_starts() -> frozenset[str]:
     return frozenset(name.partition(" ")[0] for name in aliases.states() if len(name) > 2)
 
 
-_BARE_NOT = frozenset({"new york", "georgia", "washington"})
+_BARE_NOT = frozenset(words.TABLE["phrases"]["not_states"].split("|"))
 """States whose names alone are more often another place's."""
 
 

@@ -18,7 +18,7 @@ import importlib.resources
 import io
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
 import numpy as np
@@ -27,8 +27,8 @@ from node.core.errors import Unavailable
 from node.models.embedders.local import (
     ONNX_SHA256,
     ModelFiles,
+    Network,
     installed_files,
-    open_session,
     open_tokenizer,
     pinned,
 )
@@ -46,15 +46,12 @@ _LEVELS = 127
 
 
 class CrossEncoder:
-    """See the module. ``errors`` are those of the engine."""
+    """See the module."""
 
-    def __init__(
-        self, session: Any, tokenizer: Tokenizer, head: np.ndarray, errors: tuple[type[Exception], ...]
-    ) -> None:
-        self._session = session
+    def __init__(self, network: Network, tokenizer: Tokenizer, head: np.ndarray) -> None:
+        self._network = network
         self._tokenizer = tokenizer
         self._head = head
-        self._errors = errors
 
     @classmethod
     def open(cls, files: ModelFiles, *, threads: int, adapter: bytes | None = None) -> CrossEncoder:
@@ -71,8 +68,7 @@ class CrossEncoder:
             raise Unavailable(f"{FILE} is damaged: {exc}") from exc
         if not file:
             raise Unavailable("the cross-encoder belongs to other weights than the packaged embedder's")
-        session, errors = open_session(file, threads)
-        return cls(session, open_tokenizer(files.tokenizer), head, errors)
+        return cls(Network(file, threads), open_tokenizer(files.tokenizer), head)
 
     def score(self, question: str, notes: Sequence[str]) -> list[float]:
         """The log odds that each note holds the answer, in their order. Raises ``Unavailable``."""
@@ -80,19 +76,10 @@ class CrossEncoder:
             return []
         asked = self._ids(question)[:QUESTION_TOKENS_MAX]
         room = PAIR_TOKENS_MAX - 3 - len(asked)
-        told = [self._ids(note)[:room] for note in notes]
-        shape = (len(told), 3 + len(asked) + max(map(len, told)))
-        tokens, mask, kinds = (np.zeros(shape, np.int64) for _ in range(3))
-        for row, ids in enumerate(told):
-            pair = [_CLS, *asked, _SEP, *ids, _SEP]
-            tokens[row, : len(pair)] = pair
-            mask[row, : len(pair)] = 1
-            kinds[row, len(asked) + 2 : len(pair)] = 1
+        rows = [[_CLS, *asked, _SEP, *self._ids(note)[:room], _SEP] for note in notes]
         try:
-            [hidden] = self._session.run(
-                ["last_hidden_state"], {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
-            )
-        except self._errors as exc:
+            hidden, mask = self._network.hidden(rows, len(asked) + 2)
+        except self._network.errors as exc:
             raise Unavailable(f"the cross-encoder failed: {exc}") from exc
         seen = mask[..., None].astype(np.float32)
         mean = (hidden * seen).sum(axis=1) / seen.sum(axis=1)

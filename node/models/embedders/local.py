@@ -13,13 +13,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, Unavailable
@@ -100,35 +101,53 @@ def tokens_of(path: Path) -> Callable[[str], int]:
     return count
 
 
-def open_session(weights: bytes, threads: int) -> tuple[Any, tuple[type[Exception], ...]]:
-    """The network of a file of weights, ready to run, and the errors that running it may raise. Raises
-    ``Unavailable``."""
-    try:
-        import onnxruntime
-        from onnxruntime.capi import onnxruntime_pybind11_state as state
-    except ImportError as exc:
-        raise Unavailable(f"the local embedder needs onnxruntime: {exc}") from exc
-    named = (
-        "EngineError", "EPFail", "Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf",
-        "NotImplemented", "RuntimeException",
-    )  # fmt: skip
-    errors = (ValueError, RuntimeError, *(getattr(state, name) for name in named))
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # A spinning thread takes a core from the rest of the node for nothing.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    # The arena keeps the peak of the longest batch for ever (60 MB here) and saves no time.
-    options.enable_cpu_mem_arena = False
-    options.enable_mem_pattern = False
-    options.log_severity_level = 3
-    try:
-        onnxruntime.disable_telemetry_events()
-        session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
-    except errors as exc:
-        raise Unavailable(f"the local embedding model does not load: {exc}") from exc
-    return session, errors
+class Network:
+    """The network of a file of weights, ready to run. ``errors`` are what its engine may raise."""
+
+    def __init__(self, weights: bytes, threads: int) -> None:
+        """Raises ``Unavailable``."""
+        try:
+            import onnxruntime
+            from onnxruntime.capi import onnxruntime_pybind11_state as state
+        except ImportError as exc:
+            raise Unavailable(f"the local embedder needs onnxruntime: {exc}") from exc
+        named = (
+            "EngineError", "EPFail", "Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf",
+            "NotImplemented", "RuntimeException",
+        )  # fmt: skip
+        self.errors: tuple[type[Exception], ...] = (
+            ValueError, RuntimeError, *(getattr(state, name) for name in named)
+        )  # fmt: skip
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # A spinning thread takes a core from the rest of the node for nothing.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+        # The arena keeps the peak of the longest batch for ever (60 MB here) and saves no time.
+        options.enable_cpu_mem_arena = False
+        options.enable_mem_pattern = False
+        options.log_severity_level = 3
+        try:
+            onnxruntime.disable_telemetry_events()
+            self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+        except self.errors as exc:
+            raise Unavailable(f"the local embedding model does not load: {exc}") from exc
+
+    def hidden(
+        self, rows: Sequence[Sequence[int]], second: int = 0
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """What the last layer makes of rows of tokens, padded to the longest, and the mask of what is no
+        padding. ``second``: where in each row a second text begins. Raises ``errors``."""
+        shape = (len(rows), max(map(len, rows)))
+        tokens, mask, kinds = (np.zeros(shape, np.int64) for _ in range(3))
+        for row, ids in enumerate(rows):
+            tokens[row, : len(ids)] = ids
+            mask[row, : len(ids)] = 1
+            if second:
+                kinds[row, second : len(ids)] = 1
+        inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": kinds}
+        return self._session.run(["last_hidden_state"], inputs)[0], mask
 
 
 def open_tokenizer(path: Path) -> Tokenizer:
@@ -169,19 +188,17 @@ class MiniLm:
     1, 4, 8 and padding to 16 ... 256 with onnxruntime 1.31.1): the weights are int8, the activations are not.
     """
 
-    def __init__(self, session: Any, tokenizer: Tokenizer, errors: tuple[type[Exception], ...]) -> None:
-        self._session = session
+    def __init__(self, network: Network, tokenizer: Tokenizer) -> None:
+        self._network = network
         self._tokenizer = tokenizer
-        self._errors = errors
         self._unknown = tokenizer.token_to_id("[UNK]")
 
     @classmethod
     def open(cls, files: ModelFiles, *, threads: int) -> MiniLm:
         """Read, check and load both files and embed a few sentences, so that the first question
         is as fast as the next. About 0.3 s. Raises ``Unavailable``."""
-        session, errors = open_session(pinned(files.onnx, ONNX_SHA256), threads)
-        tokenizer = open_tokenizer(files.tokenizer)
-        engine = cls(session, tokenizer, errors)
+        network = Network(pinned(files.onnx, ONNX_SHA256), threads)
+        engine = cls(network, open_tokenizer(files.tokenizer))
         engine._check()
         return engine
 
@@ -217,16 +234,8 @@ class MiniLm:
             known = [ids for ids in encoded if ids is not None]
             if not known:
                 return [None] * len(texts)
-            shape = (len(known), max(map(len, known)))
-            tokens, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-            for row, ids in enumerate(known):
-                tokens[row, : len(ids)] = ids
-                mask[row, : len(ids)] = 1
-            hidden = self._session.run(
-                ["last_hidden_state"],
-                {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)},
-            )[0]
-        except self._errors as exc:
+            hidden, _ = self._network.hidden(known)
+        except self._network.errors as exc:
             raise Unavailable(f"the local embedding model failed: {exc}") from exc
         pooled = iter([hidden[row, : len(ids)].mean(axis=0) for row, ids in enumerate(known)])
         return [None if ids is None else usable(next(pooled), DIM) for ids in encoded]
