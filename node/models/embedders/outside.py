@@ -144,24 +144,17 @@ class OutsideEmbedder(BatchedEmbedder):
         )
         whole_s = (settings.timeout_s + 1.0) * settings.attempts * 2
         try:
-            try:
-                described = await _call(guard, clock, engine.describe, settings.timeout_s, whole_s)
-                rows = await _call(
-                    guard, clock, lambda: engine.vectors([_PROBE]), settings.timeout_s, whole_s
-                )
-                dim = rows[0].size if len(rows) == 1 and rows[0] is not None else 0
-                if not 0 < dim <= DIM_MAX:
-                    raise Unavailable(f"degenerate embedder: {engine.spoken} gave no usable vector")
-                embedder = cls(engine, described, dim, guard, settings, clock)
-            except Rejected as exc:
-                raise Unavailable(str(exc)) from exc
-            try:
-                [embedder._probe] = embedder._checked(rows, 1)
-            except Rejected as exc:
-                await embedder.close()
-                raise Unavailable(str(exc)) from exc
-        except BaseException:  # whatever ends the start, its connections end too
+            described = await _call(guard, clock, engine.describe, settings.timeout_s, whole_s)
+            rows = await _call(guard, clock, lambda: engine.vectors([_PROBE]), settings.timeout_s, whole_s)
+            dim = rows[0].size if len(rows) == 1 and rows[0] is not None else 0
+            if not 0 < dim <= DIM_MAX:
+                raise Unavailable(f"degenerate embedder: {engine.spoken} gave no usable vector")
+            embedder = cls(engine, described, dim, guard, settings, clock)
+            [embedder._probe] = embedder._checked(rows, 1)
+        except BaseException as exc:  # whatever ends the start, its connections end too
             await engine.close()
+            if isinstance(exc, Rejected):
+                raise Unavailable(str(exc)) from exc
             raise
         return embedder
 
