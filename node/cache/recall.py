@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from node.cache.keys import keyword_key
 from node.cache.local_precedence import own_first
@@ -211,7 +212,7 @@ class Recaller:
         self, met: _Met, embedded: Embedded, wanted: int, *, thin: bool = False
     ) -> tuple[list[Neighbour], dict[Cid, StoredRecord]]:
         """What lies near enough to be looked at, looked at; ``thin``: with few of each peer."""
-        near, live = await self._living(embedded, met.query.caller.visible_scopes, met.query.context, wanted)
+        near, live = await self._living(embedded, met.query, wanted)
         if thin:
             near = thinned(near, live)
         cosines = await self._gate_cosines(met.query.text, embedded, near, live)
@@ -259,21 +260,18 @@ class Recaller:
         )
 
     async def _living(
-        self, embedded: Embedded, scopes: tuple[str, ...], context: str | None, wanted: int
+        self, embedded: Embedded, query: Query, wanted: int
     ) -> tuple[list[Neighbour], dict[Cid, StoredRecord]]:
-        near = await self._nearest(embedded, scopes, context, wanted)
+        """What lies nearest and is alive, in the index of the model that made the vector."""
+        index = self._semantics.index(embedded.info)
+        if index is None:
+            return [], {}
+        look = partial(
+            index.search, embedded.vector, scopes=query.caller.visible_scopes, context=query.context, k=wanted
+        )
+        near = look() if index.is_quick else await asyncio.to_thread(look)
         live = await self._records.live([neighbour.cid for neighbour in near])
         return [neighbour for neighbour in near if neighbour.cid in live], live
-
-    async def _nearest(
-        self, embedded: Embedded, scopes: tuple[str, ...], context: str | None, wanted: int
-    ) -> list[Neighbour]:
-        index, vector = self._semantics.index(embedded.info), embedded.vector
-        if index is None:
-            return []
-        if not index.is_quick:
-            return await asyncio.to_thread(index.search, vector, scopes=scopes, context=context, k=wanted)
-        return index.search(vector, scopes=scopes, context=context, k=wanted)
 
     async def _gate_cosines(
         self, asked: str, embedded: Embedded, near: Sequence[Neighbour], live: Mapping[Cid, StoredRecord]

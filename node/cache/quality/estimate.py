@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 from node.store.hit_label import FEEDBACK, RIGHT, UNDECIDED, WRONG, Label
 
@@ -35,21 +36,20 @@ _CLOSE = 1e-14
 @lru_cache(maxsize=4_096)
 def upper_limit(wrong: int, of: int, alpha: float = ALPHA) -> float:
     """The largest share that ``wrong`` of ``of`` does not rule out at ``alpha``, one-sided; 1.0 of none."""
-    if not 0 <= wrong <= of:
-        raise ValueError("wrong must lie between 0 and the number of labels")
-    if wrong == of:
-        return 1.0
-    return _solve(1.0 - alpha, wrong + 1, of - wrong)
+    _check(wrong, of)
+    return 1.0 if wrong == of else _solve(1.0 - alpha, wrong + 1, of - wrong)
 
 
 @lru_cache(maxsize=4_096)
 def lower_limit(wrong: int, of: int, alpha: float = ALPHA) -> float:
     """The smallest share that ``wrong`` of ``of`` does not rule out at ``alpha``, one-sided; 0.0 of none."""
+    _check(wrong, of)
+    return 0.0 if wrong == 0 else _solve(alpha, wrong, of - wrong + 1)
+
+
+def _check(wrong: int, of: int) -> None:
     if not 0 <= wrong <= of:
         raise ValueError("wrong must lie between 0 and the number of labels")
-    if wrong == 0:
-        return 0.0
-    return _solve(alpha, wrong, of - wrong + 1)
 
 
 def _solve(level: float, a: float, b: float) -> float:
@@ -130,12 +130,8 @@ class Estimate:
         return upper_limit(self.wrong, self.decided, ALPHA / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    kind: str
-    tier: str
-    biased: bool
-    verdict: str
+_Counted: TypeAlias = tuple[str, str, bool, str]
+"""Kind, tier, whether the label is no random sample, verdict."""
 
 
 class Estimates:
@@ -143,16 +139,16 @@ class Estimates:
 
     def __init__(self, window: int = WINDOW) -> None:
         self._newest: dict[bool, OrderedDict[tuple[str, str, str], _Counted]] = {
-            True: OrderedDict(),
-            False: OrderedDict(),
+            biased: OrderedDict() for biased in (True, False)
         }
         self._counts: Counter[_Counted] = Counter()
         self._window = window
 
     def add(self, label: Label) -> None:
         """Count a label; beyond the window the oldest is forgotten."""
-        one = _Counted(label.kind, label.tier, label.source == FEEDBACK, label.verdict)
-        newest, key = self._newest[one.biased], (label.hit.cid, label.hit.query_hash, label.verdict)
+        is_biased = label.source == FEEDBACK
+        one = (label.kind, label.tier, is_biased, label.verdict)
+        newest, key = self._newest[is_biased], (label.hit.cid, label.hit.query_hash, label.verdict)
         if key in newest:
             self._drop(newest.pop(key))
         newest[key] = one
@@ -167,23 +163,20 @@ class Estimates:
 
     def overall(self) -> Estimate:
         """Over all classes and tiers, from the random samples."""
-        return self._sum([one for one in self._counts if not one.biased])
+        return self._sum(lambda _, __, is_biased: not is_biased)
 
     def feedback(self) -> Estimate:
         """What people said: not a random sample."""
-        return self._sum([one for one in self._counts if one.biased])
+        return self._sum(lambda _, __, is_biased: is_biased)
 
     def by_route(self) -> dict[tuple[str, str], Estimate]:
         """By (class of question, tier), from the random samples."""
-        keys = sorted({(one.kind, one.tier) for one in self._counts if not one.biased})
-        return {key: self._sum([one for one in self._counts if _is_of(one, key)]) for key in keys}
+        keys = sorted({(kind, tier) for kind, tier, is_biased, _ in self._counts if not is_biased})
+        return {key: self._sum(lambda *one, key=key: one == (*key, False)) for key in keys}
 
-    def _sum(self, wanted: Iterable[_Counted]) -> Estimate:
+    def _sum(self, wanted: Callable[[str, str, bool], bool]) -> Estimate:
         counts: Counter[str] = Counter()
-        for one in wanted:
-            counts[one.verdict] += self._counts[one]
+        for (kind, tier, is_biased, verdict), count in self._counts.items():
+            if wanted(kind, tier, is_biased):
+                counts[verdict] += count
         return Estimate(counts[RIGHT], counts[WRONG], counts[UNDECIDED])
-
-
-def _is_of(one: _Counted, key: tuple[str, str]) -> bool:
-    return not one.biased and (one.kind, one.tier) == key
