@@ -107,8 +107,19 @@ class _Met:
         if self.refuted.knows(_said(self.query, stored, record, self.embedded)):
             return  # the same was called invalid, whoever says it
         self.by_cid[cid] = stored
-        candidate = _candidate(stored, record, tier, similarity, check=check)
-        self.candidates.append(replace(candidate, gate_similarity=gate_similarity))
+        candidate = Candidate(
+            cid,
+            record.query,
+            similarity,
+            tier,
+            confidence=beside.confidence(record, stored.origin, stored.kept),
+            created=record.timestamp,
+            expires=beside.ends(record, stored.origin, stored.kept),
+            check_text=check,
+            answer=normalise(record.answer),
+            gate_similarity=gate_similarity,
+        )
+        self.candidates.append(candidate)
 
     def _is_no_answer(self, record: AnswerRecord) -> bool:
         key = self.route.key
@@ -372,19 +383,3 @@ def _newest_expired(found: Iterable[StoredRecord], now: datetime, grace: timedel
         and one.record.expires <= now < one.record.expires + grace
     ]
     return max(expired, key=lambda one: one.sequence, default=None)
-
-
-def _candidate(
-    stored: StoredRecord, record: AnswerRecord, tier: str, similarity: float | None, *, check: bool
-) -> Candidate:
-    return Candidate(
-        cid=str(stored.cid),
-        query=record.query,
-        similarity=similarity,
-        tier=tier,
-        confidence=beside.confidence(record, stored.origin, stored.kept),
-        created=record.timestamp,
-        expires=beside.ends(record, stored.origin, stored.kept),
-        check_text=check,
-        answer=normalise(record.answer),
-    )

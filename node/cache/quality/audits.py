@@ -356,9 +356,7 @@ class Auditor:
             by_route=estimates.by_route(),
             feedback=estimates.feedback(),
             audits={
-                "done": self._done["done"],
-                "undecided": self._done["undecided"],
-                "skipped": self._done["skipped"],
+                **{name: self._done[name] for name in ("done", "undecided", "skipped")},
                 "waiting": self._audits.qsize(),
                 "left_this_hour": self._left(),
             },
@@ -378,16 +376,14 @@ class Auditor:
             f"{estimate.wrong} of {estimate.decided} checked hits were wrong: {best:.2%} of look-ups "
             f"({low:.2%} to {estimate.high * share:.2%}), at most {most:.2%} are meant"
         )
-        if low <= most or not facts.lookups:  # after a start nothing says yet how many look-ups are hits
-            return Check(name, "pass", said, observed=round(best, 6), unit=unit)
-        return Check(
-            name,
-            "warn",
-            f"{said}; lower cache.max_wrong_per_hit or set cache.shadow = true, and look at the worst with: "
-            "neuroswarm cache replay",
-            observed=round(best, 6),
-            unit=unit,
-        )
+        status = "pass"
+        if low > most and facts.lookups:  # after a start nothing says yet how many look-ups are hits
+            status = "warn"
+            said += (
+                "; lower cache.max_wrong_per_hit or set cache.shadow = true, and look at the worst with: "
+                "neuroswarm cache replay"
+            )
+        return Check(name, status, said, observed=round(best, 6), unit=unit)
 
 
 _GAVE_WAY = object()
