@@ -78,7 +78,7 @@ class LlamaEmbedder(BatchedEmbedder):
 
         async def work() -> None:
             loaded = await self._process.load()
-            if loaded.digest != self._info.digest or loaded.dim != self._info.dim:
+            if loaded.digest != self.info.digest or loaded.dim != self.info.dim:
                 raise Unavailable("the embedding model's file has been exchanged: start the node anew")
             await self._process.ask({"op": "embed", "texts": texts}, listen)
 
@@ -89,9 +89,9 @@ class LlamaEmbedder(BatchedEmbedder):
 
     def _vector(self, raw: bytes) -> Vector:
         """Raises ``Unavailable``."""
-        if len(raw) != 4 * self._info.dim:
+        if len(raw) != 4 * self.info.dim:
             raise Unavailable(f"degenerate embedder: a vector of {len(raw)} bytes")
-        return usable(np.frombuffer(raw, dtype="<f4").astype(np.float32), self._info.dim)
+        return usable(np.frombuffer(raw, dtype="<f4").astype(np.float32), self.info.dim)
 
     async def close(self) -> None:
         """Give up what is asked and end the child process. Idempotent."""

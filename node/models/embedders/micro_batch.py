@@ -61,16 +61,9 @@ class BatchedEmbedder:
     """What each ``node.core.ports.Embedder`` over a ``MicroBatcher`` has."""
 
     def __init__(self, info: EmbedderInfo, batcher: MicroBatcher) -> None:
-        self._info = info
+        self.info = info
+        self.sample: Vector | None = None
         self.batcher = batcher
-
-    @property
-    def info(self) -> EmbedderInfo:
-        return self._info
-
-    @property
-    def sample(self) -> Vector | None:
-        return None
 
     @property
     def embedded_total(self) -> int:
@@ -81,7 +74,7 @@ class BatchedEmbedder:
         return await self.batcher.embed(texts)
 
     def health(self) -> Check:
-        return self.batcher.health(self._info.model)
+        return self.batcher.health(self.info.model)
 
 
 class MicroBatcher:
@@ -107,7 +100,7 @@ class MicroBatcher:
         self._in_flight: asyncio.Task[list[Vector | None]] | None = None
         self._is_dispatch_due = False
         self._interactive_in_a_row = 0
-        self._is_closed = False
+        self.is_closed = False
         self.embedded_total = 0
         """Vectors computed; remembered and shared ones do not count."""
         self.batches_total = 0
@@ -121,10 +114,6 @@ class MicroBatcher:
         """Texts that wait for a batch."""
         return len(self._interactive) + len(self._bulk)
 
-    @property
-    def is_closed(self) -> bool:
-        return self._is_closed
-
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """One result per text, in order. Raises ``Unavailable``: full, closed, or the batch failed."""
         is_bulk = len(texts) > INTERACTIVE_TEXTS_MAX
@@ -135,7 +124,7 @@ class MicroBatcher:
         return results
 
     async def _embed_chunk(self, texts: Sequence[str], *, is_bulk: bool) -> list[Vector | None]:
-        if self._is_closed:
+        if self.is_closed:
             raise Unavailable("the embedder is closed")
         results: dict[str, Vector | None] = {}
         unknown: list[str] = []
@@ -192,7 +181,7 @@ class MicroBatcher:
 
     def _dispatch(self) -> None:
         self._is_dispatch_due = False
-        if self._in_flight is not None or self._is_closed:
+        if self._in_flight is not None or self.is_closed:
             return
         batch = self._next_batch()
         if not batch:
@@ -274,7 +263,7 @@ class MicroBatcher:
 
     def health(self, model: str) -> Check:
         """What is known of the engine without asking it; ``model`` is the id that serves."""
-        if self._is_closed:
+        if self.is_closed:
             return Check("embedder", "warn", "semantic look-up is off: the embedder is closed")
         if self.failure is not None:
             return Check("embedder", "warn", f"the last embedding failed: {self.failure}")
@@ -285,7 +274,7 @@ class MicroBatcher:
     async def close(self, *, grace_s: float = CLOSE_GRACE_S) -> bool:
         """Refuse what waits, let the running batch finish (its callers get their vectors) or give it up after
         ``grace_s``; whether it did finish. Idempotent."""
-        self._is_closed = True
+        self.is_closed = True
         for lane in (self._interactive, self._bulk):
             for job in lane.values():
                 for waiter in job.waiters:

@@ -17,15 +17,8 @@ class NoEmbedder:
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
-        self._info = EmbedderInfo(model="none", digest="", dim=0, tokens_max=0)
-
-    @property
-    def info(self) -> EmbedderInfo:
-        return self._info
-
-    @property
-    def sample(self) -> Vector | None:
-        return None
+        self.info = EmbedderInfo(model="none", digest="", dim=0, tokens_max=0)
+        self.sample: Vector | None = None
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         raise Unavailable(self._reason)

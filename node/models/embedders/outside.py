@@ -121,7 +121,6 @@ class OutsideEmbedder(BatchedEmbedder):
             ),
             MicroBatcher(self._ask, replace(settings, batch_max=max(BATCH_TEXTS, settings.batch_max)), clock),
         )
-        self._probe: Vector | None = None
         self._described_at = clock.monotonic()
         self._down: _Down | None = None
         self._returning: asyncio.Task[None] | None = None
@@ -150,17 +149,13 @@ class OutsideEmbedder(BatchedEmbedder):
             if not 0 < dim <= DIM_MAX:
                 raise Unavailable(f"degenerate embedder: {engine.spoken} gave no usable vector")
             embedder = cls(engine, described, dim, guard, settings, clock)
-            [embedder._probe] = embedder._checked(rows, 1)
+            [embedder.sample] = embedder._checked(rows, 1)
         except BaseException as exc:  # whatever ends the start, its connections end too
             await engine.close()
             if isinstance(exc, Rejected):
                 raise Unavailable(str(exc)) from exc
             raise
         return embedder
-
-    @property
-    def sample(self) -> Vector | None:
-        return self._probe
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         if texts and not self._is_closed and self._down is not None:
@@ -210,11 +205,11 @@ class OutsideEmbedder(BatchedEmbedder):
             if row is None:
                 vectors.append(None)
                 continue
-            if row.shape != (self._info.dim,):
+            if row.shape != (self.info.dim,):
                 raise Doubtful(
-                    f"degenerate embedder: a vector of shape {row.shape} instead of ({self._info.dim},)"
+                    f"degenerate embedder: a vector of shape {row.shape} instead of ({self.info.dim},)"
                 )
-            vectors.append(usable(row, self._info.dim, Doubtful))
+            vectors.append(usable(row, self.info.dim, Doubtful))
         return vectors
 
     # --- away and back ----------------------------------------------------------------------------
@@ -245,7 +240,7 @@ class OutsideEmbedder(BatchedEmbedder):
                 f"{self._engine.spoken} did not answer in time",
             )
             [vector] = self._checked(rows, 1)
-            if vector is None or self._probe is None or float(vector @ self._probe) < SAME_COSINE_MIN:
+            if vector is None or self.sample is None or float(vector @ self.sample) < SAME_COSINE_MIN:
                 raise Unavailable(f"{self._named} {EXCHANGED}")
         except (Unavailable, Rejected, Misconfigured) as exc:
             self._down = _Down(str(exc), self._not_before(exc, pause_s=PAUSE_S))

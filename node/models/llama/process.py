@@ -113,7 +113,7 @@ class LlamaProcess:
     ) -> None:
         """``purpose`` is generate or embed; ``slots``: requests at once, where ``program`` can do more than
         one; ``window`` is the prompt and its answer, in tokens."""
-        self._path = path.absolute()
+        self.path = path.absolute()
         self._clock = clock
         self._program = program
         options = {"purpose": purpose, "threads": threads, "nice": nice, "window": window, "slots": slots}
@@ -132,10 +132,6 @@ class LlamaProcess:
         self._package_missing = ""
         self._not_before = -math.inf
         self._closed = False
-
-    @property
-    def path(self) -> Path:
-        return self._path
 
     @property
     def pid(self) -> int | None:
@@ -256,7 +252,7 @@ class LlamaProcess:
         if not self._program.is_installed:
             self._package_missing = f"{self._program.distribution} is not installed; type: make model"
             return self._package_missing
-        return gguf_file.why_not(self._path)
+        return gguf_file.why_not(self.path)
 
     async def _start(self) -> tuple[Child, str]:
         given_up = threading.Event()
@@ -282,7 +278,7 @@ class LlamaProcess:
             process = await asyncio.create_subprocess_exec(
                 *self._program.command,
                 *("--parent", str(os.getpid()), *self._options),
-                str(self._path),
+                str(self.path),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -298,9 +294,9 @@ class LlamaProcess:
         return Child(process, self._clock, self._gone)
 
     async def _digest(self, given_up: threading.Event) -> str:
-        before = await asyncio.to_thread(gguf_file.stamp, self._path)
+        before = await asyncio.to_thread(gguf_file.stamp, self.path)
         if self._hashed is None or self._hashed[0] != before:
-            digest = await asyncio.to_thread(gguf_file.sha256, self._path, given_up)
+            digest = await asyncio.to_thread(gguf_file.sha256, self.path, given_up)
             self._hashed = before, digest
         return self._hashed[1]
 
