@@ -20,7 +20,7 @@ from node.models.llama.process import LlamaProcess
 from node.models.llama.prompts import Refused, chatml, lay_out
 from node.models.llama.wire import decode, encode, plain_text
 from node.models.stops import Stops
-from tests.unit.models.test_llama_process import QUESTION, running, say
+from tests.unit.models.llama.test_process import QUESTION, running, say
 
 ERRORS = (ValueError,)
 

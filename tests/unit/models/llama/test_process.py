@@ -24,7 +24,7 @@ from tests.manual_clock import ManualClock
 from tests.simulators.llama import GGUF_HEAD, LlamaStandIn
 from tests.simulators.llama_child import Script
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 QUESTION: dict[str, Any] = {
     "op": "generate",
     "system": "Be brief.",
