@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from node.answer.evidence.entries import StoredEvidence
 from node.app.engines import embedder_choice, embedders_of
 from node.app.storage import Ground, into_log, is_personal
-from node.cache.index.embedders import SwitchingSemantics
+from node.cache.index.embedders import Pace, SwitchingSemantics
 from node.cache.keys import keyword_key, same_question
 from node.cache.matching import gate_model
 from node.cache.quality.labelling import Labels
@@ -58,7 +58,7 @@ async def open_memory(
         records,
         state,
         clock,
-        hnsw_above=cache.hnsw_above,
+        Pace(hnsw_above=cache.hnsw_above),
     )
     stack.push_async_callback(semantics.close)
     queue = WriteBack(cache.write_queue_max)

@@ -50,26 +50,22 @@ from node.store.state import StateStore
 
 log = logging.getLogger("neuroswarm.semantics")
 
-START_WAIT_S = 10.0
-"""How long a start waits for an engine outside this process before it goes on without."""
-SAVE_EVERY = 256
 RETIRED_S = 60.0
 """How long an index that no longer serves stays for the questions that hold a vector of its model."""
 LEAVE_WAIT_S = 10.0
-HNSW_ABOVE = 20_000
-"""Rows of one (scope, context) beyond which they are searched by HNSW (``cache.hnsw_above``)."""
-
 _SERVED = "embedder"
 _NONE = EmbedderInfo(model="none", digest="", dim=0, tokens_max=0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Pace:
-    """``save_every``: so many new vectors are saved at once; the others as above."""
+class Pace:
+    """``start_wait_s``: how long a start waits for an engine outside this process before it goes on without;
+    ``save_every``: so many new vectors are saved at once; ``hnsw_above``: beyond so many rows of one (scope,
+    context) they are searched by HNSW (``cache.hnsw_above``)."""
 
-    start_wait_s: float
-    save_every: int
-    hnsw_above: int
+    start_wait_s: float = 10.0
+    save_every: int = 256
+    hnsw_above: int = 20_000
 
 
 class SwitchingSemantics:
@@ -83,7 +79,7 @@ class SwitchingSemantics:
         records: RecordStore,
         state: StateStore,
         clock: Clock,
-        pace: _Pace,
+        pace: Pace,
     ) -> None:
         self._directory = directory
         self._choice = choice
@@ -119,24 +115,20 @@ class SwitchingSemantics:
         records: RecordStore,
         state: StateStore,
         clock: Clock,
-        *,
-        start_wait_s: float = START_WAIT_S,
-        save_every: int = SAVE_EVERY,
-        hnsw_above: int = HNSW_ABOVE,
+        pace: Pace,
     ) -> SwitchingSemantics:
         """Returns once look-ups have what can be had at once. Raises ``Misconfigured``, and what the store
         raises."""
-        pace = _Pace(start_wait_s, save_every, hnsw_above)
         self = cls(directory, choice, load, records, state, clock, pace)
         work = self._begin(self._work())
         started = asyncio.create_task(self._started.wait())
         try:
-            limit = None if choice.is_here else start_wait_s
+            limit = None if choice.is_here else pace.start_wait_s
             await asyncio.wait({work, started}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if work.done() and not self._started.is_set():
                 work.result()
             if not self._started.is_set():
-                self._trouble = f"the {choice.engine} embedder gave no answer within {start_wait_s:g} s"
+                self._trouble = f"the {choice.engine} embedder gave no answer within {pace.start_wait_s:g} s"
         except BaseException:
             await self.close()
             raise

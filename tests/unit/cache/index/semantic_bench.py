@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from node.cache.index.embedders import SwitchingSemantics
+from node.cache.index.embedders import Pace, SwitchingSemantics
 from node.cache.index.engine import Choice
 from node.cache.keys import keyword_key
 from node.core.errors import Unavailable
@@ -100,8 +100,7 @@ class SemanticBench:
             self.store.records,
             self.state,
             self.clock,
-            start_wait_s=start_wait_s,
-            save_every=self.save_every,
+            Pace(start_wait_s, self.save_every),
         )
 
         async def report(outcome: Remembered) -> None:
