@@ -20,7 +20,7 @@ from datetime import date
 from functools import lru_cache
 
 from adapters.coins import scripts
-from adapters.coins.aliases import COIN_CURRENCIES, EVERYDAY, FAMILIAR, UNPRICED
+from adapters.coins.aliases import COIN_CURRENCIES, EVERYDAY, FAMILIAR, SPOKEN, UNPRICED
 from adapters.coins.figures import Figure, figure, top
 from adapters.coins.items import Item, misspelt
 from adapters.coins.mentions import names_coins
@@ -28,7 +28,7 @@ from adapters.coins.metrics import LISTS, WHOLE
 from adapters.coins.questions import TEXT_CHARS_MAX, Sentence, is_thanks, read_question, sentences_of
 from adapters.coins.slots import LIMIT_DEFAULT, CoinQuestion
 from adapters.coins.sums import read_sum
-from adapters.coins.words import FIAT, NAMED_ENDINGS, NOT_A_TICKER, one_apart
+from adapters.coins.words import FIAT, NAMED_ENDINGS, NOT_A_TICKER, PATTERNS, WORDS, finds, one_apart
 from adapters.outgoing import may_leave
 from node.language.reading import Reading, read, word_list
 from node.language.wording import EXPLAINS
@@ -155,53 +155,14 @@ def _in_script(reading: Reading, today: date, *, hinted: bool) -> Claim | None:
 
 # --- with words that are not accounted for ------------------------------------------------------------
 
-_TRAPS = re.compile(
-    EXPLAINS + r"|\b(?:who|whose|whom|white ?paper|predict\w*|prediction|forecast\w*|prognose\w*|pronostico"
-    r"|prevision\w*|outlook|projection|projected"
-    r"|mining|miners?|mined|halving|halvening|etfs?|futures?|options?|derivatives?|leverage\w*|staking"
-    r"|will|tomorrow|manana|morgen|demain|domani|amanha|next|future|someday|soon|by the end"
-    r"|going to (?:be|reach|hit)"
-    r"|reach\w*|ever|never|all time|ath|record|peak\w*|highest|lowest|average|cheapest"
-    r"|when|if|because|since|before|until|than|instead|without"
-    r"|tax\w*|steuer\w*|impuestos?|impots|tasse|legal|illegal|hack\w*|scams?|stolen|wallets?|seed"
-    r"|private keys?"
-    r"|transfers?|transactions?|fees?|gas fees?|hash ?rate|blocks?|nodes?|energy|electricity|carbon"
-    r"|determin\w*|drives?|driving|driven|sets?|controls?|backs?|backed|influenc\w*"
-    r"|(?:i|we|he|she|they) (?:pay|paid|buy|bought|sell|sold|spend|spent|lost|made)"
-    r"|(?<!i )(?<!we )own|owns|owned|(?<!i )(?<!we )hold|holds"
-    r"|first|origin\w*|created?|creator|inventor|founder|ceo|supply|circulation|exist"
-    r"|how many (?!usd|dollars?|euros?|pounds?|yen)"
-    r"|whale|whales|atms?|cards?|shirts?|stickers?|mugs?|physical|fake|puppy|puppies|dogs?|university"
-    r"|proposition|store of value|add(?:ed)? value|moral|face value|true value|intrinsic\w*|fair value"
-    r"|love|freedom|happiness|life|fame|la pena|lohnt|vale a pena|vaut le coup"
-    r"|alert\w*|notify|remind\w*|chart|graph of|historical|history|correlat\w*|backtest\w*|calculator"
-    r"|ignore|instructions|pretend|simulate|imagine|suppose|hypothetical\w*)\b"
-)
-"""Words of questions that name a coin's price without asking for it."""
-
-_JUDGES = re.compile(
-    r"\b(?:roi|returns? on|good investment|bad investment|safe investment|investment|invest|investing"
-    r"|should (?:i|we|one|you) (?:\w+ )?(?:buy|sell|hold|hodl|get|purchase|trade|keep|short|dump|invest)"
-    r"|(?:good|right|bad|best) (?:time|moment|idea|day|point) to"
-    r"|worth (?:it|buying|holding|getting|investing)"
-    r"|over ?valued|under ?valued|overpriced|underpriced|too expensive|cheap|a bargain|bullish|bearish"
-    r"|buy the dip|profitable|volatile|risky|how risky|a bubble"
-    r"|comprar|vender|invertir|inversion|kaufen|verkaufen|investieren|acheter|vendre|investir|investissement"
-    r"|comprare|comprar|vendere|investire|lohnt)\b"
-    r"|\bwhy (?:is|are|has|have|did|does) (?:the )?(?:\w+ ){1,4}?(?:up|down|falling|fallen|fell|dropping"
-    r"|dropped|drop|fall|rise|rising|risen|rose|crashing|crash|pumping|dumping|tanking|surging|soaring|mooning)"
-    r"(?: (?:so \w+|today|now|right now|this (?:morning|week)|again|lately))*$"
-)
-_NO_JUDGEMENT = re.compile(
-    r"\b(?:19|20)\d\d\b|\b(?:who|when|where|explain|whitepaper|mining|miner|etfs?|poem|song|story|book|essay"
-    r"|movie|wallets?|how (?:do|does|can|to)|como|wie (?:kann|kaufe|funktioniert)|comment|halving|predict\w*"
-    r"|forecast)\b"
-)
+_TRAPS = re.compile(f"{EXPLAINS}|{PATTERNS['traps'].pattern}")
 
 
 def _weak(sentences: Sequence[Sentence], flat: str) -> Claim | None:
     """A judgement of a coin as it stands: its price is part of an answer."""
-    if _JUDGES.search(flat) is None or _NO_JUDGEMENT.search(flat):
+    if not (finds("judges", flat) or finds("why_it_moves", flat)):
+        return None
+    if finds("no_judgement", flat) or finds("a_year", flat):
         return None
     coins = {
         item.value
@@ -217,12 +178,6 @@ def _weak(sentences: Sequence[Sentence], flat: str) -> Claim | None:
 
 _CUES = frozenset(("price", "cap", "vol", "chg", "how_much", "move", "fig"))
 _LOOKED_BESIDE = _CUES | {"coin", "pair", "top", "ctx"}
-_ASKING = frozenset(
-    word_list(
-        "what how why which where is are was were should can could do does did will would give tell"
-        " que cual como wie was warum ist quel quelle comment combien pourquoi"
-    )
-)
 
 
 def _loose(sentences: Sequence[Sentence], *, hinted: bool) -> Claim | None:
@@ -244,7 +199,7 @@ def _asks_otherwise(sentence: Sentence) -> bool:
     polite = sentence.items is not None and all(
         item.kind in ("fill", "now", "and") for item in sentence.items
     )
-    return bool(words) and words[0] in _ASKING and not polite
+    return bool(words) and words[0] in WORDS["asking"] and not polite
 
 
 def _loose_sentence(sentence: Sentence, *, hinted: bool) -> Claim | None:
@@ -281,7 +236,7 @@ def _loose_sentence(sentence: Sentence, *, hinted: bool) -> Claim | None:
             kept = [item for item in kept if item.kind != "doing"]
     quantity_last = kept[-1].kind == "quantity" and any(item.kind == "coin" and item.sure for item in kept)
     priced = hinted or quantity_last or (complete and bool(kinds & {"now", "date"}) and _only_coins(kept))
-    spoken = {"how", "doing"} <= kinds and all(item.alias in _SPOKEN for item in kept if item.kind == "coin")
+    spoken = {"how", "doing"} <= kinds and all(item.alias in SPOKEN for item in kept if item.kind == "coin")
     got = figure(
         [item for item in kept if item.kind != "quantity"] if quantity_last else kept,
         sentence.said,
@@ -291,16 +246,9 @@ def _loose_sentence(sentence: Sentence, *, hinted: bool) -> Claim | None:
     if got is None:
         return None
     has_cue = bool(kinds & _CUES) or "doing" in kinds
-    if not has_cue and not (complete and not _WHAT_IT_IS.match(read(sentence.text).flat)):
+    if not has_cue and not (complete and not finds("what_it_is", read(sentence.text).flat)):
         return None
     return _claim(got.question, STRENGTH_LOOSE if has_cue and not got.guessed else STRENGTH_BARE)
-
-
-_WHAT_IT_IS = re.compile(
-    r"^(?:what|who|que|qu|was|che|cosa)(?: \S+)? (?:is|are|es|est|ist|e) (?:\S+ ){0,2}\S+$"
-)
-_SPOKEN = frozenset(word_list("doge shiba sol bonk floki"))
-"""Everyday aliases of which one asks how they are doing; ada, dot and link may be people and things."""
 
 
 def _without_unknown(items: list[Item]) -> list[Item] | None:
@@ -345,7 +293,6 @@ def _is_of_crypto(items: Sequence[Item]) -> bool:
     return bool(contexts) and asks and all(value.startswith("crypto") for value in contexts)
 
 
-_TRADED = re.compile(r"\btrad(?:es?|ing) (?:at|for)\b|\b(?:is|did|does|has)\b.+\bpeg\b", re.IGNORECASE)
 _AROUND_A_NAME = frozenset(
     word_list("past aux fig fill now at price how_much currency link number times name date ctx")
 )
@@ -364,7 +311,7 @@ def _unlisted(sentences: Sequence[Sentence]) -> Claim | None:
     alone = re.search(rf"\b(?:an?|the|my|our) {name.value}\b", text.lower()) is None
     priced = "currency" in kinds or any(item.value == "price" for item in items)
     capital = priced and 3 <= len(name.value) <= 6 and not text.isupper() and name.value.upper() in text
-    if name.value in NOT_A_TICKER or not (marked or (alone and (capital or _TRADED.search(text)))):
+    if name.value in NOT_A_TICKER or not (marked or (alone and (capital or finds("traded", text.lower())))):
         return None
     shown = [replace(item, shown=True) if item is name else item for item in items]
     got = figure(
@@ -428,18 +375,14 @@ def _direct(items: Sequence[Item], said: str | None) -> Claim | None:
     return None
 
 
-_COMPARES = frozenset(word_list("above over below under past beyond"))
-_FRACTIONS = frozenset(word_list("cents cent grand bucks"))
-
-
 def _compared(items: list[Item]) -> list[Item]:
     """ "is btc above 100k right now": the figure that a price is compared with is no amount."""
     for at, item in enumerate(items):
-        if item.value not in _COMPARES or not any(one.kind == "coin" for one in items[:at]):
+        if item.value not in WORDS["compares"] or not any(one.kind == "coin" for one in items[:at]):
             continue
         after = at + 1
         while after < len(items) and (
-            items[after].kind in ("currency", "number", "times") or items[after].value in _FRACTIONS
+            items[after].kind in ("currency", "number", "times") or items[after].value in WORDS["fractions"]
         ):
             after += 1
         if any(one.kind == "number" for one in items[at + 1 : after]):

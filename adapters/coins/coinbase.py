@@ -21,6 +21,7 @@ from decimal import Decimal
 
 from adapters import outside
 from adapters.coins import claims, follow, say
+from adapters.coins.aliases import ON_COINBASE
 from adapters.coins.read import fresh_moment
 from adapters.coins.slots import CoinQuestion, canonical_key, label_of, question_of, slots_of, ticker_of
 from adapters.fetch import Http, Reply, Source, check_of
@@ -60,37 +61,6 @@ SPREAD_MAX = 2
 """A last price further from bid or ask than by this factor is no price of that moment."""
 
 _QUOTED = frozenset(("usd", "eur", "gbp"))
-_TRADED: Mapping[str, str] = {
-    "bitcoin": "BTC",
-    "ethereum": "ETH",
-    "solana": "SOL",
-    "ripple": "XRP",
-    "cardano": "ADA",
-    "dogecoin": "DOGE",
-    "litecoin": "LTC",
-    "bitcoin-cash": "BCH",
-    "polkadot": "DOT",
-    "chainlink": "LINK",
-    "avalanche-2": "AVAX",
-    "uniswap": "UNI",
-    "stellar": "XLM",
-    "cosmos": "ATOM",
-    "aave": "AAVE",
-    "algorand": "ALGO",
-    "filecoin": "FIL",
-    "ethereum-classic": "ETC",
-    "shiba-inu": "SHIB",
-    "near": "NEAR",
-    "internet-computer": "ICP",
-    "aptos": "APT",
-    "arbitrum": "ARB",
-    "optimism": "OP",
-    "the-graph": "GRT",
-    "tezos": "XTZ",
-    "sui": "SUI",
-    "hedera-hashgraph": "HBAR",
-}
-"""Coins and their tickers there. A pair that is not traded is a miss, never another coin's price."""
 _DECIMAL = re.compile(r"\d{1,24}(?:\.\d{1,24})?\Z")
 
 
@@ -211,13 +181,13 @@ def _is_traded(question: CoinQuestion) -> bool:
         and question.vs in _QUOTED
         and not question.unresolved
         and 1 <= len(question.ids) <= COINS_MAX
-        and all(coin_id in _TRADED for coin_id in question.ids)
+        and all(coin_id in ON_COINBASE for coin_id in question.ids)
         and (question.amount is None or len(question.ids) == 1)
     )
 
 
 def _pair(coin_id: str, vs: str) -> str:
-    return f"{_TRADED[coin_id]}-{vs.upper()}"
+    return f"{ON_COINBASE[coin_id]}-{vs.upper()}"
 
 
 def _read(reply: Reply, now: datetime) -> Trade:

@@ -16,71 +16,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan enero janvier januar janner gennaio janeiro",
-            "february feb febrero fevrier februar febbraio fevereiro",
-            "march mar marzo mars marz marco",
-            "april apr abril avril aprile",
-            "may mayo mai maggio maio",
-            "june jun junio juin juni giugno junho",
-            "july jul julio juillet juli luglio julho",
-            "august aug agosto aout",
-            "september sept sep septiembre septembre settembre setembro",
-            "october oct octubre octobre oktober ottobre outubro",
-            "november nov noviembre novembre",
-            "december dec diciembre decembre dezember dicembre dezembro",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_DAYS = (
-    "monday lunes montag lundi lunedi",
-    "tuesday martes dienstag mardi martedi",
-    "wednesday miercoles mittwoch mercredi mercoledi",
-    "thursday jueves donnerstag jeudi giovedi",
-    "friday viernes freitag vendredi venerdi",
-    "saturday sabado samstag samedi sabato",
-    "sunday domingo sonntag dimanche domenica",
-)
-_WEEKDAYS = {name: number for number, names in enumerate(_DAYS) for name in names.split()}
-_NAMES = tuple(names.split()[0] for names in _DAYS)
-_COUNTS = {
-    word: number
-    for number, words in enumerate(
-        (
-            "a an one un una une ein eine einem einer um uma",
-            "two dos deux zwei due dois duas couple",
-            "three tres trois drei tre",
-            "four cuatro quatre vier quattro quatro",
-            "five cinco cinq funf cinque",
-            "six seis sechs sei",
-            "seven siete sept sieben sette sete",
-            "eight ocho huit acht otto oito",
-            "nine nueve neuf neun nove",
-            "ten diez dix zehn dieci dez",
-        ),
-        start=1,
-    )
-    for word in words.split()
-}
-_UNITS = {
-    word: unit
-    for unit, words in {
-        "day": "day days dia dias jour jours tag tage tagen giorno giorni",
-        "week": "week weeks wk wks semana semanas semaine semaines woche wochen settimana settimane",
-        "month": "month months mes meses mois monat monate monaten mese mesi",
-        "year": "year years yr yrs ano anos an ans jahr jahre jahren anno anni",
-    }.items()
-    for word in words.split()
-}
+from node.language import numbers
+from node.language.tables import any_of, lexicon
+
+_TABLES = lexicon(__package__).tables
+_WORDS = _TABLES["words"]
+_MONTHS = {word: int(number) for number, words in _TABLES["months"].items() for word in words}
+_NAMES: tuple[str, ...] = tuple(_TABLES["weekdays"])
+_WEEKDAYS = {word: number for number, words in enumerate(_TABLES["weekdays"].values()) for word in words}
+_COUNTS = {word: value for word, value in numbers.single_words().items() if 1 <= value <= 20} | {
+    "a": 1, "an": 1, "couple": 2,
+}  # fmt: skip
+_UNITS: dict[str, str] = {word: unit for unit, words in _TABLES["units"].items() for word in words}
 
 
 def _any(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
+
+
+def _said_as(name: str) -> str:
+    return f"(?:{any_of(_WORDS[name])})".replace(" ", r"\s")
 
 
 _MONTH, _WEEKDAY, _UNIT = _any(_MONTHS), _any(_WEEKDAYS), _any(_UNITS)
@@ -92,16 +47,15 @@ _FOUND = re.compile(
     rf"|(?P<m2>{_MONTH})\.?\s(?:the\s)?(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s(?:of\s)?(?P<y2>\d{{4}})\b)?"
     rf"|(?P<m3>{_MONTH})\.?,?\s(?:of\s|de\s)?(?P<y4>\d{{4}})"
     r"|(?P<n1>\d{1,2})(?P<sep>[/.])(?P<n2>\d{1,2})(?P=sep)(?P<y3>\d{4})"
-    r"|(?P<before>(?:the\s)?day\sbefore\syesterday|vorgestern|anteayer|antes\sde\sayer|avant-hier|anteontem"
-    r"|l'altro\sieri)"
-    r"|(?P<yesterday>(?:yesterday|gestern|ayer|hier|ieri|ontem)(?!\s(?:morning|evening|night|afternoon)))"
-    rf"|(?P<count>{_COUNT})\s(?P<unit>{_UNIT})\s(?:ago|back|atras|fa)"
-    rf"|(?:hace|vor|il\sy\sa|ha)\s(?P<count2>{_COUNT})\s(?P<unit2>{_UNIT})"
-    rf"|(?:last|previous|letzten|letzte|letztem|dernier)\s(?P<last>{_WEEKDAY}|week|month|year|woche|monat|jahr)"
+    rf"|(?P<before>{_said_as('day_before')})"
+    rf"|(?P<yesterday>{_said_as('yesterday')}(?!\s(?:morning|evening|night|afternoon)))"
+    rf"|(?P<count>{_COUNT})\s(?P<unit>{_UNIT})\s{_said_as('behind_ago')}"
+    rf"|{_said_as('before_ago')}\s(?P<count2>{_COUNT})\s(?P<unit2>{_UNIT})"
+    rf"|{_said_as('last')}\s(?P<last>{_WEEKDAY}|week|month|year|woche|monat|jahr)"
     rf"|(?:el|la)\s(?P<pasado>{_WEEKDAY}|semana|mes|ano)\spasad[oa]"
     rf"|(?:la\s)?(?P<dernier>{_WEEKDAY}|semaine|mois)\s(?:derniere?|scorso|passada?o?)"
     r"|(?P<lastyear>this\stime\slast\syear)"
-    rf"|(?:on\s|am\s|este\s|el\s)(?P<weekday>{_WEEKDAY}))(?![\w/])",
+    rf"|{_said_as('on_weekday')}\s(?P<weekday>{_WEEKDAY}))(?![\w/])",
 )
 _SPAN = re.compile(r"\b(?:in|over|during|within|of|for)(?:\sthe)?(?:\svery)?\s\Z")
 """Before "last week" it opens a stretch of days rather than names one."""

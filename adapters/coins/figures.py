@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from adapters.coins.aliases import COIN_CURRENCIES, FAMILIAR
+from adapters.coins.aliases import COIN_CURRENCIES, FAMILIAR, PEGS
 from adapters.coins.items import Item, misspelt
-from adapters.coins.metrics import DOMINANCE, MARKET, PEG, PEGS, WHOLE
+from adapters.coins.metrics import DOMINANCE, MARKET, PEG, WHOLE
 from adapters.coins.slots import LIMIT_DEFAULT, CoinQuestion
 from adapters.coins.words import NAMED_ENDINGS, NOT_A_COIN_NAME
 

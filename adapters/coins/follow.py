@@ -23,10 +23,11 @@ from adapters.coins.items import Item, misspelt
 from adapters.coins.metrics import LISTS
 from adapters.coins.questions import sentences_of
 from adapters.coins.slots import CoinQuestion
-from adapters.coins.words import NOT_A_COIN_NAME, PHRASES
+from adapters.coins.words import NOT_A_COIN_NAME, PATTERNS, PHRASES, TABLES, WORDS
 from adapters.outgoing import may_leave
 from node.core.model import CLAIM
-from node.language.reading import read, word_list
+from node.language.reading import read
+from node.language.tables import any_of
 
 FRAGMENT_CHARS_MAX = 80
 
@@ -57,39 +58,10 @@ _WORDS = {
     "dominance": "dominance",
     "peg": "peg",
 }
-_LEAD = re.compile(
-    r"^(?:(?:and|ok|okay|now|so|also|then|what about|how about|what of|same for|and for|und|wie ist es mit"
-    r"|was ist mit|und was ist mit|y|que tal|y que tal|et|et pour|e|ed|e o|e a|och|cool|thanks|great|nice"
-    r"|what is it|what was it|how much is it|how much is that|how much was it)\b[\s,]*)+",
-    re.IGNORECASE,
-)
-_ITS = re.compile(r"^(?:its|their|sa|son|su|sus|seine?|ihre?|suo|sua|la sua|il suo)\s+", re.IGNORECASE)
+_LEAD = re.compile(rf"^(?:(?:{any_of(TABLES['words']['follow_leads'])})\b[\s,]*)+", re.IGNORECASE)
+_ITS = re.compile(rf"^(?:{any_of(TABLES['words']['its'])})\s+", re.IGNORECASE)
 """Before a figure, of the coins asked about before."""
-_SCRIPT_LEAD = re.compile(r"^(?:а как насчет|а|и|那么|那|じゃあ|では|그럼)[\s、,]*")
-_SCRIPT_REST = re.compile(r"[\s?？。、,]|は|では|なら|呢|的|в|для|은|는|で|建て|换成|の価格|价格|цена|курс")
-_COMMON = frozenset(
-    word_list("""
-    about africa again all amazon america ancora another answer any apple approximately april asia
-    august average ayer bad bank beer berlin best better big bond bonds book bread but buying bye canada
-    car cash cat chart chi china code coffee cold comment como computer continue cool copper corn cuando
-    date day december demain dog dollar domani donde dove dow down else email encore end england euro
-    europe exactly explain false fast february file first food for france friday friend from future game
-    gas germany gestern get give go gold good google got graph great haha hello help her here heute hey
-    hier high him his history holding home hot hour house how hoy ieri image index india internet into
-    investing italy its january japan java job joke july june kid last later left less life link links
-    list lol london long love low madrid make man manana many march market markets mas math maximum
-    maybe median mehr meta microsoft milk minimum mining minute monday money month more morgen morning
-    movie much music nasdaq new news next nice night none not november now nvidia october off oggi oil
-    okay old on one other out over paris past people perche phone piu pizza platinum please plus poem
-    porque pound pourquoi present proof python quand quando que question qui quien rain really reason
-    right rome saturday school score second selling september seriously share shares short show silver
-    slow small snow some song soon source sources spain sports staking start stock stocks stop story sum
-    summary sun sunday sure table take team tell temperature tesla texas than thank thanks that the
-    their them then there they third this thursday time today tokyo tomorrow tonight total trading true
-    tuesday two under up video warum water weather website wednesday week weiter what wheat when where
-    which who why wieso with woman work world worst wow wrong year yen yes yesterday york you your
-    """)
-)
+_SCRIPT_LEAD = re.compile(rf"^(?:{any_of(TABLES['words']['script_leads'])})[\s、,]*")
 _TICKER = re.compile(r"[a-z]{2,12}\Z")
 
 
@@ -236,7 +208,7 @@ def _with_metric(question: CoinQuestion, metric: str) -> CoinQuestion:
 def _fits(question: CoinQuestion) -> bool:
     if question.metric in LISTS:
         return question.date is None
-    if question.metric not in _WORDS:
+    if question.metric not in _WORDS or not (question.ids or question.unresolved):
         return False
     if question.money is not None and (question.date is not None or len(question.ids) != 1):
         return False
@@ -248,14 +220,14 @@ def _may_be_ticker(item: Item, items: Sequence[Item]) -> bool:
     """A single word of which nothing else is known."""
     if sum(one.kind in ("name", "coin") for one in items) > 1:
         return False
-    known = item.value in _COMMON or item.value in NOT_A_COIN_NAME or (item.value,) in PHRASES
+    known = item.value in WORDS["common"] or item.value in NOT_A_COIN_NAME or (item.value,) in PHRASES
     return item.shown or (_TICKER.match(item.value) is not None and not known)
 
 
 def _from_script(plain: str, before: CoinQuestion) -> CoinQuestion | None:
     """ "イーサリアムは?", "那以太坊呢", "а эфир?", "в евро?"."""
     text = _SCRIPT_LEAD.sub("", plain.strip())
-    if _SCRIPT_REST.sub("", scripts.without_names(text)):
+    if PATTERNS["script_rest"].sub("", scripts.without_names(text)):
         return None
     coins = tuple(sorted({coin_id for coin_id, _ in scripts.coins_in(text)}))
     vs = scripts.currency_in(text)

@@ -44,15 +44,3 @@ WHOLE: Mapping[str, Metric] = {
 }
 """Figures of the whole market."""
 DOMINANCE, PEG, SUM = "dominance", "peg", "sum"
-
-PEGS: Mapping[str, str] = {
-    "tether": "usd",
-    "usd-coin": "usd",
-    "dai": "usd",
-    "first-digital-usd": "usd",
-    "true-usd": "usd",
-    "ethena-usde": "usd",
-    "paypal-usd": "usd",
-    "euro-coin": "eur",
-}
-"""Stablecoins and the currency of which each stands for one unit."""

@@ -21,9 +21,10 @@ from decimal import Decimal, InvalidOperation
 from adapters.coins.aliases import CURRENCIES, EVERYDAY, FAMILIAR
 from adapters.coins.say import grouped, money
 from adapters.coins.slots import CoinQuestion, ticker_of
-from adapters.coins.words import COIN_WORDS, plain
+from adapters.coins.words import COIN_WORDS, TABLES, plain
 from adapters.math_calculator.understand import understand
 from node.core.errors import NotFound
+from node.language.tables import fill
 
 CHARS_MAX = 160
 COINS_MAX = 6
@@ -47,25 +48,23 @@ _SIGNS = "|".join(re.escape(name) for name in _MONEY if len(name) == 1 and not n
 _ANSWER_IN = re.compile(rf"\s(?:in|en|em|to|zu|into)\s(?:the\s)?({_WORDS}|{_SIGNS})(?!\w)")
 _AMOUNT = re.compile(rf"({_SIGNS})\s?(?={_NUMBER})|(?<=[\dkm])\s?({_WORDS}|{_SIGNS})(?!\w)")
 _PRICED = re.compile(
-    r"(?<!\w)(?:(?:the|my|el|la|le|der|den|du|del)\s)?(?:(?:current|total|combined|live)\s)?"
-    r"(?:prices?|value|worth|cost|preis|kurs|wert|precio|valor|prix|valeur)(?:\s(?:of|for|von|de|du|del|d'))?(?!\w)"
+    fill(
+        r"(?<!\w)(?:(?:the|my|el|la|le|der|den|du|del)\s)?(?:(?:current|total|combined|live)\s)?"
+        r"<price_words>(?:\s(?:of|for|von|de|du|del|d'))?(?!\w)",
+        TABLES["words"],
+    )
 )
-_TOGETHER = re.compile(
-    r"(?<!\w)(?:(?:what|how\smuch)\s(?:are|is)\s(?:they|those|that|it|all\sthat)|together|altogether|combined|in\stotal|all\sin\sall|zusammen|insgesamt|juntos|en\stotal"
-    r"|ensemble|au\stotal|right\snow|now|today|currently|please|pls|my|i\sown|i\shave)(?!\w)"
-)
-_ASKS = re.compile(
-    r"^[\s,:;]*(?:(?:what|whats|what's|was|cuanto|combien|wie\s?viel|how\smuch|quanto|and|calculate|compute|the)\s)?"
-    r"(?:(?:is|are|would|ist|sind|es|son|valen|vale|font|fait|vaut|valent|be|total|sum\sof)\s)*"
-)
+_TOGETHER = re.compile(fill(r"(?<!\w)<together>(?!\w)", TABLES["words"]))
+_ASKS = re.compile(fill(r"^[\s,:;]*(?:<sum_asks>\s)?(?:<sum_is>\s)*", TABLES["words"]))
 _MANY = re.compile(
     rf"^\W*(?:how\s(?:many|much)|wie\s?viele?)\s({_LONGEST_FIRST})\s(?:is|are|in|for|makes?|equals?|sind|ist)\s(.+)$"
 )
 _AND = re.compile(r"\s(?:and|und|y|et|e|plus|&)\s|,\s(?:and\s)?")
 _HINT = re.compile(
-    r"[-+*/×÷%^(]|\s(?:and|und|y|et|plus|minus|times|mal|por|fois|more|less|mas|menos|moins|divided|durch|half|double"
-    r"|twice|triple|third|quarter|percent|prozent|difference|sum|root|squared|is|in|for)\s|\b(?:half|double|twice"
-    r"|triple|sqrt|square|difference|sum|one|two)\b"
+    fill(
+        r"[-+*/×÷%^(]|\s<sum_words>\s|\b(?:half|double|twice|triple|sqrt|square|difference|sum|one|two)\b",
+        TABLES["words"],
+    )
 )
 _EXPR = re.compile(r"[0-9a-z.+*/^%(); -]{1,120}\Z")
 _NAMED = re.compile(r"\{([a-z0-9][a-z0-9._-]{0,99})\}")

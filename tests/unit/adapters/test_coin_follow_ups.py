@@ -149,3 +149,7 @@ def test_fragments_are_total(fragment: str) -> None:
     words = follow_up(fragment, "price of btc in euros", TODAY)
     found = None if words is None else claim(words, TODAY)
     assert words is None or (found is not None and found.strength >= CERTAIN)
+
+
+def test_the_share_of_no_coin_does_not_go_on_from_the_whole_market() -> None:
+    assert follow_up("dominance", "total crypto market cap", TODAY) is None
