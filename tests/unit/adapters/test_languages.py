@@ -17,7 +17,7 @@ PACKAGES = [
     if any("lexicon(" in code.read_text("utf-8") for code in one.parent.glob("*.py"))
 ]
 PATTERN_CHARS_MAX = 200
-_NAMED = re.compile(r'(?:WORDS\[|PATTERNS\[|finds\()"(\w+)"')
+_NAMED = re.compile(r'\b(?:WORDS\[|PATTERNS\[|finds\()"(\w+)"')
 
 
 def entries_of(table: object) -> list[object]:

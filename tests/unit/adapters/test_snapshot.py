@@ -18,9 +18,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapters.prose import sentences, unmarked
-from adapters.snapshot import questions
-from adapters.snapshot.adapter import Snapshot, bears
-from adapters.snapshot.questions import LAST, UPCOMING, Question, phrase, read_question
+from adapters.snapshot.adapter import Snapshot
+from adapters.snapshot.asking import bears
+from adapters.snapshot.follow import follow_up, phrase
+from adapters.snapshot.questions import read_question
+from adapters.snapshot.slots import LAST, UPCOMING, Question, question_of
 from adapters.snapshot.spaces import BY_NAME, SPACES
 from node.core.clock import Clock
 from node.core.guard import Guard
@@ -236,7 +238,7 @@ def test_reading_is_total_and_its_slots_are_well_formed(text: str, start: str) -
     read = read_question(start + text, TODAY)
     if read is not None:
         assert 0 < read.strength <= 1
-        assert questions.question_of(read.question.slots) == read.question
+        assert question_of(read.question.slots) == read.question
 
 
 @pytest.mark.parametrize("number", ["13", "1٣", "١٣", "१३", "１３"])
@@ -263,7 +265,7 @@ def test_a_number_is_the_same_in_every_writing(number: str) -> None:
     ],
 )
 def test_follow_ups(earlier: str, fragment: str, same: str) -> None:
-    asked = questions.follow_up(fragment, earlier, TODAY)
+    asked = follow_up(fragment, earlier, TODAY)
     assert asked is not None
     one, other = read_question(asked, TODAY), read_question(same, TODAY)
     assert one is not None
@@ -277,7 +279,7 @@ def test_follow_ups(earlier: str, fragment: str, same: str) -> None:
     ["why?", "and tomorrow?", "and my dog?", "", "and", "tell me a joke", "x" * 3_000, "and aave price?"],
 )
 def test_what_is_no_follow_up(fragment: str) -> None:
-    assert questions.follow_up(fragment, "did ENS EP 5.4 pass?", TODAY) is None
+    assert follow_up(fragment, "did ENS EP 5.4 pass?", TODAY) is None
 
 
 @given(
@@ -725,7 +727,7 @@ def test_markdown_loses_its_marks() -> None:
 def test_a_private_topic_does_not_go_to_the_hub(text: str) -> None:
     assert read_question(text, TODAY) is None
     slots = {"space": AAVE, "proposal": None, "metric": None, "topic": "hunter2pass", "when": None}
-    assert questions.question_of(slots) is None
+    assert question_of(slots) is None
 
 
 async def test_markup_of_proposers_does_not_arrive(

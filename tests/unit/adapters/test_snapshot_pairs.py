@@ -9,7 +9,7 @@ import pytest
 
 from adapters.snapshot.adapter import Snapshot
 from adapters.snapshot.pairs import read_pair
-from adapters.snapshot.questions import question_of
+from adapters.snapshot.slots import question_of
 from node.core.model import CERTAIN, CLAIM, Caller, Found, Freshness, Missed, Outcome, Query
 from node.core.settings import AdapterSettings
 from tests.manual_clock import ManualClock
