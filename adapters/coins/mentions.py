@@ -11,13 +11,13 @@ import itertools
 import re
 
 from adapters.coins.items import misspelt
-from adapters.coins.words import COIN_WORDS, NAMED_ENDINGS, PHRASES, plain
+from adapters.coins.words import COIN_WORDS, NAMED_ENDINGS, PHRASES, TABLES, plain
 
 _PIECES = re.compile(r"[^\W_]+")
 _TICKER_MARK = re.compile(r"\$[a-z]|\btrad(?:es?|ing) (?:at|for)\b|\b(?:peg|trending list)\b")
 _CAPITALS = re.compile(r"(?<![^\W_])[A-Z]{3,6}(?![^\W_])")
-_ENDINGS = ("kurs", "preis", "wert", "marktkapitalisierung", *NAMED_ENDINGS)
-"""Of German compounds that begin with a coin's name, and of names that say that they are a coin's."""
+_ENDINGS = (*TABLES["words"]["compound_ends"], *NAMED_ENDINGS)
+"""Of compounds that begin with a coin's name, and of names that say that they are a coin's."""
 
 _SINGLE = frozenset(key[0] for key in COIN_WORDS if len(key) == 1) | {
     key[-1] for key, (kind, _) in PHRASES.items() if kind == "ctx"
