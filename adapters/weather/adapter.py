@@ -11,19 +11,19 @@ of ``grammar.places`` stands in. What comes from memory after a failure says so 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from adapters.fetch import Http, check_of
 from adapters.grammar import places
-from adapters.grammar.places import Place, Said
 from adapters.grammar.when import When
 from adapters.outcomes import failed
+from adapters.weather import asked as slots
 from adapters.weather import coordinates, questions
+from adapters.weather.as_data import day_data, present_data
+from adapters.weather.asked import NOW_METRICS, SPAN_DAYS_MAX, SPAN_STATS, WeatherQuestion
 from adapters.weather.open_meteo import OpenMeteo
-from adapters.weather.questions import SPAN_DAYS_MAX, SPAN_STATS, WeatherQuestion
 from adapters.weather.say import (
     in_unit,
     say_day,
@@ -31,9 +31,9 @@ from adapters.weather.say import (
     say_span,
     say_statistic,
     series,
-    span_of,
     statistic,
 )
+from adapters.weather.units import span_of
 from adapters.weather.values import (
     ARCHIVE_BEGINS,
     ARCHIVE_DELAY,
@@ -46,6 +46,15 @@ from adapters.weather.values import (
     System,
     Town,
     Units,
+)
+from adapters.weather.whereabouts import (
+    Spot,
+    choose,
+    coordinates_label,
+    from_gazetteer,
+    is_area,
+    lies_in,
+    said_of,
 )
 from node.core.clock import Clock
 from node.core.errors import NodeError
@@ -66,7 +75,6 @@ from node.core.model import (
     Unclear,
 )
 from node.core.settings import AdapterSettings
-from node.language.reading import fold, words_of
 
 NAME = "weather"
 SOURCE = "Open-Meteo"
@@ -80,24 +88,9 @@ OBSERVATION_TOO_OLD = timedelta(days=1)
 """The weather of another day is not the weather now."""
 CLOCKS_APART = timedelta(days=1)
 """A time from further ahead than this is a lie or a wrong clock."""
-DOMINATES = 3
-"""A place with this many times the people of its namesakes is what the name means."""
-SAME_PLACE_KM = 60.0
-RIVALS_TOLD = 2
 _FIRST = "first: "
 """Before the two places or days that a question names, among what is unresolved in it."""
-_COUNTRIES_WITH_REGIONS = frozenset(("US", "CA", "AU", "BR", "IN", "MX"))
 _SKY_METRICS = frozenset(("humidity", "sunshine", "cloud", "sunrise", "sunset"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Spot:
-    """Where to ask for, how to call it, and what else it might have been."""
-
-    latitude: float
-    longitude: float
-    label: str
-    rivals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +98,7 @@ class _Asked:
     """A question with its days, its place and the moment of asking."""
 
     question: WeatherQuestion
-    spot: _Spot
+    spot: Spot
     today: date
     key: str
     deadline: float
@@ -113,7 +106,7 @@ class _Asked:
 
     @property
     def units(self) -> Units:
-        return questions.units_of(self.question.unit)
+        return slots.units_of(self.question.unit)
 
     @property
     def system(self) -> System:
@@ -163,7 +156,7 @@ class Weather:
         return Recognition(
             adapter=NAME,
             slots=question.slots(),
-            key=None if unresolved else questions.key_of(question, found.time, now.date()),
+            key=None if unresolved else slots.key_of(question, found.time, now.date()),
             local=False,
             reason=found.reason,
             strength=found.strength,
@@ -180,7 +173,7 @@ class Weather:
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         """``Found`` with the weather, ``Missed`` where the source has none, ``Unclear`` without a place,
         else ``Failed``."""
-        question = questions.question_of(recognition.slots)
+        question = slots.question_of(recognition.slots)
         if question is None:
             return Missed("this is not a question about the weather")
         if question.place is None:
@@ -202,22 +195,22 @@ class Weather:
         if question.metric == "air_quality":
             return Missed("air quality is not looked up by this node, only the weather is")
         today = query.local.date()
-        time = questions.days_of(question, today, span=questions.is_span(recognition.key))
+        time = slots.days_of(question, today, span=slots.is_span(recognition.key))
         if question.when is not None and time is None:
             return Missed("the time that is asked for could not be read")
         if (refused := _out_of_range(question, time, today)) is not None:
             return refused
-        key = recognition.key or questions.key_of(question, time, today)
+        key = recognition.key or slots.key_of(question, time, today)
         deadline = min(query.deadline, self._clock.monotonic() + 2 * self._step_s)
         try:
             spot = await self._locate(question, deadline)
-            if not isinstance(spot, _Spot):
+            if not isinstance(spot, Spot):
                 return spot
             max_age_s = 0.0 if query.no_cache else query.max_age_s
             asked = _Asked(question, spot, today, key or "", deadline, max_age_s)
-            if questions.is_now(question):
+            if slots.is_now(question):
                 return await self._present(asked)
-            if question.when == "tonight" and question.stat is None and _has_hours(question.metric):
+            if question.when == "tonight" and question.stat is None and question.metric in NOW_METRICS:
                 return await self._night(asked)
             return await self._days(asked, time or When("today", today, today, False))
         except NodeError as exc:
@@ -234,7 +227,7 @@ class Weather:
 
     # --- where --------------------------------------------------------------------------------------
 
-    async def _locate(self, question: WeatherQuestion, deadline: float) -> _Spot | Missed | Unclear:
+    async def _locate(self, question: WeatherQuestion, deadline: float) -> Spot | Missed | Unclear:
         """The place: as the geocoder knows it, else as the gazetteer does. Raises ``node.core.errors``."""
         assert question.place is not None
         if (spot := coordinates.spot_of(question.place)) is not None:
@@ -244,10 +237,10 @@ class Weather:
                     "Which place do you mean? Latitudes reach from -90 to 90, longitudes from -180 to 180.",
                     "coordinates that are on no map",
                 )
-            return _Spot(latitude, longitude, _coordinates_label(latitude, longitude))
-        said = _said(question)
-        if said.place is not None and _is_area(said):
-            return _from_gazetteer(said)
+            return Spot(latitude, longitude, coordinates_label(latitude, longitude))
+        said = said_of(question)
+        if said.place is not None and is_area(said):
+            return from_gazetteer(said)
         now = self._clock.monotonic()
         until = now + (deadline - now) / 2
         try:
@@ -255,11 +248,11 @@ class Weather:
         except NodeError:
             if said.place is None:
                 raise
-            return _from_gazetteer(said)
+            return from_gazetteer(said)
         if towns:
-            return _choose(question, said, towns)
+            return choose(question, said, towns)
         if said.place is not None:
-            return _from_gazetteer(said)
+            return from_gazetteer(said)
         area = f" in {question.region or question.country}" if question.region or question.country else ""
         return Missed(f"Open-Meteo knows no place named {question.place}{area}")
 
@@ -268,11 +261,11 @@ class Weather:
         assert question.place is not None
         area = question.region or question.country
         got = await self._source.towns(question.place, area, deadline)
-        fits = [town for town in got.value if _lies_in(town, question)]
+        fits = [town for town in got.value if lies_in(town, question)]
         if fits or not area:
             return fits
         got = await self._source.towns(question.place, None, deadline)
-        return [town for town in got.value if _lies_in(town, question)]
+        return [town for town in got.value if lies_in(town, question)]
 
     # --- what ---------------------------------------------------------------------------------------
 
@@ -293,7 +286,7 @@ class Weather:
         stamp = f"{now.at:%H:%M}" if not is_old else f"{now.at:%H:%M} on {now.at.day} {now.at:%B %Y}"
         old = f"{age.days} days" if age > OBSERVATION_TOO_OLD else "some hours"
         notes = [f"That observation is {old} old."] if is_old else []
-        data: dict[str, Json] = {"at": now.at.isoformat(), **_present_data(now)}
+        data: dict[str, Json] = {"at": now.at.isoformat(), **present_data(now)}
         return Found(
             self._evidence(
                 asked,
@@ -325,13 +318,13 @@ class Weather:
                 None,
                 Freshness.FORECAST,
                 got,
-                data={"days": [_day_data(got.value)]},
+                data={"days": [day_data(got.value)]},
             )
         )
 
     async def _days(self, asked: _Asked, time: When) -> Outcome:
         question, today = asked.question, asked.today
-        first, last = questions.clipped(time, today)
+        first, last = slots.clipped(time, today)
         counted = time.span and time.said.startswith("today-")
         if (counted or question.stat in SPAN_STATS) and first < today <= last:
             # Of a span under way only the whole days that have been are figures; the rest is a forecast.
@@ -364,7 +357,7 @@ class Weather:
                 datetime(last.year, last.month, last.day, tzinfo=UTC) if last < today else None,
                 Freshness.PAST_PRICE if lasting else Freshness.FORECAST,
                 got,
-                data={"days": [_day_data(day) for day in days], **_statistic_data(asked, days)},
+                data={"days": [day_data(day) for day in days], **_statistic_data(asked, days)},
                 notes=notes,
             )
         )
@@ -484,193 +477,10 @@ def _out_of_range(question: WeatherQuestion, time: When | None, today: date) -> 
     return None
 
 
-def _has_hours(metric: str) -> bool:
-    return metric in ("weather", "temperature", "rain", "snow", "wind", "humidity", "cloud")
-
-
 def _no_figures(asked: _Asked, when: str) -> Missed:
     what = asked.question.metric if asked.question.metric != "uv" else "UV index"
     few = " (or too few for it)" if asked.question.stat else ""
     return Missed(f"{SOURCE} has no figures for the {what} in {asked.spot.label} {when}{few}")
-
-
-# --- choosing a place -----------------------------------------------------------------------------
-
-
-def _said(question: WeatherQuestion) -> Said:
-    """What the gazetteer knows of the slots; a ``Said`` without place for an unknown name."""
-    parts = (question.place, question.region, question.country)
-    words = [word for part in parts if part for word in words_of(fold(part)) if word != ","]
-    state = [*words_of(fold(question.place or "")), "state"]
-    for named in (state, words) if question.country and not question.region else (words,):
-        said, _ = places.find(("in", *named))
-        if said is not None and (said.name, said.region, said.country) == parts:
-            return said
-    return Said(question.place or "", question.region, question.country)
-
-
-def _is_area(said: Said) -> bool:
-    """A country or a region by its own name: the geocoder would give the middle of it, or a village."""
-    place = said.place
-    return place is not None and said.region is None and place.name in (place.country, place.region)
-
-
-def _from_gazetteer(said: Said) -> _Spot:
-    place = said.place
-    assert place is not None
-    if place.name == place.country:
-        label = f"{place.country} (at its capital)"
-    elif place.name == place.region:
-        label = f"{place.region}, {place.country} (at {places.seat_of(place)[0]})"
-    else:
-        region = place.region if place.country_code in _COUNTRIES_WITH_REGIONS else None
-        label = _label(place.name, said.region or region, place.country)
-    rivals = tuple(_label(rival.name, rival.region, rival.country) for rival in said.others[:RIVALS_TOLD])
-    return _Spot(place.latitude, place.longitude, label, rivals)
-
-
-def _label(name: str, region: str | None, country: str | None) -> str:
-    parts: list[str] = []
-    for part in (name, region, country):
-        if part and part not in parts:
-            parts.append(part)
-    return ", ".join(parts)
-
-
-def _coordinates_label(latitude: float, longitude: float) -> str:
-    south, west = "N" if latitude >= 0 else "S", "E" if longitude >= 0 else "W"
-    label = f"the area of {abs(latitude):g}° {south}, {abs(longitude):g}° {west}"
-    near = places.nearest(latitude, longitude)
-    return label if near is None else f"{label} (near {near})"
-
-
-def _town_label(town: Town, *, precise: bool = False) -> str:
-    region = town.region if precise or town.country_code in _COUNTRIES_WITH_REGIONS else None
-    return _label(town.name, region, town.country)
-
-
-def _plain(name: str) -> str:
-    return " ".join(words_of(fold(name.replace("-", " "))))
-
-
-_SAME_COUNTRY = {
-    "united states of america": "united states",
-    "usa": "united states",
-    "great britain": "united kingdom",
-    "the netherlands": "netherlands",
-    "republic of ireland": "ireland",
-    "czechia": "czech republic",
-    "turkiye": "turkey",
-}
-
-
-def _lies_in(town: Town, question: WeatherQuestion) -> bool:
-    """Whether the town lies in the region and country that were said."""
-    if question.country:
-        wanted, is_in = _plain(question.country), _plain(town.country)
-        if _SAME_COUNTRY.get(wanted, wanted) != _SAME_COUNTRY.get(is_in, is_in):
-            return False
-    if question.region:
-        wanted, region = _plain(question.region), _plain(town.region)
-        # "Land Berlin", "Île-de-France": the source's names carry more words than people say.
-        if not region or not (f" {wanted} " in f" {region} " or f" {region} " in f" {wanted} "):
-            return False
-    return True
-
-
-def _choose(question: WeatherQuestion, said: Said, towns: Sequence[Town]) -> _Spot | Unclear:
-    """The town that is meant: the famous one, else the largest; with rivals of comparable size named."""
-    wanted = _plain(question.place or "")
-    same = [town for town in towns if town.is_settlement and _plain(town.name) == wanted]
-    pool = same or [town for town in towns if town.is_settlement] or list(towns)
-    famous = said.place
-    near: list[Town] = []
-    if famous is not None:
-        near = [
-            town
-            for town in towns
-            if town.is_settlement
-            and _km(town, famous.latitude, famous.longitude) < SAME_PLACE_KM
-            and (_plain(town.name) == wanted or _is_called(town.name, famous))
-        ]
-        if not near:
-            # The geocoder puts a town that is well known elsewhere, or gave others: it is not believed.
-            return _from_gazetteer(said)
-    if near:
-        best = max(near, key=lambda town: (_plain(town.name) == wanted, town.population or 0))
-    else:
-        best = max(pool, key=lambda town: town.population or 0)
-    elsewhere = [
-        town
-        for town in (same if best in same else pool)
-        if town is not best and _km(town, best.latitude, best.longitude) > SAME_PLACE_KM
-    ]
-    if famous is not None and near:
-        # The gazetteer weighed fame already; its rivals are the ones worth naming.
-        rivals = [_label(rival.name, rival.region, rival.country) for rival in said.others]
-    else:
-        size = best.population or 0
-        if not size and elsewhere:
-            names = [_town_label(town, precise=True) for town in (best, *elsewhere)][:4]
-            return Unclear(
-                f"Which {question.place} do you mean: {', '.join(names[:-1])} or {names[-1]}?",
-                "several places of that name, none of them known to be larger",
-            )
-        close = [town for town in elsewhere if (town.population or 0) * DOMINATES >= size and town.population]
-        close.sort(key=lambda town: -(town.population or 0))
-        rivals = [_town_label(town, precise=True) for town in close]
-    same_country = any(town.country == best.country for town in elsewhere)
-    label = _town_label(best, precise=bool(question.region) or (same_country and bool(rivals)))
-    told = tuple(dict.fromkeys(rival for rival in rivals if rival != label))[:RIVALS_TOLD]
-    return _Spot(best.latitude, best.longitude, label, told)
-
-
-def _is_called(name: str, known: Place) -> bool:
-    """Whether a name of the geocoder is one that the gazetteer has for the place."""
-    said, _ = places.find(("in", *words_of(fold(name))))
-    place = None if said is None else said.place
-    return place is not None and (place.name, place.country_code) == (known.name, known.country_code)
-
-
-def _km(town: Town, latitude: float, longitude: float) -> float:
-    """The distance on a sphere."""
-    a, b = math.radians(town.latitude), math.radians(latitude)
-    lon = math.radians(town.longitude - longitude)
-    h = math.sin((a - b) / 2) ** 2 + math.cos(a) * math.cos(b) * math.sin(lon / 2) ** 2
-    return 2 * 6_371.0 * math.asin(min(1.0, math.sqrt(h)))
-
-
-# --- figures as data ------------------------------------------------------------------------------
-
-
-def _present_data(now: Present) -> dict[str, Json]:
-    names = ("temperature", "feels", "humidity", "precipitation", "cloud", "wind", "high", "low", "chance")
-    found: dict[str, Json] = {name: _text(getattr(now, name)) for name in names}
-    return {**found, "weather_code": now.code}
-
-
-def _day_data(day: Day) -> Json:
-    names = (
-        "high",
-        "low",
-        "mean",
-        "chance",
-        "precipitation",
-        "snow",
-        "wind",
-        "gusts",
-        "uv",
-        "humidity",
-        "cloud",
-        "sunshine",
-    )
-    found: dict[str, Json] = {
-        name: _text(value) for name in names if (value := getattr(day, name)) is not None
-    }
-    for name in ("sunrise", "sunset"):
-        if (at := getattr(day, name)) is not None:
-            found[name] = f"{at:%H:%M}"
-    return {"date": day.day.isoformat(), "weather_code": day.code, **found}
 
 
 def _statistic_data(asked: _Asked, days: Sequence[Day]) -> dict[str, Json]:
@@ -681,11 +491,7 @@ def _statistic_data(asked: _Asked, days: Sequence[Day]) -> dict[str, Json]:
     figure = statistic(values, question.stat)
     return {
         "stat": question.stat,
-        "statistic": _text(figure),
+        "statistic": None if figure is None else str(figure),
         "shown": None if figure is None else in_unit(figure, question.metric, asked.units),
         "count": len(values),
     }
-
-
-def _text(figure: object) -> str | None:
-    return None if figure is None else str(figure)

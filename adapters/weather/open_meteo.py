@@ -1,8 +1,6 @@
 """Open-Meteo on the wire: places by name, the weather now, days of forecast and of the past.
 
-It promises: a figure that leaves here was stated by the source as a number, for the day it is given for, in
-the unit that ``System`` names (what came in another unit is converted exactly), and is physically possible;
-null is None; everything else is ``Rejected``. Each of the three hosts has one ``Guard`` with all its windows.
+Answers are read by ``open_meteo_reading``. Each of the three hosts has one ``Guard`` with all its windows.
 Requests stay within 10 variables and 14 days, so that each counts as one call against the limits.
 It knows neither questions nor sentences.
 """
@@ -10,16 +8,20 @@ It knows neither questions nor sentences.
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Context, Decimal
-from typing import Any
 from urllib.parse import urlencode
 
 from adapters.fetch import Http, Reply, Source
-from adapters.outside import listing, mapping, number, text
+from adapters.outside import text
+from adapters.weather.open_meteo_reading import (
+    TOWNS_MAX,
+    of_spot,
+    read_days,
+    read_night,
+    read_present,
+    read_towns,
+)
 from adapters.weather.values import Day, Days, Part, Present, System, Town
 from node.core.clock import Clock
 from node.core.errors import NodeError, RateLimited, Rejected, Unavailable
@@ -39,7 +41,6 @@ CUSTOMER = "customer-"
 
 REQUEST_DAYS_MAX = 14
 
-TOWNS_MAX = 10
 TTL_NOW_S = 300.0
 TTL_FORECAST_S = 1_800.0
 TTL_PAST_S = 86_400.0
@@ -51,15 +52,13 @@ CONCURRENCY = 3
 _LIMITS: Mapping[str, tuple[int, int, int]] = _DATA["limits"]
 
 _CURRENT = tuple(_DATA["current"])
-_CURRENT_WIND = ("weather_code", "wind_speed_10m", "wind_gusts_10m", "wind_direction_10m")
+_CURRENT_WIND, _CURRENT_DAY = tuple(_DATA["current_wind"]), tuple(_DATA["current_day"])
 """Of their own: with more than ten variables a request counts as more than one."""
-_CURRENT_DAY = ("temperature_2m_max", "temperature_2m_min", "precipitation_probability_max")
 _AIR = tuple(_DATA["air"])
-_WIND = ("weather_code", "wind_speed_10m_max", "wind_gusts_10m_max", "wind_direction_10m_dominant")
-_AIR_AHEAD = (*_AIR, "precipitation_probability_max", "uv_index_max")
+_WIND = tuple(_DATA["wind"])
+_AIR_AHEAD = (*_AIR, *_DATA["air_ahead"])
 _SKY = tuple(_DATA["sky"])
 _HOURLY = tuple(_DATA["hourly"])
-_FORMER = _DATA["former"]
 
 
 # --- the client -----------------------------------------------------------------------------------
@@ -96,7 +95,7 @@ class OpenMeteo:
             "/v1/search",
             self._with_key("geocoding", params),
             key=f"towns:{asked.casefold()}",
-            read=_read_towns,
+            read=read_towns,
             ttl_s=TTL_TOWNS_S,
             deadline=deadline,
         )
@@ -123,7 +122,7 @@ class OpenMeteo:
             "/v1/forecast",
             self._with_key("forecast", params),
             key=f"now:{urlencode(params)}",
-            read=lambda reply: _read_present(_of_spot(reply, spot), system),
+            read=lambda reply: read_present(of_spot(reply, spot), system),
             ttl_s=TTL_NOW_S,
             deadline=deadline,
             max_age_s=max_age_s,
@@ -182,7 +181,7 @@ class OpenMeteo:
             f"/v1/{host}",
             self._with_key(host, params),
             key=f"days:{host}:{urlencode(params)}",
-            read=lambda reply: _read_days(_of_spot(reply, spot), first, last, system),
+            read=lambda reply: read_days(of_spot(reply, spot), first, last, system),
             ttl_s=TTL_PAST_S if archive else TTL_FORECAST_S,
             deadline=deadline,
             max_age_s=None if archive else max_age_s,
@@ -208,7 +207,7 @@ class OpenMeteo:
             "/v1/forecast",
             self._with_key("forecast", params),
             key=f"night:{urlencode(params)}",
-            read=lambda reply: _read_night(_of_spot(reply, spot), day, system),
+            read=lambda reply: read_night(of_spot(reply, spot), day, system),
             ttl_s=TTL_FORECAST_S,
             deadline=deadline,
             max_age_s=max_age_s,
@@ -338,361 +337,3 @@ def _asked_wait_s(low: str, clock: Clock) -> float:
         now = clock.now().astimezone(UTC)
         return (datetime.combine(now.date() + timedelta(days=1), time(), UTC) - now).total_seconds()
     return _WAIT_UNKNOWN_S
-
-
-# --- reading places -------------------------------------------------------------------------------
-
-_GEO = "Open-Meteo (geocoding)"
-
-
-def _read_towns(reply: Reply) -> tuple[Town, ...]:
-    body = mapping(reply.json(), _GEO, "list of places")
-    if "results" not in body:
-        # Nothing found is said by leaving the list out; a body with anything else in it says something else.
-        if set(body) <= {"generationtime_ms"}:
-            return ()
-        raise Rejected(f"{_GEO} gave no list of places")
-    rows = listing(body["results"], _GEO, "list of places", most=TOWNS_MAX)
-    return tuple(town for row in rows if (town := _town(row)) is not None)
-
-
-def _town(row: object) -> Town | None:
-    """A place; None for a row that says too little."""
-    if not isinstance(row, dict):
-        return None
-    name = text(row.get("name"), most=80)
-    spot = [row.get("latitude"), row.get("longitude")]
-    if not name or not all(isinstance(x, int | float) and not isinstance(x, bool) for x in spot):
-        return None
-    latitude, longitude = float(spot[0] or 0), float(spot[1] or 0)
-    if not (math.isfinite(latitude) and math.isfinite(longitude)):
-        return None
-    if abs(latitude) > 90 or abs(longitude) > 180:
-        return None
-    people = row.get("population")
-    known = isinstance(people, int) and not isinstance(people, bool) and 0 < people < 10**9
-    feature = text(row.get("feature_code"), most=10)
-    return Town(
-        name=name,
-        region=text(row.get("admin1"), most=80),
-        country=text(row.get("country"), most=80),
-        country_code=text(row.get("country_code"), most=2),
-        zone=text(row.get("timezone"), most=60),
-        latitude=latitude,
-        longitude=longitude,
-        population=people if known and isinstance(people, int) else None,
-        is_settlement=not feature or feature.startswith(("PPL", "ADM", "PCL")),
-    )
-
-
-# --- reading figures ------------------------------------------------------------------------------
-
-_SOURCE = "Open-Meteo"
-_EXACT = Context(prec=34)
-_OFFSET_MAX_S = 15 * 3_600
-
-# Unit text to (factor, into): what one of it is in the unit of each system.
-_MM: Mapping[str, Decimal] = {"mm": Decimal(1), "inch": Decimal("25.4"), "cm": Decimal(10)}
-_KMH: Mapping[str, Decimal] = {
-    "km/h": Decimal(1),
-    "m/s": Decimal("3.6"),
-    "mp/h": Decimal("1.609344"),
-    "mph": Decimal("1.609344"),
-    "kn": Decimal("1.852"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """A sort of figure: its unit in each system, and what is possible in the metric one."""
-
-    what: str
-    metric: str
-    imperial: str
-    least: Decimal
-    most: Decimal
-    scale: Mapping[str, Decimal] | None = None
-
-
-_DEGREES = _Kind("temperature", "°C", "°F", Decimal(-100), Decimal(70))
-_SPEED = _Kind("wind speed", "km/h", "mp/h", Decimal(0), Decimal(600), _KMH)
-_WATER = _Kind("precipitation", "mm", "inch", Decimal(0), Decimal(3_000), _MM)
-_SNOW = _Kind("snowfall", "cm", "inch", Decimal(0), Decimal(1_000), _MM)
-_PERCENT = _Kind("percentage", "%", "%", Decimal(0), Decimal(100))
-_AROUND = _Kind("wind direction", "°", "°", Decimal(0), Decimal(360))
-_INDEX = _Kind("UV index", "", "", Decimal(0), Decimal(40))
-_SECONDS = _Kind("duration of sunshine", "s", "s", Decimal(0), Decimal(86_400))
-
-_KINDS: Mapping[str, _Kind] = {
-    "temperature_2m": _DEGREES,
-    "apparent_temperature": _DEGREES,
-    "temperature_2m_max": _DEGREES,
-    "temperature_2m_min": _DEGREES,
-    "temperature_2m_mean": _DEGREES,
-    "precipitation": _WATER,
-    "precipitation_sum": _WATER,
-    "snowfall": _SNOW,
-    "snowfall_sum": _SNOW,
-    "wind_speed_10m": _SPEED,
-    "wind_speed_10m_max": _SPEED,
-    "wind_gusts_10m_max": _SPEED,
-    "wind_gusts_10m": _SPEED,
-    "wind_direction_10m": _AROUND,
-    "wind_direction_10m_dominant": _AROUND,
-    "relative_humidity_2m": _PERCENT,
-    "relative_humidity_2m_mean": _PERCENT,
-    "cloud_cover": _PERCENT,
-    "cloud_cover_mean": _PERCENT,
-    "precipitation_probability": _PERCENT,
-    "precipitation_probability_max": _PERCENT,
-    "uv_index_max": _INDEX,
-    "sunshine_duration": _SECONDS,
-}
-
-
-def _figure(value: object, name: str, unit: object, system: System) -> Decimal | None:
-    """A figure in the unit of ``system``; None for null. Raises ``Rejected`` for anything unbelievable."""
-    if value is None:
-        return None
-    kind = _KINDS[name]
-    what = kind.what
-    figure = number(value, _SOURCE, what)
-    wanted = kind.metric if system is System.METRIC else kind.imperial
-    stated = unit if isinstance(unit, str) and unit else wanted
-    metric = _in_metric(figure, kind, stated)
-    if metric is None:
-        raise Rejected(f"{_SOURCE} gave the {what} in an unknown unit")
-    if not kind.least <= metric <= kind.most:
-        raise Rejected(f"{_SOURCE} gave an impossible {what}")
-    if stated == wanted or system is System.METRIC:
-        return figure if stated == wanted else metric
-    if kind is _DEGREES:
-        return _EXACT.add(_EXACT.multiply(metric, Decimal("1.8")), Decimal(32))
-    if kind.scale is None:
-        return figure
-    per_wanted = kind.scale[wanted]
-    return _EXACT.divide(_EXACT.multiply(metric, kind.scale[kind.metric]), per_wanted)
-
-
-def _in_metric(figure: Decimal, kind: _Kind, stated: str) -> Decimal | None:
-    if kind is _DEGREES:
-        if stated == "°F":
-            return _EXACT.divide(_EXACT.subtract(figure, Decimal(32)), Decimal("1.8"))
-        return figure if stated == "°C" else None
-    if kind.scale is None:
-        # Percentages, indices and seconds have one unit; the text of an index is free.
-        return figure if stated == kind.metric or kind is _INDEX else None
-    if stated not in kind.scale:
-        return None
-    if stated == kind.metric:
-        return figure
-    return _EXACT.divide(_EXACT.multiply(figure, kind.scale[stated]), kind.scale[kind.metric])
-
-
-def _code(value: object) -> int | None:
-    """A WMO code of the present weather, 0 to 99; None for null."""
-    if value is None:
-        return None
-    figure = number(value, _SOURCE, "weather code")
-    if figure != int(figure) or not 0 <= figure <= 99:
-        raise Rejected(f"{_SOURCE} gave an impossible weather code")
-    return int(figure)
-
-
-def _named(block: Mapping[str, object], name: str) -> object:
-    """A variable under its present or its former name; None when absent."""
-    if name in block:
-        return block[name]
-    return block.get(_FORMER.get(name, name))
-
-
-SPOT_APART_MAX = 0.5
-"""Degrees between the place asked for and the grid cell that answers; the coarsest grid has 0.4."""
-
-
-def _of_spot(reply: Reply, spot: tuple[float, float]) -> Reply:
-    """The reply, when its figures are of the place asked for; a body that does not say where is taken.
-    Raises ``Rejected``."""
-    body = mapping(reply.json(), _SOURCE, "weather")
-    stated = [body.get("latitude"), body.get("longitude")]
-    if stated == [None, None]:
-        return reply
-    latitude, longitude = (float(number(value, _SOURCE, "place")) for value in stated)
-    east = abs((longitude - spot[1] + 180.0) % 360.0 - 180.0) * math.cos(math.radians(spot[0]))
-    if abs(latitude - spot[0]) > SPOT_APART_MAX or east > SPOT_APART_MAX:
-        raise Rejected(f"{_SOURCE} gave the weather of another place")
-    return reply
-
-
-def _read_present(reply: Reply, system: System) -> Present:
-    body = mapping(reply.json(), _SOURCE, "weather")
-    current = body.get("current", body.get("current_weather"))
-    block = mapping(current, _SOURCE, "current weather")
-    units = body.get("current_units", body.get("current_weather_units"))
-    unit_of = units if isinstance(units, dict) else {}
-    at = _moment(block.get("time"))
-
-    def figure(name: str) -> Decimal | None:
-        return _figure(_named(block, name), name, _named(unit_of, name), system)
-
-    day = _today(body, at.date(), system)
-    return Present(
-        at=at,
-        at_utc=_utc(at, body.get("utc_offset_seconds")),
-        temperature=figure("temperature_2m"),
-        feels=figure("apparent_temperature"),
-        humidity=figure("relative_humidity_2m"),
-        precipitation=figure("precipitation"),
-        code=_code(_named(block, "weather_code")),
-        cloud=figure("cloud_cover"),
-        wind=figure("wind_speed_10m"),
-        high=day.high,
-        low=day.low,
-        chance=day.chance,
-        gusts=figure("wind_gusts_10m"),
-        direction=figure("wind_direction_10m"),
-    )
-
-
-def _today(body: Mapping[str, object], day: date, system: System) -> Day:
-    """The day's range beside the present weather: a help, so its absence is no error."""
-    if not isinstance(body.get("daily"), dict):
-        return Day(day)
-    return next((row for row in _rows(body, system) if row.day == day), Day(day))
-
-
-def _read_days(reply: Reply, first: date, last: date, system: System) -> tuple[Day, ...]:
-    body = mapping(reply.json(), _SOURCE, "weather")
-    return tuple(row for row in _rows(body, system) if first <= row.day <= last)
-
-
-def _columns(
-    body: Mapping[str, object], block_name: str, names: Sequence[str]
-) -> tuple[Sequence[object], dict[str, Sequence[object]], Mapping[str, object]]:
-    """Times, the arrays that are there, and the units; all arrays as long as the times."""
-    block = mapping(body.get(block_name), _SOURCE, f"{block_name} figures")
-    units = body.get(f"{block_name}_units")
-    times = listing(block.get("time"), _SOURCE, f"{block_name} times", most=1_000)
-    columns: dict[str, Sequence[object]] = {}
-    for name in names:
-        values = _named(block, name)
-        if values is None:
-            continue
-        column = listing(values, _SOURCE, f"{block_name} figures", most=1_001)
-        if len(column) != len(times):
-            raise Rejected(f"{_SOURCE} gave figures and times that do not match")
-        columns[name] = column
-    return times, columns, units if isinstance(units, dict) else {}
-
-
-def _rows(body: Mapping[str, object], system: System) -> list[Day]:
-    names = dict.fromkeys((*_AIR_AHEAD, *_SKY, *_WIND))
-    times, columns, units = _columns(body, "daily", tuple(names))
-    rows: list[Day] = []
-    for at, stamp in enumerate(times):
-        day = _date(stamp)
-        if rows and day <= rows[-1].day:
-            raise Rejected(f"{_SOURCE} gave the days out of order")
-
-        def figure(name: str, at: int = at) -> Decimal | None:
-            column = columns.get(name)
-            return None if column is None else _figure(column[at], name, _named(units, name), system)
-
-        def clock_time(name: str, at: int = at) -> time | None:
-            column = columns.get(name)
-            return None if column is None or column[at] is None else _moment(column[at]).time()
-
-        codes = columns.get("weather_code")
-        seconds = figure("sunshine_duration")
-        rows.append(
-            Day(
-                day=day,
-                code=None if codes is None else _code(codes[at]),
-                high=figure("temperature_2m_max"),
-                low=figure("temperature_2m_min"),
-                mean=figure("temperature_2m_mean"),
-                chance=figure("precipitation_probability_max"),
-                precipitation=figure("precipitation_sum"),
-                snow=figure("snowfall_sum"),
-                wind=figure("wind_speed_10m_max"),
-                gusts=figure("wind_gusts_10m_max"),
-                direction=figure("wind_direction_10m_dominant"),
-                uv=figure("uv_index_max"),
-                humidity=figure("relative_humidity_2m_mean"),
-                cloud=figure("cloud_cover_mean"),
-                sunshine=None if seconds is None else _EXACT.divide(seconds, Decimal(3_600)),
-                sunrise=clock_time("sunrise"),
-                sunset=clock_time("sunset"),
-            )
-        )
-    return rows
-
-
-NIGHT_FROM, NIGHT_HOURS = 18, 12
-
-
-def _read_night(reply: Reply, day: date, system: System) -> Day:
-    """The hours of a night as one row: lowest and highest temperature, most probable rain, sums,"
-    " worst code."""
-    body = mapping(reply.json(), _SOURCE, "weather")
-    times, columns, units = _columns(body, "hourly", _HOURLY)
-    begin = datetime.combine(day, time(NIGHT_FROM))
-    inside = [
-        at for at, stamp in enumerate(times) if begin <= _moment(stamp) < begin + timedelta(hours=NIGHT_HOURS)
-    ]
-
-    def column(name: str) -> list[Decimal]:
-        values = columns.get(name)
-        if values is None:
-            return []
-        found = (_figure(values[at], name, _named(units, name), system) for at in inside)
-        return [figure for figure in found if figure is not None]
-
-    def total(name: str) -> Decimal | None:
-        values = column(name)
-        return sum(values, Decimal(0)) if values else None
-
-    def mean(name: str) -> Decimal | None:
-        values = column(name)
-        return _EXACT.divide(sum(values, Decimal(0)), Decimal(len(values))) if values else None
-
-    degrees = column("temperature_2m")
-    raw: Sequence[Any] = columns.get("weather_code", ())
-    codes = [code for at in inside if raw and (code := _code(raw[at])) is not None]
-    return Day(
-        day=day,
-        code=max(codes, default=None),
-        high=max(degrees, default=None),
-        low=min(degrees, default=None),
-        chance=max(column("precipitation_probability"), default=None),
-        precipitation=total("precipitation"),
-        snow=total("snowfall"),
-        wind=max(column("wind_speed_10m"), default=None),
-        humidity=mean("relative_humidity_2m"),
-        cloud=mean("cloud_cover"),
-    )
-
-
-def _date(stamp: object) -> date:
-    try:
-        return date.fromisoformat(stamp if isinstance(stamp, str) and len(stamp) == 10 else "")
-    except ValueError as exc:
-        raise Rejected(f"{_SOURCE} gave a day that is none") from exc
-
-
-def _moment(stamp: object) -> datetime:
-    """A local time without offset, to the minute."""
-    try:
-        at = datetime.fromisoformat(stamp if isinstance(stamp, str) and 16 <= len(stamp) <= 19 else "")
-    except ValueError as exc:
-        raise Rejected(f"{_SOURCE} gave a time that is none") from exc
-    return at.replace(tzinfo=None)
-
-
-def _utc(at: datetime, offset_s: object) -> datetime | None:
-    if isinstance(offset_s, bool) or not isinstance(offset_s, int) or abs(offset_s) > _OFFSET_MAX_S:
-        return None
-    try:
-        return (at - timedelta(seconds=offset_s)).replace(tzinfo=UTC)
-    except OverflowError:
-        return None

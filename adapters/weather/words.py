@@ -103,6 +103,23 @@ NOT_A_NAME = tables.every(_LATIN, "not_a_name")
 A_IS_IN = tables.every(_LATIN, "a_is_in")
 """In a text with one of these words, "a" is the preposition "à" of French or the Italian "a"."""
 
+JOINS = tables.every(_LATIN, "joins")
+"""Words that join or compare two places or days."""
+OPEN_ENDED = tables.every(_LATIN, "open_ended")
+"""Before a time they make it another stretch of time than the one that is named."""
+HOURS, MEASURES, BOUNDS = (tables.every(_LATIN, name) for name in ("hours", "measures", "bounds"))
+OWN_WORDS = tables.every(_LATIN, "own_words")
+"""What is a word of its own, and no slip of another."""
+BEFORE_UNKNOWN = tables.every(_LATIN, "before_unknown")
+ASKS_OF_PLACE = tables.every(_LATIN, "asks_of_place")
+NO_PLACE_BESIDE = tables.every(_LATIN, "no_place_beside")
+LEADS = sorted((tuple(lead.split()) for lead in tables.entries(_LATIN, "leads")), key=len, reverse=True)
+"""What a follow-up begins with, longest first."""
+ENGLISH_LEADS = frozenset(phrase.split()[0] for phrase in _LATIN["en"]["leads"])
+ELSEWHERE = tables.every(_LATIN, "elsewhere")
+LINKS = tables.every(_LATIN, "links")
+"""Words that a fragment may hold beside what it changes."""
+
 # --- scripts without blanks ---------------------------------------------------------------------------
 
 

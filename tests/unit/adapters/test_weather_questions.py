@@ -9,17 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.grammar import when
-from adapters.weather.questions import (
+from adapters.weather.asked import (
     EXTREMES,
     METRIC_WORDS,
     STAT_WORDS,
     WeatherQuestion,
-    follow_up,
     key_of,
     phrase,
     question_of,
-    understand,
 )
+from adapters.weather.questions import follow_up, understand
 from node.core.model import CERTAIN, CLAIM
 from node.language.reading import word_list
 

@@ -9,7 +9,8 @@ import aiohttp
 import pytest
 
 from adapters.weather import Weather
-from adapters.weather.questions import follow_up, phrase, question_of, understand
+from adapters.weather.asked import phrase, question_of
+from adapters.weather.questions import follow_up, understand
 from node.core.clock import SystemClock
 from node.core.model import Caller, Found, Outcome, Query, Unclear
 from node.core.settings import AdapterSettings
