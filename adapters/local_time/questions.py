@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 
-from adapters.grammar import one_slip, places
+from adapters.grammar import one_slip, place_scripts, places, unlisted_places
 from adapters.grammar import when as times
 from adapters.grammar.place_names import GUARDED
 from adapters.grammar.places import Said
@@ -326,7 +326,7 @@ def _narrowed(words: Sequence[str], spots: list[_Spot], commas: frozenset[int], 
             whole = _Spot(one.start, other.end, named(said))
             spots = [spot for spot in spots if spot not in (one, other)] + [whole]
             break
-    unlisted = places.unlisted(words, commas, _may_be_name)
+    unlisted = unlisted_places.unlisted(words, commas, _may_be_name)
     if unlisted is not None:
         clear = [spot for spot in spots if spot.end <= unlisted.start or spot.start >= unlisted.end]
         spots = [*clear, _Spot(unlisted.start, unlisted.end, named(unlisted.said))]
@@ -419,7 +419,7 @@ def _read_script(plain: str, text: str, hinted: bool) -> Read | None:
         return None
     marked, clocks = take_clocks(plain)
     marked, zones = take_zones(marked, text)
-    found = [(m.start, m.end, named(m.said)) for m in places.script_mentions(marked)]
+    found = [(m.start, m.end, named(m.said)) for m in place_scripts.script_mentions(marked)]
     found += [(m.start(), m.end(), zones[int(m[1])]) for m in re.finditer(rf"{SPOT_MARK}(\d)", marked)]
     found.sort()
     names = [name for _, _, name in found]
@@ -463,7 +463,7 @@ def follow_up(fragment: str, earlier: str, today: date) -> str | None:
     plain, clocks = take_clocks(reading.plain)
     plain, zones = take_zones(plain, fragment)
     if reading.script in ("japanese", "chinese", "cyrillic"):
-        mentions = places.script_mentions(plain)
+        mentions = place_scripts.script_mentions(plain)
         names = [named(mention.said) for mention in mentions]
         left = plain
         for mention in reversed(mentions):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from adapters.grammar import places
+from adapters.grammar import place_facts, places
 from adapters.grammar.places import Place
 from adapters.local_time import questions
 from adapters.local_time.questions import Question
@@ -101,7 +101,7 @@ class WorldTime:
     def warm(self) -> None:
         """Loads the gazetteer and the zones of its towns; blocks for about a second."""
         places.warm()
-        for name in places.zone_names():
+        for name in place_facts.zone_names():
             zone(name)
         self._is_warm = True
 
@@ -157,7 +157,7 @@ def _where(name: str | None, query: Query) -> _Where | None:
         return _Where(name, fixed, abbreviation=name)
     spot = coordinates.spot_of(name)
     if spot is not None:
-        town = places.town_at(*spot)
+        town = place_facts.town_at(*spot)
         at = None if town is None else zone(town.zone)
         return None if town is None or at is None else _Where(f"{town.name}, near {name}", at)
     said = questions.look_up(name)
@@ -296,7 +296,7 @@ def _notes(where: _Where, moment: datetime) -> list[str]:
     if where.missing is not None:
         inside = _named(where, inside=True)
         return [f"I do not know {where.missing} there, but all of {inside} has the same time."]
-    town, zones = places.seat_of(place)
+    town, zones = place_facts.seat_of(place)
     offsets = {moment.astimezone(found).utcoffset() for found in map(zone, zones) if found is not None}
     if len(offsets) > 1 and town != place.name:
         notes.append(f"{_named(where)} has several time zones; this is the time of {town.rstrip('.')}.")

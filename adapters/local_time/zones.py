@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from adapters.grammar import places
+from adapters.grammar import place_facts, places
 from node.language.reading import word_list
 from node.language.tables import read_table
 
@@ -120,10 +120,10 @@ def label(moment: datetime) -> str:
 def is_of_one_zone(place: places.Place) -> bool:
     """Whether all of a region or country keeps one time, small parts included."""
     if place.country_code not in SPLIT_COUNTRIES:
-        return len(places.seat_of(place)[1]) == 1
+        return len(place_facts.seat_of(place)[1]) == 1
     if place.country_code not in REGIONS_KNOWN or place.name != place.region:
         return place.name not in (place.country, place.region)
-    return place.name not in SPLIT_REGIONS and len(places.seat_of(place)[1]) == 1
+    return place.name not in SPLIT_REGIONS and len(place_facts.seat_of(place)[1]) == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from adapters.grammar import places
+from adapters.grammar import place_facts
 
 STAND_IN = "Lisbon"
 """Read in the place of coordinates, so that one grammar reads both: a name that is nothing else."""
@@ -68,7 +68,7 @@ def _in_degrees(said: str, side: str | None) -> float:
 
 
 def _with_state(match: re.Match[str]) -> str:
-    state = places.state_of(match[1])
+    state = place_facts.state_of(match[1])
     return match[0] if state is None else f"{match[0][:-2].removesuffix('in ')}in {state}"
 
 

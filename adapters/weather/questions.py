@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from adapters.grammar import places, when
+from adapters.grammar import place_facts, place_scripts, places, when
 from adapters.grammar.place_names import GUARDED
 from adapters.grammar.places import Said
 from adapters.grammar.when import When
@@ -185,7 +185,7 @@ def _understand_script(reading: Reading, today: date, hinted: bool) -> Understoo
         return None
     past = say.SCRIPTS.past.search(plain) is not None
     time, rest = when.find_script(plain, today, past=past)
-    said, rest = places.find_script(rest)
+    said, rest = place_scripts.find_script(rest)
     if said is None and time is None and not topic and not hinted:
         return None
     metric = next((metric for metric, p in say.SCRIPTS.figures.items() if p.search(plain)), "weather")
@@ -215,7 +215,7 @@ _SCRIPT_JOINS = re.compile(r"[とや和跟与與或、，,]|より|比|还是|�
 
 def _two_script_places(said: Said | None, rest: str) -> tuple[str, str] | None:
     """The place and another one where a word joins or compares two."""
-    other, _ = places.find_script(rest)
+    other, _ = place_scripts.find_script(rest)
     if said is None or other is None or other.name == said.name or not _SCRIPT_JOINS.search(rest):
         return None
     area = other.place is not None and other.place.name in (other.place.country, other.place.region)
@@ -307,7 +307,7 @@ def _is_by_chance(rest: tuple[str, ...], lead: tuple[str, ...], fragment: str) -
     if word in GUARDED and not has_capital(word, fragment):
         return True
     foreign = bool(lead) and lead[0] not in say.ENGLISH_LEADS
-    return not foreign and not places.is_own_name(word, said)
+    return not foreign and not place_facts.is_own_name(word, said)
 
 
 def _is_whole(fragment: str, left: Sequence[str], today: date) -> bool:
@@ -339,7 +339,7 @@ _SCRIPT_LINKS = re.compile(r"^(?:[のはがでにを、，,。？?！!\s]|じゃ
 
 def _changes_script(reading: Reading, today: date) -> tuple[WeatherQuestion, When | None] | None:
     time, rest = when.find_script(reading.plain[:_SCRIPT_CHARS], today)
-    said, rest = places.find_script(rest)
+    said, rest = place_scripts.find_script(rest)
     if (said is None and time is None) or not all(
         _SCRIPT_LINKS.match(word) for word in re.split(r"\s+", rest) if word
     ):

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
-from adapters.grammar import places, when
+from adapters.grammar import places, unlisted_places, when
 from adapters.grammar.place_names import NEVER
 from adapters.grammar.places import Said
 from adapters.grammar.when import When
@@ -157,7 +157,7 @@ def slots_of(words: tuple[str, ...], text: str, today: date) -> Parts:
     metric = metric_of(flat)
     metric, stat = _extreme(flat, metric, _stat(flat, metric))
     past = say.PAST.search(flat) is not None
-    unlisted = places.unlisted(words, _commas(words, text), may_be_of_a_name)
+    unlisted = unlisted_places.unlisted(words, _commas(words, text), may_be_of_a_name)
     stood_at = 0
     if unlisted is not None:
         without = places.without(words, unlisted)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adapters.grammar import places
+from adapters.grammar import place_facts, places
 from adapters.grammar.places import Place, Said
 from adapters.weather.asked import WeatherQuestion
 from adapters.weather.values import Town
@@ -58,7 +58,7 @@ def from_gazetteer(said: Said) -> Spot:
     if place.name == place.country:
         label = f"{place.country} (at its capital)"
     elif place.name == place.region:
-        label = f"{place.region}, {place.country} (at {places.seat_of(place)[0]})"
+        label = f"{place.region}, {place.country} (at {place_facts.seat_of(place)[0]})"
     else:
         region = place.region if place.country_code in _COUNTRIES_WITH_REGIONS else None
         label = _label(place.name, said.region or region, place.country)
@@ -77,7 +77,7 @@ def _label(name: str, region: str | None, country: str | None) -> str:
 def coordinates_label(latitude: float, longitude: float) -> str:
     south, west = "N" if latitude >= 0 else "S", "E" if longitude >= 0 else "W"
     label = f"the area of {abs(latitude):g}° {south}, {abs(longitude):g}° {west}"
-    near = places.nearest(latitude, longitude)
+    near = place_facts.nearest(latitude, longitude)
     return label if near is None else f"{label} (near {near})"
 
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.grammar import places
+from adapters.grammar import place_facts, place_scripts, places
+from adapters.grammar.gazetteer import gazetteer
 from adapters.grammar.place_names import AREAS, EXONYMS, SIMPLIFIED
 from node.language.reading import read
 
@@ -60,7 +61,7 @@ def found(text: str, *, unknown: bool = False) -> places.Said | None:
 def test_finds_the_place_by_its_canonical_name(text: str, name: str, zone: str) -> None:
     said = found(text)
     assert said is not None
-    assert (said.name, places.zone_of(said)) == (name, zone)
+    assert (said.name, place_facts.zone_of(said)) == (name, zone)
     assert said.region is None
     assert said.country is None
 
@@ -147,7 +148,7 @@ def test_an_unknown_name_is_returned_only_when_asked_for() -> None:
     assert found("is it snowing in qwzrtown") is None
     said = found("is it snowing in qwzrtown", unknown=True)
     assert said == places.Said("Qwzrtown")
-    assert places.zone_of(said) is None
+    assert place_facts.zone_of(said) is None
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_an_unknown_name_is_returned_only_when_asked_for() -> None:
     ],
 )
 def test_other_scripts(text: str, name: str) -> None:
-    said, rest = places.find_script(read(text).plain)
+    said, rest = place_scripts.find_script(read(text).plain)
     assert said is not None
     assert said.name == name
     assert len(rest) < len(text)
@@ -181,22 +182,21 @@ def test_other_scripts(text: str, name: str) -> None:
     "text", ["курс доллара к рублю", "パリーグの結果", "今天天气怎么样", "какая сегодня погода"]
 )
 def test_other_scripts_without_a_place(text: str) -> None:
-    assert places.find_script(read(text).plain) == (None, read(text).plain)
+    assert place_scripts.find_script(read(text).plain) == (None, read(text).plain)
 
 
 def test_two_places_are_mentioned_in_order() -> None:
     named = places.mentions(read("time difference between new york and tokyo").words)
     assert [mention.said.name for mention in named] == ["New York", "Tokyo"]
-    named_in_script = places.script_mentions("伦敦和东京的时差")
+    named_in_script = place_scripts.script_mentions("伦敦和东京的时差")
     assert [mention.said.name for mention in named_in_script] == ["London", "Tokyo"]
 
 
 def test_what_is_kept_is_small() -> None:
-    data = places._gazetteer()
+    data = gazetteer()
     kept = 0
     seen: set[int] = set()
-    for name in data.__slots__:
-        column = getattr(data, name)
+    for column in vars(data).values():
         kept += sys.getsizeof(column)
         if isinstance(column, array):
             continue
@@ -213,7 +213,7 @@ def test_any_text_is_read(text: str) -> None:
     reading = read(text)
     said, rest = places.find(reading.words, unknown=True)
     assert said is not None or rest == reading.words
-    said_in_script, left = places.find_script(reading.plain)
+    said_in_script, left = place_scripts.find_script(reading.plain)
     assert said_in_script is not None or left == reading.plain
 
 
@@ -221,7 +221,7 @@ def test_a_long_text_takes_bounded_work() -> None:
     words = read("in paris and " * 6_000).words
     started = time.process_time()
     places.find(words)
-    places.find_script("москве " * 9_000)
+    place_scripts.find_script("москве " * 9_000)
     assert time.process_time() - started < 1.0
 
 
@@ -263,7 +263,7 @@ def test_names_of_other_languages_and_areas_are_known(said: str, name: str) -> N
     ],
 )
 def test_names_in_other_scripts_are_known_in_both_chinese_forms(said: str, name: str) -> None:
-    place, _ = places.find_script(read(said).plain)
+    place, _ = place_scripts.find_script(read(said).plain)
     assert place is not None
     assert place.name == name
 
@@ -295,7 +295,7 @@ def test_every_exonym_and_area_names_a_town_of_the_gazetteer() -> None:
         assert said.name == name, line
         assert said.place is not None, line
         assert said.place.country_code == country, line
-        assert places.seat_of(said.place)[0], line
+        assert place_facts.seat_of(said.place)[0], line
 
 
 def test_simplified_characters_pair_with_traditional_ones() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.grammar import places
+from adapters.grammar.gazetteer import gazetteer, key_of
 from adapters.local_time import WorldTime
 from adapters.local_time import questions as time_questions
 from adapters.local_time.questions import Question, read_question
@@ -359,12 +359,12 @@ def test_a_question_put_into_words_is_read_back(place: str | None, other: str | 
 
 
 def test_every_big_town_is_found_again_by_its_own_name() -> None:
-    data = places._gazetteer()
+    data = gazetteer()
     lost = [
         name
         for row, name in enumerate(data.names[:800])
         if (said := time_questions.look_up(name)) is None or said.name != name
-        if data.towns(places._key(name))[:1] == (row,)
+        if data.towns(key_of(name))[:1] == (row,)
     ]
     assert len(lost) <= 8, lost
 
