@@ -35,7 +35,7 @@ Embed = Callable[[], Awaitable[Embedded | None]]
 Reference = Callable[[Sequence[str]], Awaitable[Sequence[Vector | None] | None]]
 """Vectors of texts by the embedder that the gate was calibrated on; None where it is not to be had."""
 UFloor = Callable[[str, float], float]
-"""What labels say of a record's hits: ``cache.tighten``."""
+"""What labels say of a record's hits: ``quality.tighten``."""
 
 
 def _nothing_known(cid: str, score: float) -> float:

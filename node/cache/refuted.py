@@ -1,6 +1,6 @@
 """What people said was wrong, as the walk and the look-up see it: asked whether an answer is one of those.
 
-The implementation (``jobs.refuted``) remembers what feedback has withdrawn. Values and a Protocol.
+``quality.refuted_answers`` remembers what feedback has withdrawn. Values and a Protocol.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What watches over hits, as the walk and the doors see it: told of every look-up, asked for figures.
 
-The implementation (``jobs.audit``) labels hits by audits, feedback and shadow mode. Values and a Protocol.
+``quality.audits`` labels hits by audits, feedback and shadow mode. Values and a Protocol.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from node.core.clock import Clock
 from node.core.errors import Misconfigured, Unavailable
 from node.models import transport
 from node.models.deadline import within
-from node.models.transport import PlainTransport, timeouts, words_of
+from node.models.transport import client_options, words_of
 
 PREFERRED = "llama3.2"
 """Taken when no model is named (design section 11)."""
@@ -39,13 +39,8 @@ def official_client(base_url: str) -> AsyncClient:
     if not base_url:
         raise Misconfigured("setting models.ollama_url is empty")
     try:
-        return AsyncClient(
-            host=base_url,
-            timeout=timeouts(CONNECT_TIMEOUT_S),
-            follow_redirects=False,
-            trust_env=False,
-            transport=PlainTransport("Ollama", is_https=base_url.lower().startswith("https")),
-        )
+        options = client_options(base_url, "Ollama", connect_timeout_s=CONNECT_TIMEOUT_S)
+        return AsyncClient(host=base_url, **options)
     except (ValueError, httpx.InvalidURL) as exc:
         # One with a password in it is not shown.
         shown = "" if "@" in base_url else f": {words_of(base_url)[:80]!r}"

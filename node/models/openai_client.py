@@ -39,7 +39,7 @@ from node.core.errors import (
 from node.models import transport
 from node.models.deadline import within
 from node.models.stops import overlap
-from node.models.transport import plain_client, timeouts, words_of
+from node.models.transport import client_options, timeouts, words_of
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -79,9 +79,8 @@ class OpenAiConnection:
             parts = urlsplit(base_url)
             if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
                 raise ValueError
-            self._http = plain_client(
-                base_url.rstrip("/") + "/", SPOKEN, key=api_key, connect_timeout_s=CONNECT_TIMEOUT_S
-            )
+            options = client_options(base_url, SPOKEN, key=api_key, connect_timeout_s=CONNECT_TIMEOUT_S)
+            self._http = httpx.AsyncClient(base_url=base_url.rstrip("/") + "/", **options)
         except (ValueError, httpx.InvalidURL) as exc:
             # The address itself is not shown: it may hold a password.
             raise Misconfigured("setting models.openai_base_url is not an http or https address") from exc

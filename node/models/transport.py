@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 import httpx
 
@@ -108,16 +108,14 @@ class PlainTransport(httpx.AsyncHTTPTransport):
         return response
 
 
-def plain_client(base_url: str, spoken: str, *, key: str = "", connect_timeout_s: float) -> httpx.AsyncClient:
-    """An HTTP client over ``PlainTransport``. Raises ``httpx.InvalidURL`` or ``ValueError`` for an address
-    that it cannot read."""
-    return httpx.AsyncClient(
-        base_url=base_url,
-        timeout=timeouts(connect_timeout_s),
-        follow_redirects=False,
-        trust_env=False,
-        transport=PlainTransport(spoken, is_https=base_url.lower().startswith("https"), key=key),
-    )
+def client_options(base_url: str, spoken: str, *, key: str = "", connect_timeout_s: float) -> dict[str, Any]:
+    """What an HTTP client over ``PlainTransport`` is made with."""
+    return {
+        "timeout": timeouts(connect_timeout_s),
+        "follow_redirects": False,
+        "trust_env": False,
+        "transport": PlainTransport(spoken, is_https=base_url.lower().startswith("https"), key=key),
+    }
 
 
 def timeouts(connect_timeout_s: float) -> httpx.Timeout:

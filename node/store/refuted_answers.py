@@ -20,7 +20,7 @@ from node.store.writer import Schema, SqliteFile
 
 ROWS_MAX = 1_024
 ANSWER_CHARS_MAX = 4_000
-"""As much of an answer as ``score.same_answer`` reads."""
+"""As much of an answer as ``language.same_answer`` reads."""
 
 _SCHEMA = Schema(
     name="file of refuted answers",

@@ -13,7 +13,7 @@ Implements ``node.core.ports.Semantics``. It promises:
    look-ups go to the new one, the old file is deleted, the old engine is closed when nobody waits for it.
    Killed anywhere, the next start goes on from what was saved. Where the former one cannot be loaded, the new
    index serves at once with what it has. While the wanted one is away or hangs, the former one serves.
-5. Nothing is missed: records are followed by the store's sequence (``jobs.vectors``), before and after the
+5. Nothing is missed: records are followed by the store's sequence (``vectors``), before and after the
    take-over, so a record stored with the former's vector, or with none because the engine was away, gets its
    vector a moment later.
 
@@ -334,8 +334,11 @@ class SwitchingSemantics:
         """The wanted index is complete: from here on it serves alone. Raises ``NodeError`` before anything is
         changed."""
         sample = wanted.embedder.sample
+        choice = wanted.choice
         served = Served(
-            wanted.choice,
+            choice.engine,
+            choice.model,
+            choice.gguf_path,
             wanted.info.digest,
             wanted.info.dim,
             () if sample is None else tuple(map(float, sample)),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
+import msgspec
 
 from node.core.clock import Clock
 from node.core.errors import TimedOut, Unavailable
@@ -46,34 +46,36 @@ Load = Callable[[Choice], Awaitable[Embedder]]
 """Load and try an engine. Raises ``Unavailable``, ``Misconfigured``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(msgspec.Struct, frozen=True):
     """The model whose index was complete when it last served, and how it was loaded."""
 
-    choice: Choice
+    engine: str
+    model: str
+    gguf_path: str
     digest: str
     dim: int
     sample: tuple[float, ...] = ()
     """``Embedder.sample`` as it was then; empty where there is none."""
 
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.engine, self.model, self.gguf_path)
+
     def dump(self) -> str:
-        more = {"digest": self.digest, "dim": self.dim, "sample": self.sample}
-        return orjson.dumps({**asdict(self.choice), **more}).decode()
+        return msgspec.json.encode(self).decode()
 
     @classmethod
     def read(cls, text: str | None) -> Served | None:
         """None for what was never written, or not by this program."""
         try:
-            data = orjson.loads(text or "null")
-            choice = Choice(str(data["engine"]), str(data["model"]), str(data["gguf_path"]))
-            sample = tuple(map(float, data.get("sample", ())))
-            return cls(choice, str(data["digest"]), int(data["dim"]), sample)
-        except (ValueError, TypeError, KeyError, AttributeError):
+            return msgspec.json.decode(text or "null", type=cls)
+        except ValueError:
             return None
 
     def is_like(self, other: Served) -> bool:
         """Equal but for the last digits of a sample, which servers do not always repeat."""
-        return replace(self, sample=other.sample) == other and bool(self.sample) == bool(other.sample)
+        same = msgspec.structs.replace(self, sample=other.sample) == other
+        return same and bool(self.sample) == bool(other.sample)
 
     def is_of(self, engine: Engine) -> bool:
         """Whether the engine has the model that served, as far as its digest tells."""

@@ -2,7 +2,7 @@
 
 The file saves re-reading every record at start. It is a copy: what is damaged, of another
 model or of another format is reported as such and the index is rebuilt from the records.
-``save`` and ``load`` block: a coroutine calls them through ``asyncio.to_thread``.
+``save`` and ``load_into`` block: a coroutine calls them through ``asyncio.to_thread``.
 
 Format ``index/v1``, numbers little endian:
 
@@ -26,7 +26,7 @@ offset bytes        what
 
 Whoever saves reads the two watermarks first and the index afterwards: a row newer than its
 watermark is added once more on replay, which changes nothing. The file may hold vectors that no record has:
-those of questions that were embedded anew for this model (``jobs.vectors``).
+those of questions that were embedded anew for this model (``vectors``).
 """
 
 from __future__ import annotations

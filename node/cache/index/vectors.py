@@ -9,7 +9,7 @@ The records are the truth. What a record says of itself decides what the index o
 Vectors made anew live in the index only, for a record is signed and stays as it is. A lost file therefore
 costs embedding again, never an answer.
 
-A large partition is searched by HNSW (``cache.growing_index``); its files lie beside the vectors and save no
+A large partition is searched by HNSW (``growing_index``); its files lie beside the vectors and save no
 more than time.
 
 Two watermarks say how far the store was followed: ``sequence`` for what is taken as it is, ``embedded``

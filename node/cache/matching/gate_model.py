@@ -19,10 +19,12 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+import msgspec
 
 from node.cache.matching import measure, neighbours
 from node.cache.matching.features import COMPARISON, NAME, SCOPE, TIME, UNIT
@@ -62,8 +64,10 @@ def stake(numbers: Sequence[float]) -> str:
     return "other" if hard[0] else "added"
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+_SHORT = {"number": "n", "limit": "at", "left": "l", "right": "r", "leaf": "v"}
+
+
+class Tree(msgspec.Struct, frozen=True, rename=_SHORT):
     """Nodes in a row. An inner node goes left where its number is at most its limit; a child below zero
     is the leaf ``-child - 1``."""
 
@@ -94,57 +98,37 @@ class Estimate:
 Curve = tuple[tuple[float, float, float], ...]
 
 
-@dataclass(frozen=True)
-class GateModel:
+class GateModel(msgspec.Struct, frozen=True):
     """See the module. ``embedder`` is the digest of the weights that cosines must come from."""
 
     cosine_weight: float
     first: tuple[Tree, ...]
     trees: tuple[Tree, ...]
-    curves: Mapping[str, Curve]
+    curves: dict[str, Curve]
     cutoffs: tuple[tuple[float, float], ...]
     embedder: str
     cosine_low: float
+    version: int = VERSION
+    numbers: tuple[str, ...] = NAMES
 
     @classmethod
     def parse(cls, text: str) -> GateModel:
         """A model from its file's text. Raises ``ValueError`` for another version or other numbers than this
         code makes."""
-        raw = json.loads(text)
-        if raw["version"] != VERSION or tuple(raw["numbers"]) != NAMES:
+        model = msgspec.json.decode(text, type=cls)
+        if model.version != VERSION or model.numbers != NAMES:
             raise ValueError("the gate's model is of another version: train again")
-        first, trees = (
-            tuple(Tree(*(tuple(tree[key]) for key in ("n", "at", "l", "r", "v"))) for tree in raw[name])
-            for name in ("first", "trees")
-        )
-        curves = {kind: tuple(tuple(step) for step in curve) for kind, curve in raw["curves"].items()}
-        return cls(
-            raw["cosine_weight"],
-            first,
-            trees,
-            curves,
-            tuple((float(rate), float(score)) for rate, score in raw["cutoffs"]),
-            raw["embedder"],
-            raw["cosine_low"],
-        )
+        return model
 
     def dump(self) -> str:
         """The file's text: one tree and one curve a line."""
-        head = {
-            "version": VERSION,
-            "embedder": self.embedder,
-            "numbers": NAMES,
-            "cosine_weight": self.cosine_weight,
-            "cosine_low": self.cosine_low,
-            "cutoffs": self.cutoffs,
-        }
-        lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+        head = ("version", "embedder", "numbers", "cosine_weight", "cosine_low", "cutoffs")
+        lines = [f'"{name}": {json.dumps(getattr(self, name))}' for name in head]
         curves = ",\n".join(f"{json.dumps(kind)}: {json.dumps(steps)}" for kind, steps in self.curves.items())
         lines += [f'"curves": {{\n{curves}\n}}']
-        lines += [
-            f'"{name}": [\n{_packed(trees)}\n]'
-            for name, trees in (("first", self.first), ("trees", self.trees))
-        ]
+        for name, trees in (("first", self.first), ("trees", self.trees)):
+            packed = (json.dumps(msgspec.to_builtins(tree), separators=(",", ":")) for tree in trees)
+            lines.append(f'"{name}": [\n' + ",\n".join(packed) + "\n]")
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     def first_score(self, numbers: Sequence[float]) -> float:
@@ -193,16 +177,6 @@ class GateModel:
         return [
             self.estimate([*row, *beside], wrong_rate) for row, beside in zip(rows, contested, strict=True)
         ]
-
-
-def _packed(trees: Sequence[Tree]) -> str:
-    return ",\n".join(
-        json.dumps(
-            {"n": tree.number, "at": tree.limit, "l": tree.left, "r": tree.right, "v": tree.leaf},
-            separators=(",", ":"),
-        )
-        for tree in trees
-    )
 
 
 @cache

@@ -9,7 +9,7 @@ Rules:
    come it gives way and is dropped.
 3. A fresh answer tells something only if it is one that the node itself would store, is neither stale nor a
    fallback, and does not rest on the very record that it is to judge. Otherwise the audit is undecided.
-4. Whether both say the same is ``score.same_answer``'s to say: rules, no language model.
+4. Whether both say the same is ``language.same_answer``'s to say: rules, no language model.
 5. In shadow mode the node's own answer, or the one that a client stores after the miss, takes the place of
    the fresh one.
 6. Nothing here is awaited by a request or raises into one; queues are bounded and drop what is too much.
@@ -57,7 +57,7 @@ BUSY_WAIT_S = 2.0
 BUSY_WAITS_MAX = 30
 GIVE_WAY_EVERY_S = 0.25
 LIVE_FOR = timedelta(days=1)
-"""Figures of an answer that may be served no longer than this move; see ``score.same_answer``."""
+"""Figures of an answer that may be served no longer than this move; see ``language.same_answer``."""
 _HOUR_S = 3_600.0
 _NO_REFERENCE = frozenset({"fallback", "statement", "composite", "cache"})
 

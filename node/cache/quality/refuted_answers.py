@@ -4,7 +4,7 @@ neither stored nor served again. Implements ``node.cache.refuted.Refuted``.
 Rules:
 1. Equal questions: the same words; or the gate finds no difference in what they say, and they share the
    keyword key or their vectors are near (``NEAR``).
-2. Equal answers: ``score.same_answer`` says right.
+2. Equal answers: ``language.same_answer`` says right.
 3. What holds for a record holds for whoever may see it, in its context.
 4. Models, quotations and clients are meant. A client is heard all the same if it is the one who gave the
    verdict, and what it stored after that is served. Of an adapter only the same text of the same slot key is

@@ -17,7 +17,7 @@ from node.models import openai_client
 from node.models.deadline import within
 from node.models.ollama_client import close, installed_models, named, official_client, show
 from node.models.openai_client import Listed, OpenAiConnection, says_too_long, whole
-from node.models.transport import MESSAGE_CHARS_MAX, RESPONSE_BYTES_MAX, plain_client, words_of
+from node.models.transport import MESSAGE_CHARS_MAX, RESPONSE_BYTES_MAX, client_options, words_of
 from tests.manual_clock import ManualClock
 from tests.simulators.ollama import MINILM, OllamaStandIn
 from tests.simulators.openai_compatible import OpenAiStandIn
@@ -96,6 +96,11 @@ async def echo() -> AsyncIterator[tuple[str, list[dict[str, str]]]]:
     await runner.cleanup()
 
 
+def plain_client(base_url: str, key: str = "") -> httpx.AsyncClient:
+    options = client_options(base_url, "the server", key=key, connect_timeout_s=2)
+    return httpx.AsyncClient(base_url=base_url, **options)
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [("packed", "compressed body"), ("page", "web page"), ("long", "more than an answer")],
@@ -103,14 +108,14 @@ async def echo() -> AsyncIterator[tuple[str, list[dict[str, str]]]]:
 async def test_bodies_that_are_refused(
     echo: tuple[str, list[dict[str, str]]], path: str, message: str
 ) -> None:
-    async with plain_client(echo[0], "the server", connect_timeout_s=2) as client:
+    async with plain_client(echo[0]) as client:
         with pytest.raises(Rejected, match=f"the server sent .*{message}"):
             await client.get(path)
         assert (await client.get("fine")).text == "fine"
 
 
 async def test_bodies_and_statuses_that_are_handed_on(echo: tuple[str, list[dict[str, str]]]) -> None:
-    async with plain_client(echo[0], "the server", connect_timeout_s=2) as client:
+    async with plain_client(echo[0]) as client:
         assert len((await client.get("longest")).content) == RESPONSE_BYTES_MAX
         assert (await client.get("failed-page")).status_code == 500
         assert (await client.get("away")).status_code == 302
@@ -122,7 +127,7 @@ async def test_only_known_headers_and_the_given_key_are_sent(
 ) -> None:
     url, heard = echo
     mine = {"Authorization": "Bearer other", "X-Mine": "1", "Cookie": "a=b", "OpenAI-Project": "p"}
-    async with plain_client(url, "the server", key=key, connect_timeout_s=2) as client:
+    async with plain_client(url, key) as client:
         await client.get("fine", headers=mine)
     assert heard[0].get("authorization") == (f"Bearer {key}" if key else None)
     assert not {"x-mine", "cookie", "openai-project"} & set(heard[0])
