@@ -1,7 +1,7 @@
 """What a question for a definition is about: "ipfs whats that", "IPFS, never understood it" and "What is
 IPFS?" are one question, whatever a measure of similarity makes of their few words.
 
-The frames around the thing are data (``definition.txt``). They are taken off both ends until nothing of them
+The frames around the thing are data (``matching.toml``). They are taken off both ends until nothing of them
 is left; what stands between is the thing. It must be a short run of words, and something must have been
 asked: a bare "ipfs" is left to the gate's other rules.
 
@@ -11,12 +11,11 @@ Promises: pure, total, linear in the text. English only. Must not know: what is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from typing import TypeAlias
 
 from node.cache.matching import words
-from node.cache.matching.phrases import expand
+from node.cache.matching.phrases import by_first_word, match
 from node.cache.matching.token import END, Token
 from node.cache.matching.tokens import tokenise
 
@@ -26,9 +25,12 @@ _WHAT, _WORK = frozenset({"what"}), frozenset({"how", "work"})
 _BETWEEN = frozenset({"of", "in", "for", "to", "and", "the"})
 _PAUSES = frozenset([",", "/", "-", "–", "—", ":", ";", "(", ")", '"', "'"])
 
+_FRAMES = words.TABLE["definition"]
+_OPENINGS = by_first_word(f"{_FRAMES['open']}\n{_FRAMES['loose']}")
+_ENDS = by_first_word(f"{_FRAMES['end']}\n{_FRAMES['loose']}", -1)
+
 Thing: TypeAlias = tuple[frozenset[str], tuple[str, ...]]
 """What is asked about it ("what", or "how" and "work"), and its words."""
-_Frames: TypeAlias = dict[tuple[str, ...], frozenset[str]]
 
 
 @lru_cache(maxsize=4_096)
@@ -37,29 +39,21 @@ def thing(text: str) -> Thing | None:
     found = [token for token in tokenise(text) if token.kind != END and token.text not in _PAUSES]
     if not 0 < len(found) <= _TOKENS_MAX:
         return None
-    openings, ends = _frames()
     asked: set[str] = set()
     while True:
         texts = [token.text for token in found]
-        if marks := _longest(openings, texts, at_end=False):
-            found = found[marks[0] :]
-        elif marks := _longest(ends, texts, at_end=True):
-            found = found[: -marks[0]]
+        # A word must be left.
+        if opening := match(_OPENINGS, texts[:-1], 0):
+            found = found[opening[0] :]
+            asked.update(opening[1])
+        elif end := match(_ENDS, texts[:0:-1], 0):
+            found = found[: -end[0]]
+            asked.update(end[1])
         else:
             break
-        asked |= marks[1]
     if frozenset(asked) not in (_WHAT, _WORK) or not _is_name(found):
         return None
     return frozenset(asked), tuple(_singular(token) for token in found)
-
-
-def _longest(frames: _Frames, texts: Sequence[str], *, at_end: bool) -> tuple[int, frozenset[str]] | None:
-    """The longest frame at one end that leaves a word: its length and what it asks."""
-    for size in range(min(len(texts) - 1, _frame_max()), 0, -1):
-        part = tuple(texts[-size:] if at_end else texts[:size])
-        if part in frames:
-            return size, frames[part]
-    return None
 
 
 def _is_name(found: Sequence[Token]) -> bool:
@@ -75,26 +69,3 @@ def _singular(token: Token) -> str:
     text = token.text
     is_plural = len(text) > 3 and text.endswith("s") and not text.endswith(("ss", "us", "is", "os"))
     return text[:-1] if is_plural else text
-
-
-@cache
-def _frames() -> tuple[_Frames, _Frames]:
-    openings: _Frames = {}
-    ends: _Frames = {}
-    lines = (files(__package__) / "definition.txt").read_text("utf-8").splitlines()
-    for line in lines:
-        if line.startswith("#"):
-            continue
-        # A choice may hold a bar too: the first and the last bar of the line divide it.
-        where, _, rest = line.partition("|")
-        pattern, _, marks = rest.rpartition("|")
-        for frame in filter(None, expand(pattern)):
-            for place, table in (("open", openings), ("end", ends)):
-                if where.strip() in (place, "loose"):
-                    table[frame] = frozenset(marks.split())
-    return openings, ends
-
-
-@cache
-def _frame_max() -> int:
-    return max(len(frame) for table in _frames() for frame in table)

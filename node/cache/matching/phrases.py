@@ -37,11 +37,11 @@ def expand(pattern: str) -> list[tuple[str, ...]]:
 Matches: TypeAlias = dict[str, tuple[tuple[int, ...], dict[tuple[str, ...], tuple[str, ...]]]]
 
 
-def _by_first_word(name: str, step: int = 1) -> Matches:
+def by_first_word(lines: str, step: int = 1) -> Matches:
     """Each first word to its patterns' lengths, longest first, and the patterns with what they become; with
     the ``step`` -1 all is read backwards."""
     patterns: dict[str, dict[tuple[str, ...], tuple[str, ...]]] = {}
-    for line in TABLE["phrases"][name].strip().split("\n"):
+    for line in lines.strip().split("\n"):
         left, _, right = line.partition("=>")
         for pattern in expand(left):
             if words := pattern[::step]:
@@ -52,11 +52,11 @@ def _by_first_word(name: str, step: int = 1) -> Matches:
     }
 
 
-REWRITES = _by_first_word("rewrites")
-LEADS = _by_first_word("leads")
-POLITE = _by_first_word("polite")
+REWRITES = by_first_word(TABLE["phrases"]["rewrites"])
+LEADS = by_first_word(TABLE["phrases"]["leads"])
+POLITE = by_first_word(TABLE["phrases"]["polite"])
 """Openings that say nothing of what is wanted."""
-ENDS = _by_first_word("ends", -1)
+ENDS = by_first_word(TABLE["phrases"]["ends"], -1)
 """Polite ends, backwards."""
 
 
