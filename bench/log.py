@@ -47,7 +47,7 @@ from bench.questions import questions
 from node.audit.decisions.log import DecisionLog
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.verify import verify_log
-from node.audit.log.writer import TileLog
+from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog import leaf
 from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, encode_bundle
 from node.core.clock import SystemClock
@@ -173,7 +173,7 @@ async def ask_at_once(asked: Asked, texts: Sequence[str]) -> None:
 async def written_entry(folder: Path) -> Sample:
     """The last entry of an exact hit in a node's log. Raises ``SystemExit`` where there is none."""
     reader = LogReader(FolderSource(folder))
-    size = Checkpoint.parse(Note.parse(await reader.checkpoint()).text).size
+    size = Checkpoint.of_note(await reader.checkpoint()).size
     for data in reversed(await reader.entries(max(0, size - WIDTH), min(size, WIDTH), size)):
         entry = orjson.loads(data)["entry"]
         if entry["kind"] == "answer" and (entry["hit"] or {}).get("kind") == "exact":
@@ -328,8 +328,7 @@ async def opened(stack: AsyncExitStack, folder: Path, key: Ed25519Signer) -> Til
         [key],
         SystemClock(),
         high_water=folder.with_suffix(".high_water"),
-        publish_every_s=DEADLINE_S,
-        publish_leaves=WIDTH * WIDTH,
+        pace=Pace(every_s=DEADLINE_S, at_entries=WIDTH * WIDTH),
     )
     stack.push_async_callback(log.close)
     return log

@@ -17,7 +17,7 @@ from node.audit.tlog.leaf import Leaf, read_leaf
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile, decode_bundle
 from node.core.clock import Clock
 from node.core.files import Files
-from node.core.signed_note import Checkpoint, Ed25519Signer, Note, Signer, Verifier
+from node.core.signed_note import Checkpoint, Ed25519Signer, Signer, Verifier
 from tests.manual_clock import ManualClock
 
 ORIGIN = "zTest.neuroswarm/decisions"
@@ -65,7 +65,7 @@ def entries(folder: Path) -> list[dict[str, Any]]:
     origin = (folder / "vkey").read_text().partition("+")[0]
     waiting = journal.find(Files(), folder / "journal", origin)
     source, found = FolderSource(folder), list[bytes]()
-    size = Checkpoint.parse(Note.parse(source.read_now("checkpoint", 65_536)).text).size
+    size = Checkpoint.of_note(source.read_now("checkpoint", 65_536)).size
     for number in range(-(-size // WIDTH)):
         tile = Tile(ENTRIES, number, min(WIDTH, size - number * WIDTH))
         found += decode_bundle(source.read_now(tile.path, tile.bytes_max), tile.width)

@@ -27,7 +27,7 @@ from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, WITNESSED, F
 from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, decode_bundle, encode_bundle
 from node.core.errors import BadInput, CorruptState, NotFound, Rejected, Unavailable
 from node.core.merkle import HASH_BYTES
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 
 log = logging.getLogger("neuroswarm.api")
 
@@ -219,7 +219,7 @@ def _cut(folder: FolderSource, tile: Tile) -> bytes:
 
 def _parsed(note: bytes) -> Checkpoint:
     try:
-        return Checkpoint.parse(Note.parse(note).text)
+        return Checkpoint.of_note(note)
     except Rejected as exc:
         raise CorruptState(f"a checkpoint of a log folder is damaged: {exc}") from exc
 

@@ -22,7 +22,7 @@ from node.audit.anchors.opentimestamps import OpenTimestamps
 from node.audit.decisions.entry import anchor_entry
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
-from node.audit.log.writer import TileLog
+from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import Witnesses, load_policy
 from node.audit.witnesses.ours import Witness
@@ -121,7 +121,7 @@ async def open_logs(
         identity.log_signers(identity.publications_origin),
         clock,
         high_water=data_dir / "keys" / "publications.signed",
-        publish_every_s=settings.log.publish_every_s,
+        pace=Pace(every_s=settings.log.publish_every_s),
     )
     stack.push_async_callback(publications.close)
     witness = await Witness.open(

@@ -35,7 +35,7 @@ from node.core.ports import Adapter, AuditLog, Semantics
 from node.core.record import AnswerRecord
 from node.core.scheduler import Scheduler
 from node.core.settings import Settings
-from node.core.signed_note import Checkpoint, Note
+from node.core.signed_note import Checkpoint
 from node.models.deadline import within
 from node.peers.ports import PeerLink, PeerStore
 from node.peers.rules.values import Contact, Level, Quota, SyncReport
@@ -228,7 +228,7 @@ def published_size(data_dir: Path) -> int:
         note = (data_dir / "publications" / CHECKPOINT).read_bytes()
     except FileNotFoundError:
         return 0
-    return Checkpoint.parse(Note.parse(note).text).size
+    return Checkpoint.of_note(note).size
 
 
 async def forget_held(store: PeerStore, cids: Sequence[str]) -> None:

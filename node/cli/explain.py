@@ -47,7 +47,7 @@ from node.cli.log_location import Place, add_place, add_vkey, names_of, newest, 
 from node.core.errors import BadInput, CorruptState, NotFound, Rejected
 from node.core.ipld.cid import Cid
 from node.core.settings import Settings
-from node.core.signed_note import Checkpoint, Note
+from node.core.signed_note import Checkpoint
 
 KeyOf: TypeAlias = Callable[[int], bytes | None]
 """(index) -> the key of that entry's commitments, where it is still there."""
@@ -96,7 +96,7 @@ def _explain(args: argparse.Namespace, settings: Settings) -> int:
     line = ProgressLine("looking through")
 
     async def look_in(place: Place) -> tuple[list[Proven], list[int]]:
-        checkpoint = Checkpoint.parse(Note.parse(await newest(place)).text)
+        checkpoint = Checkpoint.of_note(await newest(place))
         with _keys(settings, checkpoint.origin) as key_of:
             search = _Search(LogReader(place.source), checkpoint.size, key_of, line.show)
             try:
@@ -112,7 +112,7 @@ def _explain(args: argparse.Namespace, settings: Settings) -> int:
             return *await look_in(place), ""
         except _NoSuchEntry as exc:
             nowhere = exc
-        _, number = epoch_of(Checkpoint.parse(Note.parse(await newest(place)).text).origin)
+        _, number = epoch_of(Checkpoint.of_note(await newest(place)).origin)
         for path in (f"{EPOCHS}/{closed}" for closed in range(number - 1, 0, -1)):
             with contextlib.suppress(_NoSuchEntry, NotFound):
                 found, also = await look_in(Place(f"{place.name}/{path}", place.below(path), place.below))

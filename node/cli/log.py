@@ -378,7 +378,7 @@ async def _witnessed_over(place: Place, index: int) -> bytes | None:
         note = await place.source.read(WITNESSED, NOTE_BYTES_MAX)
     except NotFound:
         return None
-    return note if index < Checkpoint.parse(Note.parse(note).text).size else None
+    return note if index < Checkpoint.of_note(note).size else None
 
 
 def _prove(args: argparse.Namespace, settings: Settings) -> int:

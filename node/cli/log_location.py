@@ -27,7 +27,7 @@ from node.audit.tlog.policy import POLICY_BYTES_MAX, WitnessPolicy
 from node.core.errors import BadInput, NodeError, NotFound, Rejected, Unavailable
 from node.core.record import KeyRecord, decode, public_key_of
 from node.core.settings import Settings
-from node.core.signed_note import ED25519, NOTE_BYTES_MAX, Checkpoint, Note, Verifier
+from node.core.signed_note import ED25519, NOTE_BYTES_MAX, Checkpoint, Verifier
 
 GIVEN, OWN, BESIDE = "given", "own", "beside"
 """Whose word the keys are: the caller's, this node's certificates', the log's own."""
@@ -226,7 +226,7 @@ def trust_without_place(args: argparse.Namespace, settings: Settings, note: byte
     """The keys given, or this node's own if the checkpoint ``note`` is of its log. Raises ``BadInput``."""
     given = _given(args.vkey) if args.vkey else []
     try:
-        origin = Checkpoint.parse(Note.parse(note).text).origin
+        origin = Checkpoint.of_note(note).origin
     except Rejected:
         return Trust(tuple(given), GIVEN) if given else None  # whoever opens it says what is wrong with it
     if given:

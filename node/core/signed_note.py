@@ -94,6 +94,11 @@ class Checkpoint:
             raise MalformedNote("a checkpoint has at least three lines, each with something in it and an LF")
         return cls(lines[0], parse_decimal(lines[1]), decode_base64(lines[2]))
 
+    @classmethod
+    def of_note(cls, data: bytes) -> Checkpoint:
+        """What a signed note states, its signatures not looked at. Raises ``MalformedNote``."""
+        return cls.parse(Note.parse(data).text)
+
 
 # --- notes ----------------------------------------------------------------------------------------
 

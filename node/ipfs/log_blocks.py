@@ -38,7 +38,7 @@ from node.core.follower import Follower, Rest
 from node.core.ipld.cid import RAW, Cid
 from node.core.model import Check
 from node.core.ports import BlockStore
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 from node.ipfs import log_blocks_state
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks_state import GIVEN_OLDER_MAX, OLDER_MAX, State, first
@@ -424,7 +424,7 @@ class _Folder:
 
 
 def _checkpoint(note: bytes) -> Checkpoint:
-    return Checkpoint.parse(Note.parse(note).text)
+    return Checkpoint.of_note(note)
 
 
 def _is_complete(path: str) -> bool:

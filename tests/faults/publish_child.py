@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from node.audit.log.reader import FolderSource, LogReader
-from node.audit.log.writer import TileLog
+from node.audit.log.writer import Pace, TileLog
 from node.core.clock import SystemClock
 from node.core.errors import NotFound
 from node.core.record import AnswerRecord
@@ -34,7 +34,7 @@ async def opened(folder: Path) -> tuple[SqliteStore, TileLog, Publisher]:
         [log_signer()],
         clock,
         high_water=folder / "signed",
-        publish_every_s=0.05,
+        pace=Pace(every_s=0.05),
     )
     source = FolderSource(folder / "publications")
     reader = LogReader(source)

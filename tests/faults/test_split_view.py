@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from node.audit.log.writer import TileLog
+from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import Witnesses
 from node.audit.witnesses.ours import Witness
@@ -99,8 +99,7 @@ async def machine(tmp_path: Path, name: str, cosigners: Sequence[Cosigner]) -> A
         [signer],
         clock,
         high_water=folder / "keys",
-        is_held=True,
-        publish_every_s=3_600,
+        pace=Pace(every_s=3_600, is_held=True),
     )
     async with aiohttp.ClientSession(trust_env=False, auto_decompress=False) as http:
         witnesses = Witnesses(

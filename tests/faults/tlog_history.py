@@ -9,7 +9,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.audit.log.verify import verify_log
-from node.audit.log.writer import TileLog
+from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.tiles import decode_bundle, tiles_between
 from node.core.errors import NodeError, NotFound
 from node.core.merkle import leaf_hash, root_of
@@ -58,9 +58,8 @@ class History:
             signers,
             ManualClock(),
             high_water=HIGH_WATER,
-            publish_every_s=1_000.0,
+            pace=Pace(every_s=1_000.0, **options),  # type: ignore[arg-type]  # by name
             files=disk,
-            **options,  # type: ignore[arg-type]  # options of open, by name
         )
         self.see(disk)
         assert not log.suspended, log.suspended

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from node.core.errors import Unavailable
 from node.core.model import Check
@@ -128,21 +128,10 @@ class NoAnchor:
     is_off = True
     verifies = False
 
-    async def submit(self, digest: bytes) -> bytes:
-        raise self._off()
+    async def _refuse(self, *_: bytes) -> Any:
+        raise Unavailable("anchoring is off: name calendars in log.anchor_calendars")
 
-    async def upgrade(self, digest: bytes, receipt: bytes) -> bytes:
-        raise self._off()
-
-    async def read(self, digest: bytes, receipt: bytes) -> Standing:
-        raise self._off()
-
-    async def verify(self, digest: bytes, receipt: bytes) -> Standing:
-        raise self._off()
+    submit = upgrade = read = verify = _refuse
 
     def health(self) -> Check:
         return Check(HEALTH, "pass", "off: no calendar is configured (log.anchor_calendars)", observed=OFF)
-
-    @staticmethod
-    def _off() -> Unavailable:
-        return Unavailable("anchoring is off: name calendars in log.anchor_calendars")

@@ -23,9 +23,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -42,8 +43,8 @@ from node.audit.anchors.anchor import (
     Unanswered,
 )
 from node.audit.anchors.files import AnchorFiles, AnchorStatus
-from node.audit.anchors.status import crowded, is_attested, leaves_told, say, untold
 from node.audit.log.writer import Published
+from node.core.blocking import in_thread
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Rejected, Unavailable
 from node.core.model import Check
@@ -99,7 +100,7 @@ class Anchoring:
         self._every_s = every_s
         self._last = kept[0] if kept else None
         """The anchor that was queued last, as it was then."""
-        self._own_leaves = leaves_told(self._last)
+        self._own_leaves = self._last.leaves_told if self._last else 0
         """Leaves told since then; after a restart, those of that anchor."""
         self._critical: Published | None = None
         self._worker: asyncio.Task[None] | None = None
@@ -153,8 +154,8 @@ class Anchoring:
         verified."""
         kept = self._kept.values()
         return {
-            "anchor_queue": sum(not is_attested(one) for one in kept),
-            "anchor_attested_size": max((one.size for one in kept if is_attested(one)), default=0),
+            "anchor_queue": sum(not one.is_attested for one in kept),
+            "anchor_attested_size": max((one.size for one in kept if one.is_attested), default=0),
             "anchor_verified_size": max((one.size for one in kept if one.state == VERIFIED), default=0),
         }
 
@@ -169,7 +170,7 @@ class Anchoring:
             return Check(HEALTH, "warn", "; ".join(problems), observed=state)
         if newest is None:
             return Check(HEALTH, "pass", "no checkpoint is queued yet")
-        return Check(HEALTH, "pass", f"entries below {newest.size:,}: {say(newest)}", newest.since, state)
+        return Check(HEALTH, "pass", f"entries below {newest.size:,}: {newest.say()}", newest.since, state)
 
     async def close(self) -> None:
         """End the work; what is under way is done again at the next start. Idempotent."""
@@ -207,7 +208,7 @@ class Anchoring:
         return min(due, key=lambda one: (one.state not in _WAITING, one.next_at), default=None)
 
     def _is_due(self, status: AnchorStatus, now: datetime) -> bool:
-        return untold(status) is not None or self._is_ripe(status, now)
+        return status.untold is not None or self._is_ripe(status, now)
 
     def _is_ripe(self, status: AnchorStatus, now: datetime) -> bool:
         """Whether the service or the header source is to be asked about it now."""
@@ -222,10 +223,8 @@ class Anchoring:
         if self._is_ripe(status, self._clock.now()):
             if status.state in _WAITING:
                 status = await self._submit(status)
-            elif status.state == PENDING:
-                status = await self._upgrade(status)
             else:
-                status = await self._verify(status)
+                status = await self._go_on(status)
         await self._tell(status)
 
     # --- queueing ---------------------------------------------------------------------------------
@@ -274,7 +273,7 @@ class Anchoring:
         dropped += given_up
         taken = [one for one in taken if one not in given_up]
         while len(taken) > TAKEN_MAX:
-            dropped.append(taken.pop(crowded(taken, newest.queued_at)))
+            dropped.append(taken.pop(_crowded(taken, newest.queued_at)))
         return dropped
 
     def _is_overdue(self, status: AnchorStatus) -> bool:
@@ -283,7 +282,7 @@ class Anchoring:
     def _is_covered(self, status: AnchorStatus) -> bool:
         """Whether a block holds a newer checkpoint of the same log."""
         return any(
-            is_attested(one) and one.origin == status.origin and one.size >= status.size
+            one.is_attested and one.origin == status.origin and one.size >= status.size
             for one in self._kept.values()
         )
 
@@ -305,26 +304,22 @@ class Anchoring:
         self._refused_since = None
         return await self._settle(status, receipt, standing)
 
-    async def _upgrade(self, status: AnchorStatus) -> AnchorStatus:
+    async def _go_on(self, status: AnchorStatus) -> AnchorStatus:
+        """Ask the service for more, where that is wanted; then, or else, hold what is there against a
+        block."""
         digest = bytes.fromhex(status.digest)
         try:
-            receipt = await asyncio.to_thread(self._files.receipt, status)
-            better = await self._anchor.upgrade(digest, receipt)
-            standing = await self._anchor.read(digest, better)
+            better = receipt = await asyncio.to_thread(self._files.receipt, status)
+            standing = Standing(ATTESTED, status.height)
+            if status.state == PENDING:
+                better = await self._anchor.upgrade(digest, receipt)
+                standing = await self._anchor.read(digest, better)
         except (NotFound, Rejected) as exc:
             log.warning("anchor %s begins anew: %s", status.name, exc)
             return await self._put_off(self._entered(status, QUEUED), exc)
         except NodeError as exc:
             return await self._put_off(status, exc)
         return await self._settle(status, better, standing, is_kept=better == receipt)
-
-    async def _verify(self, status: AnchorStatus) -> AnchorStatus:
-        try:
-            receipt = await asyncio.to_thread(self._files.receipt, status)
-        except (NotFound, Rejected) as exc:
-            log.warning("anchor %s begins anew: %s", status.name, exc)
-            return await self._put_off(self._entered(status, QUEUED), exc)
-        return await self._settle(status, receipt, Standing(ATTESTED, status.height), is_kept=True)
 
     async def _settle(
         self, status: AnchorStatus, receipt: bytes, standing: Standing, *, is_kept: bool = False
@@ -386,7 +381,7 @@ class Anchoring:
 
     async def _tell(self, status: AnchorStatus) -> None:
         """Enter into the log what it has not been told of this anchor."""
-        while (state := untold(status)) is not None:
+        while (state := status.untold) is not None:
             await self._report(
                 AnchorState(
                     service=status.service,
@@ -407,15 +402,8 @@ class Anchoring:
     ) -> None:
         """Durable, then believed. Where the disk does not take it, the state before holds, and is left alone
         for a while."""
-        saving = asyncio.ensure_future(
-            asyncio.to_thread(self._files.save, status, note=note, receipt=receipt)
-        )
-        try:
-            await asyncio.shield(saving)
-        except asyncio.CancelledError:
-            await asyncio.wait({saving})  # the thread goes on; two must never write one file
-            saving.exception()  # nobody is left to hear it
-            raise
+        try:  # a thread that goes on: two must never write one file
+            await in_thread(partial(self._files.save, status, note=note, receipt=receipt))
         except Unavailable:
             if (before := self._kept.get(status.name)) is not None:
                 self._kept[status.name] = self._later(before)
@@ -442,11 +430,18 @@ class Anchoring:
         since = self._refused_since
         if waiting and since is not None and (now - since).total_seconds() > PATIENCE_S:
             when = f"{since:%Y-%m-%d %H:%M} UTC"
-            found.append(f"no calendar has taken a checkpoint since {when}: {say(waiting[0])}")
+            found.append(f"no calendar has taken a checkpoint since {when}: {waiting[0].say()}")
         late = [one for one in kept if one.state == PENDING and self._is_overdue(one)]
         if late and not self._is_covered(late[-1]):
-            found.append(f"no block holds the first {late[-1].size:,} entries yet: {say(late[-1])}")
+            found.append(f"no block holds the first {late[-1].size:,} entries yet: {late[-1].say()}")
         return found
+
+
+def _crowded(newest_first: Sequence[AnchorStatus], now: datetime) -> int:
+    """Which of three or more can be missed best: neither end, and where the gap that it leaves is smallest
+    for its age. What is left then lies ever wider apart with age."""
+    ages = [max(0.0, (now - one.queued_at).total_seconds()) for one in newest_first]
+    return min(range(1, len(ages) - 1), key=lambda at: (ages[at + 1] - ages[at - 1]) / (ages[at + 1] + 1.0))
 
 
 def _origin(published: Published) -> str:

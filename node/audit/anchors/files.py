@@ -25,7 +25,7 @@ from typing import Annotated
 import msgspec
 import orjson
 
-from node.audit.anchors.anchor import ATTESTED, PENDING, STATES, VERIFIED
+from node.audit.anchors.anchor import ATTESTED, PENDING, QUEUED, STATES, SUBMITTED, VERIFIED
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.files import Files
 
@@ -35,6 +35,7 @@ NOTE = ".checkpoint"
 RECEIPT = ".checkpoint.ots"
 STATE = ".json"
 
+_TOLD = (SUBMITTED, ATTESTED, VERIFIED)
 _VERSION = 1
 _STATE_BYTES_MAX = 16 * 1024
 _BYTES_MAX = 256 * 1024
@@ -77,6 +78,35 @@ class AnchorStatus:
     @property
     def has_receipt(self) -> bool:
         return self.state in (PENDING, ATTESTED, VERIFIED)
+
+    @property
+    def is_attested(self) -> bool:
+        return self.state in (ATTESTED, VERIFIED)
+
+    @property
+    def leaves_told(self) -> int:
+        return _TOLD.index(self.reported) + 1 if self.reported in _TOLD else 0
+
+    @property
+    def untold(self) -> str | None:
+        """The next state to tell the log, if any."""
+        told = STATES.index(self.reported) if self.reported else -1
+        reached = STATES.index(self.state)
+        return next((state for state in _TOLD if told < STATES.index(state) <= reached), None)
+
+    def say(self) -> str:
+        """Its state as a clause for people."""
+        entries, height = f"({self.size:,} entries)", f"{self.height or 0:,}"
+        clause = {
+            QUEUED: f"queued, nothing of it has left this machine {entries}",
+            SUBMITTED: f"submitted, nobody has answered {entries}",
+            PENDING: f"pending: a calendar has taken it, no block holds it yet {entries}",
+            ATTESTED: f"attested by block {height}, whose header was not looked up",
+            VERIFIED: f"verified: block {height} of {self.block_time:%Y-%m-%d %H:%M} UTC holds it"
+            if self.block_time is not None
+            else "",
+        }[self.state]
+        return f"{clause}; {self.error}" if self.error else clause
 
 
 _FIELDS = [one.name for one in fields(AnchorStatus)]

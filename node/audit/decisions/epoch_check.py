@@ -23,7 +23,7 @@ from node.audit.log.reader import VKEY, VKEY_BYTES_MAX, LogReader, Source
 from node.audit.log.verify import Progress, check_leaf, verify_log
 from node.core import merkle
 from node.core.errors import NotFound, Rejected
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note, Verifier
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Verifier
 
 FOLDER = "epochs"
 _FIRST_LEAVES = 8
@@ -128,7 +128,7 @@ async def _skipped(source: Source, number: int, origin: str) -> EpochReport:
     ``Unavailable``."""
     report = EpochReport(number, origin, True, is_absent=True)
     try:
-        found = Checkpoint.parse(Note.parse(await source.read("checkpoint", NOTE_BYTES_MAX)).text)
+        found = Checkpoint.of_note(await source.read("checkpoint", NOTE_BYTES_MAX))
     except NotFound:
         return report
     except Rejected as exc:

@@ -33,7 +33,7 @@ from node.audit.log.publisher import Folder, remove_partial
 from node.audit.tlog.tiles import Tile
 from node.core.errors import CorruptState, NotFound, Rejected
 from node.core.files import Files
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 
 FOLDER = "epochs"
 MOVED = ("checkpoint.witnessed", "checkpoint", "vkey", "tile", "journal")
@@ -141,7 +141,7 @@ def newest(*notes: Path) -> Checkpoint | None:
     for path in notes:
         try:
             with path.open("rb") as file:
-                found.append(Checkpoint.parse(Note.parse(file.read(NOTE_BYTES_MAX + 1)).text))
+                found.append(Checkpoint.of_note(file.read(NOTE_BYTES_MAX + 1)))
         except (FileNotFoundError, Rejected):
             continue
     return max(found, key=lambda one: one.size, default=None)

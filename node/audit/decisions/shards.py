@@ -34,7 +34,7 @@ from node.audit.decisions.seal import Sealed, sealed
 from node.audit.log import journal
 from node.audit.log.publisher import WAY_OUT
 from node.audit.log.reader import FolderSource, LogReader
-from node.audit.log.writer import TileLog
+from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog import leaf
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, Unavailable
@@ -239,9 +239,7 @@ class Shards:
                 self.signers(origin),
                 self._clock,
                 high_water=epochs.high_water(self.terms.keys, number),
-                is_behind=self.terms.is_behind,
-                publish_every_s=self.terms.publish_every_s,
-                is_held=is_held,
+                pace=Pace(self.terms.is_behind, self.terms.publish_every_s, is_held=is_held),
                 prepare=keys.write,
             )
         except BaseException:

@@ -26,7 +26,7 @@ from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile
 from node.core import merkle
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.merkle import HASH_BYTES
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Note
+from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 
 CHECKPOINT = "checkpoint"
 WITNESSED = "checkpoint.witnessed"
@@ -220,7 +220,7 @@ class LogReader:
         the leaf, or a file is missing), ``Rejected`` (leaf, tiles and checkpoint do not agree),
         ``Unavailable``.
         """
-        checkpoint = Checkpoint.parse(Note.parse(note).text)
+        checkpoint = Checkpoint.of_note(note)
         if index >= checkpoint.size:
             raise NotFound(f"the checkpoint covers {checkpoint.size} entries, not yet entry {index}")
         [entry] = await self.entries(index, 1, checkpoint.size)

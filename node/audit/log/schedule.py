@@ -49,6 +49,17 @@ class Events:
     stopped: Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """``is_behind``: appends do not wait for the disk. A checkpoint comes ``every_s`` seconds, or when
+    ``at_entries`` wait for one; with ``is_held`` nothing is signed until ``release``."""
+
+    is_behind: bool = False
+    every_s: float = 1.0
+    at_entries: int = 256
+    is_held: bool = False
+
+
 class Schedule:
     """Owns the publisher. State is changed on the thread, or under the lock where both sides do."""
 
@@ -57,19 +68,16 @@ class Schedule:
         publisher: Publisher,
         waiting: Sequence[bytes],
         clock: Clock,
-        *,
-        every_s: float,
-        at_entries: int,
-        is_held: bool,
+        pace: Pace,
         suspended: str,
         events: Events,
     ) -> None:
         self.publisher = publisher
-        self.is_held = is_held
+        self.is_held = pace.is_held
         self.suspended = suspended
         self._clock = clock
-        self._every_s = every_s
-        self._at_entries = at_entries
+        self._every_s = pace.every_s
+        self._at_entries = pace.at_entries
         self._events = events
         self._changed = threading.Condition()
         self._waiting: list[bytes] = list(waiting)

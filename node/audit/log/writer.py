@@ -4,7 +4,7 @@ Promises:
 1. ``append`` returns the entry's index once it is in the journal, synced (``is_behind``: at once, and the
    entry is synced within some 50 ms). Appends that wait at the same time share one sync; each index is given
    once.
-2. Entries are under a checkpoint soon after (``publish_every_s``, ``publish_leaves``), whatever the clock
+2. Entries are under a checkpoint soon after (``Pace``), whatever the clock
    says.
 3. Two checkpoints of one log never disagree, over crashes, failing disks, clock jumps and restored folders:
    where that cannot be known nothing is signed and nothing appended (``suspended`` says why).
@@ -23,7 +23,6 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -32,7 +31,7 @@ from typing import Generic, TypeVar
 from node.audit.log.committer import Append, Committer, Compose, Outcome, Prepare, checked
 from node.audit.log.opening import OpenFolder, Repair, open_folder
 from node.audit.log.publisher import Published
-from node.audit.log.schedule import Events, Job, Schedule
+from node.audit.log.schedule import Events, Job, Pace, Schedule
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
 from node.core.files import Files
@@ -40,24 +39,15 @@ from node.core.model import Check
 from node.core.record import time_us
 from node.core.signed_note import Checkpoint, Signer
 
-__all__ = ["Compose", "Prepare", "Published", "Repair", "TileLog"]
+__all__ = ["Compose", "Pace", "Prepare", "Published", "Repair", "TileLog"]
 
 QUEUE_ENTRIES_MAX = 4_096
 QUEUE_BYTES_MAX = 16 * 2**20
 UNPUBLISHED_ENTRIES_MAX = 65_536
 UNPUBLISHED_BYTES_MAX = 64 * 2**20
+USUAL = Pace()
 _CLOSED = "the log is closed"
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class _Pace:
-    """See ``TileLog.open``."""
-
-    is_behind: bool
-    publish_every_s: float
-    publish_leaves: int
-    is_held: bool
 
 
 class _Waiters(Generic[_T]):
@@ -104,7 +94,7 @@ class TileLog:
         origin: str,
         clock: Clock,
         files: Files,
-        pace: _Pace,
+        pace: Pace,
         prepare: Prepare | None,
     ) -> None:
         self.origin = origin
@@ -138,11 +128,9 @@ class TileLog:
             opened.publisher,
             opened.waiting,
             clock,
-            every_s=pace.publish_every_s,
-            at_entries=pace.publish_leaves,
-            is_held=pace.is_held,
-            suspended=opened.suspended,
-            events=Events(
+            pace,
+            opened.suspended,
+            Events(
                 opened.journal.discard,
                 partial(self._post, self._on_publication),
                 partial(self._post, self._on_publish_failure),
@@ -166,17 +154,14 @@ class TileLog:
         clock: Clock,
         *,
         high_water: Path,
-        is_behind: bool = False,
-        publish_every_s: float = 1.0,
-        publish_leaves: int = 256,
-        is_held: bool = False,
+        pace: Pace = USUAL,
         prepare: Prepare | None = None,
         files: Files | None = None,
     ) -> TileLog:
         """Open or create the log in ``directory``; what the journal holds is published before this returns.
 
         ``high_water`` is the path, outside of the folder, of the newest note that was signed. ``signers`` all
-        sign each checkpoint. With ``is_held`` nothing is signed until ``release``. ``files`` is for tests.
+        sign each checkpoint. ``files`` is for tests.
         Raises ``CorruptState`` (damage, or another log's files), ``Unavailable`` (in use, cannot be read or
         written), ``Misconfigured``.
         """
@@ -189,11 +174,10 @@ class TileLog:
             )
         except OSError as exc:
             raise Unavailable(f"the log in {directory} cannot be opened: {exc}") from exc
-        pace = _Pace(is_behind, publish_every_s, publish_leaves, is_held)
         log = cls(opened, directory, origin, clock, disk, pace, prepare)
         log._schedule.start()
         try:
-            if not is_held and not log._suspended:
+            if not pace.is_held and not log._suspended:
                 with contextlib.suppress(Unavailable):  # health tells, and it is tried again
                     await log.publish()
         except asyncio.CancelledError:

@@ -16,7 +16,6 @@ from node.core.merkle import HASH_BYTES, PROOF_HASHES_MAX, SIZE_MAX, check_inclu
 from node.core.signed_note import (
     NOTE_BYTES_MAX,
     Checkpoint,
-    Note,
     NoTrustedSignature,
     Opened,
     Verifier,
@@ -49,7 +48,7 @@ class Receipt:
             raise Rejected(f"a receipt has at most {PROOF_HASHES_MAX} hashes of {HASH_BYTES} bytes")
         if self.extra is not None and not 1 <= len(self.extra) <= EXTRA_BYTES_MAX:
             raise Rejected(f"a receipt's extra data has 1 to {EXTRA_BYTES_MAX} bytes, or is left out")
-        Checkpoint.parse(Note.parse(self.checkpoint).text)
+        Checkpoint.of_note(self.checkpoint)
 
     def encode(self) -> bytes:
         """The receipt's text, the checkpoint verbatim at its end."""

@@ -329,7 +329,7 @@ def _checkpoint_of(note: bytes) -> Checkpoint:
     apart too: what it lacks is a trusted signature. Raises ``Rejected``."""
     if note.endswith(b"\n\n"):
         return Checkpoint.parse(note[:-1])
-    return Checkpoint.parse(Note.parse(note).text)
+    return Checkpoint.of_note(note)
 
 
 def _check_growth(submission: Submission, new: Checkpoint, held: _Held | None) -> None:

@@ -35,7 +35,7 @@ from node.core.ipld.cid import Cid
 from node.core.merkle import leaf_hash
 from node.core.model import Check
 from node.core.record import public_key_of
-from node.core.signed_note import Checkpoint, Note, Opened, open_checkpoint
+from node.core.signed_note import Checkpoint, Opened, open_checkpoint
 from node.models.deadline import within
 from node.peers.ports import PeerLink, PeerStore
 from node.peers.rules.edge import Edge
@@ -317,7 +317,7 @@ class PeerSync:
     async def _opened(self, now: Round, root: str, note: bytes) -> Opened:
         """The checkpoint, signed for this root's publications log by a key that counts; where it is not, the
         certificates are asked for once more. Raises ``Ended``, ``Rejected``."""
-        origin = Checkpoint.parse(Note.parse(note).text).origin
+        origin = Checkpoint.of_note(note).origin
         try:
             if not is_publications(root, origin):
                 raise Rejected(f"the checkpoint is of another log than the publications of {root}")
@@ -345,7 +345,7 @@ class PeerSync:
         if known is None or position is None or not position.note:
             return None
         etag, of_root, checkpoint = known
-        newest = Checkpoint.parse(Note.parse(position.note).text)
+        newest = Checkpoint.of_note(position.note)
         return etag if of_root == root and checkpoint == newest and position.size == newest.size else None
 
     # --- one round: what is there ---------------------------------------------------------------------

@@ -16,7 +16,7 @@ from node.audit.decisions.origin import epoch_of
 from node.audit.witnesses.ours import Submission, Witness, origin_hash
 from node.core.errors import NodeError, NotFound, Rejected
 from node.core.merkle import EMPTY_ROOT
-from node.core.signed_note import Checkpoint, Note, Opened, Verifier, open_checkpoint
+from node.core.signed_note import Checkpoint, Opened, Verifier, open_checkpoint
 from node.peers.rules.values import Position
 from node.peers.sync.feed import Feed, contradicts, is_disproved
 
@@ -107,7 +107,7 @@ class History:
         for verifier in opened.signed_by:
             witness.add_log(verifier)
         held = self._cosigned(newest.origin)
-        known = None if held is None else Checkpoint.parse(Note.parse(held).text)
+        known = None if held is None else Checkpoint.of_note(held)
         if known == newest or (known is not None and known.size > newest.size):
             return
         old = 0 if known is None else known.size
@@ -134,7 +134,7 @@ def _read(note: bytes, verifiers: Sequence[Verifier]) -> _Older:
     try:
         return _Older(note, open_checkpoint(note, verifiers).checkpoint, is_signed=True)
     except Rejected:
-        return _Older(note, Checkpoint.parse(Note.parse(note).text), is_signed=False)
+        return _Older(note, Checkpoint.of_note(note), is_signed=False)
 
 
 def _stale(what: str) -> Rejected:

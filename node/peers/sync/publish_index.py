@@ -21,7 +21,7 @@ from pathlib import Path
 from node.audit.log.reader import Source
 from node.core.errors import Rejected, Unavailable
 from node.core.files import Files
-from node.core.signed_note import Checkpoint, Note
+from node.core.signed_note import Checkpoint
 from node.peers.rules.sorted_set import ID_BYTES, TIME_MAX, Item, SortedSet
 from node.peers.sync.feed import Feed
 
@@ -109,7 +109,7 @@ async def root_at(source: Source, note: bytes, size: int) -> bytes:
     """The root of the first ``size`` entries of our own log, proven by tiles that hash to the root in its
     newest checkpoint, ``note``. Raises ``Rejected`` (they do not, or the log is smaller), ``NotFound``,
     ``Unavailable``."""
-    checkpoint = Checkpoint.parse(Note.parse(note).text)
+    checkpoint = Checkpoint.of_note(note)
     if size > checkpoint.size:
         raise Rejected(f"the checkpoint covers {checkpoint.size} entries, not {size}")
     return await Feed(source, checkpoint).prefix_root(size)

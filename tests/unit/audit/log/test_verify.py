@@ -13,7 +13,7 @@ import pytest
 
 from node.audit.log.reader import FolderSource
 from node.audit.log.verify import Report, check_leaf, verify_log
-from node.audit.log.writer import TileLog
+from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.tiles import Tile, encode_bundle
 from node.core import merkle
 from node.core.clock import SystemClock
@@ -363,7 +363,7 @@ async def test_a_log_that_is_being_written_holds_at_whatever_size_it_has(tmp_pat
         [signer()],
         SystemClock(),
         high_water=tmp_path / "mark",
-        publish_every_s=0.01,
+        pace=Pace(every_s=0.01),
     )
     source, sizes = FolderSource(tmp_path / "log"), []
 

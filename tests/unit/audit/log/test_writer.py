@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.audit.log.writer import Published, TileLog
+from node.audit.log.writer import Pace, Published, TileLog
 from node.audit.tlog.right_edge import Growth
 from node.audit.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
 from node.core.errors import CorruptState, Misconfigured, NodeError, Rejected, Unavailable
@@ -77,14 +77,16 @@ async def opened(
     clock: ManualClock | None = None,
     **options: object,
 ) -> TileLog:
-    options = {"publish_every_s": 1_000.0, "files": Unsynced(), **options}
+    more = {name: options.pop(name) for name in ("files", "prepare") if name in options}
+    pace = Pace(**{"every_s": 1_000.0, **options})  # type: ignore[arg-type]  # by name
     return await TileLog.open(
         folder / "log",
         ORIGIN,
         signers,
         clock or ManualClock(),
         high_water=folder / "keys" / "mark",
-        **options,  # type: ignore[arg-type]  # options of open, by name
+        pace=pace,
+        **{"files": Unsynced(), **more},  # type: ignore[arg-type]  # options of open, by name
     )
 
 
@@ -193,7 +195,7 @@ async def test_a_full_tile_is_published_at_once_and_time_does_it_too(tmp_path: P
     await add(log, 256)
     assert (await seen.get()).size == 256
     await log.close()
-    log = await opened(tmp_path, publish_every_s=0.01)
+    log = await opened(tmp_path, every_s=0.01)
     log.on_published(seen.put_nowait)
     await add(log, 1)
     assert (await seen.get()).size == 257

@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from node.audit.log.writer import TileLog
+from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.client import BREAKER_FAILURES, BREAKER_OPEN_S
 from node.audit.witnesses.cosigning import LOOK_AGAIN_S, ROUND_AGAIN_S, Witnesses, load_policy
@@ -100,7 +100,7 @@ async def bench(
     high_water = tmp_path / f"{name}.high-water"
     # Never by time: the tests say when to publish.
     log = await TileLog.open(
-        folder, ORIGIN, [SIGNER], clock, high_water=high_water, is_held=is_held, publish_every_s=3_600
+        folder, ORIGIN, [SIGNER], clock, high_water=high_water, pace=Pace(every_s=3_600, is_held=is_held)
     )
     counts: Counter[str] = Counter()
     async with aiohttp.ClientSession(trust_env=False, auto_decompress=False) as http:
