@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.origin import origin_of
+from node.audit.decisions.shards import Terms
 from node.audit.log import journal
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.verify import Report, verify_log
@@ -34,8 +35,10 @@ def verifier(epoch: int = 1) -> Verifier:
 
 async def opened(folder: Path, clock: Clock | None = None, **options: Any) -> DecisionLog:
     """The log in ``folder/log`` with its keys in ``folder/keys``."""
+    is_held = options.pop("is_held", False)
+    clock, keys, terms = clock or ManualClock(), folder / "keys", Terms(**options)
     return await DecisionLog.open(
-        folder / "log", ORIGIN, signers, clock or ManualClock(), keys=folder / "keys", **options
+        folder / "log", ORIGIN, signers, clock, keys=keys, terms=terms, is_held=is_held
     )
 
 

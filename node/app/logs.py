@@ -22,6 +22,7 @@ from node.audit.anchors.opentimestamps import OpenTimestamps
 from node.audit.decisions.entry import anchor_entry
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
+from node.audit.decisions.shards import Terms
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import Witnesses, load_policy
@@ -78,7 +79,8 @@ async def open_decisions(
 
     Raises ``CorruptState``, ``Unavailable``, ``Misconfigured``.
     """
-    if settings.log.durability == MEMORY:
+    log = settings.log
+    if log.durability == MEMORY:
         return MemoryLog(identity.decisions_origin, clock)
     policy = await policy_of(settings)
     return await DecisionLog.open(
@@ -87,12 +89,14 @@ async def open_decisions(
         identity.log_signers,
         clock,
         keys=data_dir / "keys",
-        durability=settings.log.durability,
-        publish_every_s=settings.log.publish_every_s,
-        shard_entries=settings.log.shard_entries,
-        alarm_bytes=settings.log.alarm_bytes,
+        terms=Terms(
+            log.durability,
+            log.publish_every_s,
+            log.shard_entries,
+            alarm_bytes=log.alarm_bytes,
+            policy=version,
+        ),
         is_held=policy is not None and _asks(policy),
-        policy=version,
     )
 
 

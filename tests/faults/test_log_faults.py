@@ -23,8 +23,8 @@ import pytest
 from node.audit.decisions import epochs
 from node.audit.decisions.commitments import KeyTable
 from node.audit.decisions.epochs import Turn
-from node.audit.decisions.log import BEFORE_REPLY, BEHIND_50MS
 from node.audit.decisions.origin import origin_of
+from node.audit.decisions.shards import BEFORE_REPLY, BEHIND_50MS
 from node.audit.tlog.leaf import Leaf, commitment
 from node.core.errors import NodeError, Unavailable
 from node.core.ports import Appended

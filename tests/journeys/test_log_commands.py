@@ -21,6 +21,7 @@ from node.audit.anchors.files import AnchorFiles, AnchorStatus
 from node.audit.decisions.answer_entry import store_entry
 from node.audit.decisions.entry import policy_entry
 from node.audit.decisions.log import DecisionLog
+from node.audit.decisions.shards import Terms
 from node.audit.tlog.proofs import Receipt
 from node.cli.main import main
 from node.core.clock import SystemClock
@@ -427,7 +428,7 @@ class Writer:
                 self.identity.log_signers,
                 SystemClock(),
                 keys=self._operator.data / "keys",
-                **options,
+                terms=Terms(**options),
             )
             try:
                 return [(await log.append(entry, private_texts=private)).index for entry, private in entries]

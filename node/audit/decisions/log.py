@@ -20,19 +20,17 @@ from pathlib import Path
 from node.audit.decisions import epochs
 from node.audit.decisions.disk import on_disk
 from node.audit.decisions.entry import is_critical
-from node.audit.decisions.folder import Folder
 from node.audit.decisions.origin import origin_of
 from node.audit.decisions.seal import Sealed, sealed
 from node.audit.decisions.shards import Shards, Signers, Terms
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Published, TileLog
 from node.core.clock import Clock
-from node.core.errors import Misconfigured, NodeError, NotFound, Unavailable
+from node.core.errors import NodeError, NotFound, Unavailable
 from node.core.model import Check, Json
 from node.core.ports import Appended
 
-BEFORE_REPLY = "before_reply"
-BEHIND_50MS = "behind_50ms"
+USUAL = Terms()
 
 _ERASED_MAX = 4_096
 """Erased records whose later leaves get no key: far more than are being answered from when one is erased."""
@@ -55,26 +53,16 @@ class DecisionLog:
         clock: Clock,
         *,
         keys: Path,
-        durability: str = BEFORE_REPLY,
-        publish_every_s: float = 1.0,
-        shard_entries: int = 10_000_000,
-        alarm_bytes: int = 0,
+        terms: Terms = USUAL,
         is_held: bool = False,
-        policy: str = "",
     ) -> DecisionLog:
         """Open or create the log in ``directory``.
 
         ``origin`` is that of the first epoch; ``keys`` the private directory that holds key tables and
-        high-water marks; ``alarm_bytes`` the size from which ``health`` warns (0: never); ``policy`` the
-        version of the rules, for the log's own leaves; ``is_held`` and ``publish_every_s`` as in
-        ``TileLog.open``. Raises ``CorruptState``, ``Unavailable`` (in use, or the disk says no),
-        ``Misconfigured``.
+        high-water marks; with ``is_held`` nothing is signed before witnesses were asked. Raises
+        ``CorruptState``, ``Unavailable`` (in use, or the disk says no), ``Misconfigured``.
         """
-        if durability not in (BEFORE_REPLY, BEHIND_50MS):
-            raise Misconfigured(f"log.durability must be {BEFORE_REPLY} or {BEHIND_50MS}, not {durability!r}")
-        is_behind = durability == BEHIND_50MS
-        terms = Terms(origin, Path(keys), is_behind, publish_every_s, shard_entries, policy)
-        shards = Shards(Folder(Path(directory), alarm_bytes), signers, clock, terms)
+        shards = Shards(Path(directory), origin, signers, clock, Path(keys), terms)
         await shards.open(is_held=is_held)
         return cls(shards)
 
@@ -190,7 +178,7 @@ class DecisionLog:
 
     async def _receipt_aside(self, index: int, origin: str) -> bytes:
         for number in await on_disk(epochs.closed, self.directory):
-            if origin_of(self._shards.terms.base, number) == origin:
+            if origin_of(self._shards.base, number) == origin:
                 folder = epochs.folder_of(self.directory, number)
                 reader = LogReader(FolderSource(folder))
                 note = await reader.checkpoint()

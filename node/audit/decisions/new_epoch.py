@@ -12,7 +12,7 @@ from node.audit.decisions.disk import locked, translated
 from node.audit.decisions.entry import Closed
 from node.audit.decisions.epochs import Turn
 from node.audit.decisions.log import DecisionLog
-from node.audit.decisions.shards import Signers
+from node.audit.decisions.shards import Signers, Terms
 from node.core.clock import Clock
 from node.core.errors import CorruptState
 
@@ -54,7 +54,8 @@ async def start_new_epoch(
         with translated(f"the log in {directory} cannot be moved aside"):
             turn = await asyncio.to_thread(partial(move, is_again=is_again))
         try:
-            decisions = await DecisionLog.open(directory, origin, signers, clock, keys=keys, policy=policy)
+            terms = Terms(policy=policy)
+            decisions = await DecisionLog.open(directory, origin, signers, clock, keys=keys, terms=terms)
         except CorruptState as exc:
             problem = str(exc)
             continue

@@ -37,12 +37,15 @@ from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog import leaf
 from node.core.clock import Clock
-from node.core.errors import CorruptState, NodeError, Unavailable
+from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
 from node.core.files import Files
 from node.core.ports import Appended
 from node.core.signed_note import Signer
 
 _T = TypeVar("_T")
+
+BEFORE_REPLY = "before_reply"
+BEHIND_50MS = "behind_50ms"
 
 OLD_FILE = "decisions.jsonl"
 """Where versions before this format kept their decisions."""
@@ -65,24 +68,34 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """``base`` is the origin of the first epoch; ``keys`` the private directory of key tables and high-water
-    marks; ``policy`` the version of the rules, for the log's own leaves."""
+    """As the settings of these names say. ``policy`` is the version of the rules, for the log's own leaves;
+    ``alarm_bytes`` the size from which ``health`` warns (0: never). Raises ``Misconfigured``."""
 
-    base: str
-    keys: Path
-    is_behind: bool
-    publish_every_s: float
-    shard_entries: int
-    policy: str
+    durability: str = BEFORE_REPLY
+    publish_every_s: float = 1.0
+    shard_entries: int = 10_000_000
+    alarm_bytes: int = 0
+    policy: str = ""
+
+    def __post_init__(self) -> None:
+        if self.durability not in (BEFORE_REPLY, BEHIND_50MS):
+            raise Misconfigured(
+                f"log.durability must be {BEFORE_REPLY} or {BEHIND_50MS}, not {self.durability!r}"
+            )
 
 
 class Shards:
-    """One log after the other. ``open`` first."""
+    """One log after the other. ``base`` is the origin of the first, ``keys`` the private directory of key
+    tables and high-water marks. ``open`` first."""
 
-    def __init__(self, folder: Folder, signers: Signers, clock: Clock, terms: Terms) -> None:
-        self.folder = folder
+    def __init__(
+        self, directory: Path, base: str, signers: Signers, clock: Clock, keys: Path, terms: Terms
+    ) -> None:
+        self.folder = Folder(directory, terms.alarm_bytes)
+        self.base = base
         self.signers = signers
         self.terms = terms
+        self._keys = keys
         self.critical = CriticalEntries(lambda: self.now.tile_log.publish())
         self.now: Shard
         self.trouble = ""
@@ -149,7 +162,7 @@ class Shards:
         named, of all. Raises ``Unavailable``."""
         async with self._keys_in_use:
             if not numbers:
-                known = await on_disk(epochs.in_keys, self.terms.keys)
+                known = await on_disk(epochs.in_keys, self._keys)
                 numbers = tuple(sorted({*known, self.now.number}, reverse=True))
             return sum([await self._with_table(number, work) for number in numbers])
 
@@ -205,10 +218,10 @@ class Shards:
             return await on_disk(work, self.now.keys)
 
         def aside() -> int:
-            path = epochs.key_table(self.terms.keys, number)
+            path = epochs.key_table(self._keys, number)
             if not path.exists():
                 return 0
-            with contextlib.closing(KeyTable.open(path, origin_of(self.terms.base, number))) as keys:
+            with contextlib.closing(KeyTable.open(path, origin_of(self.base, number))) as keys:
                 return work(keys)
 
         return await on_disk(aside)
@@ -219,8 +232,8 @@ class Shards:
         """Nothing goes on in a log that a later one has followed already. Raises ``CorruptState``."""
         if self.now.tile_log.suspended:
             return
-        for number in await on_disk(epochs.in_keys, self.terms.keys):
-            path = epochs.high_water(self.terms.keys, number)
+        for number in await on_disk(epochs.in_keys, self._keys):
+            path = epochs.high_water(self._keys, number)
             mark = await on_disk(epochs.newest, path) if number > self.now.number else None
             if mark is not None and mark.size:
                 raise CorruptState(
@@ -229,17 +242,19 @@ class Shards:
                 )
 
     async def _opened(self, number: int, *, is_held: bool = False) -> Shard:
-        origin = origin_of(self.terms.base, number)
-        with translated(f"the key table of the decision log in {self.terms.keys} cannot be opened"):
-            keys = await asyncio.to_thread(KeyTable.open, epochs.key_table(self.terms.keys, number), origin)
+        origin = origin_of(self.base, number)
+        with translated(f"the key table of the decision log in {self._keys} cannot be opened"):
+            keys = await asyncio.to_thread(KeyTable.open, epochs.key_table(self._keys, number), origin)
+        is_behind = self.terms.durability == BEHIND_50MS
+        pace = Pace(is_behind, self.terms.publish_every_s, is_held=is_held)
         try:
             tile_log = await TileLog.open(
                 self.folder.directory,
                 origin,
                 self.signers(origin),
                 self._clock,
-                high_water=epochs.high_water(self.terms.keys, number),
-                pace=Pace(self.terms.is_behind, self.terms.publish_every_s, is_held=is_held),
+                high_water=epochs.high_water(self._keys, number),
+                pace=pace,
                 prepare=keys.write,
             )
         except BaseException:
@@ -320,10 +335,10 @@ class Shards:
     async def _ended(self, shard: Shard) -> Turn:
         """The shard has its last leaf, a checkpoint over it, and is let go of."""
         directory = self.folder.directory
-        following = await on_disk(epochs.following, directory, self.terms.keys, shard.number)
+        following = await on_disk(epochs.following, directory, self._keys, shard.number)
         place = await on_disk(epochs.free_place, directory, shard.number)
         if not self._has_last_leaf:
-            origin = origin_of(self.terms.base, following)
+            origin = origin_of(self.base, following)
             await self._say(policy_entry(event="shard_closed", policy=self.terms.policy, next_origin=origin))
             self._has_last_leaf = True
         published = await shard.tile_log.publish()

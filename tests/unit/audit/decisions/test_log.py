@@ -14,9 +14,10 @@ from node.audit.decisions import epochs
 from node.audit.decisions.commitments import KeyTable
 from node.audit.decisions.entry import Closed
 from node.audit.decisions.epoch_check import verify_epochs
-from node.audit.decisions.log import BEHIND_50MS, DecisionLog
+from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.new_epoch import NewEpoch, start_new_epoch
 from node.audit.decisions.origin import origin_of
+from node.audit.decisions.shards import BEHIND_50MS
 from node.audit.log.reader import FolderSource
 from node.audit.tlog import leaf
 from node.audit.tlog.proofs import Receipt, check_receipt

@@ -16,6 +16,7 @@ import pytest
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.rotation import KeyRotation
+from node.audit.decisions.shards import Terms
 from node.core.errors import BadInput, Misconfigured, Unavailable
 from node.core.identity import Identity
 from node.core.key_ring import OVERLAP_DAYS, Rotation
@@ -57,7 +58,8 @@ class Desk:
             self.identity.log_signers,
             self.clock,
             keys=self.folder / "keys",
-            **options,
+            is_held=options.pop("is_held", False),
+            terms=Terms(**options),
         )
         self.rotation = KeyRotation(self.identity, self.log, self.store.records, self.clock, "p", self.note)
         return self.log
