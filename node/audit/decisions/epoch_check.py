@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from node.audit.decisions.origin import epoch_of
+from node.audit.decisions.origin import epoch_of, origin_of
 from node.audit.log.reader import VKEY, VKEY_BYTES_MAX, LogReader, Source
 from node.audit.log.verify import Progress, check_leaf, verify_log
 from node.core import merkle
@@ -88,32 +88,25 @@ async def verify_epochs(
     while number > 1:
         try:
             previous = await _previous(source, newest)
+            follows = _followed(previous.origin, base, number)
+            if number - follows > _GAP_MAX:
+                raise Rejected(f"it follows {previous.origin}, more than {_GAP_MAX} epochs before it")
         except (NotFound, Rejected) as exc:
             where = f"the first entry of {newest.origin}"
-            report = EpochReport(number - 1, _origin(base, number - 1), False, where=where, reason=str(exc))
-            return [*reports, report]
-        follows = _followed(previous.origin, base, number)
-        if number - follows > _GAP_MAX:
-            where = f"the first entry of {newest.origin}"
-            reason = f"it follows {previous.origin}, more than {_GAP_MAX} epochs before it"
-            report = EpochReport(number - 1, _origin(base, number - 1), False, where=where, reason=reason)
+            report = EpochReport(number - 1, origin_of(base, number - 1), False, where=where, reason=str(exc))
             return [*reports, report]
         for one in range(number - 1, follows, -1):
-            reports.append(await _skipped(below(f"{FOLDER}/{one}"), one, _origin(base, one)))
+            reports.append(await _skipped(below(f"{FOLDER}/{one}"), one, origin_of(base, one)))
             if not reports[-1].ok:
                 return reports
         number = follows
         source = below(f"{FOLDER}/{number}")
-        report, found = await _one(source, number, _origin(base, number), previous, verifiers, progress)
+        report, found = await _one(source, number, origin_of(base, number), previous, verifiers, progress)
         reports.append(report)
         if not report.ok or found is None:
             break
         newest = found
     return reports
-
-
-def _origin(base: str, number: int) -> str:
-    return base if number == 1 else f"{base}/{number}"
 
 
 def _followed(origin: str, base: str, number: int) -> int:
@@ -126,17 +119,18 @@ def _followed(origin: str, base: str, number: int) -> int:
 async def _skipped(source: Source, number: int, origin: str) -> EpochReport:
     """An epoch that the log after it passes over: it must never have held a signed entry. Raises
     ``Unavailable``."""
-    report = EpochReport(number, origin, True, is_absent=True)
+    reason = ""
     try:
         found = Checkpoint.of_note(await source.read("checkpoint", NOTE_BYTES_MAX))
+        if found.size:
+            reason = f"it has {found.size} entries, and the log after it passes over it"
     except NotFound:
-        return report
+        pass
     except Rejected as exc:
-        return replace(report, ok=False, is_absent=False, where=f"{FOLDER}/{number}", reason=str(exc))
-    if not found.size:
-        return report
-    reason = f"it has {found.size} entries, and the log after it passes over it"
-    return replace(report, ok=False, is_absent=False, where=f"{FOLDER}/{number}", reason=reason)
+        reason = str(exc)
+    if reason:
+        return EpochReport(number, origin, False, where=f"{FOLDER}/{number}", reason=reason)
+    return EpochReport(number, origin, True, is_absent=True)
 
 
 async def _one(

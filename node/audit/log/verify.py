@@ -120,7 +120,7 @@ async def verify_log(
         await walk.run()
         report = replace(report, witnessed=await _check_witnessed(source, opened.checkpoint, verifiers))
         if since is not None:
-            older, is_signed = await _check_since(source, opened.checkpoint, since, verifiers)
+            older, is_signed = await _check_start(source, since, opened.checkpoint, verifiers, OLDER)
             report = replace(report, since=older, since_is_signed=is_signed)
     except _Broken as exc:
         report = replace(report, ok=False, where=exc.where, reason=exc.reason)
@@ -347,24 +347,31 @@ async def _check_witnessed(
         return None
     except Rejected as exc:
         raise _Broken(WITNESSED, str(exc)) from exc
-    try:
-        older, _ = _open_older(data, newest, verifiers)
-    except Rejected as exc:
-        raise _Broken(WITNESSED, str(exc)) from exc
-    await _check_start(source, older, newest, WITNESSED)
-    return older
+    return (await _check_start(source, data, newest, verifiers, WITNESSED))[0]
 
 
-async def _check_since(
-    source: Source, newest: Checkpoint, since: bytes, verifiers: Sequence[Verifier]
+async def _check_start(
+    source: Source, data: bytes, newest: Checkpoint, verifiers: Sequence[Verifier], where: str
 ) -> tuple[Checkpoint, bool]:
+    """(an older checkpoint, whether a trusted key signed it): its tree is the start of the newest one, by the
+    tiles that were just checked."""
     try:
-        older, is_signed = _open_older(since, newest, verifiers)
+        older, is_signed = _open_older(data, newest, verifiers)
     except Rejected as exc:
-        raise _Broken(OLDER, str(exc)) from exc
+        raise _Broken(where, str(exc)) from exc
     if older.size > newest.size:
-        raise _Broken(OLDER, f"it has {older.size} entries, the log only {newest.size}: it was rolled back")
-    await _check_start(source, older, newest, OLDER)
+        if where == OLDER:
+            raise _Broken(
+                where, f"it has {older.size} entries, the log only {newest.size}: it was rolled back"
+            )
+        return older, is_signed  # a running node wrote it after the checkpoint that is being checked
+    try:
+        proof = await LogReader(source).consistency(older.size, newest.size)
+        merkle.check_consistency(older.size, older.root, newest.size, newest.root, proof)
+    except Rejected as exc:
+        raise _Broken(where, f"the log does not continue it: {exc}") from exc
+    except NotFound as exc:
+        raise _Broken(str(exc).removesuffix(" is missing"), str(exc)) from exc
     return older, is_signed
 
 
@@ -379,16 +386,3 @@ def _open_older(data: bytes, newest: Checkpoint, verifiers: Sequence[Verifier]) 
     if checkpoint.origin != newest.origin:
         raise Rejected(f"it is of the log {checkpoint.origin}, this one is {newest.origin}")
     return checkpoint, opened is not None
-
-
-async def _check_start(source: Source, older: Checkpoint, newest: Checkpoint, where: str) -> None:
-    """The older tree is the start of the newest one, by the tiles that were just checked."""
-    if older.size > newest.size:
-        return  # a running node wrote it after the checkpoint that is being checked
-    try:
-        proof = await LogReader(source).consistency(older.size, newest.size)
-        merkle.check_consistency(older.size, older.root, newest.size, newest.root, proof)
-    except Rejected as exc:
-        raise _Broken(where, f"the log does not continue it: {exc}") from exc
-    except NotFound as exc:
-        raise _Broken(str(exc).removesuffix(" is missing"), str(exc)) from exc

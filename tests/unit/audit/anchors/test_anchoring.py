@@ -60,6 +60,7 @@ class Log:
         self.origin = origin
         self.size = 0
         self.leaves: list[AnchorState] = []
+        self.first: Published
         self.fails = False
 
     def grow(self, count: int = 1) -> Published:
@@ -123,6 +124,13 @@ class World:
             report=self.log.report,
             every_s=self.every_s,
         )
+
+    async def begun(self) -> Anchoring:
+        """Anchoring that has seen a checkpoint of five entries."""
+        self.log.first = self.log.grow(5)
+        anchoring = await self.start()
+        await anchoring.tick()
+        return anchoring
 
     def on_disk(self) -> list[AnchorStatus]:
         return AnchorFiles(self.directory).load()
@@ -194,9 +202,8 @@ class Willing:
 
 
 async def test_a_checkpoint_goes_from_queued_to_verified_and_the_log_hears_of_it(world: World) -> None:
-    published = world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
+    published = world.log.first
     assert world.states() == [(PENDING, 5)]
     assert world.log.told == [(SUBMITTED, 5)]
 
@@ -217,9 +224,8 @@ async def test_a_checkpoint_goes_from_queued_to_verified_and_the_log_hears_of_it
 
 
 async def test_note_and_proof_lie_side_by_side_for_the_stock_client(world: World) -> None:
-    published = world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
+    published = world.log.first
     world.calendar.attest()
     await after(world, anchoring, HOUR)
     (status,) = world.on_disk()
@@ -296,9 +302,7 @@ async def test_a_calendar_is_asked_ever_less_often_for_an_old_digest(world: Worl
 
 
 async def test_its_own_leaves_are_no_reason_for_another_anchor(world: World) -> None:
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     await after(world, anchoring, DAY, step_s=HOUR)
     world.calendar.attest()
     await after(world, anchoring, 10 * DAY, step_s=HOUR)
@@ -320,9 +324,7 @@ async def test_there_is_one_anchor_a_period_however_much_happens(world: World) -
 
 
 async def test_a_critical_decision_is_anchored_at_once_and_a_flood_of_them_is_not(world: World) -> None:
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     world.clock.advance(NOW_SPACING_S)
     anchoring.now(world.log.grow())
     await world.calendar.wait_for(2, "/digest")
@@ -341,9 +343,8 @@ async def test_a_critical_decision_is_anchored_at_once_and_a_flood_of_them_is_no
 
 
 async def test_a_critical_decision_that_is_covered_already_asks_for_nothing(world: World) -> None:
-    published = world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
+    published = world.log.first
     anchoring.now(published)
     await anchoring.tick()
     world.log.grow()
@@ -424,9 +425,7 @@ async def test_of_each_log_one_checkpoint_waits_and_of_few_logs(world: World) ->
 
 async def test_a_clock_that_is_set_back_stops_nothing(world: World) -> None:
     world.calendar.misbehave("status", times=1, status=500)
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     world.clock.set_wall(world.clock.now() - timedelta(days=400))
     await anchoring.tick()
     assert world.states() == [(PENDING, 5)]
@@ -439,9 +438,7 @@ async def test_a_clock_that_is_set_back_stops_nothing(world: World) -> None:
 
 
 async def test_an_attestation_that_its_block_denies_is_neither_shown_nor_told(world: World) -> None:
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     world.calendar.lies_about_digest = True
     world.calendar.attest()
     await after(world, anchoring, HOUR)
@@ -460,9 +457,7 @@ async def test_an_attestation_that_its_block_denies_is_neither_shown_nor_told(wo
 
 async def test_without_a_header_source_it_stays_attested_until_one_is_named(world: World) -> None:
     world.headers_url = ""
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     world.calendar.attest()
     await after(world, anchoring, DAY, step_s=HOUR)
     assert world.states() == [(ATTESTED, 5)]
@@ -478,9 +473,7 @@ async def test_without_a_header_source_it_stays_attested_until_one_is_named(worl
 
 
 async def test_a_header_source_that_is_away_leaves_it_attested_until_it_is_back(world: World) -> None:
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     world.calendar.attest()
     world.chain.misbehave("status", times=None, status=500)
     await after(world, anchoring, HOUR)
@@ -655,9 +648,7 @@ async def test_a_folder_that_cannot_be_written_warns(world: World) -> None:
 
 
 async def test_what_a_killed_process_left_is_cleared_away(world: World) -> None:
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     await anchoring.close()
     (status,) = world.on_disk()
     for name in ("000000000009-0123456789abcdef.checkpoint", f".{status.name}.json.new", "readme.txt"):
@@ -669,9 +660,7 @@ async def test_what_a_killed_process_left_is_cleared_away(world: World) -> None:
 
 
 async def test_a_damaged_proof_is_made_anew(world: World) -> None:
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     (status,) = world.on_disk()
     (world.directory / (status.name + RECEIPT)).write_bytes(b"\x00OpenTimestamps, or not")
     await after(world, anchoring, HOUR)
@@ -713,9 +702,7 @@ def _with(**changes: object) -> Callable[[dict[str, Any]], object]:
 async def test_a_state_that_is_none_is_passed_over_kept_and_named(
     world: World, change: Callable[[dict[str, Any]], object]
 ) -> None:
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     await anchoring.close()
     (status,) = world.on_disk()
     path = world.directory / (status.name + STATE)
@@ -741,9 +728,7 @@ async def test_a_state_file_that_is_no_json_is_passed_over(world: World, data: b
 
 @pytest.mark.parametrize("suffix", [NOTE, RECEIPT])
 async def test_a_state_without_its_files_is_passed_over(world: World, suffix: str) -> None:
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    await world.begun()
     (status,) = world.on_disk()
     files = AnchorFiles(world.directory)
     (world.directory / (status.name + suffix)).unlink()
@@ -758,9 +743,7 @@ async def test_a_note_that_was_changed_is_not_sent_and_the_next_checkpoint_takes
     world: World,
 ) -> None:
     world.calendar.misbehave("status", times=1, status=500)
-    world.log.grow(5)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     (status,) = world.on_disk()
     (world.directory / (status.name + NOTE)).write_bytes(b"another")
     with pytest.raises(Rejected, match="not the note"):
