@@ -18,6 +18,7 @@ from node.core.model import (
     Json,
     Step,
 )
+from node.language.tables import read_table, words
 
 Entry: TypeAlias = tuple[dict[str, Json], dict[str, str]]
 
@@ -29,32 +30,7 @@ PART_STEPS_MAX = 12
 """Together these keep the longest entry under the log's 65,535 bytes."""
 NAMES_MAX = 12
 
-KNOWN_CODES = frozenset(
-    {
-        *("timeout", "rate_limited", "breaker_open", "bad_answer", "unreachable", "refused", "unavailable"),
-        *("found", "missed", "failed", "skipped", "partial", "missing", "bypassed", "joined", "passed"),
-        *(
-            "hit",
-            "miss",
-            "stale",
-            "expired",
-            "exact",
-            "slot",
-            "semantic",
-            "read",
-            "veto",
-            "withdrawn",
-            "too_long",
-        ),
-        *("statement", "deterministic", "historical", "generative", "unclassified", "composite", "served"),
-        *("adapter", "cache", "documents", "llm", "extractive", "fallback", "client"),
-        *("ok", "stored", "known", "queued", "valid", "invalid", "start", "stop", "change"),
-        *("node", "decisions", "publications", "witness"),
-        *("right", "wrong", "undecided", "shadow", "rescored", "samples_disagree", "known_invalid"),
-        *("epoch", "shard_closed", "chain_closed", "size", "recover", "rotated"),
-        *("queued", "submitted", "pending", "attested", "verified"),
-    }
-)
+KNOWN_CODES = words(read_table(__package__, "entry.toml")["known_codes"])
 """Codes that stay readable even where the question happens to hold the same word."""
 
 CODE = re.compile(r"[a-z0-9_]{1,40}\Z")
@@ -70,17 +46,17 @@ NAMED_SOURCES = frozenset({"adapter", "llm", "fallback", "statement", "composite
 MODEL_SOURCES = frozenset({"llm"})
 
 
-def safe_code(words: str, *, asked: str = "") -> str:
-    """``words`` if it is a code (``[a-z0-9_]{1,40}``), else ``other``; empty stays empty.
+def safe_code(said: str, *, asked: str = "") -> str:
+    """``said`` if it is a code (``[a-z0-9_]{1,40}``), else ``other``; empty stays empty.
 
     A code that also occurs in ``asked`` (what users wrote, in lower case) may be a slot value or name that a
     station passed on, so it is kept only when this program is known to use it.
     """
-    if not words or words in KNOWN_CODES:
-        return words
-    if not CODE.match(words) or words in asked:
+    if not said or said in KNOWN_CODES:
+        return said
+    if not CODE.match(said) or said in asked:
         return "other"
-    return words
+    return said
 
 
 def safe_step(step: Step, *, asked: str = "") -> dict[str, Json]:
