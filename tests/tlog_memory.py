@@ -1,14 +1,10 @@
-"""A whole transparency log in memory, made of the pure modules: what tests of folders and checkers bend.
-
-``Oracle`` is RFC 6962 section 2.1 read word for word and shares nothing with ``node.audit.tlog``.
-"""
+"""A whole transparency log in memory, made of the pure modules: what tests of folders and checkers bend."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -101,52 +97,3 @@ class MemoryLog:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "checkpoint").write_bytes(self.note(size))
         (directory / "vkey").write_text(f"{self.signer.verifier.vkey}\n", encoding="utf-8")
-
-
-# --- the oracle -----------------------------------------------------------------------------------
-
-
-class Oracle:
-    """MTH, PATH and PROOF of RFC 6962 over given entries."""
-
-    def __init__(self, entries: Sequence[bytes]) -> None:
-        self.entries = tuple(entries)
-        self.root = lru_cache(maxsize=None)(self._root)
-
-    def _root(self, start: int, end: int) -> bytes:
-        if end == start:
-            return hashlib.sha256(b"").digest()
-        if end - start == 1:
-            return hashlib.sha256(b"\x00" + self.entries[start]).digest()
-        middle = start + self._k(end - start)
-        return hashlib.sha256(b"\x01" + self.root(start, middle) + self.root(middle, end)).digest()
-
-    @staticmethod
-    def _k(n: int) -> int:
-        k = 1
-        while k * 2 < n:
-            k *= 2
-        return k
-
-    def inclusion(self, m: int, start: int, end: int) -> list[bytes]:
-        """PATH(m, D[start:end]), ``m`` counted from ``start``."""
-        n = end - start
-        if n == 1:
-            return []
-        k = self._k(n)
-        if m < k:
-            return [*self.inclusion(m, start, start + k), self.root(start + k, end)]
-        return [*self.inclusion(m - k, start + k, end), self.root(start, start + k)]
-
-    def consistency(self, m: int, n: int) -> list[bytes]:
-        """PROOF(m, D[n])."""
-        return self._subproof(m, 0, n, True)
-
-    def _subproof(self, m: int, start: int, end: int, known: bool) -> list[bytes]:
-        n = end - start
-        if m == n:
-            return [] if known else [self.root(start, end)]
-        k = self._k(n)
-        if m <= k:
-            return [*self._subproof(m, start, start + k, known), self.root(start + k, end)]
-        return [*self._subproof(m - k, start + k, end, False), self.root(start, start + k)]

@@ -35,7 +35,8 @@ from node.core.merkle import (
     subtrees,
 )
 from node.core.signed_note import Checkpoint, Note, Signature, Verifier, cosigned, open_checkpoint
-from tests.tlog_memory import MemoryLog, Oracle, leaf, log_signer, witness_signer
+from tests.simulators.rfc6962 import Oracle
+from tests.tlog_memory import MemoryLog, leaf, log_signer, witness_signer
 
 LOG = MemoryLog.of(300)
 KEY = LOG.signer.verifier

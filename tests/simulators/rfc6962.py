@@ -10,6 +10,7 @@ import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -25,28 +26,53 @@ def _split(count: int) -> int:
     return k
 
 
+class Oracle:
+    """MTH, PATH and PROOF of RFC 6962 over given entries."""
+
+    def __init__(self, entries: Sequence[bytes]) -> None:
+        self.entries = tuple(entries)
+        self.root = lru_cache(maxsize=None)(self._root)
+
+    def _root(self, start: int, end: int) -> bytes:
+        if end == start:
+            return sha256(b"")
+        if end - start == 1:
+            return hashlib.sha256(b"\x00" + self.entries[start]).digest()
+        middle = start + _split(end - start)
+        return hashlib.sha256(b"\x01" + self.root(start, middle) + self.root(middle, end)).digest()
+
+    def inclusion(self, m: int, start: int, end: int) -> list[bytes]:
+        """PATH(m, D[start:end]), ``m`` counted from ``start``."""
+        n = end - start
+        if n == 1:
+            return []
+        k = _split(n)
+        if m < k:
+            return [*self.inclusion(m, start, start + k), self.root(start + k, end)]
+        return [*self.inclusion(m - k, start + k, end), self.root(start, start + k)]
+
+    def consistency(self, m: int, n: int) -> list[bytes]:
+        """PROOF(m, D[n])."""
+        return self._subproof(m, 0, n, True)
+
+    def _subproof(self, m: int, start: int, end: int, known: bool) -> list[bytes]:
+        n = end - start
+        if m == n:
+            return [] if known else [self.root(start, end)]
+        k = _split(n)
+        if m <= k:
+            return [*self._subproof(m, start, start + k, known), self.root(start + k, end)]
+        return [*self._subproof(m - k, start + k, end, False), self.root(start, start + k)]
+
+
 def tree_hash(entries: Sequence[bytes]) -> bytes:
     """MTH."""
-    if not entries:
-        return sha256(b"")
-    if len(entries) == 1:
-        return sha256(b"\x00" + entries[0])
-    k = _split(len(entries))
-    return sha256(b"\x01" + tree_hash(entries[:k]) + tree_hash(entries[k:]))
+    return Oracle(entries).root(0, len(entries))
 
 
 def consistency(old: int, entries: Sequence[bytes]) -> list[bytes]:
     """PROOF(m, D[n]); nothing where ``old`` is 0, as tlog-witness asks."""
-
-    def sub(m: int, part: Sequence[bytes], is_whole: bool) -> list[bytes]:
-        if m == len(part):
-            return [] if is_whole else [tree_hash(part)]
-        k = _split(len(part))
-        if m <= k:
-            return [*sub(m, part[:k], is_whole), tree_hash(part[k:])]
-        return [*sub(m - k, part[k:], False), tree_hash(part[:k])]
-
-    return sub(old, entries, True) if old else []
+    return Oracle(entries).consistency(old, len(entries)) if old else []
 
 
 def is_consistent(old: int, old_root: bytes, new: int, new_root: bytes, proof: Sequence[bytes]) -> bool:

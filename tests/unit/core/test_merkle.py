@@ -22,7 +22,8 @@ from node.core.merkle import (
     root_of,
     subtrees,
 )
-from tests.tlog_memory import MemoryLog, Oracle
+from tests.simulators.rfc6962 import Oracle
+from tests.tlog_memory import MemoryLog
 
 # The reference tree of certificate-transparency (merkle_tree_test), for RFC 6962.
 CT_ENTRIES = [
