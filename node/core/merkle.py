@@ -55,7 +55,8 @@ def root_of(leaf_hashes: Sequence[bytes]) -> bytes:
 
 def subtrees(start: int, end: int) -> list[tuple[int, int]]:
     """The fewest complete subtrees (level, index) that make up the leaves ``[start, end)``, left to right."""
-    _check_range(start, end)
+    if not 0 <= start <= end <= SIZE_MAX:
+        raise Rejected(f"there are no leaves from {start} up to {end}: sizes go from 0 to 2^63 - 1")
     found = []
     while start < end:
         level = (end - start).bit_length() - 1
@@ -68,7 +69,8 @@ def subtrees(start: int, end: int) -> list[tuple[int, int]]:
 
 def inclusion_ranges(index: int, size: int) -> list[tuple[int, int]]:
     """The leaf ranges whose roots are the inclusion proof, the leaf's sibling first. Raises ``Rejected``."""
-    _check_index(index, size)
+    if not 0 <= index < size <= SIZE_MAX:
+        raise Rejected(f"a tree of size {size} has no entry {index}")
     ranges = []
     start, end = 0, size
     while end - start > 1:
@@ -87,7 +89,8 @@ def consistency_ranges(old: int, new: int) -> list[tuple[int, int]]:
 
     Empty for ``old`` 0 (tlog-witness: the empty tree needs no proof) and for equal sizes.
     """
-    _check_sizes(old, new)
+    if not 0 <= old <= new <= SIZE_MAX:
+        raise Rejected(f"a tree of size {old} cannot be the start of one of size {new}")
     if old in (0, new):
         return []
     ranges = []
@@ -245,21 +248,6 @@ def _fold(roots: Iterable[bytes]) -> bytes:
 
 def _range_root(read: ReadHash, start: int, end: int) -> bytes:
     return _fold(read(level, index) for level, index in subtrees(start, end))
-
-
-def _check_range(start: int, end: int) -> None:
-    if not 0 <= start <= end <= SIZE_MAX:
-        raise Rejected(f"there are no leaves from {start} up to {end}: sizes go from 0 to 2^63 - 1")
-
-
-def _check_index(index: int, size: int) -> None:
-    if not 0 <= index < size <= SIZE_MAX:
-        raise Rejected(f"a tree of size {size} has no entry {index}")
-
-
-def _check_sizes(old: int, new: int) -> None:
-    if not 0 <= old <= new <= SIZE_MAX:
-        raise Rejected(f"a tree of size {old} cannot be the start of one of size {new}")
 
 
 def _check_proof(proof: Sequence[bytes], count: int) -> None:
