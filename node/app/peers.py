@@ -21,7 +21,7 @@ from node.audit.witnesses.ours import Witness
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound
-from node.core.files import Files
+from node.core.files import DISK
 from node.core.follower import Follower, Rest
 from node.core.http import Http
 from node.core.identity import Identity
@@ -300,7 +300,7 @@ def desk_of(
     ledger: PeerLedger,
 ) -> tuple[PeerDesk, PeerSync]:
     """What the operator asks, and the rounds behind it. ``ledger``: where the operator's word is entered."""
-    evidence = Evidence(data_dir / "peers" / "evidence", Files())
+    evidence = Evidence(data_dir / "peers" / "evidence", DISK)
 
     async def keep(root: str, notes: Mapping[str, bytes]) -> None:
         digest = hashlib.sha256(b"\0".join(notes[role] for role in sorted(notes))).hexdigest()

@@ -150,3 +150,6 @@ class Files:
         finally:
             self.close(fd)
         return aside
+
+
+DISK = Files()

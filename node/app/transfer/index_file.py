@@ -48,6 +48,7 @@ from node.app.transfer.index_entry import (
 from node.app.transfer.json_scan import NotJson, Part, Scanner, members_of
 from node.core.clock import new_id
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
+from node.core.files import DISK
 
 VERSION = 1
 FILE_BYTES_MAX = 4 * 2**30
@@ -461,7 +462,7 @@ def _replacing(
             temporary.replace(path)
             undo.pop_all()
             try:
-                _sync_directory(path.parent)
+                DISK.sync_directory(path.parent)
             except OSError:
                 out.close()
                 raise
@@ -476,11 +477,3 @@ def _clear_leftovers(path: Path) -> None:
         with contextlib.suppress(OSError), leftover.open("rb") as file:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             leftover.unlink(missing_ok=True)
-
-
-def _sync_directory(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -27,7 +27,7 @@ import orjson
 
 from node.audit.anchors.anchor import ATTESTED, PENDING, QUEUED, STATES, SUBMITTED, VERIFIED
 from node.core.errors import NotFound, Rejected, Unavailable
-from node.core.files import Files
+from node.core.files import DISK, Files
 
 log = logging.getLogger("neuroswarm.anchor")
 
@@ -119,7 +119,7 @@ class AnchorFiles:
         self.directory = directory
         self.damaged: tuple[str, ...] = ()
         """State files that the last ``load`` passed over."""
-        self._files = files or Files()
+        self._files = files or DISK
 
     def load(self) -> list[AnchorStatus]:
         """All that are whole, newest first; none where there is no folder. Raises ``Unavailable``."""

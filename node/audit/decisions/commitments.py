@@ -24,7 +24,7 @@ from pathlib import Path
 
 from node.audit.tlog.leaf import KEY_BYTES
 from node.core.errors import CorruptState
-from node.core.files import Files
+from node.core.files import DISK
 
 TAGS_MAX = 10
 TAG_BYTES = 4
@@ -35,9 +35,6 @@ _HEADER_BYTES = 2 * KEY_BYTES
 _NONE = bytes(SLOT_BYTES)
 _NO_KEY = bytes(KEY_BYTES)
 _SLOTS_AT_ONCE = 4_096
-
-
-_FILES = Files()
 
 
 class KeyTable:
@@ -58,9 +55,9 @@ class KeyTable:
             header = _MAGIC.ljust(KEY_BYTES, b"\0") + binding
             found = os.pread(fd, _HEADER_BYTES, 0)
             if len(found) < _HEADER_BYTES and header.startswith(found):
-                _FILES.write(fd, header, 0)
+                DISK.write(fd, header, 0)
                 os.fsync(fd)
-                _FILES.sync_directory(path.parent)
+                DISK.sync_directory(path.parent)
             elif found != header:
                 raise CorruptState(
                     f"{path} is not the key table of the log {origin}; move it away to begin a new one"
@@ -90,7 +87,7 @@ class KeyTable:
         with self._lock:
             if self.count() <= first and not any(slots):
                 return
-            _FILES.write(self._fd, b"".join(slot or _NONE for slot in slots), self._offset(first))
+            DISK.write(self._fd, b"".join(slot or _NONE for slot in slots), self._offset(first))
             os.fsync(self._fd)
 
     def get(self, index: int) -> bytes | None:
@@ -105,7 +102,7 @@ class KeyTable:
         with self._lock:
             if self.get(index) is None:
                 return False
-            _FILES.write(self._fd, _NONE, self._offset(index))
+            DISK.write(self._fd, _NONE, self._offset(index))
             os.fsync(self._fd)
             return True
 
@@ -114,7 +111,7 @@ class KeyTable:
         with self._lock:
             indexes = self._about(self._tag(cid))
             for index in indexes:
-                _FILES.write(self._fd, _NONE, self._offset(index))
+                DISK.write(self._fd, _NONE, self._offset(index))
             if indexes:
                 os.fsync(self._fd)
             return indexes

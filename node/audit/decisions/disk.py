@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from node.core.errors import Unavailable
-from node.core.files import Files
+from node.core.files import DISK
 
 _T = TypeVar("_T")
 
@@ -32,12 +32,11 @@ async def on_disk(work: Callable[..., _T], *args: object) -> _T:
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
     """Hold the lock of the log's writer. Raises ``Unavailable``."""
-    files = Files()
     try:
-        lock = files.lock(directory / ".lock")
+        lock = DISK.lock(directory / ".lock")
     except BlockingIOError as exc:
         raise Unavailable(f"the log in {directory} is in use by another process; stop it first") from exc
     try:
         yield
     finally:
-        files.close(lock)
+        DISK.close(lock)

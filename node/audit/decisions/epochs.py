@@ -32,7 +32,7 @@ from node.audit.decisions.origin import epoch_of, origin_of
 from node.audit.log.publisher import Folder, remove_partial
 from node.audit.tlog.tiles import Tile
 from node.core.errors import CorruptState, NotFound, Rejected
-from node.core.files import Files
+from node.core.files import DISK
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 
 FOLDER = "epochs"
@@ -41,7 +41,6 @@ MOVED = ("checkpoint.witnessed", "checkpoint", "vkey", "tile", "journal")
 
 _TURN = "turn.json"
 _TURN_BYTES_MAX = 4_096
-_FILES = Files()
 _KEY_FILE = re.compile(
     r"(?:decisions-([1-9][0-9]{0,5})\.checkpoint|commitments-2-([1-9][0-9]{0,5}))", re.ASCII
 )
@@ -199,7 +198,7 @@ def begin(directory: Path, turn: Turn) -> None:
     """Move the log at the top aside. Raises ``OSError``; a later ``finish`` goes on from there."""
     folder = directory / FOLDER
     folder.mkdir(exist_ok=True)
-    _FILES.sync_directory(directory)
+    DISK.sync_directory(directory)
     _write(folder, turn)
     _move(directory, turn)
 
@@ -233,14 +232,14 @@ def end(directory: Path) -> None:
     """The new log has its first leaf. Raises ``OSError``."""
     folder = directory / FOLDER
     (folder / _TURN).unlink(missing_ok=True)
-    _FILES.sync_directory(folder)
+    DISK.sync_directory(folder)
 
 
 def sweep(folder: Path) -> None:
     """Remove from a log that was closed in order what its last checkpoint, which covers all of it, makes
     superfluous: the journal, and partial tiles whose full tile is there (tlog-tiles allows no more). Raises
     ``OSError``."""
-    disk = Folder(_FILES, folder)
+    disk = Folder(DISK, folder)
     for journal in disk.files.names(disk.journal):  # the oldest first
         disk.files.unlink(disk.journal / journal)
     for parent, names, _ in os.walk(folder / "tile"):
@@ -255,14 +254,14 @@ def _move(directory: Path, turn: Turn) -> None:
     """Until the mark is set nothing new is created at the top: what lies there is the old log's."""
     target = directory / FOLDER / turn.place
     target.mkdir(exist_ok=True)
-    _FILES.sync_directory(target.parent)
+    DISK.sync_directory(target.parent)
     for name in MOVED:
         if (directory / name).exists():
             (directory / name).rename(target / name)
-    _FILES.sync_directory(target)
-    _FILES.sync_directory(directory)
+    DISK.sync_directory(target)
+    DISK.sync_directory(directory)
     _write(target.parent, replace(turn, is_moved=True))
 
 
 def _write(folder: Path, turn: Turn) -> None:
-    _FILES.replace(folder / _TURN, orjson.dumps(asdict(turn)))
+    DISK.replace(folder / _TURN, orjson.dumps(asdict(turn)))

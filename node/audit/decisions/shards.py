@@ -38,7 +38,7 @@ from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog import leaf
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
-from node.core.files import Files
+from node.core.files import DISK
 from node.core.ports import Appended
 from node.core.signed_note import Signer
 
@@ -379,5 +379,5 @@ async def _is_ended(shard: Shard, last: int) -> bool:
         [data] = await shard.reader.entries(last, 1, published.size)
     else:
         folder, origin = shard.tile_log.directory / "journal", shard.tile_log.origin
-        data = (await on_disk(journal.find, Files(), folder, origin)).entries[-1]
+        data = (await on_disk(journal.find, DISK, folder, origin)).entries[-1]
     return leaf.read_leaf(data).entry.get("event") == "shard_closed"

@@ -34,7 +34,7 @@ from node.audit.log.publisher import Published
 from node.audit.log.schedule import Events, Job, Pace, Schedule
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
-from node.core.files import Files
+from node.core.files import DISK, Files
 from node.core.model import Check
 from node.core.record import time_us
 from node.core.signed_note import Checkpoint, Signer
@@ -167,7 +167,7 @@ class TileLog:
         """
         if not signers or any(one.verifier.name != origin for one in signers):
             raise Misconfigured(f"a log is signed by keys of its own name, {origin}")
-        directory, disk = Path(directory), files or Files()
+        directory, disk = Path(directory), files or DISK
         try:
             opened = await asyncio.to_thread(
                 open_folder, disk, directory, origin, signers, clock, Path(high_water)

@@ -30,7 +30,7 @@ from node.audit.witnesses.client import Cosigned, Holds, WitnessClient
 from node.audit.witnesses.ours import Submission
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, Rejected, Unavailable
-from node.core.files import Files
+from node.core.files import DISK
 from node.core.http import Http
 from node.core.merkle import HASH_BYTES
 from node.core.model import Check
@@ -137,8 +137,7 @@ class Witnesses:
         self._current = current
         self._keys = keys
         self._clock = clock
-        self._files = Files()
-        self._evidence = Evidence(evidence, self._files)
+        self._evidence = Evidence(evidence, DISK)
         self._count = count
         self._witnesses = tuple(
             WitnessClient(lines, url, http, clock, timeout_s=timeout_s)
@@ -306,7 +305,7 @@ class Witnesses:
         if has_quorum and self._current() is ours.log:
             path = ours.log.directory / WITNESSED
             try:
-                await asyncio.to_thread(self._files.replace, path, note)
+                await asyncio.to_thread(DISK.replace, path, note)
             except OSError as exc:
                 raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from node.audit.log.contradictions import Evidence
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
-from node.core.files import Files
+from node.core.files import DISK, Files
 from node.core.merkle import EMPTY_ROOT, HASH_BYTES, PROOF_HASHES_MAX, SIZE_MAX, check_consistency
 from node.core.model import Check
 from node.core.signed_note import (
@@ -146,7 +146,7 @@ class Witness:
         self._logs: dict[str, tuple[Verifier, ...]] = {}
         self._held: dict[str, _Held] = {}
         self._damaged: dict[str, str] = {}
-        self._files = files or Files()
+        self._files = files or DISK
         self._evidence = Evidence(directory / "evidence", self._files)
         self._cases: Counter[str] = Counter()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="witness")

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from node.cache.index.flat_index import Partition, Rows
 from node.core.errors import Rejected, Unavailable
-from node.core.files import Files
+from node.core.files import DISK
 from node.core.ipld.cid import Cid
 
 VERSION = 1
@@ -192,7 +192,7 @@ def replacing(path: Path, what: str) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-        Files().sync_directory(path.parent)
+        DISK.sync_directory(path.parent)
     except OSError as exc:
         raise Unavailable(f"{what} cannot be saved to {path}: {exc.strerror}") from exc
 
