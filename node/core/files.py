@@ -12,7 +12,10 @@ import contextlib
 import errno
 import fcntl
 import os
+from collections.abc import Iterator
 from pathlib import Path
+
+from node.core.errors import NodeError, Unavailable
 
 FILE_MODE = 0o644
 DIRECTORY_MODE = 0o755
@@ -153,3 +156,18 @@ class Files:
 
 
 DISK = Files()
+
+
+@contextlib.contextmanager
+def translated(what: str, error: type[NodeError] = Unavailable) -> Iterator[None]:
+    """Errors of the disk leave as ``error``, which says ``what`` could not be done."""
+    try:
+        yield
+    except OSError as exc:
+        raise error(f"{what}: {exc.strerror or exc}") from exc
+
+
+def put(path: Path, data: bytes) -> None:
+    """A file for its owner alone, in the place of the one before. Raises ``Unavailable``."""
+    with translated(f"{path} cannot be written"):
+        DISK.replace(path, data, 0o600)

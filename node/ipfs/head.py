@@ -31,6 +31,7 @@ from typing import Any
 
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected
+from node.core.files import put
 from node.core.follower import Follower, Rest
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
@@ -402,7 +403,7 @@ class Head:
             return problem
         record = self._next(current.name, last, value, LIFETIME)
         data = ipns.encode(record, current.sign)
-        await asyncio.to_thread(head_state.write_record, self._files.record, data)
+        await asyncio.to_thread(put, self._files.record, data)
         await self._names.set_own(current.name, data)
         self._last[current.name] = (data, record)
         return problem

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from node.core.errors import Rejected, Unavailable
-from node.core.files import DISK
+from node.core.files import DISK, put, translated
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import RECORD_BYTES_MAX
 
@@ -39,20 +39,11 @@ class State:
 
 def read_record(path: Path) -> bytes | None:
     """Raises ``Unavailable`` for a file that is there and cannot be read."""
-    try:
-        return DISK.read(path, RECORD_BYTES_MAX)
-    except FileNotFoundError:
-        return None
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
-
-
-def write_record(path: Path, data: bytes) -> None:
-    """Durable on return. Raises ``Unavailable``."""
-    try:
-        DISK.replace(path, data, 0o600)
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
+    with translated(f"{path} cannot be read"):
+        try:
+            return DISK.read(path, RECORD_BYTES_MAX)
+        except FileNotFoundError:
+            return None
 
 
 def save(path: Path, state: State) -> None:
@@ -64,10 +55,7 @@ def save(path: Path, state: State) -> None:
         "sequence": state.sequence,
         "change": state.change,
     }
-    try:
-        DISK.replace(path, orjson.dumps(fields), 0o600)
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
+    put(path, orjson.dumps(fields))
 
 
 def read(path: Path) -> State:

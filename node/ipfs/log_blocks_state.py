@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from node.core.errors import Rejected, Unavailable
-from node.core.files import DISK
+from node.core.files import put
 from node.core.ipld.cid import Cid
 
 OLDER_MAX = 32
@@ -61,10 +61,7 @@ def save(path: Path, state: State) -> None:
     cids = {name: None if (cid := getattr(state, name)) is None else str(cid) for name in _CIDS}
     lists = {name: [str(cid) for cid in getattr(state, name)] for name in _LISTS}
     fields = {"origin": state.origin, "pages": state.pages, **cids, **lists}
-    try:
-        DISK.replace(path, orjson.dumps({"v": _STATE_VERSION, **fields}), 0o600)
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
+    put(path, orjson.dumps({"v": _STATE_VERSION, **fields}))
 
 
 def read(path: Path) -> State:

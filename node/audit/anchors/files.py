@@ -13,6 +13,7 @@ clock.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import re
@@ -26,8 +27,8 @@ import msgspec
 import orjson
 
 from node.audit.anchors.anchor import ATTESTED, PENDING, QUEUED, STATES, SUBMITTED, VERIFIED
-from node.core.errors import NotFound, Rejected, Unavailable
-from node.core.files import DISK, Files
+from node.core.errors import NotFound, Rejected
+from node.core.files import DISK, Files, translated
 
 log = logging.getLogger("neuroswarm.anchor")
 
@@ -159,15 +160,13 @@ class AnchorFiles:
 
     def save(self, status: AnchorStatus, *, note: bytes | None = None, receipt: bytes | None = None) -> None:
         """Make the anchor durable as it is now; what is not given stays. Raises ``Unavailable``."""
-        try:
+        with translated(f"cannot write anchors in {self.directory}"):
             self._files.make_directories(self.directory)
             if note is not None:
                 self._files.replace(self.directory / (status.name + NOTE), note)
             if receipt is not None:
                 self._files.replace(self.directory / (status.name + RECEIPT), receipt)
             self._files.replace(self.directory / (status.name + STATE), _encoded(status))
-        except OSError as exc:
-            raise Unavailable(f"cannot write anchors in {self.directory}: {exc.strerror or exc}") from exc
 
     def drop(self, status: AnchorStatus) -> None:
         """Forget one, its state first. Raises ``Unavailable``."""
@@ -175,35 +174,27 @@ class AnchorFiles:
             self._unlink(status.name + suffix)
 
     def _names(self) -> list[str]:
-        try:
-            return self._files.names(self.directory)
-        except FileNotFoundError:
-            return []
-        except OSError as exc:
-            raise self._unreadable(exc) from exc
+        with translated(f"cannot read anchors in {self.directory}"):
+            try:
+                return self._files.names(self.directory)
+            except FileNotFoundError:
+                return []
 
     def _read(self, name: str, bytes_max: int) -> bytes:
         path = self.directory / name
-        try:
-            data = self._files.read(path, bytes_max)
-        except FileNotFoundError as exc:
-            raise NotFound(f"{path} is missing") from exc
-        except OSError as exc:
-            raise self._unreadable(exc) from exc
+        with translated(f"cannot read anchors in {self.directory}"):
+            try:
+                data = self._files.read(path, bytes_max)
+            except FileNotFoundError as exc:
+                raise NotFound(f"{path} is missing") from exc
         if len(data) > bytes_max:
             raise Rejected(f"{path} is longer than {bytes_max} bytes")
         return data
 
-    def _unreadable(self, exc: OSError) -> Unavailable:
-        return Unavailable(f"cannot read anchors in {self.directory}: {exc.strerror or exc}")
-
     def _unlink(self, name: str) -> None:
-        try:
-            self._files.unlink(self.directory / name)
-        except FileNotFoundError:
-            pass
-        except OSError as exc:
-            raise Unavailable(f"cannot remove {self.directory / name}: {exc.strerror or exc}") from exc
+        path = self.directory / name
+        with translated(f"cannot remove {path}"), contextlib.suppress(FileNotFoundError):
+            self._files.unlink(path)
 
 
 def _check_files(status: AnchorStatus, name: str, names: set[str]) -> None:

@@ -9,18 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from node.core.errors import Unavailable
-from node.core.files import DISK
+from node.core.files import DISK, translated
 
 _T = TypeVar("_T")
-
-
-@contextmanager
-def translated(what: str) -> Iterator[None]:
-    """Errors of the disk as ``Unavailable``, which say ``what`` went wrong."""
-    try:
-        yield
-    except OSError as exc:
-        raise Unavailable(f"{what}: {exc.strerror or exc}") from exc
 
 
 async def on_disk(work: Callable[..., _T], *args: object) -> _T:

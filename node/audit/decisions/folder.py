@@ -10,8 +10,9 @@ import os
 from pathlib import Path
 
 from node.audit.decisions import epochs
-from node.audit.decisions.disk import on_disk, translated
+from node.audit.decisions.disk import on_disk
 from node.core.errors import NodeError
+from node.core.files import translated
 
 log = logging.getLogger("neuroswarm.decisions")
 

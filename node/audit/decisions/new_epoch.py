@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from node.audit.decisions import epochs
-from node.audit.decisions.disk import locked, translated
+from node.audit.decisions.disk import locked
 from node.audit.decisions.entry import Closed
 from node.audit.decisions.epochs import Turn
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.shards import Signers, Terms
 from node.core.clock import Clock
 from node.core.errors import CorruptState
+from node.core.files import translated
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from typing import TypeVar
 from node.audit.decisions import epochs
 from node.audit.decisions.commitments import KeyTable
 from node.audit.decisions.critical import CriticalEntries
-from node.audit.decisions.disk import on_disk, translated
+from node.audit.decisions.disk import on_disk
 from node.audit.decisions.entry import Closed, is_critical, policy_entry, repair_entry
 from node.audit.decisions.entry_fields import Entry
 from node.audit.decisions.epochs import Turn
@@ -38,7 +38,7 @@ from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog import leaf
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
-from node.core.files import DISK
+from node.core.files import DISK, translated
 from node.core.ports import Appended
 from node.core.signed_note import Signer
 

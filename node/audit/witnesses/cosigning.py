@@ -30,7 +30,7 @@ from node.audit.witnesses.client import Cosigned, Holds, WitnessClient
 from node.audit.witnesses.ours import Submission
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, Rejected, Unavailable
-from node.core.files import DISK
+from node.core.files import DISK, translated
 from node.core.http import Http
 from node.core.merkle import HASH_BYTES
 from node.core.model import Check
@@ -62,10 +62,8 @@ def load_policy(path: Path) -> WitnessPolicy:
     """The file of the setting ``log.witness_policy``. Blocking. Raises ``Misconfigured``."""
     what = f"log.witness_policy: {path}"
     try:
-        with path.open("rb") as file:
-            policy = WitnessPolicy.parse(file.read(POLICY_BYTES_MAX + 1))
-    except OSError as exc:
-        raise Misconfigured(f"{what} cannot be read: {exc.strerror}") from exc
+        with translated(f"{what} cannot be read", Misconfigured):
+            policy = WitnessPolicy.parse(DISK.read(path, POLICY_BYTES_MAX))
     except Rejected as exc:
         raise Misconfigured(f"{what}: {exc}") from exc
     for line in policy.witnesses:
@@ -304,10 +302,8 @@ class Witnesses:
         await ours.log.add_cosignatures(note)
         if has_quorum and self._current() is ours.log:
             path = ours.log.directory / WITNESSED
-            try:
+            with translated(f"{path} cannot be written"):
                 await asyncio.to_thread(DISK.replace, path, note)
-            except OSError as exc:
-                raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
 
     # --- one witness ------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ from node.audit.log.committer import Compose
 from node.audit.tlog import leaf
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
-from node.core.files import DISK
+from node.core.files import put
 from node.core.follower import Follower, Rest
 from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.model import SCOPE_PUBLIC, Check
@@ -445,10 +445,7 @@ class Publisher:
         state = self._state
         if self._state_path is not None:
             data = orjson.dumps({"sequence": state.sequence, "change": state.change, "size": state.size})
-            try:
-                await asyncio.to_thread(DISK.replace, self._state_path, data, 0o600)
-            except OSError as exc:
-                raise Unavailable(f"{self._state_path} cannot be written: {exc.strerror}") from exc
+            await asyncio.to_thread(put, self._state_path, data)
         self._saved = state
 
 

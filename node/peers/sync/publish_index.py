@@ -20,7 +20,7 @@ from pathlib import Path
 
 from node.audit.log.reader import Source
 from node.core.errors import Rejected, Unavailable
-from node.core.files import DISK
+from node.core.files import put
 from node.core.signed_note import Checkpoint
 from node.peers.rules.sorted_set import ID_BYTES, TIME_MAX, Item, SortedSet
 from node.peers.sync.feed import Feed
@@ -127,7 +127,4 @@ def read(path: Path) -> tuple[Place, Shared] | None:
 
 def write(path: Path, place: Place, shared: Shared) -> None:
     """In the place of the one before. Blocking. Raises ``Unavailable``."""
-    try:
-        DISK.replace(path, dump(place, shared), 0o600)
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be written: {exc.strerror}") from exc
+    put(path, dump(place, shared))
