@@ -6,6 +6,8 @@ import asyncio
 import itertools
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -61,31 +63,13 @@ async def no_task_left() -> AsyncIterator[None]:
     assert asyncio.all_tasks() - before <= {asyncio.current_task()}
 
 
-def make(
-    clock: ManualClock,
-    *,
-    windows: tuple[Window, ...] = (Window(1_000, MINUTE),),
-    concurrency: int = 4,
-    attempts: int = 3,
-    breaker_failures: int = 100,
-    stale_for_s: float = 600.0,
-    cache_entries: int = 16,
-    waiters_max: int = 64,
-) -> Guard:
-    return Guard(
-        "source",
-        clock,
-        Limits(
-            windows=windows,
-            concurrency=concurrency,
-            attempts=attempts,
-            breaker_failures=breaker_failures,
-            breaker_open_s=30.0,
-            cache_entries=cache_entries,
-            stale_for_s=stale_for_s,
-            waiters_max=waiters_max,
-        ),
-    )
+USUAL = Limits(
+    (Window(1_000, MINUTE),), attempts=3, breaker_failures=100, cache_entries=16, stale_for_s=600.0
+)
+
+
+def make(clock: ManualClock, **limits: Any) -> Guard:
+    return Guard("source", clock, replace(USUAL, **limits))
 
 
 async def settle(turns: int = 30) -> None:

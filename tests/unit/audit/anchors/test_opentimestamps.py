@@ -85,6 +85,12 @@ class Outside:
             target_max=target_max,
         )
 
+    async def attested(self, service: OpenTimestamps) -> bytes:
+        """A receipt that a block is said to hold."""
+        receipt = await service.submit(DIGEST)
+        self.one.attest()
+        return await service.upgrade(DIGEST, receipt)
+
 
 @pytest.fixture
 async def outside() -> AsyncIterator[Outside]:
@@ -135,9 +141,7 @@ async def test_a_digest_becomes_pending_then_attested_then_verified(outside: Out
 async def test_the_receipt_is_a_standard_proof_of_the_note(outside: Outside) -> None:
     """Loaded afresh and checked as the stock client does it, down to the Merkle root in the header."""
     service = outside.service()
-    receipt = await service.submit(DIGEST)
-    outside.one.attest()
-    receipt = await service.upgrade(DIGEST, receipt)
+    receipt = await outside.attested(service)
     proof = stock(receipt)
     assert proof.file_hash_op == OpSHA256()
     assert proof.file_digest == OpSHA256().hash_fd(io.BytesIO(NOTE))
@@ -449,9 +453,7 @@ async def test_a_proof_of_another_note_or_a_changed_one_is_refused(outside: Outs
 async def test_a_changed_byte_of_a_proof_is_refused_or_changes_nothing(outside: Outside) -> None:
     """Each byte in turn. Only the pending attestation beside the path may change: it shows nothing."""
     service = outside.service(headers=True)
-    receipt = await service.submit(DIGEST)
-    outside.one.attest()
-    receipt = await service.upgrade(DIGEST, receipt)
+    receipt = await outside.attested(service)
     good = await service.verify(DIGEST, receipt)
     beside = pending(outside.one.url)
     begin = receipt.index(beside)
@@ -557,9 +559,7 @@ def test_compact_targets() -> None:
 async def test_without_a_header_source_nothing_is_verified(outside: Outside) -> None:
     service = outside.service()
     assert not service.verifies
-    receipt = await service.submit(DIGEST)
-    outside.one.attest()
-    receipt = await service.upgrade(DIGEST, receipt)
+    receipt = await outside.attested(service)
     with pytest.raises(Unavailable, match="block_headers_url"):
         await service.verify(DIGEST, receipt)
     assert (await service.read(DIGEST, receipt)).state == ATTESTED
@@ -568,9 +568,7 @@ async def test_without_a_header_source_nothing_is_verified(outside: Outside) -> 
 @pytest.mark.parametrize("mischief", ["refuse", "status", "redirect", "oversized"])
 async def test_a_header_source_that_fails_verifies_nothing(outside: Outside, mischief: str) -> None:
     service = outside.service(headers=True)
-    receipt = await service.submit(DIGEST)
-    outside.one.attest()
-    receipt = await service.upgrade(DIGEST, receipt)
+    receipt = await outside.attested(service)
     outside.chain.misbehave(mischief, times=None, status=500, to=outside.elsewhere.url, size=10_000)
     with pytest.raises((Unavailable, Rejected)):
         await service.verify(DIGEST, receipt)
@@ -583,9 +581,7 @@ async def test_a_header_source_that_fails_verifies_nothing(outside: Outside, mis
 
 async def test_a_header_source_with_another_chain_denies(outside: Outside) -> None:
     service = outside.service(headers=True)
-    receipt = await service.submit(DIGEST)
-    outside.one.attest()
-    receipt = await service.upgrade(DIGEST, receipt)
+    receipt = await outside.attested(service)
     outside.chain.headers.clear()
     outside.chain.mine(hashlib.sha256(b"something else").digest())
     with pytest.raises(Rejected, match="does not hold"):
