@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
@@ -24,15 +24,14 @@ from adapters.coins import claims, follow, say
 from adapters.coins.aliases import ON_COINBASE
 from adapters.coins.read import fresh_moment
 from adapters.coins.slots import CoinQuestion, canonical_key, label_of, question_of, slots_of, ticker_of
-from adapters.fetch import Http, Reply, Source, check_of
+from adapters.fetch import Http, Reply, Source
 from adapters.outcomes import failed
+from adapters.remote import Look, Remote, max_age_s
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Rejected
-from node.core.guard import Guard, Guarded
+from node.core.guard import Guard
 from node.core.limits import Limits, Window
 from node.core.model import (
-    Budget,
-    Check,
     Citation,
     Evidence,
     Found,
@@ -72,8 +71,11 @@ class Trade:
     at: datetime
 
 
-class Coinbase:
+class Coinbase(Remote):
     """``node.core.ports.Adapter`` for Coinbase Exchange. Safe to call concurrently from one event loop."""
+
+    name = NAME
+    disables = "No second source to compare prices with"
 
     def __init__(
         self, settings: AdapterSettings, http: Http, clock: Clock, guard: Guard | None = None
@@ -101,14 +103,7 @@ class Coinbase:
             headers={"Accept": "application/json"},
             body_bytes_max=BODY_BYTES_MAX,
         )
-
-    @property
-    def name(self) -> str:
-        return NAME
-
-    @property
-    def is_local(self) -> bool:
-        return False
+        super().__init__(self._source)
 
     def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         """The live prices among the claims on coins."""
@@ -123,9 +118,6 @@ class Coinbase:
             reason=claim.reason,
             strength=round(claim.strength - WEAKER_BY, 4),
         )
-
-    def warm(self) -> None:
-        """Nothing is slow to load."""
 
     def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None:
         """The question that goes on, if this exchange has an answer to it."""
@@ -142,36 +134,26 @@ class Coinbase:
         question = question_of(recognition, today)
         if question is None or not _is_traded(question):
             return Missed("this is not a question about a live price of a coin that Coinbase trades")
-        max_age_s = 0.0 if query.no_cache else query.max_age_s
-        trades: dict[str, Guarded[Trade]] = {}
+        look = Look(deadline=query.deadline, max_age_s=max_age_s(query))
         try:
-            for coin_id in question.ids:
-                trades[coin_id] = await self._trade(coin_id, question.vs, query.deadline, max_age_s)
+            trades = {coin_id: await self._trade(coin_id, question.vs, look) for coin_id in question.ids}
         except NotFound:
             return Missed(f"Coinbase does not trade that pair in {question.vs.upper()}")
         except NodeError as exc:
             return failed(exc)
-        return Found(_evidence(question, canonical_key(question, today), trades))
+        return Found(_evidence(question, canonical_key(question, today), trades, look))
 
-    def health(self) -> Check:
-        return check_of(NAME, self._source.problems(), "No second source to compare prices with")
-
-    def budgets(self) -> tuple[Budget, ...]:
-        return self._source.budgets()
-
-    async def close(self) -> None:
-        """The session is not ours."""
-
-    async def _trade(self, coin_id: str, vs: str, deadline: float, max_age_s: float | None) -> Guarded[Trade]:
+    async def _trade(self, coin_id: str, vs: str, look: Look) -> Trade:
         pair = _pair(coin_id, vs)
-        return await self._source.get(
+        got = await self._source.get(
             f"/products/{pair}/ticker",
             key=pair,
             read=lambda reply: _read(reply, self._clock.now()),
             ttl_s=LIVE_TTL_S,
-            deadline=deadline,
-            max_age_s=max_age_s,
+            deadline=look.deadline,
+            max_age_s=look.max_age_s,
         )
+        return look.take(got)
 
 
 def _is_traded(question: CoinQuestion) -> bool:
@@ -213,40 +195,31 @@ def _decimal(value: object, what: str) -> Decimal:
     return figure
 
 
-def _evidence(question: CoinQuestion, key: str, trades: Mapping[str, Guarded[Trade]]) -> Evidence:
+def _evidence(question: CoinQuestion, key: str, trades: Mapping[str, Trade], look: Look) -> Evidence:
     vs = question.vs
-    prices = {coin_id: got.value.price for coin_id, got in trades.items()}
-    at = min(got.value.at for got in trades.values())
+    at = min(trade.at for trade in trades.values())
+    coin_id, trade = next(iter(trades.items()))
     if question.money is not None:
-        [(coin_id, price)] = prices.items()
-        sentence = say.bought(question.money, ticker_of(coin_id, label_of(coin_id)), price, vs)
+        sentence = say.bought(question.money, ticker_of(coin_id, label_of(coin_id)), trade.price, vs)
     elif question.amount is not None:
-        [(coin_id, price)] = prices.items()
-        sentence = say.converted(question.amount, ticker_of(coin_id, label_of(coin_id)), price, vs)
+        sentence = say.converted(question.amount, ticker_of(coin_id, label_of(coin_id)), trade.price, vs)
     else:
         sentence = say.joined(
-            [
-                f"{label_of(coin_id)} last traded at {say.money(price, vs)}"
-                for coin_id, price in prices.items()
-            ]
+            [f"{label_of(i)} last traded at {say.money(trade.price, vs)}" for i, trade in trades.items()]
         )
-    text = f"{sentence}, according to Coinbase at {say.minute(at)}."
-    stale = [got.age_s for got in trades.values() if got.stale]
-    if stale:
-        text = f"{text} {say.stale_note('Coinbase', max(stale))}"
     url = f"https://exchange.coinbase.com/trade/{_pair(question.ids[0], vs)}"
     coins: dict[str, Json] = {
-        coin_id: {"price": say.plain(got.value.price), "last_updated_at": int(got.value.at.timestamp())}
-        for coin_id, got in trades.items()
+        i: {"price": say.plain(trade.price), "last_updated_at": int(trade.at.timestamp())}
+        for i, trade in trades.items()
     }
-    evidence = Evidence(
-        text=text,
+    return Evidence(
+        text=f"{sentence}, according to Coinbase at {say.minute(at)}.{look.note('Coinbase')}",
         source=SourceRef(kind="adapter", id=NAME, url=url, time=at),
         confidence=CONFIDENCE,
         freshness=Freshness.PRICE,
-        data={"coins": coins, "vs": vs, "stale": bool(stale)},
+        data={"coins": coins, "vs": vs, "stale": look.stale},
         slots=slots_of(question),
         key=key,
         citations=(Citation(source="Coinbase", url=url, time=at),),
+        figures={i: format(trade.price, "f") for i, trade in trades.items()},
     )
-    return replace(evidence, figures={coin_id: format(price, "f") for coin_id, price in prices.items()})

@@ -8,7 +8,7 @@ by ``coingecko_client`` and ``read``; everything outside goes through one ``Guar
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
@@ -19,16 +19,10 @@ from adapters.coins import claims, follow, market, read, say, sums
 from adapters.coins.coingecko_client import PUBLIC_URL, CoinGeckoClient
 from adapters.coins.dates import day_of
 from adapters.coins.metrics import DOMINANCE, LISTS, MARKET, MOVERS, PEG, WHOLE
-from adapters.coins.slots import (
-    LIMIT_DEFAULT,
-    CoinQuestion,
-    canonical_key,
-    label_of,
-    question_of,
-    slots_of,
-)
-from adapters.fetch import ATTEMPT_SHARE, budgets_of, check_of, problems_of
+from adapters.coins.slots import LIMIT_DEFAULT, CoinQuestion, canonical_key, label_of, question_of, slots_of
+from adapters.fetch import ATTEMPT_SHARE, budgets_of, problems_of
 from adapters.outcomes import failed
+from adapters.remote import Look, Remote, max_age_s
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound
 from node.core.guard import Guard, Guarded
@@ -73,13 +67,17 @@ class _NoSuchCoin(NotFound):
     """No coin is known by a name that was asked for; the message is for the asker."""
 
 
-class CoinGecko:
+class CoinGecko(Remote):
     """``node.core.ports.Adapter`` for CoinGecko. Safe to call concurrently from one event loop."""
+
+    name = NAME
+    disables = "No fresh prices"
 
     def __init__(self, settings: AdapterSettings, clock: Clock, guard: Guard | None = None) -> None:
         """``settings.base_url`` empty means the public address; a key goes with the demo header, or with the
         pro header when the address is the provider's pro host. ``per_minute`` > 0 replaces the default
         limit."""
+        super().__init__()
         self._clock = clock
         self._timeout_s = settings.timeout_s
         per_minute = settings.per_minute or (
@@ -98,14 +96,6 @@ class CoinGecko:
         )
         self._client = CoinGeckoClient(settings.base_url or PUBLIC_URL, settings.api_key, clock, lines=LINES)
 
-    @property
-    def name(self) -> str:
-        return NAME
-
-    @property
-    def is_local(self) -> bool:
-        return False
-
     def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         """See ``claims``; ``key`` is None while a name is still to be looked up."""
         claim = claims.claim(text, now.date(), hinted=hinted)
@@ -122,9 +112,6 @@ class CoinGecko:
             unresolved=question.unresolved,
         )
 
-    def warm(self) -> None:
-        """Nothing is slow to load."""
-
     def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None:
         """See ``follow``."""
         return follow.follow_up(fragment, earlier, now.date())
@@ -136,19 +123,9 @@ class CoinGecko:
         if question is None or (question.expr and not sums.is_expression(question.expr, question.ids)):
             return Missed("this is not a question about the price of a coin")
         deadline = min(query.deadline, self._clock.monotonic() + self._timeout_s)
-        max_age_s = 0.0 if query.no_cache else query.max_age_s
+        look = Look(deadline=deadline, max_age_s=max_age_s(query))
         try:
-            if question.metric in LISTS:
-                lists = self._top if question.metric == "top" else self._list
-                return Found(await lists(question, today, deadline, max_age_s))
-            asked = await self._resolve(question, today, deadline)
-            if asked.day is not None:
-                return Found(await self._past(asked, today, asked.day, deadline))
-            if question.metric == DOMINANCE or question.metric in WHOLE:
-                return Found(await self._whole(asked, today, deadline, max_age_s))
-            if question.metric in MARKET:
-                return Found(await self._market(asked, today, deadline, max_age_s))
-            return Found(await self._live(asked, today, deadline, max_age_s))
+            return Found(await self._answer(question, today, look))
         except _NoSuchCoin as exc:
             return Unclear(str(exc), "the source lists no coin of that name")
         except NotFound as exc:
@@ -156,11 +133,12 @@ class CoinGecko:
         except NodeError as exc:
             return failed(exc)
 
+    def problems(self) -> list[str]:
+        hung = ["every line to CoinGecko hangs"] if self._client.free == 0 else []
+        return problems_of(self._guard) + hung
+
     def health(self) -> Check:
-        problems = problems_of(self._guard)
-        if self._client.free == 0:
-            problems.append("every line to CoinGecko hangs")
-        return replace(check_of(NAME, problems, "No fresh prices"), since=self._guard.snapshot().since)
+        return replace(super().health(), since=self._guard.snapshot().since)
 
     def budgets(self) -> tuple[Budget, ...]:
         return budgets_of(self._guard)
@@ -170,39 +148,55 @@ class CoinGecko:
 
     # --- asking -----------------------------------------------------------------------------------
 
+    async def _answer(self, question: CoinQuestion, today: date, look: Look) -> Evidence:
+        if question.metric in LISTS:
+            asked = say.Asked(question, {}, (), None, today)
+            if question.metric == "top":
+                return await self._top(asked, look)
+            return await (self._movers if question.metric in MOVERS else self._trending)(asked, look)
+        asked = await self._resolve(question, today, look)
+        if asked.day is not None:
+            return await self._past(asked, asked.day, look)
+        if question.metric == DOMINANCE or question.metric in WHOLE:
+            return await self._whole(asked, look)
+        if question.metric in MARKET:
+            return await self._market(asked, look)
+        return await self._live(asked, look)
+
     async def _fetch(
         self,
         key: str,
         call: Callable[[CoinGeckoAPI], object],
         checked: Callable[[object], T],
+        look: Look,
         *,
-        ttl_s: float,
-        deadline: float,
-        max_age_s: float | None = None,
-    ) -> Guarded[T]:
+        ttl_s: float = 2 * LIVE_TTL_S,
+    ) -> T:
         """The checked answer; only what ``checked`` accepts is ever remembered."""
 
         async def attempt(timeout_s: float) -> T:
             return checked(await self._client.fetch(call, timeout_s))
 
         attempts: Callable[[float], Awaitable[T]] = attempt
-        return await self._guard.call(
+        got: Guarded[T] = await self._guard.call(
             attempts,
             key=key,
             ttl_s=ttl_s,
-            deadline=deadline,
+            deadline=look.deadline,
             attempt_timeout_s=self._timeout_s * ATTEMPT_SHARE,
-            max_age_s=max_age_s,
+            # What does not change is asked for once a day.
+            max_age_s=None if ttl_s == LASTING_TTL_S else look.max_age_s,
         )
+        return look.take(got)
 
-    async def _resolve(self, question: CoinQuestion, today: date, deadline: float) -> say.Asked:
+    async def _resolve(self, question: CoinQuestion, today: date, look: Look) -> say.Asked:
         """Look up the names that the alias table lacks. Raises ``NotFound``."""
         labels = {coin_id: label_of(coin_id) for coin_id in question.ids}
         notes: list[str] = []
         ids = list(question.ids)
         for name in question.unresolved:
             try:
-                named = (await self._search(name, deadline)).value
+                named = await self._search(name, Look(deadline=look.deadline, max_age_s=None))
             except NotFound as exc:
                 raise _NoSuchCoin(
                     f"{exc}, so there is no figure to give. Check the spelling, or give the ticker, for"
@@ -214,32 +208,30 @@ class CoinGecko:
                 notes.append(f"Other coins share that name: {', '.join(named.others)}.")
         resolved = replace(question, ids=tuple(sorted(set(ids))), unresolved=())
         day = None if question.date is None else day_of(question.date, today)
-        return say.Asked(resolved, labels, tuple(notes), day)
+        return say.Asked(resolved, labels, tuple(notes), day, today)
 
-    async def _search(self, name: str, deadline: float) -> Guarded[read.Named]:
+    async def _search(self, name: str, look: Look) -> read.Named:
         return await self._fetch(
             f"search:{name}",
             lambda api: api.search(name),
             lambda body: read.search(body, name),
+            look,
             ttl_s=LASTING_TTL_S,
-            deadline=deadline,
         )
 
-    async def _history(self, coin_id: str, day: date, vs: str, deadline: float) -> Guarded[read.PastQuote]:
+    async def _history(self, coin_id: str, day: date, vs: str, look: Look) -> read.PastQuote:
         return await self._fetch(
             f"past:{coin_id}:{vs}:{day}",
             lambda api: api.get_coin_history_by_id(coin_id, day.strftime("%d-%m-%Y"), localization="false"),
             lambda body: read.past(body, coin_id, vs),
+            look,
             ttl_s=LASTING_TTL_S,
-            deadline=deadline,
         )
 
-    async def _live(
-        self, asked: say.Asked, today: date, deadline: float, max_age_s: float | None
-    ) -> Evidence:
+    async def _live(self, asked: say.Asked, look: Look) -> Evidence:
         question = asked.question
         ids, vs = list(question.ids), question.vs
-        got = await self._fetch(
+        quotes = await self._fetch(
             f"live:{'+'.join(ids)}:{vs}",
             lambda api: api.get_price(
                 ids=ids,
@@ -251,58 +243,42 @@ class CoinGecko:
                 precision="full",
             ),
             lambda body: read.quotes(body, ids, vs, self._clock.now()),
+            look,
             ttl_s=LIVE_TTL_S,
-            deadline=deadline,
-            max_age_s=max_age_s,
         )
-        quotes = got.value
         times = [quote.updated for quote in quotes.values() if quote.updated is not None]
         if question.expr is not None:
             prices = {coin_id: quote.price for coin_id, quote in quotes.items()}
-            sentence = sums.say(question.expr, prices, asked.labels, vs, today)
+            sentence = sums.say(question.expr, prices, asked.labels, vs, asked.today)
         elif question.metric == PEG:
             sentence = say.joined([market.say_peg(asked.labels[i], quotes[i], vs) for i in ids])
         else:
             sentence = say.live(asked, quotes)
-        evidence = self._evidence(
-            question,
-            today,
-            sentence,
-            min(times) if len(times) == len(quotes) else None,
-            got,
-            notes=asked.notes,
-            data={"coins": {coin_id: say.live_data(quote, question) for coin_id, quote in quotes.items()}},
-        )
+        coins: dict[str, Json] = {
+            coin_id: say.live_data(quote, question) for coin_id, quote in quotes.items()
+        }
+        updated = min(times) if len(times) == len(quotes) else None
+        evidence = self._evidence(asked, look, sentence, updated, {"coins": coins})
         if question.metric != "price":
             return evidence
-        figures = {coin_id: format(quote.price, "f") for coin_id, quote in quotes.items()}
-        return replace(evidence, figures=figures)
+        return replace(evidence, figures={i: format(quote.price, "f") for i, quote in quotes.items()})
 
-    async def _past(self, asked: say.Asked, today: date, day: date, deadline: float) -> Evidence:
+    async def _past(self, asked: say.Asked, day: date, look: Look) -> Evidence:
         question = asked.question
-        sentences: list[str] = []
-        data: dict[str, Json] = {}
-        notes = list(asked.notes)
-        stale = False
-        for coin_id in question.ids:
-            got = await self._history(coin_id, day, question.vs, deadline)
-            sentences.append(say.past(asked, coin_id, got.value, day))
-            data[coin_id] = {"price": say.plain(got.value.price), "date": day.isoformat()}
-            if got.stale and not stale:
-                notes.append(say.stale_note("CoinGecko", got.age_s))
-                stale = True
-        text = " ".join((f"{say.joined(sentences)}, according to CoinGecko.", *notes))
+        quotes = {i: await self._history(i, day, question.vs, look) for i in question.ids}
+        sentence = say.joined([say.past(asked, i, quote, day) for i, quote in quotes.items()])
+        text = " ".join((f"{sentence}, according to CoinGecko.", *asked.notes)) + look.note("CoinGecko")
         at = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        return _sourced(
-            question, today, text, at, CONFIDENCE, Freshness.PAST_PRICE, {"coins": data, "stale": stale}
-        )
+        coins: dict[str, Json] = {
+            i: {"price": say.plain(quote.price), "date": day.isoformat()} for i, quote in quotes.items()
+        }
+        data: dict[str, Json] = {"coins": coins, "stale": look.stale}
+        return _sourced(asked, text, at, CONFIDENCE, Freshness.PAST_PRICE, data)
 
-    async def _market(
-        self, asked: say.Asked, today: date, deadline: float, max_age_s: float | None
-    ) -> Evidence:
+    async def _market(self, asked: say.Asked, look: Look) -> Evidence:
         """A figure that only the list of markets states."""
         question, ids = asked.question, list(asked.question.ids)
-        got = await self._fetch(
+        found = await self._fetch(
             f"market:{question.metric}:{'+'.join(ids)}:{question.vs}",
             lambda api: api.get_coins_markets(
                 question.vs,
@@ -312,140 +288,108 @@ class CoinGecko:
                 price_change_percentage="7d,30d,1y",
             ),
             lambda body: market.listed(body, ids, question.metric, self._clock.now()),
-            ttl_s=LIVE_TTL_S * 2,
-            deadline=deadline,
-            max_age_s=max_age_s,
+            look,
         )
-        rows = [got.value[coin_id] for coin_id in ids]
-        return self._evidence(
-            question,
-            today,
-            market.say_listed(rows, question.metric, question.vs),
-            min((row.updated for row in rows if row.updated is not None), default=None),
-            got,
-            notes=asked.notes,
-            data={"coins": {row.id: {question.metric: say.plain(row.figure)} for row in rows}},
-        )
+        rows = [found[coin_id] for coin_id in ids]
+        coins: dict[str, Json] = {row.id: {question.metric: say.plain(row.figure)} for row in rows}
+        sentence = market.say_listed(rows, question.metric, question.vs)
+        return self._evidence(asked, look, sentence, market.oldest(rows), {"coins": coins})
 
-    async def _whole(
-        self, asked: say.Asked, today: date, deadline: float, max_age_s: float | None
-    ) -> Evidence:
+    async def _whole(self, asked: say.Asked, look: Look) -> Evidence:
         """The whole market, or what share of it coins have."""
         question, vs = asked.question, asked.question.vs
-        got = await self._fetch(
+        found = await self._fetch(
             f"global:{vs}",
             lambda api: api.get_global(),
             lambda body: market.whole({"data": body}, vs, self._clock.now()),
-            ttl_s=LIVE_TTL_S * 2,
-            deadline=deadline,
-            max_age_s=max_age_s,
+            look,
         )
         if question.metric == DOMINANCE:
-            sentence = market.say_dominance(question.ids, asked.labels, got.value)
+            sentence = market.say_dominance(question.ids, asked.labels, found)
         else:
-            sentence = market.say_whole(question.metric, got.value, vs)
-        return self._evidence(question, today, sentence, got.value.updated, got, notes=asked.notes, data={})
+            sentence = market.say_whole(question.metric, found, vs)
+        return self._evidence(asked, look, sentence, found.updated, {})
 
-    async def _list(
-        self, question: CoinQuestion, today: date, deadline: float, max_age_s: float | None
-    ) -> Evidence:
-        """What gained or lost most, or is searched for most."""
-        limit, vs, metric = question.limit or LIMIT_DEFAULT, question.vs, question.metric
-        if metric in MOVERS:
-            got = await self._fetch(
-                f"{metric}:{vs}:{limit}",
-                lambda api: api.get_coins_markets(
-                    vs, order="market_cap_desc", per_page=market.LARGEST, page=1, sparkline="false"
-                ),
-                lambda body: market.movers(body, metric, limit, self._clock.now()),
-                ttl_s=LIVE_TTL_S * 2,
-                deadline=deadline,
-                max_age_s=max_age_s,
-            )
-            updated = min((row.updated for row in got.value if row.updated is not None), default=None)
-            data: dict[str, Json] = {metric: [{"id": r.id, "change": say.plain(r.figure)} for r in got.value]}
-            sentence = market.say_movers(got.value, metric, vs)
-            return self._evidence(question, today, sentence, updated, got, notes=(), data=data)
-        names = await self._fetch(
-            "trending",
-            lambda api: api.get_search_trending(),
-            market.trending,
-            ttl_s=LIVE_TTL_S * 20,
-            deadline=deadline,
-            max_age_s=max_age_s,
+    async def _movers(self, asked: say.Asked, look: Look) -> Evidence:
+        """What gained or lost most."""
+        limit, vs, metric = asked.question.limit or LIMIT_DEFAULT, asked.question.vs, asked.question.metric
+        rows = await self._fetch(
+            f"{metric}:{vs}:{limit}",
+            lambda api: _largest(api, vs, market.LARGEST),
+            lambda body: market.movers(body, metric, limit, self._clock.now()),
+            look,
         )
-        at = self._clock.now() - timedelta(seconds=names.age_s)
-        sentence = market.say_trending(names.value[:limit])
-        data = {"trending": list(names.value[:limit])}
-        return self._evidence(question, today, sentence, at, names, notes=(), data=data)
+        data: dict[str, Json] = {metric: [{"id": r.id, "change": say.plain(r.figure)} for r in rows]}
+        return self._evidence(asked, look, market.say_movers(rows, metric, vs), market.oldest(rows), data)
 
-    async def _top(
-        self, question: CoinQuestion, today: date, deadline: float, max_age_s: float | None
-    ) -> Evidence:
-        limit, vs = question.limit or LIMIT_DEFAULT, question.vs
-        got = await self._fetch(
+    async def _trending(self, asked: say.Asked, look: Look) -> Evidence:
+        """What is searched for most."""
+        found = await self._fetch(
+            "trending", lambda api: api.get_search_trending(), market.trending, look, ttl_s=20 * LIVE_TTL_S
+        )
+        names = found[: asked.question.limit or LIMIT_DEFAULT]
+        at = self._clock.now() - timedelta(seconds=look.age_s)
+        return self._evidence(asked, look, market.say_trending(names), at, {"trending": list(names)})
+
+    async def _top(self, asked: say.Asked, look: Look) -> Evidence:
+        limit, vs = asked.question.limit or LIMIT_DEFAULT, asked.question.vs
+        rows = await self._fetch(
             f"top:{vs}:{limit}",
-            lambda api: api.get_coins_markets(
-                vs, order="market_cap_desc", per_page=limit, page=1, sparkline="false"
-            ),
-            lambda body: read.markets(body, limit, self._clock.now()),
-            ttl_s=LIVE_TTL_S * 2,
-            deadline=deadline,
-            max_age_s=max_age_s,
+            lambda api: _largest(api, vs, limit),
+            lambda body: market.largest(body, limit, self._clock.now()),
+            look,
         )
-        rows = got.value
-        updated = min((row.updated for row in rows if row.updated is not None), default=None)
-        data: dict[str, Json] = {
-            "top": [
-                {"id": row.id, "price": say.plain(row.price), "market_cap": say.plain(row.market_cap)}
-                for row in rows
-            ]
-        }
-        return self._evidence(question, today, say.largest(rows, vs), updated, got, notes=(), data=data)
+        listed: list[Json] = [
+            {"id": row.id, "price": say.plain(row.price), "market_cap": say.plain(row.figure)} for row in rows
+        ]
+        return self._evidence(asked, look, market.say_largest(rows, vs), market.oldest(rows), {"top": listed})
 
     def _evidence(
         self,
-        question: CoinQuestion,
-        today: date,
+        asked: say.Asked,
+        look: Look,
         sentence: str,
         updated: datetime | None,
-        got: Guarded[T],
-        *,
-        notes: Sequence[str],
-        data: dict[str, Json],
+        data: Mapping[str, Json],
     ) -> Evidence:
         """A live answer with its source, its time and what is to be said against it."""
         if updated is None:
             text = f"{sentence}, according to CoinGecko, which did not state the time of the quote."
         else:
             text = f"{sentence}, according to CoinGecko at {say.minute(updated)}."
-        is_old = updated is None or self._clock.now() - updated > QUOTE_AGED
-        extra = list(notes)
-        if updated is not None and is_old:
-            age = self._clock.now() - updated
+        age = None if updated is None else self._clock.now() - updated
+        extra = list(asked.notes)
+        if age is not None and age > QUOTE_AGED:
             old = "more than a day" if age > read.QUOTE_OLD else "several hours"
             extra.append(f"That quote is {old} old.")
-        if got.stale:
-            extra.append(say.stale_note("CoinGecko", got.age_s))
-        data = {
+        confidence = CONFIDENCE_OLD if age is None or age > QUOTE_AGED else CONFIDENCE
+        more: dict[str, Json] = {
             **data,
-            "vs": question.vs,
+            "vs": asked.question.vs,
             "last_updated_at": None if updated is None else int(updated.timestamp()),
-            "stale": got.stale,
+            "stale": look.stale,
         }
-        confidence = CONFIDENCE_OLD if is_old else CONFIDENCE
-        return _sourced(question, today, " ".join((text, *extra)), updated, confidence, Freshness.PRICE, data)
+        text = " ".join((text, *extra)) + look.note("CoinGecko")
+        return _sourced(asked, text, updated, confidence, Freshness.PRICE, more)
+
+
+def _largest(api: CoinGeckoAPI, vs: str, count: int) -> object:
+    """The page of the largest coins."""
+    page: object = api.get_coins_markets(
+        vs, order="market_cap_desc", per_page=count, page=1, sparkline="false"
+    )
+    return page
 
 
 def _sourced(
-    question: CoinQuestion,
-    today: date,
+    asked: say.Asked,
     text: str,
     at: datetime | None,
     confidence: float,
     freshness: Freshness,
     data: Mapping[str, Json],
 ) -> Evidence:
+    question = asked.question
     page = f"/coins/{question.ids[0]}" if len(question.ids) == 1 else ""
     url = f"https://www.coingecko.com/en{page}"
     return Evidence(
@@ -455,6 +399,6 @@ def _sourced(
         freshness=freshness,
         data=data,
         slots=slots_of(question),
-        key=canonical_key(question, today),
+        key=canonical_key(question, asked.today),
         citations=(Citation(source="CoinGecko", url=url, time=at),),
     )

@@ -7,7 +7,7 @@ Rules of this file, beside those of ``read`` and ``say``:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -15,7 +15,7 @@ from decimal import Decimal
 from adapters import outside
 from adapters.coins.aliases import BY_ID
 from adapters.coins.metrics import MARKET, MOVERS, WHOLE
-from adapters.coins.read import FALL_MAX, Quote, label_from, moment_of, positive
+from adapters.coins.read import FALL_MAX, Quote, coin_id_of, label_from, moment_of, positive
 from adapters.coins.say import EXACT, grouped, joined, money, percent, whole_money
 from adapters.coins.slots import ticker_of
 from node.core.errors import NotFound, Rejected
@@ -68,6 +68,33 @@ def listed(body: object, ids: Sequence[str], metric: str, now: datetime) -> dict
     if missing := [coin_id for coin_id in ids if coin_id not in found]:
         raise Rejected(f"CoinGecko lists no coin {missing[0]}")
     return found
+
+
+def largest(body: object, limit: int, now: datetime) -> tuple[Listed, ...]:
+    """``/coins/markets``: the largest, each once, with its market cap."""
+    rows = [
+        Listed(
+            coin_id_of(row.get("id")),
+            label_from(row.get("name"), row.get("symbol")),
+            positive(row.get("current_price"), "price"),
+            positive(row.get("market_cap"), "market cap"),
+            moment_of(row.get("last_updated"), _SOURCE, now),
+        )
+        for row in (
+            outside.mapping(entry, _SOURCE, "list of coins")
+            for entry in outside.listing(body, _SOURCE, "list of coins", most=limit)
+        )
+    ]
+    if not rows:
+        raise Rejected("CoinGecko gave no list of coins")
+    if len({row.id for row in rows}) != len(rows):
+        raise Rejected("CoinGecko listed a coin twice")
+    return tuple(rows)
+
+
+def oldest(rows: Iterable[Listed]) -> datetime | None:
+    """The time of the oldest quote; None when none is stated."""
+    return min((row.updated for row in rows if row.updated is not None), default=None)
 
 
 def movers(body: object, metric: str, limit: int, now: datetime) -> tuple[Listed, ...]:
@@ -162,6 +189,18 @@ def _figure(row: Listed, metric: str, vs: str) -> str:
     side = "below" if row.away is None or row.away < 0 else "above"
     away = "" if row.away is None else f", {percent(abs(row.away))[1:]} {side} that"
     return f"{head}{when} (it is now at {money(row.price, vs)}{away})"
+
+
+def say_largest(rows: Sequence[Listed], vs: str) -> str:
+    """The list of the largest coins."""
+    told = "; ".join(
+        f"{place}. {row.label} at {money(row.price, vs)}"
+        f" (market cap {whole_money(row.figure or Decimal(0), vs)})"
+        for place, row in enumerate(rows, start=1)
+    )
+    if len(rows) == 1:
+        return f"The largest cryptocurrency by market cap is {told.removeprefix('1. ')}"
+    return f"The {len(rows)} largest cryptocurrencies by market cap are {told}"
 
 
 def say_movers(rows: Sequence[Listed], metric: str, vs: str) -> str:

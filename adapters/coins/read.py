@@ -50,17 +50,6 @@ class PastQuote:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A line of the list of the largest."""
-
-    id: str
-    label: str
-    price: Decimal
-    market_cap: Decimal
-    updated: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Named:
     """A coin found by name; ``others`` are the close calls."""
 
@@ -137,27 +126,6 @@ def past(body: object, coin_id: str, vs: str) -> PastQuote:
     )
 
 
-def markets(body: object, limit: int, now: datetime) -> tuple[Row, ...]:
-    """``/coins/markets``: the largest, each once."""
-    rows: list[Row] = []
-    for entry in outside.listing(body, _SOURCE, "list of coins", most=limit):
-        row = outside.mapping(entry, _SOURCE, "list of coins")
-        rows.append(
-            Row(
-                id=_coin_id(row.get("id")),
-                label=label_from(row.get("name"), row.get("symbol")),
-                price=positive(row.get("current_price"), "price"),
-                market_cap=positive(row.get("market_cap"), "market cap"),
-                updated=moment_of(row.get("last_updated"), _SOURCE, now),
-            )
-        )
-    if not rows:
-        raise Rejected("CoinGecko gave no list of coins")
-    if len({row.id for row in rows}) != len(rows):
-        raise Rejected("CoinGecko listed a coin twice")
-    return tuple(rows)
-
-
 def search(body: object, name: str) -> Named:
     """``/search``: the coin of exactly that name or ticker with the best rank. Raises ``NotFound`` too."""
     coins = outside.mapping(body, _SOURCE, "search result").get("coins")
@@ -168,7 +136,7 @@ def search(body: object, name: str) -> Named:
         names = {str(row.get(part, "")).strip().lower()[:80] for part in ("id", "symbol", "name")}
         if name not in names and name not in {one.replace(" ", "") for one in names}:
             continue
-        coin_id, label = _coin_id(row.get("id")), label_from(row.get("name"), row.get("symbol"))
+        coin_id, label = coin_id_of(row.get("id")), label_from(row.get("name"), row.get("symbol"))
         rank = row.get("market_cap_rank")
         if isinstance(rank, int) and not isinstance(rank, bool) and rank > 0:
             ranked.append((rank, coin_id, label))
@@ -210,7 +178,7 @@ def _change(value: object) -> Decimal | None:
     return None if change is not None and change < FALL_MAX else change
 
 
-def _coin_id(value: object) -> str:
+def coin_id_of(value: object) -> str:
     if not isinstance(value, str) or not is_coin_id(value):
         raise Rejected("CoinGecko gave an impossible coin id")
     return value

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Context, Decimal
 
-from adapters.coins.read import PastQuote, Quote, Row
+from adapters.coins.read import PastQuote, Quote
 from adapters.coins.slots import CoinQuestion, ticker_of
 from node.core.errors import NotFound
 from node.core.model import Json
@@ -25,12 +25,13 @@ _SIGNS: Mapping[str, str] = {"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥",
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question whose coins are known. ``labels`` for people, ``notes`` about the choice of a coin, ``day``
-    the past day meant."""
+    the past day meant, ``today`` the asker's."""
 
     question: CoinQuestion
     labels: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-    day: date | None = None
+    notes: tuple[str, ...]
+    day: date | None
+    today: date
 
 
 def live(asked: Asked, quotes: Mapping[str, Quote]) -> str:
@@ -75,12 +76,17 @@ def _figure(label: str, quote: Quote, metric: str, vs: str) -> str:
         if quote.change is None:
             raise NotFound(f"CoinGecko does not state the change of {label}")
         return f"{label} changed by {percent(quote.change)} in 24 h, to {money(quote.price, vs)}"
-    figure, words = (
-        (quote.market_cap, "market cap") if metric == "market_cap" else (quote.volume, "24 h trading volume")
-    )
+    figure, words = _of_market(quote, metric)
     if figure is None:
         raise NotFound(f"CoinGecko does not state the {words} of {label}")
     return f"the {words} of {label} is {whole_money(figure, vs)}"
+
+
+def _of_market(quote: Quote | PastQuote, metric: str) -> tuple[Decimal | None, str]:
+    """The market cap or the volume, with its name."""
+    if metric == "market_cap":
+        return quote.market_cap, "market cap"
+    return quote.volume, "24 h trading volume"
 
 
 def past(asked: Asked, coin_id: str, quote: PastQuote, day: date) -> str:
@@ -95,25 +101,10 @@ def past(asked: Asked, coin_id: str, quote: PastQuote, day: date) -> str:
         total = EXACT.multiply(Decimal(question.amount), quote.price)
         ticker = ticker_of(coin_id, label)
         return f"{grouped(Decimal(question.amount))} {ticker} was worth {money(total, question.vs)} {when}"
-    figure, words = (
-        (quote.market_cap, "market cap")
-        if question.metric == "market_cap"
-        else (quote.volume, "24 h trading volume")
-    )
+    figure, words = _of_market(quote, question.metric)
     if figure is None or question.metric == "change_24h":
         raise NotFound(f"CoinGecko does not state that figure of {label} {when}")
     return f"the {words} of {label} was {whole_money(figure, question.vs)} {when}"
-
-
-def largest(rows: Sequence[Row], vs: str) -> str:
-    """The list of the largest coins."""
-    listed = "; ".join(
-        f"{place}. {row.label} at {money(row.price, vs)} (market cap {whole_money(row.market_cap, vs)})"
-        for place, row in enumerate(rows, start=1)
-    )
-    if len(rows) == 1:
-        return f"The largest cryptocurrency by market cap is {listed.removeprefix('1. ')}"
-    return f"The {len(rows)} largest cryptocurrencies by market cap are {listed}"
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -184,8 +175,3 @@ def live_data(quote: Quote, question: CoinQuestion) -> dict[str, Json]:
         data["money"] = question.money
         data["buys"] = coins_for(question.money, quote.price).replace(",", "")
     return data
-
-
-def stale_note(source: str, age_s: float) -> str:
-    """What is to be said of a figure from memory after a failure."""
-    return f"{source} could not be asked just now; this was fetched {max(1, round(age_s / 60))} min ago."

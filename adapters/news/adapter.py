@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from urllib.parse import urlsplit
 
-from adapters.fetch import Http, budgets_of, check_of
+from adapters.fetch import Http, budgets_of
 from adapters.grammar import when as times
 from adapters.news import feeds as feeds_
 from adapters.news import say
@@ -28,13 +28,13 @@ from adapters.news.slots import LIMIT_DEFAULT, LIMIT_MAX, TOPIC_CHARS_MAX, NewsQ
 from adapters.news.words import WORDS
 from adapters.outcomes import failed
 from adapters.outgoing import may_leave
+from adapters.remote import Remote, max_age_s
 from node.core.clock import Clock
 from node.core.errors import NodeError
 from node.core.model import (
     CERTAIN,
     CLAIM,
     Budget,
-    Check,
     Citation,
     Evidence,
     Failed,
@@ -69,8 +69,11 @@ class _Told:
     error: NodeError | None = None
 
 
-class News:
+class News(Remote):
     """``node.core.ports.Adapter`` for headlines."""
+
+    name = "news-aggregator"
+    disables = "some news may be missing"
 
     def __init__(self, settings: NewsSettings, hn: AdapterSettings, http: Http, clock: Clock) -> None:
         """``settings.feeds`` empty means ``DEFAULT_FEEDS``, ``("none",)`` none; addresses that are not
@@ -86,15 +89,8 @@ class News:
             for url in urls
         )
         self._hn = HackerNews(hn, http, clock) if hn.enabled else None
+        super().__init__(*(() if self._hn is None else (self._hn,)))
         self._outlets = frozenset(name for feed in self._feeds for name in _names_of(feed.host))
-
-    @property
-    def name(self) -> str:
-        return "news-aggregator"
-
-    @property
-    def is_local(self) -> bool:
-        return False
 
     # --- understand -------------------------------------------------------------------------------
 
@@ -125,9 +121,6 @@ class News:
         # Words of a topic may read as something else ("news about news"): nothing is better than a guess.
         return text if again is not None and again.strength >= CERTAIN and again.question == meant else None
 
-    def warm(self) -> None:
-        """Nothing is slow to load."""
-
     # --- ask --------------------------------------------------------------------------------------
 
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
@@ -153,7 +146,7 @@ class News:
         """The sources that can have it. A source named is asked alone; if its address does not tell which
         it is, all are, for the titles that they give themselves."""
         deadline = query.deadline - MARGIN_S
-        max_age_s = 0.0 if query.no_cache else None if query.max_age_s is None else float(query.max_age_s)
+        most_s = max_age_s(query)
         wanted: list[Awaitable[_Told]] = []
         source = question.source
         chosen = self._feeds
@@ -161,12 +154,12 @@ class News:
             chosen = tuple(feed for feed in self._feeds if of_source(source, "", feed.host))
             if not chosen and source != HACKER_NEWS:
                 chosen = self._feeds
-        wanted += [self._ask_feed(feed, deadline, max_age_s) for feed in chosen]
+        wanted += [self._ask_feed(feed, deadline, most_s) for feed in chosen]
         may_ask_hn = source == HACKER_NEWS or (source is None and _is_tech(question.topic))
         # Feeds are read as a whole and searched here; Hacker News searches, so that it gets the topic.
         may_ask_hn = may_ask_hn and (question.topic is None or _may_be_sent(question.topic, query.text))
         if self._hn is not None and may_ask_hn:
-            wanted.append(self._ask_hn(self._hn, question, deadline, max_age_s))
+            wanted.append(self._ask_hn(self._hn, question, deadline, most_s))
         return wanted
 
     async def _ask_feed(self, feed: Feed, deadline: float, max_age_s: float | None) -> _Told:
@@ -264,20 +257,15 @@ class News:
 
     # --- what is known now ------------------------------------------------------------------------
 
-    def health(self) -> Check:
-        found = feeds_.problems(self._feeds, self._guards)
-        if self._hn is not None:
-            found += self._hn.problems()
+    def problems(self) -> list[str]:
+        found = feeds_.problems(self._feeds, self._guards) + super().problems()
         if self._unusable:
             found.append(f"{self._unusable} of the addresses in the settings are not used")
-        return check_of(self.name, found, "some news may be missing")
+        return found
 
-    def budgets(self) -> Sequence[Budget]:
-        own = tuple(budget for guard in self._guards.values() for budget in budgets_of(guard))
-        return own + (self._hn.budgets() if self._hn is not None else ())
-
-    async def close(self) -> None:
-        """The session is the node's; nothing else is held."""
+    def budgets(self) -> tuple[Budget, ...]:
+        own = (budget for guard in self._guards.values() for budget in budgets_of(guard))
+        return (*own, *super().budgets())
 
 
 # --- slots --------------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 
-from adapters.fetch import Http, check_of
+from adapters.fetch import Http
 from adapters.outcomes import failed
+from adapters.remote import Look, Remote, max_age_s
 from adapters.scores import say
 from adapters.scores.balldontlie import Balldontlie
 from adapters.scores.days import Days, eastern_day
@@ -30,8 +31,6 @@ from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Rejected
 from node.core.model import (
     CLAIM,
-    Budget,
-    Check,
     Citation,
     Evidence,
     Found,
@@ -65,26 +64,22 @@ _NO_DAY = "Which day do you mean? For example: yesterday, last Friday, or 2026-0
 _ONE_GAME = "Which game do you mean? Please ask about one at a time."
 
 
-@dataclass(slots=True)
-class _Look:
-    """What was seen on the way: ``stale`` and ``age_s`` of the oldest board used; ``elsewhen`` games of days
-    that nobody asked for, by id."""
+@dataclass(slots=True, kw_only=True)
+class _Look(Look):
+    """What was seen on the way: ``unreadable`` entries, and ``elsewhen`` games of days that nobody asked for,
+    by id."""
 
     provider: Provider
-    deadline: float
-    max_age_s: float | None
-    stale: bool = False
-    age_s: float = 0.0
     unreadable: int = 0
     elsewhen: dict[str, Game] = field(default_factory=dict)
 
     async def board(self, league: str, day: date) -> Board:
-        got = await self.provider.board(league, day, deadline=self.deadline, max_age_s=self.max_age_s)
-        self.stale = self.stale or got.stale
-        self.age_s = max(self.age_s, got.age_s)
-        self.unreadable += got.value.unreadable
-        self.elsewhen |= {game.id: game for game in got.value.elsewhen}
-        return got.value
+        board = self.take(
+            await self.provider.board(league, day, deadline=self.deadline, max_age_s=self.max_age_s)
+        )
+        self.unreadable += board.unreadable
+        self.elsewhen |= {game.id: game for game in board.elsewhen}
+        return board
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +93,11 @@ class _Answer:
     other_day: bool = False
 
 
-class Scores:
+class Scores(Remote):
     """``node.core.ports.Adapter`` for games. Safe to call concurrently from one event loop."""
+
+    name = NAME
+    disables = "No fresh scores"
 
     def __init__(self, espn: AdapterSettings, balldontlie: AdapterSettings, http: Http, clock: Clock) -> None:
         """balldontlie takes part where it is enabled and has a key; ``per_minute`` > 0 of either replaces its
@@ -114,15 +112,8 @@ class Scores:
             providers.append(Balldontlie(balldontlie, http, clock))
             timeouts.append(balldontlie.timeout_s)
         self._providers = tuple(providers)
+        super().__init__(*self._providers)
         self._timeout_s = CALLS_TIME * max(timeouts, default=1.0)
-
-    @property
-    def name(self) -> str:
-        return NAME
-
-    @property
-    def is_local(self) -> bool:
-        return False
 
     def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         """See ``questions``; ``key`` is None while neither league nor team is named, or what
@@ -143,9 +134,6 @@ class Scores:
 
     def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None:
         return follow_up(fragment, earlier, now)
-
-    def warm(self) -> None:
-        """Nothing is slow to load."""
 
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         """``Found`` with the games, ``Unclear`` without league and team, ``Missed`` for what no source here
@@ -173,11 +161,10 @@ class Scores:
         if (days.last - days.first).days >= LOOK_DAYS:
             return Missed(f"games are looked up for at most {LOOK_DAYS} days at a time")
         deadline = min(query.deadline, self._clock.monotonic() + self._timeout_s)
-        max_age_s = 0.0 if query.no_cache else query.max_age_s
         first: NodeError | None = None
         other: Evidence | None = None
         for provider in providers:
-            look = _Look(provider, deadline, max_age_s)
+            look = _Look(provider=provider, deadline=deadline, max_age_s=max_age_s(query))
             try:
                 answer = await self._find(look, asked, days)
             except NodeError as exc:
@@ -192,16 +179,6 @@ class Scores:
             return Found(other)
         assert first is not None
         return Missed(str(first)) if isinstance(first, NotFound) else failed(first)
-
-    def health(self) -> Check:
-        problems = [problem for provider in self._providers for problem in provider.problems()]
-        return check_of(NAME, problems, "No fresh scores")
-
-    def budgets(self) -> tuple[Budget, ...]:
-        return tuple(budget for provider in self._providers for budget in provider.budgets())
-
-    async def close(self) -> None:
-        """The session is the node's."""
 
     # --- looking ----------------------------------------------------------------------------------
 
@@ -321,9 +298,7 @@ class Scores:
         text = f"{say.capital(answer.text)}, according to {source}."
         if answer.other_day:
             text = f"{say.capital(answer.text)}, as of {say.clock_time(fetched)}."
-        if look.stale:
-            minutes = max(1, round(look.age_s / 60))
-            text += f" {provider.name} could not be asked just now; this was fetched {minutes} min ago."
+        text += look.note(provider.name)
         confidence = CONFIDENCE_OLD if look.stale else CONFIDENCE
         freshness = Freshness.FINAL_SCORE if settled else Freshness.LIVE_SCORE
         if answer.other_day:

@@ -60,6 +60,8 @@ class _Page:
 class Balldontlie:
     """``Provider`` over balldontlie; the NBA only."""
 
+    name = NAME
+
     def __init__(self, settings: AdapterSettings, http: Http, clock: Clock) -> None:
         """``settings.base_url`` empty means the public address; ``api_key`` goes into a header."""
         self._clock = clock
@@ -83,10 +85,6 @@ class Balldontlie:
             headers={"Authorization": settings.api_key},
             body_bytes_max=BODY_BYTES_MAX,
         )
-
-    @property
-    def name(self) -> str:
-        return NAME
 
     def serves(self, league: str) -> bool:
         return league == "nba"

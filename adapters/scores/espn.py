@@ -75,6 +75,8 @@ _CODE: Final = re.compile(r"[A-Z0-9&]{1,6}\Z")
 class Espn:
     """``Provider`` over ESPN."""
 
+    name = NAME
+
     def __init__(self, settings: AdapterSettings, http: Http, clock: Clock) -> None:
         """``settings.base_url`` empty means the public address; with or without the interface's path."""
         self._clock = clock
@@ -98,10 +100,6 @@ class Espn:
             body_bytes_max=BODY_BYTES_MAX,
             explain=_explain,
         )
-
-    @property
-    def name(self) -> str:
-        return NAME
 
     def serves(self, league: str) -> bool:
         return LEAGUES[league].path is not None

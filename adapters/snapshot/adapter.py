@@ -7,11 +7,11 @@ Questions are read by ``questions`` and ``pairs``, looked up by ``asking``, told
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
-from adapters.fetch import Http, Source, check_of
+from adapters.fetch import Http, Source
 from adapters.outcomes import failed
+from adapters.remote import Remote
 from adapters.snapshot import wire
 from adapters.snapshot.asking import NAME, Asking
 from adapters.snapshot.follow import follow_up
@@ -22,18 +22,7 @@ from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound
 from node.core.guard import Guard
 from node.core.limits import Limits, Window
-from node.core.model import (
-    CLAIM,
-    Budget,
-    Check,
-    Found,
-    Kind,
-    Missed,
-    Outcome,
-    Query,
-    Recognition,
-    Unclear,
-)
+from node.core.model import CLAIM, Found, Kind, Missed, Outcome, Query, Recognition, Unclear
 from node.core.settings import AdapterSettings
 
 BASE_URL = "https://hub.snapshot.org"
@@ -43,8 +32,11 @@ CONCURRENCY = 4
 STALE_FOR_S = 86_400.0
 
 
-class Snapshot:
+class Snapshot(Remote):
     """``node.core.ports.Adapter`` for Snapshot. Safe to call concurrently from one event loop."""
+
+    name = NAME
+    disables = "No fresh proposals from Snapshot"
 
     def __init__(
         self, settings: AdapterSettings, http: Http, clock: Clock, guard: Guard | None = None
@@ -71,14 +63,7 @@ class Snapshot:
             headers={"x-api-key": settings.api_key} if settings.api_key else None,
             explain=lambda reply: wire.explain(reply, clock),
         )
-
-    @property
-    def name(self) -> str:
-        return NAME
-
-    @property
-    def is_local(self) -> bool:
-        return False
+        super().__init__(self._source)
 
     def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         """See ``questions``."""
@@ -100,9 +85,6 @@ class Snapshot:
         """Another space, number or figure for the earlier question."""
         return follow_up(fragment, earlier, now.date())
 
-    def warm(self) -> None:
-        """Nothing is slow to load."""
-
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         """``Found`` with what the hub states, ``Missed`` when it has no such proposal, ``Unclear`` without a
         space, else ``Failed``."""
@@ -122,12 +104,3 @@ class Snapshot:
         except NodeError as exc:
             return failed(exc)
         return Found(evidence)
-
-    def health(self) -> Check:
-        return check_of(NAME, self._source.problems(), "No fresh proposals from Snapshot")
-
-    def budgets(self) -> Sequence[Budget]:
-        return self._source.budgets()
-
-    async def close(self) -> None:
-        """Nothing is held: the session belongs to whoever handed it in."""

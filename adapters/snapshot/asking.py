@@ -15,6 +15,7 @@ from typing import TypeVar
 from adapters.fetch import Reply, Source
 from adapters.outside import plain
 from adapters.prose import sentences, unmarked
+from adapters.remote import Look, max_age_s
 from adapters.snapshot import wire
 from adapters.snapshot.say import (
     day_of,
@@ -58,9 +59,7 @@ class Asking:
         self._question = question
         self._space = space
         self._query = query
-        self._max_age_s: float | None = 0.0 if query.no_cache else query.max_age_s
-        self._age_s = 0.0
-        self._stale = False
+        self._look = Look(deadline=query.deadline, max_age_s=max_age_s(query))
 
     async def answer(self, *, partial: bool) -> Evidence:
         """Raises ``NotFound`` and whatever asking the hub raises."""
@@ -208,13 +207,11 @@ class Asking:
             key=key,
             read=lambda reply: read(reply, self._space, self._clock.now()),
             ttl_s=ttl_s,
-            deadline=self._query.deadline,
-            max_age_s=self._max_age_s,
+            deadline=self._look.deadline,
+            max_age_s=self._look.max_age_s,
             post=body,
         )
-        self._stale = self._stale or got.stale
-        self._age_s = max(self._age_s, got.age_s)
-        return got.value
+        return self._look.take(got)
 
     async def _list(self, where: Mapping[str, object], first: int) -> Listed:
         conditions = {"space": self._space, **where}
@@ -285,21 +282,18 @@ class Asking:
         lasting: bool = False,
         partial: bool = False,
     ) -> Evidence:
-        if self._stale:
-            minutes = max(1, round(self._age_s / 60))
-            text += f" Snapshot could not be asked just now; this was fetched {minutes} min ago."
         url = f"{SITE}{self._space}" + ("" if proposal is None else f"/proposal/{proposal.id}")
-        at = self._clock.now() - timedelta(seconds=self._age_s)
+        at = self._clock.now() - timedelta(seconds=self._look.age_s)
         if proposal is not None and proposal.final:
             at = proposal.end
         ipfs = "" if proposal is None or proposal.ipfs is None else f"ipfs://{proposal.ipfs}"
         return Evidence(
-            text=text,
+            text=text + self._look.note("Snapshot"),
             source=SourceRef(kind="adapter", id=NAME, url=url, time=at),
             confidence=CONFIDENCE,
-            freshness=Freshness.GOVERNANCE if lasting and not self._stale else Freshness.TIME_SENSITIVE,
+            freshness=Freshness.GOVERNANCE if lasting and not self._look.stale else Freshness.TIME_SENSITIVE,
             partial=partial,
-            data={**data, "space": self._space, "stale": self._stale},
+            data={**data, "space": self._space, "stale": self._look.stale},
             slots=self._question.slots,
             key=self._question.key(self._query.local.date()),
             citations=(Citation(source="Snapshot", locator=ipfs, url=url, time=at),),

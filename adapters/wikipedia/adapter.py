@@ -13,17 +13,19 @@ disambiguation pages, and gives the revision that was read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 from urllib.parse import quote
 
 import orjson
 
-from adapters.fetch import WAIT_UNSTATED_S, Http, Reply, Source, check_of
+from adapters.fetch import WAIT_UNSTATED_S, Http, Reply, Source
 from adapters.outcomes import failed
 from adapters.outside import listing, mapping, plain, text, unquoted, whole
 from adapters.prose import sentences
+from adapters.remote import Look, Remote, max_age_s
 from adapters.wikipedia import questions
 from adapters.wikipedia.questions import folded
 from node.core.clock import Clock
@@ -33,8 +35,6 @@ from node.core.http import wait_s
 from node.core.limits import Limits, Window
 from node.core.model import (
     CLAIM,
-    Budget,
-    Check,
     Citation,
     Evidence,
     Found,
@@ -70,6 +70,8 @@ HOPS_MAX = 6
 """Normalisation and redirects on the way from a title to its page."""
 FUTURE = timedelta(minutes=10)
 
+T = TypeVar("T")
+
 _API = "/w/api.php"
 _COMMON: Mapping[str, str] = {"action": "query", "format": "json", "formatversion": "2"}
 _ACRONYM = 5
@@ -89,8 +91,11 @@ class Article:
     ambiguous: bool
 
 
-class Wikipedia:
+class Wikipedia(Remote):
     """``node.core.ports.Adapter`` for Wikipedia. Safe to call concurrently from one event loop."""
+
+    name = NAME
+    disables = "No articles from Wikipedia"
 
     def __init__(
         self, settings: AdapterSettings, http: Http, clock: Clock, guard: Guard | None = None
@@ -120,14 +125,7 @@ class Wikipedia:
             timeout_s=settings.timeout_s,
             explain=lambda reply: explain(reply, clock),
         )
-
-    @property
-    def name(self) -> str:
-        return NAME
-
-    @property
-    def is_local(self) -> bool:
-        return False
+        super().__init__(self._source)
 
     def recognise(self, text: str, now: datetime, *, hinted: bool = False) -> Recognition | None:
         """See ``questions``."""
@@ -150,9 +148,6 @@ class Wikipedia:
         claim is as weak as the earlier one's."""
         return questions.follow_up(fragment, earlier)
 
-    def warm(self) -> None:
-        """Nothing is slow to load."""
-
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         """``Found`` with the article's opening, partial unless Wikipedia was asked for; ``Missed`` without an
         article; ``Unclear`` where the title means several things; else ``Failed``."""
@@ -160,105 +155,81 @@ class Wikipedia:
         if not isinstance(title, str) or questions.title_of(title, explicit=True) is None:
             return Missed("this is no title of an article")
         partial = recognition.strength < CLAIM
+        look = Look(deadline=query.deadline, max_age_s=max_age_s(query))
         try:
-            got = await self._article(title, query)
-            article = got.value
+            article = await self._article(title, look)
             if article.ambiguous:
-                meanings = await self._meanings(article.title, query)
-                return self._ambiguous(title, article, meanings, got, partial=partial)
-            return Found(self._evidence(title, article, got, partial=partial))
+                meanings = await self._meanings(article.title, look)
+                return self._ambiguous(title, article, meanings, look, partial=partial)
+            return Found(self._evidence(title, article, look, partial=partial))
         except NotFound as exc:
             return Missed(str(exc))
         except NodeError as exc:
             return failed(exc)
 
-    def health(self) -> Check:
-        return check_of(NAME, self._source.problems(), "No articles from Wikipedia")
-
-    def budgets(self) -> Sequence[Budget]:
-        return self._source.budgets()
-
-    async def close(self) -> None:
-        """Nothing is held: the session belongs to whoever handed it in."""
-
     # --- asking -----------------------------------------------------------------------------------
 
-    async def _article(self, title: str, query: Query) -> Guarded[Article]:
+    async def _article(self, title: str, look: Look) -> Article:
         """Raises ``NotFound`` when no article bears the title."""
-        wanted = spellings(title)
-        got = await self._pages(wanted, query)
-        if got.value is not None:
-            return Guarded(got.value, got.stale, got.age_s, got.from_cache)
-        other = await self._search(title, query)
-        if other.value is not None:
-            got = await self._pages((other.value,), query)
-            if got.value is not None:
-                return Guarded(got.value, got.stale, got.age_s, got.from_cache)
-        raise NotFound(f"Wikipedia has no article called “{title}”")
+        got = await self._pages(spellings(title), look)
+        if got.value is None and (other := await self._search(title, look)) is not None:
+            got = await self._pages((other,), look)
+        if got.value is None:
+            raise NotFound(f"Wikipedia has no article called “{title}”")
+        look.take(got)
+        return got.value
 
-    async def _pages(self, titles: Sequence[str], query: Query) -> Guarded[Article | None]:
+    async def _pages(self, titles: Sequence[str], look: Look) -> Guarded[Article | None]:
+        named = "|".join(titles)
         params = {
-            **_COMMON,
             "prop": "extracts|pageprops|revisions",
             "exintro": "1",
             "explaintext": "1",
             "ppprop": "disambiguation",
             "rvprop": "ids|timestamp",
             "redirects": "1",
-            "titles": "|".join(titles),
+            "titles": named,
         }
-        return await self._source.get(
-            _API,
-            params,
-            key=f"page:{params['titles']}",
-            read=lambda reply: read_article(reply, titles, self._clock.now()),
-            ttl_s=TTL_S,
-            deadline=query.deadline,
-            max_age_s=0.0 if query.no_cache else query.max_age_s,
+        return await self._get(
+            params, f"page:{named}", lambda reply: read_article(reply, titles, self._clock.now()), look
         )
 
-    async def _search(self, title: str, query: Query) -> Guarded[str | None]:
+    async def _search(self, title: str, look: Look) -> str | None:
         # Without the marks of the search language, so that a title cannot become an expensive query.
         words = " ".join(re.findall(r"[^\W_]+", title))
         params = {
-            **_COMMON,
             "list": "search",
             "srsearch": words,
             "srlimit": str(HITS_MAX),
             "srprop": "redirecttitle",
             "srnamespace": "0",
         }
+        return (await self._get(params, f"search:{words}", lambda reply: read_hits(reply, title), look)).value
+
+    async def _meanings(self, title: str, look: Look) -> tuple[str, ...]:
+        params = {"prop": "links", "plnamespace": "0", "pllimit": str(LINKS_MAX), "titles": title}
+        return (
+            await self._get(params, f"links:{title}", lambda reply: read_meanings(reply, title), look)
+        ).value
+
+    async def _get(
+        self, params: Mapping[str, str], key: str, read: Callable[[Reply], T], look: Look
+    ) -> Guarded[T]:
         return await self._source.get(
             _API,
-            params,
-            key=f"search:{words}",
-            read=lambda reply: read_hits(reply, title),
+            {**_COMMON, **params},
+            key=key,
+            read=read,
             ttl_s=TTL_S,
-            deadline=query.deadline,
+            deadline=look.deadline,
+            # Only the text of an article is asked for afresh.
+            max_age_s=look.max_age_s if key.startswith("page:") else None,
         )
-
-    async def _meanings(self, title: str, query: Query) -> tuple[str, ...]:
-        params = {
-            **_COMMON,
-            "prop": "links",
-            "plnamespace": "0",
-            "pllimit": str(LINKS_MAX),
-            "titles": title,
-        }
-        got = await self._source.get(
-            _API,
-            params,
-            key=f"links:{title}",
-            read=lambda reply: read_meanings(reply, title),
-            ttl_s=TTL_S,
-            deadline=query.deadline,
-        )
-        return got.value
 
     # --- saying it --------------------------------------------------------------------------------
 
     def _ambiguous(
-        self, title: str, article: Article, meanings: Sequence[str], got: Guarded[Article], *, partial: bool
+        self, title: str, article: Article, meanings: Sequence[str], look: Look, *, partial: bool
     ) -> Outcome:
         if not meanings:
             return Missed(f"“{title}” means several things on Wikipedia")
@@ -269,9 +240,9 @@ class Wikipedia:
                 reason="the title names several articles",
             )
         sentence = f"According to Wikipedia, “{title}” may mean {listed}, among others."
-        return Found(self._sourced(sentence, title, article, got, partial=True))
+        return Found(self._sourced(sentence, title, article, look, partial=True))
 
-    def _evidence(self, title: str, article: Article, got: Guarded[Article], *, partial: bool) -> Evidence:
+    def _evidence(self, title: str, article: Article, look: Look, *, partial: bool) -> Evidence:
         opening = sentences(article.extract, most=CONTEXT_CHARS if partial else ANSWER_CHARS)
         if not opening:
             raise NotFound(f"Wikipedia's article “{article.title}” has no opening text")
@@ -281,14 +252,12 @@ class Wikipedia:
         if article.section or not _same(title, article.title):
             where = f" (article “{unquoted(article.title)}”)"
         return self._sourced(
-            f"According to Wikipedia{where}, {opening}", title, article, got, partial=partial
+            f"According to Wikipedia{where}, {opening}", title, article, look, partial=partial
         )
 
-    def _sourced(
-        self, sentence: str, title: str, article: Article, got: Guarded[Article], *, partial: bool
-    ) -> Evidence:
-        if got.stale:
-            hours = max(1, round(got.age_s / 3_600))
+    def _sourced(self, sentence: str, title: str, article: Article, look: Look, *, partial: bool) -> Evidence:
+        if look.stale:
+            hours = max(1, round(look.age_s / 3_600))
             sentence += f" Wikipedia could not be asked just now; this was read {hours} h ago."
         url = f"{self._base}/wiki/{quote(article.title.replace(' ', '_'), safe='')}"
         locator = "" if article.revision is None else f"revision {article.revision}"
@@ -298,7 +267,7 @@ class Wikipedia:
             confidence=CONFIDENCE,
             freshness=Freshness.DEFINITION,
             partial=partial,
-            data={"title": article.title, "revision": article.revision, "stale": got.stale},
+            data={"title": article.title, "revision": article.revision, "stale": look.stale},
             slots={"title": title},
             key=f"wikipedia:{folded(title)}",
             citations=(
