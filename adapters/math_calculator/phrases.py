@@ -9,7 +9,7 @@ characters, lists at any length that the tokeniser takes. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -26,8 +26,13 @@ from adapters.math_calculator.parser import (
 )
 from adapters.math_calculator.tokens import NotMath, roman_value, tokenise
 from adapters.math_calculator.words import ENGLISH
+from node.language import tables
+from node.language.tables import read_table
 
 FORM_CHARS_MAX = 240
+
+
+_DATA = read_table(__package__, "forms.toml")
 
 
 def expression(text: str) -> Node:
@@ -42,15 +47,7 @@ def _percent_amount(text: str) -> Node:
     return node
 
 
-_LIST_NAMES = {
-    "average": "average", "mean": "average", "arithmetic mean": "average", "avg": "average",
-    "median": "median",
-    "sum": "sum", "total": "sum", "product": "product", "min": "min", "minimum": "min", "smallest": "min",
-    "lowest": "min", "least": "min", "max": "max", "maximum": "max", "largest": "max", "biggest": "max",
-    "highest": "max", "greatest": "max", "gcd": "gcd", "gcf": "gcd", "hcf": "gcd",
-    "greatest common divisor": "gcd", "greatest common factor": "gcd", "highest common factor": "gcd",
-    "lcm": "lcm", "least common multiple": "lcm", "lowest common multiple": "lcm",
-}  # fmt: skip
+_LIST_NAMES = {name: meant for meant, names in _DATA["lists"].items() for name in names}
 _LIST = re.compile(
     rf"(?:the )?({'|'.join(sorted(_LIST_NAMES, key=len, reverse=True))})(?: value| number)?(?: of| between| "
     rf"among):?"
@@ -143,11 +140,7 @@ def _function(name: str) -> Build:
     return lambda *args: call(name, *[expression(arg) for arg in args])
 
 
-_UNIT_PLACES = {
-    "whole number": 0, "integer": 0, "unit": 0, "one": 0, "whole": 0, "ten": -1, "tens": -1, "hundred": -2,
-    "thousand": -3, "ten thousand": -4, "million": -6, "tenth": 1, "tenths": 1, "hundredth": 2,
-    "hundredths": 2, "thousandth": 3, "thousandths": 3, "cent": 2, "dollar": 0, "percent": 2,
-}  # fmt: skip
+_UNIT_PLACES = {name: int(place) for place, names in _DATA["places"].items() for name in names}
 
 
 def _nearest(value: str, place: str) -> Node:
@@ -160,12 +153,7 @@ def _rounded(value: str, places: str) -> Node:
     return call("round", expression(value), expression(places))
 
 
-_BASES = {
-    "binary": 2, "base 2": 2, "octal": 8, "base 8": 8, "hex": 16, "hexadecimal": 16, "base 16": 16,
-    "decimal": 10,
-    "base 10": 10, "denary": 10, "base two": 2, "base ten": 10, "base sixteen": 16,
-}  # fmt: skip
-_BASE = "|".join(sorted(_BASES, key=len, reverse=True))
+_BASES = {name: int(base) for base, names in _DATA["bases"].items() for name in names}
 
 
 def _to_base(value: str, base: str) -> Node:
@@ -250,261 +238,6 @@ def _difference(left: str, right: str) -> Node:
     return Bin("-", first, second)
 
 
-def _increase(base: str, amount: str) -> Node:
-    return Bin("+", expression(base), expression(amount))
-
-
-def _decrease(base: str, amount: str) -> Node:
-    return Bin("-", expression(base), expression(amount))
-
-
-_SHARES = (
-    r"(?:people|persons|parts|portions|ways|friends|groups|kids|children|pieces|shares|of us|students|teams"
-    r"|families|players)"
-)
-_FAIRLY = r"(?:evenly |equally |fairly )?"
-_BILL = r"(?: (?:bill|check|meal|dinner|lunch|tab|order|purchase|item|total|price|tip))?"
-_BILL_OF = (
-    r"(?:(?:an?|the|this|our|my) (?:(?:bill|check|tab|total|cost|rent|sum|amount|order) (?:of|for) )?)?"
-)
-_COMPARED = r"(bigger|greater|larger|more|higher|smaller|less|lower|fewer)"
-
-_FORMS: tuple[tuple[str, Build], ...] = (
-    (
-        rf"(?:the )?({_BASE})(?: form| representation| value)? (?:of|for) (.+)",
-        lambda base, value: _to_base(value, base),
-    ),
-    (
-        r"(?:what )?(?:percent|percentage|per cent|%)(?: is)? of (.+) (?:is|are|equals) (.+)",
-        lambda whole, part: _percent_of(part, whole),
-    ),
-    (r"(?:what )?(?:percent|percentage|per cent|%) is (.+) (?:of|out of) (.+)", _percent_of),
-    (
-        r"(.+) (?:is|are|equals) (?:what|which|how many) (?:percent|percentage|per cent|%) of (.+)",
-        _percent_of,
-    ),
-    (r"(.+) (?:as|in) (?:a )?(?:percent|percentage|per cent|%) of (.+)", _percent_of),
-    (r"(.+) out of (.+?) (?:as|in|to) (?:a )?(?:percent|percentage|per cent|%)", _percent_of),
-    (
-        r"(.+) (?:is|are|equals) (.+(?:%|percent|per cent)) of (?:what|what number|which number|how much)",
-        _of_what,
-    ),
-    (
-        r"(?:what )?(?:number )?(?:is )?(.+(?:%|percent|per cent)) of (?:what|what number|which number) "
-        r"(?:is|equals) (.+)",
-        lambda percent, part: _of_what(part, percent),
-    ),
-    (r"(?:increase|raise|grow) (.+) by (.+(?:%|percent|per cent))", _more),
-    (r"(?:decrease|reduce|lower|cut|discount) (.+) by (.+(?:%|percent|per cent))", _fewer),
-    (r"(.+) (?:increased|raised|up) by (.+(?:%|percent|per cent))", _more),
-    (r"(.+) (?:decreased|reduced|lowered|discounted|down|cut) by (.+(?:%|percent|per cent))", _fewer),
-    (r"(.+(?:%|percent|per cent)) (?:more|higher|greater|bigger|larger) than (.+)", lambda p, b: _more(b, p)),
-    (r"(.+(?:%|percent|per cent)) (?:less|lower|fewer|smaller) than (.+)", lambda p, b: _fewer(b, p)),
-    (
-        r"(?:an? )?(.+(?:%|percent|per cent)) (?:increase|raise|rise|markup|mark-up|growth"
-        r"|surcharge) "
-        r"(?:on|of|from|to|in|over) (?:an? )?(.+)",
-        lambda p, b: _more(b, p),
-    ),
-    (
-        r"(?:an? )?(.+(?:%|percent|per cent)) (?:decrease|reduction|cut|drop|markdown|mark-down"
-        r"|loss) "
-        r"(?:on|of|from|to|in|off) (?:an? )?(.+)",
-        lambda p, b: _fewer(b, p),
-    ),
-    (
-        r"(.+) (?:after|with|plus) (?:an? )?(.+(?:%|percent|per cent))"
-        r" (?:increase|raise|rise|markup|surcharge)",
-        _more,
-    ),
-    (
-        r"(.+) (?:after|with|minus|less) (?:an? )?(.+(?:%|percent|per cent))"
-        r" (?:decrease|reduction|discount|cut|drop|off)",
-        _fewer,
-    ),
-    (r"(?:the )?price of (.+) (?:increased|raised|marked up) by (.+(?:%|percent|per cent))", _more),
-    (r"add (.+(?:%|percent|per cent)) to (.+)", lambda p, b: _more(b, p)),
-    (
-        r"(?:take|subtract|deduct|remove) (.+(?:%|percent|per cent)) (?:off|from|off of) (.+)",
-        lambda p, b: _fewer(b, p),
-    ),
-    (r"(.+) with (?:a )?(.+(?:%|percent|per cent)) (?:off|discount)", _fewer),
-    (r"(?:a )?(.+(?:%|percent|per cent)) discount (?:on|off|from) (.+)", lambda p, b: _fewer(b, p)),
-    (
-        r"(?:an? )?(.+(?:%|percent|per cent)) (?:tip|tax|vat|commission|interest|gratuity|sales tax)"
-        rf" (?:on|of|for) (?:an? |the |my )?(.+?){_BILL}",
-        _portion,
-    ),
-    (
-        r"(?:the |a )?(?:tip|tax|vat|commission|gratuity|sales tax) (?:on|of|for) (?:an? |the |my )?"
-        rf"(.+?){_BILL} (?:at|with|of) (.+(?:%|percent|per cent))",
-        lambda base, percent: _portion(percent, base),
-    ),
-    (
-        r"add (?:an? )?(.+(?:%|percent|per cent)) (?:tip|tax|vat|commission|gratuity|sales tax) to"
-        rf" (?:an? |the |my )?(.+?){_BILL}",
-        lambda percent, base: _more(base, percent),
-    ),
-    (
-        r"(.+) (?:with|plus|and) (?:an? )?(.+(?:%|percent|per cent))"
-        r" (?:tip|tax|vat|commission|gratuity|sales tax)",
-        _more,
-    ),
-    (
-        r"(?:the )?(?:sale |final |discounted |new )?price of (?:an? )?(.+) (?:at|with|after) (?:an? )?"
-        r"(.+(?:%|percent|per cent)) (?:off|discount)",
-        _fewer,
-    ),
-    (
-        r"(?:the )?(?:percent|percentage|%|per cent) (?:change|increase|decrease|difference|growth|drop)"
-        r" (?:from|between) (.+) (?:to|and) (.+)",
-        _function("percentchange"),
-    ),
-    (r"(?:increase|raise) (.+) by (.+)", _increase),
-    (r"(?:decrease|reduce) (.+) by (.+)", _decrease),
-    (r"add (.+) to (.+)", lambda a, b: Bin("+", expression(b), expression(a))),
-    (
-        r"(?:subtract|take away|take|deduct) (.+) from (.+)",
-        lambda a, b: Bin("-", expression(b), expression(a)),
-    ),
-    (
-        r"(?:take|subtract) (.+) away from (.+)",
-        lambda a, b: Bin("-", expression(b), expression(a)),
-    ),
-    (r"multiply (.+) (?:by|with|times) (.+)", _binary("*")),
-    (r"divide (.+) by (.+)", _binary("/")),
-    (
-        rf"(?:split|share|divide) {_BILL_OF}(.+?) {_FAIRLY}(?:between|among|amongst|into|in|by) (.+?)"
-        rf" (?:equal )?{_SHARES}",
-        _binary("/"),
-    ),
-    (
-        rf"(?:split|share) {_BILL_OF}(.+?) {_FAIRLY}(?:between|among|amongst|into|in|by) (.+)",
-        _binary("/"),
-    ),
-    (rf"split {_BILL_OF}(.+?){_BILL} {_FAIRLY}(?:in |into )?(\S+) ways", _binary("/")),
-    (
-        rf"(.+?) (?:split|shared|divided) {_FAIRLY}(?:between |among |amongst |into |by )?(.+?)"
-        rf" (?:equal )?{_SHARES}",
-        _binary("/"),
-    ),
-    (
-        rf"(.+?) (?:split|shared|divided) {_FAIRLY}(?:between|among|amongst|by) (.+)",
-        _binary("/"),
-    ),
-    (r"double (.+)", lambda a: Bin("*", number(2), expression(a))),
-    (r"triple (.+)", lambda a: Bin("*", number(3), expression(a))),
-    (r"quadruple (.+)", lambda a: Bin("*", number(4), expression(a))),
-    (r"halve (.+)", lambda a: Bin("/", expression(a), number(2))),
-    (r"(.+) doubled", lambda a: Bin("*", number(2), expression(a))),
-    (r"(.+) tripled", lambda a: Bin("*", number(3), expression(a))),
-    (r"(.+) halved", lambda a: Bin("/", expression(a), number(2))),
-    (r"(?:the )?(?:number of )?(?:combinations? (?:of )?)?(\d{1,6}) choose (\d{1,6})", _choose),
-    (r"(\d{1,6}) ?c ?(\d{1,6})", _choose),
-    (r"(\d{1,6}) ?p ?(\d{1,6})", lambda n, k: _choose(n, k, ordered=True)),
-    (
-        r"how many ways (?:are there |can (?:you|i|we|one) )?(?:to )?(?:choose|pick|select) (\S+)"
-        r" (?:\w+ )?(?:from|out of|of) (\S+)(?: \w+)?",
-        lambda k, n: _choose(n, k),
-    ),
-    (r"divide (.+) into (.+)", lambda a, b: Bin("/", expression(b), expression(a))),
-    (r"(.+) divided into (.+)", _binary("/")),
-    (
-        r"how many times (?:does|do|will|can|is) (.+) (?:go|fit|goes|contained) (?:into|in) (.+)",
-        lambda a, b: Bin("/", expression(b), expression(a)),
-    ),
-    (r"how many (\S+) (?:are )?in ([\d.,]+)", lambda a, b: _count_in(a, b)),
-    (r"raise (.+ to the \S+(?: \S+)?)", expression),
-    (r"(?:the )?(?:negative|opposite) of (.+)", lambda a: Bin("-", number(0), expression(a))),
-    (r"raise (.+) to (?:the )?(?:power )?(?:of )?(.+)", _binary("^")),
-    (r"(?:the )?(?:difference) (?:between|of) (.+) and (.+)", _difference),
-    (r"(?:the )?(?:quotient|ratio) (?:of|between) (.+) (?:and|to) (.+)", _binary("/")),
-    (
-        r"(?:the )?remainder (?:of|when|if)?(?: you divide)? ?(.+?) (?:is )?(?:divided by|by|/|÷) (.+)",
-        _binary("mod"),
-    ),
-    (r"(?:the )?log(?:arithm)?(?: of)? (.+) (?:to|in|with)? ?(?:the )?base (.+)", _function("log")),
-    (r"round(?:ed)? (.+) to (?:the )?nearest (.+)", _nearest),
-    (r"(.+?),? rounded to (?:the )?nearest (.+)", _nearest),
-    (r"round(?:ed)? (.+) to (.+?) (?:decimal places?|decimals?|d\.?p\.?|places|digits)", _rounded),
-    (r"(.+?),? (?:rounded |correct |accurate )?to (.+?) (?:decimal places?|decimals?|d\.?p\.?)", _rounded),
-    (
-        r"(?:round(?:ed)? )?(.+?) (?:rounded )?to (.+?) (?:significant (?:figures?|digits?)|s\.?f\.?|sig "
-        r"figs?)",
-        _function("sigfig"),
-    ),
-    (r"round (?:up )?(.+) (?:up)", _function("ceil")),
-    (r"round (?:down )?(.+) (?:down)", _function("floor")),
-    (r"round up (.+)", _function("ceil")),
-    (r"round down (.+)", _function("floor")),
-    (r"round(?: off)? (.+)", _function("round")),
-    (
-        rf"(?:convert |write |express |change )?(?:the )?(?:number )?(?:from )?({_BASE}) (?:number "
-        rf")?([0-9a-f "
-        rf"]+) (?:in|to|into|as) (?:a )?({_BASE})(?: number)?",
-        lambda source, digits, target: _from_base(digits, source, target),
-    ),
-    (
-        rf"(?:convert |write |express |change )?(?:the )?(?:number )?([0-9a-f ]+) (?:from |in )?({_BASE}) "
-        rf"(?:in|to|into|as) (?:a )?({_BASE})(?: number)?",
-        _from_base,
-    ),
-    (
-        rf"(?:convert |write |express |change )?(?:the )?(?:number )?(.+) (?:in|to|into|as) (?:a |an "
-        rf")?({_BASE})(?: number| form| notation)?",
-        lambda value, base: (
-            _as_decimal(value) if base == "decimal" and not value.startswith("0") else _to_base(value, base)
-        ),
-    ),
-    (
-        r"(?:convert |write |express |change )?(?:the )?(?:number )?(.+) (?:in|to|into|as|using) (?:a "
-        r")?roman(?: numerals?| numbers?)?",
-        _function("roman"),
-    ),
-    (
-        r"(?:convert )?(?:the )?roman (?:numerals?|number) ([mdclxvi]{1,15})(?: (?:in|to|into|as|is) "
-        r"(?:arabic|decimal|numbers?|a number|arabic numerals?|digits))?",
-        _from_roman,
-    ),
-    (
-        r"(?:convert )?([mdclxvi]{2,15})(?: in roman numerals?| roman)? (?:in|to|into|as) (?:an "
-        r")?(?:arabic|decimal|arabic numerals?|arabic numbers?|digits|a number|roman numerals? as a number)",
-        _from_roman,
-    ),
-    (
-        r"(?:convert |write |express |change |turn )?(.+) (?:as|in|to|into) (?:a )?(?:simplified |simplest "
-        r"|reduced )?fraction(?: form)?",
-        _function("asfraction"),
-    ),
-    (
-        r"(?:simplify|reduce)(?: the)?(?: fraction)? (.+?)(?: to lowest terms| to its simplest form)?",
-        _simplify,
-    ),
-    (
-        r"(?:convert |write |express |change |turn )?(.+) (?:as|in|to|into) (?:a )?(?:percent|percentage|per "
-        r"cent|%)",
-        _function("aspercent"),
-    ),
-    (r"(?!is )(.+)(?<! is) (more|less|fewer) than (?!is )(.+)", _counted_from),
-    (rf"(?:is )?(.+) (?:is )?{_COMPARED} than (.+)", _compare),
-    (r"is (.+?) (?:equal to|the same as|equals|=) (.+)", _function("isequal")),
-    (
-        r"(?:which|what)(?: number)?(?: is|'s) (?:the "
-        r")?(bigger|greater|larger|higher|smaller|less|lower|biggest|smallest|largest|greatest),? (.+)",
-        _which,
-    ),
-    (r"(bigger|larger|greater|smaller),? (.+ or .+)", _which),
-    (r"is (.+?) (?:a )?prime(?: number)?", _function("isprime")),
-    (r"is (.+?) (?:an )?even(?: number)?", _function("iseven")),
-    (r"is (.+?) (?:an )?odd(?: number)?", _function("isodd")),
-    (r"is (.+?) divisible by (.+)", _function("isdivisible")),
-    (
-        r"does (.+?) divide (?:evenly )?(?:into )?(.+?)(?: evenly)?",
-        lambda a, b: call("isdivisible", expression(b), expression(a)),
-    ),
-)
-
-
 def _count_in(part: str, whole: str) -> Node:
     """ "how many 7s are in 63" """
     if not re.fullmatch(r"[\d.]+'?s", part):
@@ -512,7 +245,49 @@ def _count_in(part: str, whole: str) -> Node:
     return Bin("/", expression(whole), expression(part.rstrip("s").rstrip("'")))
 
 
-_COMPILED = tuple((re.compile(pattern), build) for pattern, build in _FORMS)
+_BUILDS: Mapping[str, Build] = {
+    "percent of": _percent_of,
+    "whole of": _of_what,
+    "more": _more,
+    "fewer": _fewer,
+    "portion": _portion,
+    "double": lambda a: Bin("*", number(2), expression(a)),
+    "triple": lambda a: Bin("*", number(3), expression(a)),
+    "quadruple": lambda a: Bin("*", number(4), expression(a)),
+    "half": lambda a: Bin("/", expression(a), number(2)),
+    "negative": lambda a: Bin("-", number(0), expression(a)),
+    "expression": expression,
+    "choose": _choose,
+    "arrange": lambda n, k: _choose(n, k, ordered=True),
+    "count in": _count_in,
+    "difference": _difference,
+    "nearest": _nearest,
+    "rounded": _rounded,
+    "to base": _to_base,
+    "from base": _from_base,
+    "from base first": lambda source, digits, target: _from_base(digits, source, target),
+    "base or decimal": lambda value, base: (
+        _as_decimal(value) if base == "decimal" and not value.startswith("0") else _to_base(value, base)
+    ),
+    "from roman": _from_roman,
+    "simplify": _simplify,
+    "counted from": _counted_from,
+    "compare": _compare,
+    "which": _which,
+}
+"""What a form of the table makes; a name that is not here is that of an operator or of a function."""
+
+
+def _build(name: str) -> Build:
+    if name in _BUILDS:
+        return _BUILDS[name]
+    return _function(name) if name.isalpha() and name != "mod" else _binary(name)
+
+
+_FORMS = tuple(
+    (tables.pattern((), _DATA["words"], form["pattern"]), _build(form["makes"]), form.get("swapped", False))
+    for form in _DATA["forms"]
+)
 _HINT = re.compile(
     r"percent|per "
     r"cent|%|increase|raise|grow|decrease|reduce|lower|cut|discount|add|subtract|take|deduct|multiply|divide"
@@ -524,7 +299,7 @@ _HINT = re.compile(
     r"|tip|tax|vat|price|split|share|ways|double|triple|quadruple|halve|choose|pick|select|\d ?[cp] ?\d|more"
     r"|negative of|opposite of"
 )
-WORDS = frozenset(word for pattern, _ in _FORMS for word in re.findall(r"[a-z]{2,}", pattern))
+WORDS = frozenset(word for form, _, _ in _FORMS for word in re.findall(r"[a-z]{2,}", form.pattern))
 """The words that the forms are made of."""
 
 
@@ -538,12 +313,12 @@ def understand(text: str) -> Node | None:
         pass
     if len(text) > FORM_CHARS_MAX or not _HINT.search(text):
         return None
-    for pattern, build in _COMPILED:
+    for pattern, build, is_swapped in _FORMS:
         match = pattern.fullmatch(text)
         if match is None:
             continue
         try:
-            return build(*match.groups())
+            return build(*(reversed(match.groups()) if is_swapped else match.groups()))
         except NotMath:
             continue
     return None

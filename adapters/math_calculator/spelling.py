@@ -15,7 +15,7 @@ from functools import lru_cache
 from rapidfuzz.distance import OSA
 
 from adapters.grammar.one_slip import starting_like
-from adapters.math_calculator import dates, phrases, units
+from adapters.math_calculator import date_questions, phrases, units
 from adapters.math_calculator.words import ENGLISH, word_list
 
 CHARS_MAX = 160
@@ -36,7 +36,7 @@ def _targets() -> dict[str, str]:
     """Words that may be meant, with what they mean (``meter`` and ``meters`` mean one thing)."""
     tables = (
         ENGLISH.asking, ENGLISH.explicit, ENGLISH.operators, ENGLISH.functions,
-        ENGLISH.small, ENGLISH.hundred, ENGLISH.scales, ENGLISH.parts, dates.NAMES,
+        ENGLISH.small, ENGLISH.hundred, ENGLISH.scales, ENGLISH.parts, date_questions.NAMES,
     )  # fmt: skip
     listed = (word for table in tables for phrase in table for word in phrase.split())
     words = {word: word for word in listed if len(word) >= _LETTERS_MIN and word.isalpha()}
@@ -62,7 +62,7 @@ def known() -> frozenset[str]:
         word for phrase in (*ENGLISH.operators, *ENGLISH.functions, *units.NAMES) for word in phrase.split()
     }
     words |= {word for number in ENGLISH.numbers for word in number}
-    words |= phrases.WORDS | dates.WORDS | {symbol.lower() for symbol in units.SYMBOLS}
+    words |= phrases.WORDS | date_questions.WORDS | {symbol.lower() for symbol in units.SYMBOLS}
     return frozenset(words)
 
 

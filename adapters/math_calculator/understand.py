@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from adapters.math_calculator import dates, measures, phrases, scripts, spelling, translate
+from adapters.math_calculator import date_questions, measures, phrases, scripts, spelling, translate
 from adapters.math_calculator.numbers import Budget, Refused, Undefined
 from adapters.math_calculator.parser import Node, Parsed, evaluate, is_operation, parse, show
 from adapters.math_calculator.say import answer_of, kind_of, undefined
@@ -260,7 +260,9 @@ def _vocabulary() -> frozenset[str]:
         "weekday long half a an decimal binary octal hex hexadecimal digits"
     )
     words = set(listed.split())
-    words.update(word for name in dates.NAMES for word in name.split() if len(word) >= _NAME_LETTERS_MIN)
+    words.update(
+        word for name in date_questions.NAMES for word in name.split() if len(word) >= _NAME_LETTERS_MIN
+    )
     for language in LANGUAGES:
         for phrase in (
             *language.small,
@@ -460,8 +462,8 @@ def _stage(stage: _Stage, language: Language, today: date) -> Solution | None:
     if language.code != "en":
         return _expression(stage, language) or _ordered(stage, language)
     lower = stage.text.lower()
-    if dates.may_be_date(lower):
-        found = dates.solve(lower, today)
+    if date_questions.may_be_date(lower):
+        found = date_questions.solve(lower, today)
         if found is not None:
             return found
     found = measures.solve(stage.text)
