@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from adapters.math_calculator import units
+from adapters.math_calculator.evaluation import evaluate
 from adapters.math_calculator.numbers import Budget, Refused, Undefined
-from adapters.math_calculator.parser import evaluate, parse
+from adapters.math_calculator.parser import parse
 from adapters.math_calculator.say import text_of
 from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.tokens import NotMath, tokenise

@@ -13,18 +13,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
-from adapters.math_calculator.parser import (
-    ARGUMENTS_MAX,
-    Bin,
-    Factorial,
-    Node,
-    Num,
-    Percent,
-    call,
-    number,
-    parse,
-)
+from adapters.math_calculator.parser import parse
 from adapters.math_calculator.tokens import NotMath, roman_value, tokenise
+from adapters.math_calculator.tree import ARGUMENTS_MAX, Bin, Factorial, Node, Num, Percent, call, number
 from adapters.math_calculator.words import ENGLISH
 from node.language import tables
 from node.language.tables import read_table

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from adapters.math_calculator.numbers import Real, Undefined, negate
-from adapters.math_calculator.parser import (
+from adapters.math_calculator.tree import (
     Bin,
     Call,
     Factorial,

@@ -354,9 +354,6 @@ def _vulgar(sign: str) -> Fraction:
     return Fraction(unicodedata.normalize("NFKC", sign).replace("⁄", "/"))
 
 
-_WORD_CONSTANTS = frozenset({"pi", "e", "π"})
-
-
 def _joined(items: list[_Item], language: Language) -> list[_Item]:
     """Hyphens between words join them ("twenty-one"); between a digit and a number word they make a name."""
     kept: list[_Item] = []
@@ -364,7 +361,7 @@ def _joined(items: list[_Item], language: Language) -> list[_Item]:
         if item.text == "-" and 0 < index < len(items) - 1:
             before, after = items[index - 1], items[index + 1]
             if before.end == item.start and after.start == item.end:
-                names = {before.text, after.text} & _WORD_CONSTANTS
+                names = {before.text, after.text} & {"pi", "e", "π"}
                 if before.kind == after.kind == "word" and not names:
                     continue
                 if {before.kind, after.kind} == {"word", "num"} and not names:

@@ -19,11 +19,13 @@ from datetime import date
 from functools import lru_cache
 
 from adapters.math_calculator import date_questions, measures, phrases, scripts, spelling, translate
+from adapters.math_calculator.evaluation import evaluate
 from adapters.math_calculator.numbers import Budget, Refused, Undefined
-from adapters.math_calculator.parser import Node, Parsed, evaluate, is_operation, parse, show
+from adapters.math_calculator.parser import Parsed, parse
 from adapters.math_calculator.say import answer_of, kind_of, undefined
 from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.tokens import CHARS_MAX, NotMath, tokenise
+from adapters.math_calculator.tree import Node, is_operation, show
 from adapters.math_calculator.words import IDIOMS, LANGUAGES, Language, fold, word_list
 
 _PREFIXES_MAX = 8

@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from node.language import numbers
+from adapters.grammar.days import MONTHS
+from node.language import numbers, tables
 from node.language.tables import read_table
 
 
@@ -123,6 +124,12 @@ def _compounds(
     return made | thousands
 
 
+def _forms(code: str, forms: Mapping[str, str]) -> Mapping[str, str]:
+    """The forms of a language; where it knows "today", the months of its calendar with them."""
+    months = tables.by_language("calendar").get(code, {}).get("months", ())
+    return {**dict(zip(MONTHS, months, strict=False)), **forms} if "today" in forms else forms
+
+
 def _language(code: str) -> Language:
     """The tables of ``languages/<code>.toml``, with the number words of ``node.language``."""
     data = read_table(__package__, f"languages/{code}.toml")
@@ -160,7 +167,7 @@ def _language(code: str) -> Language:
         lists=_by_word(data.get("lists", {})),
         list_links=data.get("list_links", ""),
         list_and=data.get("list_and", ""),
-        forms=data.get("forms", {}),
+        forms=_forms(code, data.get("forms", {})),
         today=tuple(data.get("today", ())),
         and_a_half=tuple(data.get("and_a_half", ())),
     )
@@ -170,7 +177,7 @@ _FUNCTIONS_EVERYWHERE = {name: name for name in word_list("""
     sqrt cbrt root abs ln log exp sin cos tan floor ceil round min max gcd lcm factorial sum average median
     product deg sumrange percentof percentchange sigfig base roman asfraction asdecimal aspercent isprime
     iseven isodd isdivisible isgreater isless isequal""")}  # fmt: skip
-"""Names that ``parser.show`` writes, so that canonical text can be read back in every language."""
+"""Names that ``tree.show`` writes, so that canonical text can be read back in every language."""
 
 _OPERATORS_EVERYWHERE = {"mod": "mod", "of": "of", "x": "x"}
 

@@ -14,8 +14,9 @@ import pytest
 
 import adapters.math_calculator as package
 from adapters.math_calculator import MathCalculator, numbers, tokens, units
+from adapters.math_calculator.evaluation import evaluate
 from adapters.math_calculator.numbers import BITS_MAX, WORK_MAX, Budget, Refused
-from adapters.math_calculator.parser import evaluate, parse
+from adapters.math_calculator.parser import parse
 from adapters.math_calculator.tokens import tokenise
 from adapters.math_calculator.understand import understand
 from adapters.math_calculator.words import ENGLISH

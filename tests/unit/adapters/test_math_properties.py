@@ -8,21 +8,12 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adapters.math_calculator.evaluation import evaluate
 from adapters.math_calculator.numbers import Budget, Refused, Undefined
-from adapters.math_calculator.parser import (
-    Bin,
-    Call,
-    Factorial,
-    Neg,
-    Node,
-    Num,
-    Percent,
-    evaluate,
-    parse,
-    show,
-)
+from adapters.math_calculator.parser import parse
 from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.tokens import tokenise
+from adapters.math_calculator.tree import Bin, Call, Factorial, Neg, Node, Num, Percent, show
 from adapters.math_calculator.understand import understand
 from adapters.math_calculator.words import ENGLISH, LANGUAGES
 
