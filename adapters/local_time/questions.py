@@ -147,9 +147,6 @@ def look_up(name: str) -> Said | None:
     return found[0].said
 
 
-# --- reading --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Spot:
     """A place at the words ``start`` to ``end``; ``name`` None for here."""
@@ -447,9 +444,6 @@ def _read_script(plain: str, text: str, hinted: bool) -> Read | None:
     if say.SCRIPTS.asks.search(plain) and len(left) <= 6:
         return Read(question, STRENGTH_PART, _reason(question))
     return Read(question, STRENGTH_HINTED, _reason(question)) if hinted else None
-
-
-# --- follow-ups -----------------------------------------------------------------------------------
 
 
 def follow_up(fragment: str, earlier: str, today: date) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from adapters.math_calculator.words import word_list
+from node.language.reading import word_list
 from node.language.tables import read_table
 
 _DATA = read_table(__package__, "scripts.toml")

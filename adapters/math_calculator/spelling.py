@@ -16,7 +16,8 @@ from rapidfuzz.distance import OSA
 
 from adapters.grammar.one_slip import starting_like
 from adapters.math_calculator import date_questions, phrases, units
-from adapters.math_calculator.words import ENGLISH, word_list
+from adapters.math_calculator.words import ENGLISH
+from node.language.reading import word_list
 
 CHARS_MAX = 160
 _WORDS_MAX = 24

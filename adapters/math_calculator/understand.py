@@ -26,7 +26,8 @@ from adapters.math_calculator.say import answer_of, kind_of, undefined
 from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.tokens import CHARS_MAX, NotMath, tokenise
 from adapters.math_calculator.tree import Node, is_operation, show
-from adapters.math_calculator.words import IDIOMS, LANGUAGES, Language, fold, word_list
+from adapters.math_calculator.words import IDIOMS, LANGUAGES, Language, fold
+from node.language.reading import word_list
 
 _PREFIXES_MAX = 8
 _SUFFIXES_MAX = 4

@@ -19,12 +19,8 @@ from typing import Any
 
 from adapters.grammar.days import MONTHS
 from node.language import numbers, tables
+from node.language.reading import word_list
 from node.language.tables import read_table
-
-
-def word_list(words: str) -> list[str]:
-    """The words of a table row written as one text."""
-    return words.split()
 
 
 def fold(text: str) -> str:

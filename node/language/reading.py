@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+
+from node.language.tables import ENGLISH, language_table
 
 HEAD_CHARS = 2_000
 TAIL_CHARS = 500
@@ -48,63 +51,11 @@ _HAN_KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
-_NOT = {"won't": "will", "can't": "can", "shan't": "shall", "ain't": "is", "cannot": "can"}
-_IS_AFTER = frozenset(
-    word_list("what who where when why how which that this it he she there here everything something nothing")
-)
-_SUFFIX = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'d": "would"}
-# Contractions as people type them without the apostrophe; none of them is another English word.
-_BARE = {
-    "whats": "what is",
-    "wats": "what is",
-    "wots": "what is",
-    "wot": "what",
-    "whos": "who is",
-    "hows": "how is",
-    "wheres": "where is",
-    "whens": "when is",
-    "whys": "why is",
-    "thats": "that is",
-    "theres": "there is",
-    "im": "i am",
-    "ive": "i have",
-    "youre": "you are",
-    "theyre": "they are",
-    "dont": "do not",
-    "doesnt": "does not",
-    "didnt": "did not",
-    "isnt": "is not",
-    "arent": "are not",
-    "wasnt": "was not",
-    "werent": "were not",
-    "cant": "can not",
-    "couldnt": "could not",
-    "shouldnt": "should not",
-    "wouldnt": "would not",
-    "hasnt": "has not",
-    "havent": "have not",
-    "wont": "will not",
-    "lets": "let us",
-    "let's": "let us",
-    "wanna": "want to",
-    "gonna": "going to",
-    "gimme": "give me",
-    "lemme": "let me",
-    "dunno": "do not know",
-    "d'you": "do you",
-    "where'd": "where did",
-    "how'd": "how did",
-    "why'd": "why did",
-    "who'd": "who would",
-    "ur": "your",
-    "u": "you",
-    "r": "are",
-    "pls": "please",
-    "plz": "please",
-    "teh": "the",
-    "whatre": "what are",
-    "abt": "about",
-}
+_CONTRACTED = language_table(ENGLISH, "contractions")
+_NOT: Mapping[str, str] = _CONTRACTED["negations"]
+_SUFFIX: Mapping[str, str] = _CONTRACTED["endings"]
+_BARE: Mapping[str, str] = _CONTRACTED["bare"]
+_IS_AFTER = frozenset(_CONTRACTED["is_after"].split())
 
 
 @dataclass(frozen=True, slots=True)

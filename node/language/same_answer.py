@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from node.language import numbers
-from node.language.reading import word_list
+from node.language.tables import ENGLISH, by_member, language_table, words
 
 T = TypeVar("T")
 
@@ -49,26 +49,11 @@ ROUNDED = Decimal("0.005")
 """Relative difference up to which two figures with a unit may be one, rounded."""
 BARE_WORDS_MAX = 3
 
+_TABLE = language_table(ENGLISH, "same_answer")
 _MONTHS = {
     name: number
-    for number, names in enumerate(
-        (
-            ("january", "jan"),
-            ("february", "feb"),
-            ("march", "mar"),
-            ("april", "apr"),
-            ("may",),
-            ("june", "jun"),
-            ("july", "jul"),
-            ("august", "aug"),
-            ("september", "sept", "sep"),
-            ("october", "oct"),
-            ("november", "nov"),
-            ("december", "dec"),
-        ),
-        start=1,
-    )
-    for name in names
+    for number, names in enumerate(language_table(ENGLISH, "calendar")["months"], 1)
+    for name in names.split()
 }
 _MONTH = "(" + "|".join(_MONTHS) + r")\.?"
 # ASCII: without it "ı" and "İ" count as an i here, and no month is called that.
@@ -85,70 +70,11 @@ _PLAIN = re.compile(r"[^\W_]+|[%$€£¥+-]")
 _CURRENCY_SIGNS = frozenset("$€£¥")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
-_SCALES = {
-    "k": 3,
-    "thousand": 3,
-    "million": 6,
-    "mn": 6,
-    "billion": 9,
-    "bn": 9,
-    "trillion": 12,
-    "hundred": 2,
-}
+_SCALES: Mapping[str, int] = _TABLE["scales"]
 _NUMBERS = {word: str(value) for word, value in numbers.single_words("en").items()}
-_UNITS = {
-    alias: unit
-    for unit, aliases in {
-        "usd": "$ usd dollar dollars",
-        "eur": "€ eur euro euros",
-        "gbp": "£ gbp pound pounds",
-        "jpy": "¥ jpy yen",
-        "percent": "% percent",
-        "km": "km kilometre kilometres kilometer kilometers",
-        "m": "m metre metres meter meters",
-        "cm": "cm centimetre centimetres centimeter centimeters",
-        "mm": "mm millimetre millimetres millimeter millimeters",
-        "mile": "mi mile miles",
-        "foot": "ft foot feet",
-        "kg": "kg kilogram kilograms kilo kilos",
-        "g": "g gram grams",
-        "mg": "mg milligram milligrams",
-        "ug": "µg μg ug mcg microgram micrograms",
-        "ml": "ml millilitre millilitres milliliter milliliters",
-        "l": "l litre litres liter liters",
-        "lb": "lb lbs",
-        "celsius": "c celsius",
-        "fahrenheit": "f fahrenheit",
-        "second": "s sec second seconds",
-        "minute": "min minute minutes",
-        "hour": "h hr hour hours",
-        "day": "day days",
-        "week": "week weeks",
-        "month": "month months",
-        "year": "year years",
-        "mb": "mb megabyte megabytes",
-        "gb": "gb gigabyte gigabytes",
-    }.items()
-    for alias in word_list(aliases)
-}
-_NEGATIONS = frozenset(
-    word_list(
-        """not no never none nothing neither nor without cannot can't won't don't doesn't didn't isn't aren't
-        wasn't weren't shouldn't wouldn't couldn't hasn't haven't hadn't"""
-    )
-)
-_YES = frozenset(word_list("yes yeah yep correct true"))
-_NO = frozenset(word_list("no nope incorrect false"))
-_FILLER = _NEGATIONS | frozenset(
-    word_list(
-        """a an the this that these those it its is are was were be been being am do does did has have had of
-        in on at to for from by with as and or but if then than so very about around approximately roughly
-        currently now there here which who whom whose what when where how why you your we our i my they their
-        he she his her can could may might will would shall should must also just only more most some any all
-        each such per via into over under because while both other one it's that's there's according answer
-        question"""
-    )
-)
+_UNITS = by_member(_TABLE["units"])
+_NEGATIONS, _YES, _NO = (words(_TABLE[name]) for name in ("negations", "yes", "no"))
+_FILLER = _NEGATIONS | words(_TABLE["filler"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from node.language.tables import ENGLISH, language_table, words
+
 _KEPT_FORMATS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 """Format characters that carry meaning (emoji, Persian, Indic scripts); all others can hide text or turn it
 round."""
@@ -44,26 +46,10 @@ _END = re.compile(r"(?:[.!?…]+[\"'”’»)\]*_]*(?=\s|$))|(?:[。！？]+[」
 _LAST_TOKEN = re.compile(r"[^\s(\[\"'“‘]*\Z")
 _NEXT_WORD = re.compile(r"\s*([^\W_]+)")
 _LINE_OPENER = re.compile(r"[ \t]*(?:[-*+•|#>]|\d{1,3}[.)]\s|```)")
-_NEVER_END_TEXT = "mr mrs ms dr prof st gen col capt lt sgt hon rev e.g i.e eg ie cf vs approx ca viz"
-_NEVER_END = frozenset(_NEVER_END_TEXT.split())
-"""Abbreviations that something always follows."""
-_NUMBER_FOLLOWS_TEXT = (
-    "no nos vol p pp ed eds sec ch art para fig figs ref jan feb mar apr jun jul aug sep sept oct nov dec"
+_TABLE = language_table(ENGLISH, "sentences")
+_NEVER_END, _NUMBER_FOLLOWS, _MAY_END, _STARTERS = (
+    words(_TABLE[name]) for name in ("never_end", "number_follows", "may_end", "starters")
 )
-_NUMBER_FOLLOWS = frozenset(_NUMBER_FOLLOWS_TEXT.split())
-"""Abbreviations before a number, ordinary words or ends elsewhere ("The answer is no.")."""
-_MAY_END_TEXT = (
-    "etc a.m p.m inc ltd corp co u.s u.k u.n e.u d.c ph.d b.sc m.sc b.a m.a dept est min max jr sr al "
-    "resp mt ft"
-)
-_MAY_END = frozenset(_MAY_END_TEXT.split())
-"""Abbreviations that end a sentence only where the next word looks like the start of one."""
-_STARTERS_TEXT = (
-    "the it in this that these those he she they we i you a an but however on at as for when while if "
-    "there its their after before since although because and so then with by from to also his her our my "
-    "one some many most"
-)
-_STARTERS = frozenset(_STARTERS_TEXT.split())
 _LOOKBACK = 24
 
 
