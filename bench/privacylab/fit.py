@@ -52,6 +52,7 @@ TOLD = frozenset(["name", "address", "birth_date", "health"])
 """The kinds that the classifier finds, not the rules."""
 _EACH = 8
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]{1,3}\b)?")
+_CODE = re.compile(r"[^\W\d_]+(?:[-._+&][^\W\d_]+)*[-._@#$%^&*+~!]?\d[^\s\"'`,;()<>=:?]{0,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,10 @@ def everyday(rows: Iterable[Row], least: int) -> frozenset[str]:
     """Words of several texts that are mostly written small: those that stand for themselves."""
     small: Counter[str] = Counter()
     capital: Counter[str] = Counter()
+    codes: Counter[str] = Counter()
     for row in rows:
+        if row.kind == NONE:
+            codes.update({code.rstrip(".!-_*").lower() for code in _CODE.findall(Text.of(row.text).text)})
         text = Text.of(row.text).text
         for word in set(_WORD.findall(text)):
             (small if word[0].islower() or text.startswith(word) else capital)[word.lower()] += 1
@@ -146,7 +150,7 @@ def everyday(rows: Iterable[Row], least: int) -> frozenset[str]:
         for word in small | capital
         if (small[word] >= least and 2 * small[word] >= capital[word])
         or (capital[word] >= 8 and small[word] >= 2)
-    )
+    ) | {code for code, count in codes.items() if count >= least}
 
 
 def _noisy(text: str, rng: random.Random) -> str:
@@ -232,7 +236,7 @@ def show(title: str, kept: Counter[tuple[str, bool]]) -> None:
 
 def save(line: Line, path: Path) -> None:
     """The line as ``personal`` reads it: weights as whole numbers of 1/``SCALE``, by kind and first part."""
-    weights: dict[str, dict[str, int | dict[str, int]]] = {"alone": {}, "next": {}, ">": {}, "<": {}}
+    weights: dict[str, dict[str, int | dict[str, int]]] = {sign: {} for sign in ("alone", "next", *"><&")}
     for name, value in sorted(line.weights.items(), key=lambda one: str(one[0])):
         whole = round(value * SCALE)
         if not whole:

@@ -42,10 +42,9 @@ def rules() -> tuple[Rule, ...]:
     """The rules, imported at the first use: the libraries behind them take a few tenths of a second and some
     twenty megabytes, which a node that publishes nothing has no use for."""
     from node.privacy import (
-        accounts,
-        codes,
         introductions,
         keys,
+        labelled,
         network,
         numbers,
         passwords,
@@ -57,15 +56,15 @@ def rules() -> tuple[Rule, ...]:
 
     numbers.load()
     phones.load()
+    keys.load()
     personal.packaged()
     return (
         network.find,
         keys.find,
-        codes.find,
         passwords.find,
         wallets.find,
         numbers.find,
-        accounts.find,
+        labelled.find,
         phones.find,
         places.find,
         places.find_address,

@@ -1,11 +1,11 @@
 """Whether a passage looks like somebody telling of themselves: a small trained classifier.
 
-Pure but for the packaged weights (``personal.json``), groups of words (``alike.txt``) and the beginnings of
-words for illnesses and medicines (``illness.txt``), read once. No phrase is looked for. A passage (two
-sentences) is read as a row of marks: words of everyday use stand for themselves, all others for what they
-look like: a capital word, a full name, a small word, a code of letters and digits, a date, a group of digits
-by its length, an illness. The features are the marks, their neighbours, and what stands round each value
-("my … is" before a code); logistic regression by ``bench.privacylab.fit`` gave them their weights.
+Pure but for the packaged weights (``personal.json``) and the words of one meaning (``personal.toml``), read
+once. No phrase is looked for. A passage (two sentences) is read as a row of marks: words of everyday use
+stand for themselves, all others for what they look like: a capital word, a full name, a small word, a code,
+what looks like a password, a date, a group of digits by its length, an illness. The features are the marks,
+their neighbours, what stands round each value ("my … is" before a code), and which groups of words and
+values a passage holds; logistic regression by ``bench.privacylab.fit`` gave them their weights.
 """
 
 from __future__ import annotations
@@ -18,47 +18,57 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import repeat
 
+from node.language.tables import read_table
 from node.privacy.text import Text
 
-PRIVATE = 1.2
+PRIVATE = 1.1
 """The log odds from which a passage is private: by ``python -m bench.privacylab.fit``, .03 of knowledge that
 others wrote to be mistaken, and that nothing was fitted to, are kept by it."""
 _MARKS_MAX = 40
-_SEEN_BEFORE, _SEEN_AFTER = 6, 4
+_SEEN, _SEEN_FAR = (6, 4), (12, 12)
+"""So many marks before and behind a value are its features; of one that looks like a password, more."""
+_STRONG = frozenset(["Worded", "Made", "Quoted"])
 
 _MARK = re.compile(
     r"(?P<link>https?://[^\s\"'<>]{1,2048}+)"
-    r"|(?P<word>[^\W\d_]++(?:'[^\W\d_]{1,3}(?![^\W\d_]))?+)(?![\d_@#$%^&*+=~!][\w])"
+    r"|(?P<joined>[^\W\d_]++(?:[-._+&][^\W\d_]++)*+[-._@#$%^&*+~!]?\d[^\s\"'`,;()<>=:?]{0,64})"
+    r"|(?P<word>[^\W\d_]++(?:'[^\W\d_]{1,3}(?![^\W\d_]))?+)(?![_@#$%^&*+=~!][\w])"
     r"|(?P<number>\(?\+?\d++(?:(?:[.,:/-]|[ ]?[()-][ ]?|[ ](?=\d{2}))\d++)*+)(?![^\W_])"
     r"|(?P<end>[.?!\n]+)"
     r"|(?P<sign>[:=;,\"|*@()])"
     r"|(?P<code>[^\s\"'`,;()<>=:?]{1,64})"
 )
 _DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](?:\d\d|(?:19|20)\d\d)|(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}")
+_WORDED = re.compile(r"[^\W\d_]{3,24}(?P<joined>[-_.][^\W\d_]{3,24}){0,2}[-_.]?\d{1,6}(?P<sign>[!?*#$]?)")
+_SIGNS = frozenset("!#$%&*+?^~@§")
+_BEGINS = frozenset([":", '"', "\n"])
+_RARE = frozenset(["Small", "First"])
+_BONDS = frozenset(["<is>", ":", "=", "as", '"'])
+_MAY_BE_QUOTED = frozenset(["Small", "Cap", "First", "Worded", "Made", "Code", "Sign"])
+_NOTHING = repeat(0.0)
 _SELF = frozenset(["<my>", "<me>"])
 _FOR_ALL = ("Digit", "Month")
 _NAMES = frozenset(["Cap", "First", "CAPS"])
 _VALUES = frozenset(
     [
         *("Name", "Cap", "CAPS", "Code", "Sign", "Date", "Year", "Month", "Group", "Long", "Spoken", "Ill"),
-        *("d3", "d4", "d5", "d6", "d7"),
+        *("d3", "d4", "d5", "d6", "d7", "Worded", "Made", "Quoted", "Told"),
     ]
 )
 
 
-def _alike() -> dict[str, str]:
-    """The group of words of one meaning in all languages, from ``alike.txt``: a group a line, its name first.
-    A number's word and a month's stand for their group alone, the others for themselves as well."""
-    lines = (files("node.privacy") / "alike.txt").read_text(encoding="utf-8").splitlines()
-    return {word: group for group, *words in map(str.split, reversed(lines)) for word in words}
-
-
-_ALIKE = _alike()
+_TABLE = read_table("node.privacy", "personal.toml")
+_ALIKE: dict[str, str] = {
+    word: group for group, row in reversed(_TABLE["alike"].items()) for word in row.split()
+}
+"""The group of a word, by the word."""
+_GROUPS = frozenset(_ALIKE.values())
+_ILL_STEMS, _ILL_WORDS = frozenset(_TABLE["ill_stems"].split()), frozenset(_TABLE["ill_words"].split())
 
 
 def alike(group: str) -> list[str]:
-    """The words of a group of ``alike.txt``, the longest first."""
-    return sorted((word for word, of in _ALIKE.items() if of == group), key=len, reverse=True)
+    """The words of a group."""
+    return [word for word, of in _ALIKE.items() if of == group]
 
 
 Feature = str | tuple[str, str] | tuple[str, str, str]
@@ -123,9 +133,6 @@ def scores(read: Text) -> Iterator[float]:
         yield model.bias + alone
 
 
-_NOTHING = repeat(0.0)
-
-
 def spans(text: str, words: frozenset[str]) -> Iterator[frozenset[Feature]]:
     """The features of each passage: every two sentences that follow each other, or the only one."""
     sentences = list(_sentences(text, words))
@@ -139,6 +146,8 @@ def _whole(last: Sentence, this: Sentence) -> list[Feature]:
     is_mine = not (_SELF.isdisjoint(last.features) and _SELF.isdisjoint(this.features))
     how = f"{is_mine:d}{'?' in last.features or '?' in this.features:d}"
     out: list[Feature] = [(f"={how}", str(value)) for value in values or ("nothing",)]
+    groups = (last.features & _GROUPS) | (this.features & _GROUPS)
+    out += [(str(group), "&", str(value)) for group in groups for value in values]
     return [*out, (f"={how[0]}", last.first)]
 
 
@@ -175,51 +184,43 @@ def _read(kind: str | None, shown: str, words: frozenset[str], begins: bool) -> 
         return "First" if begins and mark == "Cap" else mark
     if kind == "number":
         return _number(shown)
-    if kind == "code":
-        return _code(shown)
+    if kind in ("code", "joined"):
+        return _code(shown, words)
     return "Link" if kind == "link" else shown
 
 
-_BEGINS = frozenset([":", '"', "\n"])
-
-
 def _sentence(marks: list[str]) -> Sentence:
-    row = _named(marks)
+    row = _named(_quoted(marks))
     found: set[Feature] = {*row, *zip(["^", *row], [*row, "$"], strict=True)}
     alike = _ALIKE.get
     row = [alike(mark, mark) for mark in row]
     found.update(row)
     found.update(zip(["^", *row], [*row, "$"], strict=True))
-    if not _VALUES.isdisjoint(row):
+    if not _VALUES.isdisjoint(row) or not _RARE.isdisjoint(row):
         before: dict[str, set[str]] = {}
         behind: dict[str, set[str]] = {}
         for place, mark in enumerate(row):
+            if mark in _RARE and place and row[place - 1] in _BONDS:
+                mark = "Told"
             if mark in _VALUES:
-                before.setdefault(mark, set()).update(row[max(0, place - _SEEN_BEFORE) : place])
-                behind.setdefault(mark, set()).update(row[place + 1 : place + 1 + _SEEN_AFTER])
+                back, on = _SEEN_FAR if mark in _STRONG else _SEEN
+                before.setdefault(mark, set()).update(row[max(0, place - back) : place])
+                behind.setdefault(mark, set()).update(row[place + 1 : place + 1 + on])
         found.update((near, ">", value) for value, those in before.items() for near in those)
         found.update((near, "<", value) for value, those in behind.items() for near in those)
     return Sentence(frozenset(found), row[0] if row else "")
 
 
-@cache
-def _illnesses() -> tuple[frozenset[str], frozenset[str]]:
-    """Beginnings of words, and whole words."""
-    stems, words = (files("node.privacy") / "illness.txt").read_text(encoding="utf-8").split("\n\n")
-    return frozenset(stems.split()), frozenset(words.split())
-
-
 def _is_ill(word: str) -> bool:
     """Whether a word in small letters names an illness, a treatment or a medicine."""
-    stems, words = _illnesses()
-    return word in words or any(word[:length] in stems for length in range(4, len(word) + 1))
+    return word in _ILL_WORDS or any(word[:length] in _ILL_STEMS for length in range(4, len(word) + 1))
 
 
 @lru_cache(maxsize=16_384)
 def _word(shown: str, words: frozenset[str]) -> str:
     lower = shown.lower()
     group = _ALIKE.get(lower)
-    if group in _FOR_ALL:
+    if group is not None and group in _FOR_ALL:
         return group
     if lower in words or group is not None:
         return lower
@@ -244,12 +245,33 @@ def _number(shown: str) -> str:
     return "Long" if digits >= 9 else "Group" if digits >= 6 else "Few"
 
 
-def _code(shown: str) -> str:
-    shown = shown.rstrip(".!-_*")
-    letters, digits = any(map(str.isalpha, shown)), sum(map(str.isdigit, shown))
+def _code(shown: str, words: frozenset[str]) -> str:
+    shown = shown.rstrip(".-_*")
+    lower = shown.rstrip("!").lower()
+    if lower in words:
+        return lower
+    worded = _WORDED.fullmatch(shown)
+    if worded is not None and len(shown) > 5:
+        return "Made" if worded["sign"] or worded["joined"] else "Worded"
+    letters, digits = sum(map(str.isalpha, shown)), sum(map(str.isdigit, shown))
     if letters:
-        return "Code" if digits else "Sign" if len(shown) > 4 else "sign"
+        if not digits:
+            return "Sign" if len(shown) > 4 else "sign"
+        is_mixed = not shown.isupper() and shown != lower
+        made = letters > 3 and 6 < len(shown) <= 32 and (is_mixed or not _SIGNS.isdisjoint(shown))
+        return "Made" if made else "Code"
     return "Group" if digits > 5 else "Few" if digits else "sign"
+
+
+def _quoted(marks: list[str]) -> list[str]:
+    """The marks; a word that stands alone in quotation marks is one mark with them."""
+    if '"' not in marks:
+        return marks
+    out = list(marks)
+    for place in range(len(marks) - 3, -1, -1):
+        if place + 2 < len(out) and out[place] == '"' == out[place + 2] and out[place + 1] in _MAY_BE_QUOTED:
+            out[place : place + 3] = ["Quoted"]
+    return out
 
 
 def _named(marks: Sequence[str]) -> list[str]:

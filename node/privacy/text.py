@@ -12,28 +12,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+
+def _codes(ranges: str) -> list[int]:
+    pairs = (one.split("-") for one in ranges.split())
+    return [code for pair in pairs for code in range(int(pair[0], 16), int(pair[-1], 16) + 1)]
+
+
 _INVISIBLE = dict.fromkeys(
-    [
-        *(code for code in range(0x20) if code not in (0x09, 0x0A, 0x0D)),
-        *range(0x7F, 0xA0),
-        0x00AD,
-        0x034F,
-        0x061C,
-        0x115F,
-        0x1160,
-        0x17B4,
-        0x17B5,
-        *range(0x180B, 0x1810),
-        *range(0x200B, 0x2010),
-        *range(0x202A, 0x202F),
-        *range(0x2060, 0x2070),
-        0x3164,
-        *range(0xFE00, 0xFE10),
-        0xFEFF,
-        0xFFA0,
-        *range(0xFFF9, 0xFFFD),
-        *range(0xE0000, 0xE0200),
-    ]
+    _codes(
+        "0-8 b-c e-1f 7f-9f ad 34f 61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164"
+        " fe00-fe0f feff ffa0 fff9-fffc e0000-e01ff"
+    )
 )
 _DRAWN_ALIKE = str.maketrans(
     {
@@ -41,16 +30,11 @@ _DRAWN_ALIKE = str.maketrans(
         **dict.fromkeys("‘’‚‛′`´ʼ", "'"),
         **dict.fromkeys("“”„‟″«»‹›", '"'),
         **dict.fromkeys("。․‧∙⋅・", "."),
-        "⁄": "/",
-        "∕": "/",
-        "∶": ":",
-        "꞉": ":",
+        **dict.fromkeys("⁄∕", "/"),
+        **dict.fromkeys("∶꞉", ":"),
+        **dict.fromkeys("\u2028\u2029\x85\r", "\n"),
         "İ": "I",
         "ⓐ": "@",
-        "\u2028": "\n",
-        "\u2029": "\n",
-        "\x85": "\n",
-        "\r": "\n",
     }
 )
 _LOOKS_LATIN = str.maketrans(
@@ -61,7 +45,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _CLUSTER = re.compile(r"\d+(?:[ \t()./_-]{1,3}\d+)*")
 _GROUP = re.compile(r"\d+")
 _DIGIT = re.compile(r"\d")
-_FOREIGN = re.compile(r"[^\x00-\x7f]")
+_FOREIGN = re.compile(r"[^\t\n\x20-\x7e]")
 _LETTER = re.compile(r"[A-Za-z]")
 _UNSPACED = "[\u0e00-\u0eff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 _BESIDE_DIGIT = re.compile(rf"(?<={_UNSPACED})(?=[0-9+])|(?<=[0-9])(?={_UNSPACED})")
@@ -102,6 +86,11 @@ class Cluster:
     def is_dotted_quad(self) -> bool:
         """Whether it looks like an IPv4 address or a version of four parts."""
         return len(self.groups) == 4 and set(self.between) == {"."} and max(self.lengths) <= 3
+
+    @property
+    def is_thousands(self) -> bool:
+        """Whether it is grouped as one large figure."""
+        return len(self.groups) > 1 and self.lengths[0] <= 3 and set(self.lengths[1:]) == {3}
 
     @property
     def separator(self) -> str:
@@ -171,6 +160,10 @@ class Text:
         if end >= 0:
             yield Text(self.text[start:end], self.lower[start:end])
 
+    def around(self, start: int, end: int, before: int = 48, after: int = 24) -> str:
+        """What stands before and after a run, in small letters, with ``#`` in its place."""
+        return f"{self.before(start, before)} # {self.after(end, after)}"
+
     def before(self, place: int, chars: int = 48) -> str:
         """What stands before a place, in small letters."""
         return self.lower[max(0, place - chars) : place]
@@ -191,33 +184,6 @@ class Text:
         return not (end + 1 < len(text) and text[end] in ".," and text[end + 1].isdigit())
 
 
-def by_first_letter(alternatives: str) -> str:
-    """An equal expression for "one of these", its branches gathered by their first letter: ``re`` tries the
-    branches one by one, and most words then fail after a few dozen instead of some hundreds."""
-    branches, depth, start, place = [], 0, 0, 0
-    while place < len(alternatives):
-        char = alternatives[place]
-        if char == "\\":
-            place += 1
-        elif char in "([":
-            depth += 1
-        elif char in ")]":
-            depth -= 1
-        elif char == "|" and depth == 0:
-            branches.append(alternatives[start:place])
-            start = place + 1
-        place += 1
-    branches.append(alternatives[start:])
-    letters: dict[str, list[str]] = {}
-    others = []
-    for branch in branches:
-        if branch[:1].isalpha() and branch[1:2] not in ("?", "*", "+", "{"):
-            letters.setdefault(branch[0], []).append(branch[1:])
-        else:
-            others.append(branch)
-    return "|".join([*(f"{letter}(?:{'|'.join(rest)})" for letter, rest in letters.items()), *others])
-
-
 def _places(text: str, part: str) -> Iterator[int]:
     place = text.find(part)
     while place >= 0:
@@ -226,20 +192,29 @@ def _places(text: str, part: str) -> Iterator[int]:
 
 
 def _folded(text: str) -> str:
-    shown = unicodedata.normalize("NFKC", text.translate(_DRAWN_ALIKE))
-    shown = shown.translate(_INVISIBLE).translate(_DRAWN_ALIKE)
-    shown = _FOREIGN.sub(lambda found: _plain(found[0]), shown)
+    shown = _FOREIGN.sub(lambda found: _drawn(found[0]), text)
+    shown = _FOREIGN.sub(lambda found: _plain(found[0]), unicodedata.normalize("NFKC", shown))
     shown = _BESIDE_DIGIT.sub(" ", shown)
-    other = sum(map(str.isalpha, _FOREIGN.findall(shown)))
-    return shown.translate(_LOOKS_LATIN) if other <= len(_LETTER.findall(shown)) else shown
+    foreign = _FOREIGN.findall(shown)
+    if _LOOKS_LATIN.keys().isdisjoint(map(ord, foreign)):
+        return shown
+    is_latin = sum(map(str.isalpha, foreign)) <= len(_LETTER.findall(shown))
+    return shown.translate(_LOOKS_LATIN) if is_latin else shown
+
+
+@lru_cache(maxsize=4_096)
+def _drawn(char: str) -> str:
+    return char.translate(_DRAWN_ALIKE)
 
 
 @lru_cache(maxsize=4_096)
 def _plain(char: str) -> str:
-    """A character of any alphabet without its marks, a digit or a blank as ASCII has it."""
-    kind = unicodedata.category(char)
+    """A character of any alphabet without its marks, a digit or a blank as ASCII has it, one that is not seen
+    as nothing."""
+    shown = char.translate(_INVISIBLE).translate(_DRAWN_ALIKE)
+    kind = unicodedata.category(shown) if shown else ""
     if kind in ("Mn", "Me"):  # marks set over or round a letter or digit
         return ""
     if kind == "Nd":
-        return str(unicodedata.decimal(char))
-    return " " if kind == "Zs" else char
+        return str(unicodedata.decimal(shown))
+    return " " if kind == "Zs" else shown

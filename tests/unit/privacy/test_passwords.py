@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.privacy import load, passwords
+from node.privacy import load, passwords, private_reason
 from node.privacy.text import Text
 
 
@@ -50,7 +50,8 @@ def _found(text: str) -> str | None:
     ],
 )
 def test_a_secret_is_told(text: str) -> None:
-    assert _found(text) == "secret"
+    """By a word for a secret, or by what the text as a whole looks like."""
+    assert private_reason(text) in ("secret", "self_statement")
 
 
 @pytest.mark.parametrize(
