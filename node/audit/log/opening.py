@@ -20,7 +20,7 @@ from pathlib import Path
 
 from node.audit.log import journal as journals
 from node.audit.log.journal import Found, Journal
-from node.audit.log.publisher import WAY_OUT, Folder, Published, Publisher, Standing, sweep
+from node.audit.log.publisher import Folder, Published, Publisher, Standing, contradiction, sweep
 from node.audit.tlog.right_edge import Growth
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Rejected, Unavailable
@@ -147,19 +147,9 @@ def _compare(
     """Step 5: why nothing may be signed, or "". A mark that is older or lost changes nothing."""
     if mark is None:
         return ""
-    ahead = mark.size - growth.size
-    if ahead > len(waiting):
-        return (
-            f"the log was rolled back: a checkpoint of {mark.size} entries was signed ({path}), and "
-            f"{folder.directory} has {growth.size + len(waiting)}. {WAY_OUT}"
-        )
-    root = growth.root_with(waiting[:ahead]) if ahead >= 0 else folder.root(mark.size, growth.size)
-    if root != mark.root:
-        return (
-            f"the log was exchanged: the signed checkpoint in {path} ({mark.size} entries) is not of the "
-            f"tree in {folder.directory}. {WAY_OUT}"
-        )
-    return ""
+    held = f"a checkpoint of {mark.size} entries was signed ({path})"
+    shown = f"the signed checkpoint in {path} ({mark.size} entries) is"
+    return contradiction(folder, growth, growth.size, waiting, mark, held, shown)
 
 
 def _published(opened: Opened | None, clock: Clock) -> Published | None:

@@ -182,26 +182,13 @@ class Publisher:
         Raises ``OSError``, ``CorruptState``, ``Unavailable`` (it is of a size between two checkpoints).
         """
         size = self.published.size if self.published else 0
-        ahead = seen.size - self.growth.size
         if seen.origin != self._origin:
             return f"a witness or peer holds a checkpoint of {seen.origin} for the log {self._origin}"
-        if ahead > len(waiting):
-            return (
-                f"the log was rolled back: a witness or peer holds its checkpoint of {seen.size} entries, "
-                f"and {self._folder.directory} has {self.growth.size + len(waiting)}. {WAY_OUT}"
-            )
-        if ahead >= 0:
-            root = self.growth.root_with(waiting[:ahead])
-        elif seen.size <= size:
-            root = self._folder.root(seen.size, size)
-        else:
+        if size < seen.size < self.growth.size:
             raise Unavailable("a checkpoint can be compared once the entries before it are published")
-        if root != seen.root:
-            return (
-                f"the log was exchanged: a witness or peer holds a checkpoint of {seen.size} entries that is "
-                f"not of the tree in {self._folder.directory}. {WAY_OUT}"
-            )
-        return ""
+        held = f"a witness or peer holds its checkpoint of {seen.size} entries"
+        shown = f"a witness or peer holds a checkpoint of {seen.size} entries that is"
+        return contradiction(self._folder, self.growth, size, waiting, seen, held, shown)
 
     def publish(self) -> Published:
         """Bring the folder up to all entries that were added.
@@ -338,6 +325,27 @@ class Publisher:
     def _retire(self) -> None:
         while self._retired and self._retired[0][0] + KEPT_CHECKPOINTS < self._count:
             remove_partial(self._folder, *self._retired.popleft()[1])
+
+
+def contradiction(
+    folder: Folder,
+    growth: Growth,
+    size: int,
+    waiting: Sequence[bytes],
+    other: Checkpoint,
+    held: str,
+    shown: str,
+) -> str:
+    """Why another checkpoint is not of this tree, of which ``size`` entries are published, with ``waiting``
+    behind it, or "". ``held`` and ``shown`` say of it for people that it is ahead, and that it differs."""
+    ahead = other.size - growth.size
+    if ahead > len(waiting):
+        there = growth.size + len(waiting)
+        return f"the log was rolled back: {held}, and {folder.directory} has {there}. {WAY_OUT}"
+    root = growth.root_with(waiting[:ahead]) if ahead >= 0 else folder.root(other.size, size)
+    if root != other.root:
+        return f"the log was exchanged: {shown} not of the tree in {folder.directory}. {WAY_OUT}"
+    return ""
 
 
 def remove_partial(folder: Folder, level: int, index: int) -> None:
