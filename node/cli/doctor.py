@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from node import __version__
 from node.cli.http import NOBODY, base, call
+from node.cli.terminal import tell
 from node.core.settings import Settings
 
 MARK = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
@@ -160,26 +160,18 @@ def _look(settings: Settings, address: str) -> list[Row]:
     return rows
 
 
-def _run(args: argparse.Namespace, settings: Settings) -> int:
+def doctor(args: argparse.Namespace, settings: Settings) -> int:
+    """Look, and tell."""
     rows = _look(settings, base(args, settings))
-    if args.json:
-        shown = [{"status": row.status, "check": row.name, "output": row.text} for row in rows]
-        print(json.dumps(shown, indent=2))
-    elif args.all:
-        for row in rows:
-            print(f"{MARK.get(row.status, row.status)}  {row.name:<22} {row.text}")
+    if args.all:
+        lines = [f"{MARK.get(row.status, row.status)}  {row.name:<22} {row.text}" for row in rows]
     else:
-        for status, title, text in short(rows):
-            text = text if len(text) <= LINE_CHARS_MAX else f"{text[: LINE_CHARS_MAX - 1]}…"
-            print(f"{MARK.get(status, status)}  {title:<18} {text}")
-        print(f"{len(rows)} checks in all; type: neuroswarm doctor --all")
+        lines = [
+            f"{MARK.get(status, status)}  {title:<18} "
+            + (text if len(text) <= LINE_CHARS_MAX else f"{text[: LINE_CHARS_MAX - 1]}…")
+            for status, title, text in short(rows)
+        ]
+        lines.append(f"{len(rows)} checks in all; type: neuroswarm doctor --all")
+    shown = [{"status": row.status, "check": row.name, "output": row.text} for row in rows]
+    tell(args, shown, lines)
     return 1 if any(row.status == "fail" for row in rows) else 0
-
-
-def register(
-    commands: Any, parents: list[argparse.ArgumentParser], settings_of: Callable[..., Settings]
-) -> None:
-    """Add the command."""
-    doctor = commands.add_parser("doctor", parents=parents, help="what runs, what is missing, what to type")
-    doctor.add_argument("--all", action="store_true", help="every check")
-    doctor.set_defaults(run=lambda args: _run(args, settings_of(args)))

@@ -17,7 +17,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import orjson
 
@@ -26,24 +26,19 @@ from node.audit.decisions.epoch_check import FOLDER as EPOCHS
 from node.audit.decisions.explain import explain_leaf
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.reader import LogReader, width_at
-from node.audit.log.verify import Progress, check_leaf
+from node.audit.log.verify import Progress as Hear
+from node.audit.log.verify import check_leaf
 from node.audit.tlog.leaf import COMMITMENTS, commitment
 from node.audit.tlog.tiles import WIDTH
 from node.cli.log import (
-    HOLDS,
-    STATUSES,
-    ProgressLine,
     Proven,
-    ReadSettings,
-    Subparsers,
-    add_policy,
     proven,
-    run,
-    say,
     show_remark,
     standing_of,
+    told,
 )
-from node.cli.log_location import Place, add_place, add_vkey, names_of, newest, place_of, policy_of
+from node.cli.log_location import Place, names_of, newest, place_of, policy_of
+from node.cli.terminal import Progress
 from node.core.errors import BadInput, CorruptState, NotFound, Rejected
 from node.core.ipld.cid import Cid
 from node.core.settings import Settings
@@ -62,23 +57,6 @@ _AFTER_MAX = 4 * WIDTH
 _FOUND_MAX = 20
 
 
-def register(commands: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    """Declare ``explain``. Sets ``run``: (arguments) -> exit status."""
-    parser = commands.add_parser(
-        "explain",
-        parents=parents,
-        help="why the node answered what it did, with the proof",
-        epilog=STATUSES,
-    )
-    parser.add_argument(
-        "what", metavar="REQUEST_ID|CID|N", help="a request's id, a record's CID, or an entry"
-    )
-    add_place(parser)
-    add_vkey(parser)
-    add_policy(parser)
-    parser.set_defaults(run=run(read_settings, _explain))
-
-
 class _NoSuchEntry(Rejected):
     """The log holds no entry about what was asked for."""
 
@@ -91,14 +69,15 @@ class _Found:
     also: list[int]
 
 
-def _explain(args: argparse.Namespace, settings: Settings) -> int:
+def explain(args: argparse.Namespace, settings: Settings) -> int:
+    """Find the entry, hold it to the checkpoint, tell it."""
     policy = policy_of(args, settings)
-    line = ProgressLine("looking through")
+    line = Progress("looking through")
 
     async def look_in(place: Place) -> tuple[list[Proven], list[int]]:
         checkpoint = Checkpoint.of_note(await newest(place))
         with _keys(settings, checkpoint.origin) as key_of:
-            search = _Search(LogReader(place.source), checkpoint.size, key_of, line.show)
+            search = _Search(LogReader(place.source), checkpoint.size, key_of, line.entries)
             try:
                 found = await search.find(args.what)
             finally:
@@ -129,34 +108,31 @@ def _explain(args: argparse.Namespace, settings: Settings) -> int:
         leaves.append(json.loads(one.entry))
     standing = standing_of(first.receipt.checkpoint, policy)
     root = base64.b64encode(first.checkpoint.root).decode()
-    if args.json:
-        shown = {
-            "ok": True,
-            "index": first.receipt.index,
-            "lines": [line for leaf in leaves for line in explain_leaf(leaf, closed=closed)],
-            "leaves": leaves,
-            "also": also,
-            "origin": first.checkpoint.origin,
-            "size": first.checkpoint.size,
-            "root": root,
-            "signed_by": names_of(first.signed_by),
-            "trust": first.trust.whose,
-            "quorum": standing.is_enough,
-            "receipt": first.receipt.encode().decode("utf-8"),
-        }
-        print(json.dumps(shown, indent=2))
-        return HOLDS
-    for leaf in leaves:
-        for text in (*explain_leaf(leaf, closed=closed), ""):
-            say(text)
+    explained = [explain_leaf(leaf, closed=closed) for leaf in leaves]
+    shown = {
+        "index": first.receipt.index,
+        "lines": [line for lines in explained for line in lines],
+        "leaves": leaves,
+        "also": also,
+        "origin": first.checkpoint.origin,
+        "size": first.checkpoint.size,
+        "root": root,
+        "signed_by": names_of(first.signed_by),
+        "trust": first.trust.whose,
+        "quorum": standing.is_enough,
+        "receipt": first.receipt.encode().decode("utf-8"),
+    }
+    said = [line for lines in explained for line in (*lines, "")]
     if also:
-        say(f"Also about it: entries {', '.join(map(str, also))}.")
-    say(f"Proof: entry {first.receipt.index} is in the log {first.checkpoint.origin},")
-    say(f"  checkpoint of {first.checkpoint.size} entries, root {root},")
-    say(f"  signed by {', '.join(names_of(first.signed_by))};")
-    say(f"  {len(first.receipt.proof)} hashes lead from the entry to the root.")
-    say(f"  Witnesses: {standing.line()}.")
-    return HOLDS
+        said.append(f"Also about it: entries {', '.join(map(str, also))}.")
+    said += [
+        f"Proof: entry {first.receipt.index} is in the log {first.checkpoint.origin},",
+        f"  checkpoint of {first.checkpoint.size} entries, root {root},",
+        f"  signed by {', '.join(names_of(first.signed_by))};",
+        f"  {len(first.receipt.proof)} hashes lead from the entry to the root.",
+        f"  Witnesses: {standing.line()}.",
+    ]
+    return told(args, shown, said)
 
 
 @contextlib.contextmanager
@@ -178,7 +154,7 @@ def _keys(settings: Settings, origin: str) -> Iterator[KeyOf]:
 class _Search:
     """Looks for entries in one log, newest first. What it finds is not checked yet."""
 
-    def __init__(self, reader: LogReader, size: int, key_of: KeyOf, progress: Progress) -> None:
+    def __init__(self, reader: LogReader, size: int, key_of: KeyOf, progress: Hear) -> None:
         self._reader = reader
         self._size = size
         self._key_of = key_of

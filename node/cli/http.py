@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
-from http.client import HTTPException
+from collections.abc import Callable, Mapping
+from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
@@ -17,19 +17,30 @@ NOBODY = (OSError, HTTPException, ValueError, RecursionError)
 """What ``call`` raises where no node answers: nobody does, or somebody who speaks otherwise."""
 
 
+class NoNode(Exception):
+    """No node answers where one is asked."""
+
+    def __init__(self, address: str, why: object) -> None:
+        super().__init__(f"no node answers at {address} ({why}); start one with: neuroswarm serve")
+
+
 def call(url: str, body: dict[str, Any] | None, timeout_s: float) -> tuple[int, dict[str, Any]]:
     """One JSON call to a node; the status and the document, problems included. Raises ``NOBODY``."""
-    if not url.startswith(("http://", "https://")):
-        raise ValueError("not an http address")
-    data = None if body is None else json.dumps(body).encode()
-    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
-    opener = build_opener(ProxyHandler({}))
     try:
-        with opener.open(request, timeout=timeout_s) as response:
+        with _opened(url, body, timeout_s) as response:
             return response.status, _document(response.read(_REPLY_BYTES_MAX))
     except HTTPError as exc:
         with exc:
             return exc.code, _document(exc.read(_REPLY_BYTES_MAX))
+
+
+def _opened(url: str, body: Mapping[str, Any] | None, timeout_s: float) -> HTTPResponse:
+    if not url.startswith(("http://", "https://")):
+        raise ValueError("not an http address")
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
+    response: HTTPResponse = build_opener(ProxyHandler({})).open(request, timeout=timeout_s)
+    return response
 
 
 def call_stream(
@@ -37,12 +48,8 @@ def call_stream(
 ) -> tuple[int, dict[str, Any]]:
     """As ``call``, streamed: ``on_event`` gets each event but the last, whose document is returned. Raises
     ``NOBODY``."""
-    data = json.dumps({**body, "stream": True}).encode()
-    request = Request(url, data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - http only
-    if not url.startswith(("http://", "https://")):
-        raise ValueError("not an http address")
     try:
-        with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as response:
+        with _opened(url, {**body, "stream": True}, timeout_s) as response:
             name = ""
             while line := response.readline(_REPLY_BYTES_MAX):
                 if line.startswith(b"event: "):

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from node.cli.cache import Do, Progress, ReadSettings, Subparsers, desk, read_from
+from node.cli.desk import Do, desk
+from node.cli.files import read_from
+from node.cli.terminal import Progress, size
 from node.core.errors import BadInput, NodeError, Rejected
 from node.core.settings import Settings
 
@@ -18,31 +20,8 @@ _CHUNK_BYTES = 256 * 2**10
 _ROOTS_SAID = 3
 
 
-def register(
-    commands: Subparsers, parents: list[argparse.ArgumentParser], read_settings: ReadSettings
-) -> None:
-    """Declare ``ingest``. Sets ``run``: (arguments) -> exit status."""
-    ingest = commands.add_parser(
-        "ingest", parents=parents, help="take in what others made: CARs as public blocks, IPNS records"
-    )
-    ingest.add_argument(
-        "--car",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="CARs (version 1 or 2, not compressed); anybody may fetch their blocks; - for standard input",
-    )
-    ingest.add_argument(
-        "--ipns-record",
-        nargs="+",
-        default=[],
-        metavar="NAME=FILE",
-        help="signed IPNS records; without NAME= the file's name begins with it",
-    )
-    ingest.set_defaults(run=lambda args: _ingest(args, read_settings(args)))
-
-
-def _ingest(args: argparse.Namespace, settings: Settings) -> int:
+def ingest(args: argparse.Namespace, settings: Settings) -> int:
+    """Take them in, one after the other."""
     if not args.car and not args.ipns_record:
         raise BadInput("name a file: neuroswarm ingest --car FILE", field="car")
     records = [_record(text) for text in args.ipns_record]
@@ -83,7 +62,7 @@ def _pieces(file: BinaryIO, progress: Progress) -> Iterator[bytes]:
     while chunk := file.read(_CHUNK_BYTES):
         read += len(chunk)
         yield chunk
-        progress.show(read, _size(read))
+        progress.show(read, size(read))
 
 
 def _said(done: dict[str, Any]) -> str:
@@ -91,13 +70,9 @@ def _said(done: dict[str, Any]) -> str:
     roots = ", ".join(done["roots"][:_ROOTS_SAID])
     more = f" and {done['roots_count'] - _ROOTS_SAID} more" if done["roots_count"] > _ROOTS_SAID else ""
     return (
-        f"{done['file']}: {done['blocks']} new blocks ({_size(done['bytes'])}){known}, public from now on; "
+        f"{done['file']}: {done['blocks']} new blocks ({size(done['bytes'])}){known}, public from now on; "
         f"roots: {roots or 'none'}{more}"
     )
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
 
 
 def _record(text: str) -> tuple[str, str, bytes]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from node.cli.cache import ReadSettings, Subparsers, desk
+from node.cli.desk import desk
+from node.cli.terminal import complain, tell
 from node.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,26 +16,8 @@ if TYPE_CHECKING:
 USES = ("decisions", "publications", "witness", "node")
 
 
-def register(
-    commands: Subparsers, parents: list[argparse.ArgumentParser], read_settings: ReadSettings
-) -> None:
-    """Declare ``keys`` and its commands. Each sets ``run``: (arguments) -> exit status."""
-    what = commands.add_parser("keys", help="this node's identity").add_subparsers(dest="what", required=True)
-    show = what.add_parser("show", parents=parents, help="public keys and names")
-    show.set_defaults(run=lambda args: _show(args, read_settings(args)))
-    rotate = what.add_parser(
-        "rotate", parents=parents, help="a new key for one use; the old one signs on for 30 days"
-    )
-    rotate.add_argument("use", choices=USES)
-    rotate.add_argument(
-        "--drop-old",
-        action="store_true",
-        help="delete the old key and those in overlap now: somebody else may have them",
-    )
-    rotate.set_defaults(run=lambda args: _rotate(args, read_settings(args)))
-
-
-def _show(args: argparse.Namespace, settings: Settings) -> int:
+def show(args: argparse.Namespace, settings: Settings) -> int:
+    """Public keys and names."""
     from node.audit.decisions import epochs
     from node.audit.decisions.origin import origin_of
     from node.core.clock import SystemClock
@@ -44,7 +25,7 @@ def _show(args: argparse.Namespace, settings: Settings) -> int:
 
     directory = Path(settings.data_dir) / "keys"
     if not directory.is_dir():
-        print(f"no keys in {directory} yet; they are made at the first start", file=sys.stderr)
+        complain(f"no keys in {directory} yet; they are made at the first start")
         return 1
     identity = Identity.load_or_create(directory, SystemClock().now())
     epoch = epochs.current(Path(settings.governance_dir))
@@ -61,13 +42,11 @@ def _show(args: argparse.Namespace, settings: Settings) -> int:
         both = identity.witness_signers(is_ml_dsa=True)
         shown["witness_ml_dsa_vkey"] = both[len(both) // 2].verifier.vkey
     overlap = _overlap(identity, origin)
-    if args.json:
-        print(json.dumps({**shown, "overlap": overlap}, indent=2))
-        return 0
-    for name, value in shown.items():
-        print(f"{name:<18} {value}")
-    for one in overlap:
-        print(f"overlap            {one['use']} {one['vkey'] or one['key']} until {one['until']}")
+    lines = [f"{name:<18} {value}" for name, value in shown.items()]
+    lines += [
+        f"{'overlap':<18} {one['use']} {one['vkey'] or one['key']} until {one['until']}" for one in overlap
+    ]
+    tell(args, {**shown, "overlap": overlap}, lines)
     return 0
 
 
@@ -93,18 +72,17 @@ def _overlap(identity: Identity, origin: str) -> list[dict[str, str]]:
     ]
 
 
-def _rotate(args: argparse.Namespace, settings: Settings) -> int:
+def rotate(args: argparse.Namespace, settings: Settings) -> int:
+    """A new key for one use."""
     with desk(settings) as do:
         done = do("rotate", {"use": args.use, "drop_old": args.drop_old})
-    if args.json:
-        print(json.dumps(done, indent=2))
-        return 0
-    print(f"the {done['use']} key is now {done['new']}")
+    lines = [f"the {done['use']} key is now {done['new']}"]
     if done["new_vkey"]:
-        print(f"  verifier key  {done['new_vkey']}")
-    print(f"  the old key   {done['old']} holds until {done['old_until']}")
-    if done["decision"] is None:
-        print("  this could not be entered in the decision log; see: neuroswarm doctor", file=sys.stderr)
-    else:
-        print(f"  decision      #{done['decision']['index']}")
+        lines.append(f"  verifier key  {done['new_vkey']}")
+    lines.append(f"  the old key   {done['old']} holds until {done['old_until']}")
+    if done["decision"] is not None:
+        lines.append(f"  decision      #{done['decision']['index']}")
+    tell(args, done, lines)
+    if done["decision"] is None and not args.json:
+        complain("  this could not be entered in the decision log; see: neuroswarm doctor")
     return 0

@@ -1,10 +1,8 @@
 """The commands ``neuroswarm log …``: look at a transparency log, check it, prove one entry, begin a new
 epoch.
 
-Each command is two functions here: ``_add_<name>`` declares its arguments, ``_<name>`` runs it. To add one,
-write both and name the first in ``_COMMANDS``. All but ``recover`` only read, and work beside a running node.
-
-Exit statuses, for scripts: 0 what was asked for holds, 1 it does not hold, 2 it could not be looked at.
+All but ``recover`` only read, and work beside a running node. Exit statuses, for scripts: 0 what was asked
+for holds, 1 it does not hold, 2 it could not be looked at.
 """
 
 from __future__ import annotations
@@ -15,11 +13,11 @@ import base64
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from node import __version__
 from node.audit.decisions.epoch_check import EpochReport, verify_epochs
@@ -31,8 +29,6 @@ from node.audit.tlog.tiles import ENTRY_BYTES_MAX
 from node.cli.log_location import (
     Place,
     Trust,
-    add_place,
-    add_vkey,
     file_bytes,
     names_of,
     newest,
@@ -41,6 +37,7 @@ from node.cli.log_location import (
     trust_of,
     trust_without_place,
 )
+from node.cli.terminal import Progress, say
 from node.core.errors import BadInput, NodeError, NotFound, Rejected
 from node.core.settings import Settings
 from node.core.signed_note import (
@@ -53,67 +50,28 @@ from node.core.signed_note import (
     open_checkpoint,
 )
 
-Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-ReadSettings: TypeAlias = Callable[[argparse.Namespace], Settings]
-Add: TypeAlias = Callable[[Subparsers, Any, ReadSettings], None]
-"""(subparsers of ``log``, parent parsers with --config, --data-dir and --json, reads the settings)."""
-
 HOLDS, FAILS, UNSEEN = 0, 1, 2
-STATUSES = (
-    "exit status: 0 it holds; 1 it does not hold, or there is no such entry; 2 it could not be looked at "
-    "(no such log, nobody answers, wrong usage)"
-)
-_SHOWN_EVERY = 10
-"""Bundles between two updates of the progress line."""
 
 
-def run(read_settings: ReadSettings, command: Callable[[argparse.Namespace, Settings], int]) -> Any:
-    """What argparse calls for a command: the exit statuses above, whatever comes."""
-
-    def guarded(args: argparse.Namespace) -> int:
-        try:
-            return command(args, read_settings(args))
-        except Rejected as exc:
-            return _failed(args, exc, FAILS)
-        except NodeError as exc:
-            return _failed(args, exc, UNSEEN)
-
-    return guarded
-
-
-def _failed(args: argparse.Namespace, exc: NodeError, status: int) -> int:
+def failed(args: argparse.Namespace, exc: NodeError, status: int) -> int:
+    """Say that a command about a log came to nothing; the exit status."""
     if args.json:
         print(json.dumps({"ok": False, "status": status, "reason": str(exc)}, indent=2))
     say(f"neuroswarm: {exc}", is_error=True)
     return status
 
 
-def say(text: str, *, is_error: bool = False) -> None:
-    """Print a line that may hold names from a stranger's log: what is not printable is escaped."""
-    safe = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
-    print(safe, file=sys.stderr if is_error else sys.stdout)
+def told(args: argparse.Namespace, shown: Mapping[str, Any], lines: Sequence[str], *, ok: bool = True) -> int:
+    """Tell what was found, for programs or for people; the exit status."""
+    if args.json:
+        print(json.dumps({"ok": ok, **shown}, indent=2))
+    else:
+        for line in lines:
+            say(line)
+    return HOLDS if ok else FAILS
 
 
 # --- checkpoint -----------------------------------------------------------------------------------
-
-
-def _add_checkpoint(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    parser = what.add_parser("checkpoint", parents=parents, help="the newest checkpoint", epilog=STATUSES)
-    add_place(parser)
-    add_vkey(parser)
-    add_policy(parser)
-    parser.add_argument("--note", action="store_true", help="the signed note itself, byte for byte")
-    parser.set_defaults(run=run(read_settings, _checkpoint))
-
-
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    """The option that says whose cosignatures are asked for."""
-    parser.add_argument(
-        "--policy",
-        metavar="FILE",
-        help="witness policy (default: the log.witness_policy setting); its quorum is shown, and "
-        "verify-receipt insists on it",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +106,8 @@ def standing_of(note: bytes, policy: WitnessPolicy | None) -> Standing:
     return Standing(named, len(policy.witnesses), policy.satisfied(present))
 
 
-def _checkpoint(args: argparse.Namespace, settings: Settings) -> int:
+def checkpoint(args: argparse.Namespace, settings: Settings) -> int:
+    """The newest checkpoint."""
     policy = policy_of(args, settings)
 
     async def look(place: Place) -> tuple[bytes, Trust, bytes | None]:
@@ -183,73 +142,31 @@ def _checkpoint(args: argparse.Namespace, settings: Settings) -> int:
         "quorum": standing.is_enough,
         "witnessed_size": None if older is None else older.size,
     }
-    if args.json:
-        print(json.dumps({"ok": True, **shown}, indent=2))
-        return HOLDS
-    for name in ("origin", "size", "root"):
-        say(f"{name:<12} {shown[name]}")
-    say(f"{'signed by':<12} {', '.join(names_of(opened.signed_by))}")
-    say(f"{'witnesses':<12} {standing.line()}")
+    lines = [f"{name:<12} {shown[name]}" for name in ("origin", "size", "root")]
+    lines.append(f"signed by    {', '.join(names_of(opened.signed_by))}")
+    lines.append(f"witnesses    {standing.line()}")
     if older is not None and older.size != checkpoint.size:
-        say(f"{'witnessed':<12} the newest checkpoint with quorum covers {older.size} entries")
-    return HOLDS
+        lines.append(f"witnessed    the newest checkpoint with quorum covers {older.size} entries")
+    return told(args, shown, lines)
 
 
 # --- verify ---------------------------------------------------------------------------------------
 
 
-def _add_verify(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    parser = what.add_parser(
-        "verify",
-        parents=parents,
-        help="check a whole log: signature, every tile, every entry, the root, the closed epochs",
-        epilog=STATUSES,
-    )
-    add_place(parser)
-    add_vkey(parser)
-    add_policy(parser)
-    parser.add_argument(
-        "--since", metavar="FILE", help="an older checkpoint that you kept; the log must continue it"
-    )
-    parser.set_defaults(run=run(read_settings, _verify))
-
-
-class ProgressLine:
-    """One line on a terminal that is written over; nothing elsewhere."""
-
-    def __init__(self, verb: str) -> None:
-        self._verb = verb
-        self._calls = 0
-        self._is_terminal = sys.stderr.isatty()
-
-    def show(self, done: int, total: int) -> None:
-        """``done`` of ``total`` entries."""
-        self._calls += 1
-        if self._is_terminal and (done == total or self._calls % _SHOWN_EVERY == 0):
-            share = 100 * done // max(1, total)
-            print(
-                f"\r{self._verb} {done} of {total} entries ({share} %)", end="", file=sys.stderr, flush=True
-            )
-
-    def end(self) -> None:
-        """Leave the line as it is."""
-        if self._is_terminal and self._calls:
-            print(file=sys.stderr)
-
-
-def _verify(args: argparse.Namespace, settings: Settings) -> int:
+def verify(args: argparse.Namespace, settings: Settings) -> int:
+    """Check a whole log."""
     since = None if args.since is None else file_bytes(args.since, NOTE_BYTES_MAX)
     policy = policy_of(args, settings)
-    line = ProgressLine("checking")
+    line = Progress("checking")
 
     async def check(place: Place) -> tuple[Report, Trust, list[EpochReport]]:
         note = await newest(place)
         trust = await trust_of(args, settings, place, note)
-        report = await verify_log(place.source, trust.keys, since=since, progress=line.show)
+        report = await verify_log(place.source, trust.keys, since=since, progress=line.entries)
         epochs: list[EpochReport] = []
         if report.ok and report.checkpoint is not None:
             epochs = await verify_epochs(
-                place.source, report.checkpoint, trust.keys, place.below, progress=line.show
+                place.source, report.checkpoint, trust.keys, place.below, progress=line.entries
             )
         return report, trust, epochs
 
@@ -259,37 +176,30 @@ def _verify(args: argparse.Namespace, settings: Settings) -> int:
     finally:
         line.end()
     show_remark(trust)
-    where, reason = report.where, report.reason
-    for epoch in epochs:
-        if not where and not epoch.ok:
-            where, reason = epoch.where, epoch.reason
-    ok = report.ok and all(epoch.ok for epoch in epochs)
-    standing = standing_of(report.note, policy) if ok else Standing({}, 0, None)
-    if args.json:
-        shown = _report_json(report, trust, epochs)
-        shown |= {"ok": ok, "where": where, "reason": reason, "quorum": standing.is_enough}
-        print(json.dumps(shown, indent=2))
-    elif not ok:
-        say(f"NOT ok: {where}: {reason}")
-    else:
-        for text in _report_lines(report, standing, epochs):
-            say(text)
-    return HOLDS if ok else FAILS
+    looked_at: list[Report | EpochReport] = [report, *epochs]
+    wrong = next((one for one in looked_at if not one.ok), None)
+    standing = standing_of(report.note, policy) if wrong is None else Standing({}, 0, None)
+    where, reason = ("", "") if wrong is None else (wrong.where, wrong.reason)
+    shown = _report_json(report, trust, epochs) | {
+        "where": where,
+        "reason": reason,
+        "quorum": standing.is_enough,
+    }
+    lines = _report_lines(report, standing, epochs) if wrong is None else [f"NOT ok: {where}: {reason}"]
+    return told(args, shown, lines, ok=wrong is None)
 
 
 def _report_json(report: Report, trust: Trust, epochs: Sequence[EpochReport]) -> dict[str, Any]:
-    checkpoint = report.checkpoint
+    known = report.checkpoint
     return {
-        "origin": None if checkpoint is None else checkpoint.origin,
-        "size": None if checkpoint is None else checkpoint.size,
-        "root": None if checkpoint is None else base64.b64encode(checkpoint.root).decode(),
+        "origin": known and known.origin,
+        "size": known and known.size,
+        "root": known and base64.b64encode(known.root).decode(),
         "entries": report.entries,
         "signed_by": names_of(report.signed_by),
         "trust": trust.whose,
         "witnessed_size": None if report.witnessed is None else report.witnessed.size,
-        "since": None
-        if report.since is None
-        else {"size": report.since.size, "is_signed": report.since_is_signed},
+        "since": report.since and {"size": report.since.size, "is_signed": report.since_is_signed},
         "epochs": [asdict(epoch) for epoch in epochs],
     }
 
@@ -321,25 +231,6 @@ def _report_lines(report: Report, standing: Standing, epochs: Sequence[EpochRepo
 
 
 # --- prove, verify-receipt ------------------------------------------------------------------------
-
-
-def _add_prove(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    parser = what.add_parser(
-        "prove", parents=parents, help="a receipt that entry N is in the log", epilog=STATUSES
-    )
-    parser.add_argument("index", metavar="N", type=_index, help="number of the entry, from 0")
-    add_place(parser)
-    add_vkey(parser)
-    add_policy(parser)
-    parser.add_argument("--out", metavar="FILE", help="where to write the receipt (default: standard output)")
-    parser.add_argument("--leaf-out", metavar="FILE", help="where to write the entry's bytes")
-    parser.set_defaults(run=run(read_settings, _prove))
-
-
-def _index(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 19):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of an entry")
-    return int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +272,8 @@ async def _witnessed_over(place: Place, index: int) -> bytes | None:
     return note if index < Checkpoint.of_note(note).size else None
 
 
-def _prove(args: argparse.Namespace, settings: Settings) -> int:
+def prove(args: argparse.Namespace, settings: Settings) -> int:
+    """A receipt that an entry is in the log."""
     policy = policy_of(args, settings)
     with place_of(args, settings) as place:
         found = asyncio.run(proven(args, settings, place, args.index, policy))
@@ -395,40 +287,24 @@ def _prove(args: argparse.Namespace, settings: Settings) -> int:
     standing = standing_of(receipt.checkpoint, policy)
     if standing.is_enough is False:
         say(f"note: {standing.line()}", is_error=True)
-    if args.json:
-        shown = {
-            "ok": True,
-            "origin": checkpoint.origin,
-            "size": checkpoint.size,
-            "index": receipt.index,
-            "quorum": standing.is_enough,
-            "leaf": leaf_json(found.entry),
-            "receipt": data.decode("utf-8"),
-        }
-        print(json.dumps(shown, indent=2))
-    elif args.out:
-        say(f"ok: entry {receipt.index} of {checkpoint.origin} under {checkpoint.size} entries: {args.out}")
-    else:
+    if not args.json and not args.out:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-    return HOLDS
+        return HOLDS
+    shown = {
+        "origin": checkpoint.origin,
+        "size": checkpoint.size,
+        "index": receipt.index,
+        "quorum": standing.is_enough,
+        "leaf": leaf_json(found.entry),
+        "receipt": data.decode("utf-8"),
+    }
+    said = f"ok: entry {receipt.index} of {checkpoint.origin} under {checkpoint.size} entries: {args.out}"
+    return told(args, shown, [said])
 
 
-def _add_verify_receipt(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    parser = what.add_parser(
-        "verify-receipt",
-        parents=parents,
-        help="check a receipt offline: signature, witness policy, inclusion",
-        epilog=STATUSES,
-    )
-    parser.add_argument("file", help="the receipt (tlog-proof@v1); - for standard input")
-    parser.add_argument("--leaf", metavar="FILE", help="the entry's bytes (default: what the receipt brings)")
-    add_vkey(parser)
-    add_policy(parser)
-    parser.set_defaults(run=run(read_settings, _verify_receipt))
-
-
-def _verify_receipt(args: argparse.Namespace, settings: Settings) -> int:
+def verify_receipt(args: argparse.Namespace, settings: Settings) -> int:
+    """Check a receipt offline."""
     receipt = Receipt.parse(file_bytes(args.file, RECEIPT_BYTES_MAX))
     policy = policy_of(args, settings)
     entry = receipt.extra if args.leaf is None else file_bytes(args.leaf, ENTRY_BYTES_MAX)
@@ -440,24 +316,22 @@ def _verify_receipt(args: argparse.Namespace, settings: Settings) -> int:
     opened = check_receipt(receipt, entry, () if trust is None else trust.keys, policy)
     standing = standing_of(receipt.checkpoint, policy)
     checkpoint = opened.checkpoint
-    if args.json:
-        shown = {
-            "ok": True,
-            "origin": checkpoint.origin,
-            "size": checkpoint.size,
-            "index": receipt.index,
-            "signed_by": names_of(opened.signed_by),
-            "trust": "policy" if trust is None else trust.whose,
-            "witnesses": dict(standing.cosigned),
-            "quorum": standing.is_enough,
-            "leaf": leaf_json(entry),
-        }
-        print(json.dumps(shown, indent=2))
-        return HOLDS
-    say(f"ok: entry {receipt.index} is in {checkpoint.origin} (checkpoint of {checkpoint.size} entries)")
-    say(f"  signed by  {', '.join(names_of(opened.signed_by))}")
-    say(f"  witnesses  {standing.line()}")
-    return HOLDS
+    shown = {
+        "origin": checkpoint.origin,
+        "size": checkpoint.size,
+        "index": receipt.index,
+        "signed_by": names_of(opened.signed_by),
+        "trust": "policy" if trust is None else trust.whose,
+        "witnesses": dict(standing.cosigned),
+        "quorum": standing.is_enough,
+        "leaf": leaf_json(entry),
+    }
+    lines = [
+        f"ok: entry {receipt.index} is in {checkpoint.origin} (checkpoint of {checkpoint.size} entries)",
+        f"  signed by  {', '.join(names_of(opened.signed_by))}",
+        f"  witnesses  {standing.line()}",
+    ]
+    return told(args, shown, lines)
 
 
 def leaf_json(entry: bytes) -> Any:
@@ -471,15 +345,8 @@ def leaf_json(entry: bytes) -> Any:
 # --- anchor, recover ------------------------------------------------------------------------------
 
 
-def _add_anchor(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    parser = what.add_parser("anchor", help="anchors of checkpoints outside")
-    status = parser.add_subparsers(dest="which", required=True).add_parser(
-        "status", parents=parents, help="each anchor and how far it has come", epilog=STATUSES
-    )
-    status.set_defaults(run=run(read_settings, _anchor_status))
-
-
-def _anchor_status(args: argparse.Namespace, settings: Settings) -> int:
+def anchor_status(args: argparse.Namespace, settings: Settings) -> int:
+    """Each anchor and how far it has come."""
     from node.audit.anchors.files import AnchorFiles
 
     files = AnchorFiles(Path(settings.data_dir) / "anchors")
@@ -503,38 +370,23 @@ def _anchor_status(args: argparse.Namespace, settings: Settings) -> int:
         }
         for one in found
     ]
-    if args.json:
-        shown = {"ok": not files.damaged, "is_on": is_on, "anchors": rows, "damaged": list(files.damaged)}
-        print(json.dumps(shown, indent=2))
-        return FAILS if files.damaged else HOLDS
-    if not is_on:
-        print("off: no calendar is named in log.anchor_calendars")
-    elif not found:
-        print("nothing has been queued yet")
+    lines = [] if is_on else ["off: no calendar is named in log.anchor_calendars"]
+    if is_on and not found:
+        lines.append("nothing has been queued yet")
     for one in found:
         block = "" if one.height is None else f", block {one.height}"
         held = f": {one.error}" if one.error else ""
-        say(
+        lines.append(
             f"{one.state:<10} {one.size} entries of {one.origin}, {one.service}, "
             f"since {one.since.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC{block}{held}"
         )
-    for name in files.damaged:
-        say(f"{'damaged':<10} {files.directory / name}")
-    return FAILS if files.damaged else HOLDS
+    lines += [f"{'damaged':<10} {files.directory / name}" for name in files.damaged]
+    shown = {"is_on": is_on, "anchors": rows, "damaged": list(files.damaged)}
+    return told(args, shown, lines, ok=not files.damaged)
 
 
-def _add_recover(what: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    parser = what.add_parser(
-        "recover",
-        parents=parents,
-        help="after a restore from a backup: close the log as it is, begin a new one; stop the node first",
-        epilog=STATUSES,
-    )
-    parser.add_argument("--new-epoch", action="store_true", required=True, help="begin a new epoch")
-    parser.set_defaults(run=run(read_settings, _recover))
-
-
-def _recover(args: argparse.Namespace, settings: Settings) -> int:
+def recover(args: argparse.Namespace, settings: Settings) -> int:
+    """Close the log as it is, and begin a new one."""
     from node.audit.decisions.new_epoch import start_new_epoch
     from node.core.clock import SystemClock
     from node.core.identity import Identity
@@ -558,22 +410,20 @@ def _recover(args: argparse.Namespace, settings: Settings) -> int:
         )
     previous = begun.previous
     lost = max(0, previous.size - begun.kept_size)
-    if args.json:
-        shown = {
-            "ok": True,
-            "epoch": begun.number,
-            "origin": begun.origin,
-            "previous": {"origin": previous.origin, "size": previous.size, "root": previous.root},
-            "kept_size": begun.kept_size,
-            "lost": lost,
-        }
-        print(json.dumps(shown, indent=2))
-        return HOLDS
-    say(f"epoch {begun.number} has begun: {begun.origin}")
-    say(f"  it follows {previous.origin}, last signed at {previous.size} entries")
+    shown = {
+        "epoch": begun.number,
+        "origin": begun.origin,
+        "previous": {"origin": previous.origin, "size": previous.size, "root": previous.root},
+        "kept_size": begun.kept_size,
+        "lost": lost,
+    }
+    lines = [
+        f"epoch {begun.number} has begun: {begun.origin}",
+        f"  it follows {previous.origin}, last signed at {previous.size} entries",
+    ]
     if lost:
-        say(f"  {lost} of them are not in the folder any more; the new log's first entry says so")
-    return HOLDS
+        lines.append(f"  {lost} of them are not in the folder any more; the new log's first entry says so")
+    return told(args, shown, lines)
 
 
 # --- pieces ---------------------------------------------------------------------------------------
@@ -597,21 +447,3 @@ def _write(name: str, data: bytes) -> None:
         Path(name).write_bytes(data)
     except OSError as exc:
         raise BadInput(f"cannot write {name}: {exc.strerror or exc}", field="file") from exc
-
-
-_COMMANDS: tuple[Add, ...] = (
-    _add_checkpoint,
-    _add_verify,
-    _add_prove,
-    _add_verify_receipt,
-    _add_anchor,
-    _add_recover,
-)
-
-
-def register(commands: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    """Declare ``log`` and its commands. Each sets ``run``: (arguments) -> exit status."""
-    logs = commands.add_parser("log", help="the decision log: check it, prove an entry, anchors, recovery")
-    what = logs.add_subparsers(dest="what", required=True)
-    for add in _COMMANDS:
-        add(what, parents, read_settings)

@@ -51,23 +51,6 @@ class Place:
     below: Callable[[str], Source]
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
-    """The options that say which log is meant."""
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--dir", help="log folder (default: the governance_dir setting)")
-    where.add_argument("--url", help="address of a log, or of a node (then its decision log)")
-
-
-def add_vkey(parser: argparse.ArgumentParser) -> None:
-    """The option that says whose signature counts."""
-    parser.add_argument(
-        "--vkey",
-        metavar="KEY|@FILE",
-        help="verifier key of the log, or a file with one a line (default: this node's own where the log is "
-        "its own, else the one beside the log)",
-    )
-
-
 @contextlib.contextmanager
 def place_of(args: argparse.Namespace, settings: Settings) -> Iterator[Place]:
     """The log that the options name, for as long as the context lasts. Raises ``BadInput``."""

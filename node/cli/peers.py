@@ -7,11 +7,11 @@ directory themselves, under its lock.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from node.cli.cache import ReadSettings, Subparsers, desk
+from node.cli.desk import desk
+from node.cli.terminal import size, tell
 from node.core.settings import Settings
 from node.peers.rules.values import Level
 
@@ -21,60 +21,17 @@ _REFUSED_SHOWN = 6
 """Reasons in a line; ``--json`` has all of them."""
 
 
-def register(commands: Subparsers, parents: Any, read_settings: ReadSettings) -> None:
-    """Declare ``peers`` and its commands. Each sets ``run``: (arguments) -> exit status."""
-    peers = commands.add_parser(
-        "peers", help="nodes that share answers with this one, and how far to trust them"
-    )
-    what = peers.add_subparsers(dest="what", required=True)
-
-    listing = what.add_parser(
-        "list", parents=parents, help="who is polled, what they are, what is held of them"
-    )
-    listing.set_defaults(run=lambda args: _list(args, read_settings(args)))
-
-    add = what.add_parser("add", parents=parents, help="poll an address, and see who is there; trusts nobody")
-    add.add_argument("address", help="http://host:port, or an IPNS name (k51…)")
-    add.set_defaults(run=lambda args: _add(args, read_settings(args)))
-
-    trust = what.add_parser("trust", parents=parents, help="say what a peer is to this node")
-    trust.add_argument("who", help="its root (did:key:…), or an address where it has answered")
-    trust.add_argument(
-        "--level",
-        choices=[level.value for level in Level],
-        help="trusted: served; known: counts for a quorum, in a group; unknown: kept aside; blocked: let go "
-        "(default: trusted; with --group alone what you have called it before, if anything)",
-    )
-    trust.add_argument("--group", help="its trust group: who belongs together has one vote; '' for none")
-    trust.set_defaults(run=lambda args: _trust(args, read_settings(args)))
-
-    sync = what.add_parser("sync", parents=parents, help="read what peers have published, now")
-    sync.add_argument("address", nargs="?", help="only this one")
-    sync.set_defaults(run=lambda args: _sync(args, read_settings(args)))
-
-    remove = what.add_parser("remove", parents=parents, help="poll an address no more")
-    remove.add_argument("address")
-    remove.set_defaults(run=lambda args: _remove(args, read_settings(args)))
-
-    evidence = what.add_parser(
-        "evidence", parents=parents, help="signed notes by which a peer contradicts itself, for whoever asks"
-    )
-    evidence.add_argument("root", nargs="?", help="only of this root")
-    evidence.set_defaults(run=lambda args: _evidence(args, read_settings(args)))
-
-
 def _ask(settings: Settings, command: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     with desk(settings) as do:
         return do(command, asked)
 
 
-def _show(args: argparse.Namespace, reply: Mapping[str, Any], lines: Sequence[str]) -> None:
-    print(json.dumps(reply, indent=2) if args.json else "\n".join(map(_printable, lines)))
-
-
-def _printable(line: str) -> str:
+def _printable(lines: Sequence[str]) -> list[str]:
     """What a stranger may have written, as a terminal may have it."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    return [
+        "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+        for line in lines
+    ]
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -87,7 +44,8 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 # --- list -----------------------------------------------------------------------------------------
 
 
-def _list(args: argparse.Namespace, settings: Settings) -> int:
+def listed(args: argparse.Namespace, settings: Settings) -> int:
+    """Who is polled, what they are, what is held of them."""
     reply = _ask(settings, "peers_list", {})
     own = reply["own"]
     lines = [
@@ -102,7 +60,7 @@ def _list(args: argparse.Namespace, settings: Settings) -> int:
         lines.append("no peers; add one: neuroswarm peers add http://host:port")
     if reply["more"]:
         lines.append(f"… and {reply['more']} more")
-    _show(args, reply, lines)
+    tell(args, reply, _printable(lines))
     return 0
 
 
@@ -114,21 +72,18 @@ def _row(peer: Mapping[str, Any], quota: Mapping[str, Any]) -> tuple[str, ...]:
         peer["group"] or "-",
         "not yet" if peer["last"] is None else peer["last"]["outcome"],
         str(usage["records"]),
-        _size(usage["bytes"]),
+        size(usage["bytes"]),
         f"{share:.0%}",
         peer["address"] or "-",
         peer["root"] or "nobody has answered yet",
     )
 
 
-def _size(count: int) -> str:
-    return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
-
-
 # --- add and trust --------------------------------------------------------------------------------
 
 
-def _add(args: argparse.Namespace, settings: Settings) -> int:
+def add(args: argparse.Namespace, settings: Settings) -> int:
+    """Poll an address, and see who is there."""
     reply = _ask(settings, "peers_add", {"address": args.address})
     address, root = reply["address"], reply["root"]
     lines = [f"{address} is polled from now on"]
@@ -148,7 +103,7 @@ def _add(args: argparse.Namespace, settings: Settings) -> int:
             f"  neuroswarm peers trust {root} [--group NAME]",
         ]
     lines += _decision(reply)
-    _show(args, reply, lines)
+    tell(args, reply, _printable(lines))
     return 0
 
 
@@ -176,14 +131,15 @@ def _standing(reply: Mapping[str, Any]) -> str:
     return f"{reply['level']}, {group}{dropped}"
 
 
-def _trust(args: argparse.Namespace, settings: Settings) -> int:
+def trust(args: argparse.Namespace, settings: Settings) -> int:
+    """Say what a peer is to this node."""
     asked = {"who": args.who, "level": args.level, "group": args.group}
     reply = _ask(settings, "peers_trust", asked)
     lines = [
         f"{reply['root']}",
         f"  standing  {_standing(reply)} (before: {_standing(reply['before'])})",
         "  meaning   " + _MEANING[reply["level"]],
-        f"  records   {reply['usage']['records']} held, {_size(reply['usage']['bytes'])}",
+        f"  records   {reply['usage']['records']} held, {size(reply['usage']['bytes'])}",
         *_decision(reply),
     ]
     if reply["dropped"]:
@@ -193,7 +149,7 @@ def _trust(args: argparse.Namespace, settings: Settings) -> int:
         )
     elif reply["level"] == Level.KNOWN and not reply["group"]:
         lines.append("In no group it counts for nothing: name one with --group")
-    _show(args, reply, lines)
+    tell(args, reply, _printable(lines))
     return 0
 
 
@@ -206,7 +162,8 @@ def _decision(reply: Mapping[str, Any]) -> list[str]:
 # --- sync, remove, evidence -----------------------------------------------------------------------
 
 
-def _sync(args: argparse.Namespace, settings: Settings) -> int:
+def sync(args: argparse.Namespace, settings: Settings) -> int:
+    """Read what peers have published, now."""
     reply = _ask(settings, "peers_sync", {"address": args.address})
     reports = reply["reports"]
     lines = [_report(report) for report in reports] or [
@@ -214,7 +171,7 @@ def _sync(args: argparse.Namespace, settings: Settings) -> int:
     ]
     if not reply["complete"]:
         lines.append("not all was read in time; what was read stays, and the next round goes on from there")
-    _show(args, reply, lines)
+    tell(args, reply, _printable(lines))
     return 1 if not reply["complete"] or any(report["outcome"] in _FAILED for report in reports) else 0
 
 
@@ -224,7 +181,7 @@ def _report(report: Mapping[str, Any]) -> str:
         said += f", {report['reason']}"
     if report["entries"]:
         said += (
-            f"; {report['entries']} entries, {_size(report['bytes'])}: {report['admitted']} served, "
+            f"; {report['entries']} entries, {size(report['bytes'])}: {report['admitted']} served, "
             f"{report['held']} kept aside, {report['retracted']} withdrawn"
         )
     refused = sorted(report["refused"].items(), key=lambda one: -one[1])
@@ -234,7 +191,8 @@ def _report(report: Mapping[str, Any]) -> str:
     return said
 
 
-def _remove(args: argparse.Namespace, settings: Settings) -> int:
+def remove(args: argparse.Namespace, settings: Settings) -> int:
+    """Poll an address no more."""
     reply = _ask(settings, "peers_remove", {"address": args.address})
     lines = [f"{reply['address']} is polled no more", *_decision(reply)]
     if reply["root"] is not None:
@@ -246,11 +204,12 @@ def _remove(args: argparse.Namespace, settings: Settings) -> int:
         lines.append(
             "it stands in the setting peers.urls: take it out there, or the next start adds it again"
         )
-    _show(args, reply, lines)
+    tell(args, reply, _printable(lines))
     return 0
 
 
-def _evidence(args: argparse.Namespace, settings: Settings) -> int:
+def evidence(args: argparse.Namespace, settings: Settings) -> int:
+    """Notes by which peers contradict themselves."""
     reply = _ask(settings, "peers_evidence", {"root": args.root})
     lines: list[str] = []
     for case in reply["cases"]:
@@ -261,5 +220,5 @@ def _evidence(args: argparse.Namespace, settings: Settings) -> int:
         lines.append("")
     if reply["more"]:
         lines.append(f"… and {reply['more']} cases more")
-    _show(args, reply, lines or ["no evidence against anybody"])
+    tell(args, reply, _printable(lines or ["no evidence against anybody"]))
     return 0

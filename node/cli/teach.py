@@ -11,14 +11,13 @@ import argparse
 import csv
 import io
 import json
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from node.cli.cache import ReadSettings, Subparsers
 from node.cli.http import NOBODY, base, call
+from node.cli.terminal import complain, tell
 from node.core.errors import BadInput, Unavailable
 from node.core.settings import Settings
 
@@ -51,20 +50,8 @@ class Bad:
     reason: str
 
 
-def register(
-    commands: Subparsers, parents: list[argparse.ArgumentParser], read_settings: ReadSettings
-) -> None:
-    """Declare ``teach``. Sets ``run``: (arguments) -> exit status."""
-    teach = commands.add_parser(
-        "teach", parents=parents, help="give the running node an answer that you know"
-    )
-    teach.add_argument("question", nargs="?")
-    teach.add_argument("answer", nargs="?")
-    teach.add_argument("--file", metavar="FILE", help="CSV (columns question and answer) or JSON list")
-    teach.set_defaults(run=lambda args: _teach(args, read_settings(args)))
-
-
-def _teach(args: argparse.Namespace, settings: Settings) -> int:
+def teach(args: argparse.Namespace, settings: Settings) -> int:
+    """Store the rows, one after the other."""
     if args.file is not None and args.question is None:
         rows = read(Path(args.file))
     elif args.file is None and args.answer is not None:
@@ -79,22 +66,15 @@ def _teach(args: argparse.Namespace, settings: Settings) -> int:
         if isinstance(done, Bad):
             bad.append(done)
             if not args.json and len(bad) <= _SAID_MAX:
-                print(_said(done), file=sys.stderr)
+                complain(f"{f'line {done.line}: ' if done.line else ''}{done.field}: {done.reason}")
         else:
             stored.append(done)
-    if args.json:
-        problems = [{"line": one.line, "field": one.field, "reason": one.reason} for one in bad]
-        print(json.dumps({"stored": stored, "bad": problems}, indent=2, ensure_ascii=False))
-    elif args.file is None and stored:
-        print(f"I will remember that. record {stored[0]['cid']}")
-    elif args.file is not None:
-        left = f", {len(bad)} were not" if bad else ""
-        print(f"{len(stored)} answers from {args.file} are stored{left}")
+    said = f"{len(stored)} answers from {args.file} are stored{f', {len(bad)} were not' if bad else ''}"
+    if args.file is None and stored:
+        said = f"I will remember that. record {stored[0]['cid']}"
+    if args.json or args.file is not None or stored:
+        tell(args, {"stored": stored, "bad": [asdict(one) for one in bad]}, [said], is_ascii=False)
     return 1 if bad or not stored else 0
-
-
-def _said(one: Bad) -> str:
-    return f"{f'line {one.line}: ' if one.line else ''}{one.field}: {one.reason}"
 
 
 def _store(address: str, row: Row) -> dict[str, Any] | Bad:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from node.cli import main
+from node.cli import ask, main
 
 REPLY: dict[str, Any] = {
     "request_id": "r1",
@@ -55,7 +55,7 @@ def test_what_is_said_below_an_answer(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(main, "call", lambda *_: (200, {**REPLY, **more}))
+    monkeypatch.setattr(ask, "call", lambda *_: (200, {**REPLY, **more}))
     assert main.main(["ask", "What is a keel?"]) == 0
     always = ["source      llm: ollama/tiny", "confidence  0.50"]
     assert capsys.readouterr().out.splitlines() == [

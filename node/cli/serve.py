@@ -1,0 +1,56 @@
+"""The command ``neuroswarm serve``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+
+from node.app import door
+from node.cli.doctor import MARK
+from node.cli.terminal import complain
+from node.core.settings import Settings
+
+
+def serve(args: argparse.Namespace, settings: Settings) -> int:
+    """Start a node, and stop it when told."""
+    logging.basicConfig(
+        level=logging.DEBUG if args.verbose else logging.INFO,
+        format="%(asctime)s level=%(levelname)s logger=%(name)s %(message)s",
+        stream=sys.stderr,
+    )
+    for noisy in ("apscheduler", "httpx", "urllib3", "httpcore"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+    door.check(settings.server.host, settings.server.port)  # before anything large is loaded
+
+    async def until_told() -> None:
+        from node.app.node import running
+
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        starting = asyncio.current_task()
+
+        def told() -> None:
+            if starting is not None and not stop.is_set():
+                starting.cancel()  # a start may take minutes, importing a large index
+            stop.set()
+
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(name, told)
+        async with running(settings) as node:
+            starting = None
+            for check in node.checks:
+                if check.status != "pass":
+                    complain(f"{MARK[check.status]} {check.name}: {check.output}")
+            print(f"listening on {node.url}", flush=True)
+            await stop.wait()
+            complain("stopping: finishing what is under way")
+
+    try:
+        asyncio.run(until_told())
+    except asyncio.CancelledError:
+        complain("stopped before it was ready")
+    return 0
