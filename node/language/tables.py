@@ -129,6 +129,19 @@ def pattern(
     return re.compile(fill(template, {**classes, "any": entries}), flags)
 
 
+class Patterns:
+    """The patterns of one language's table (``[patterns]``), made of its words (``[words]``)."""
+
+    def __init__(self, name: str, code: str = ENGLISH) -> None:
+        table = language_table(code, name)
+        self.words: Mapping[str, str | list[str]] = table["words"]
+        self._patterns = table["patterns"]
+
+    def __call__(self, name: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+        """The pattern of this name: any one of its entries."""
+        return pattern(self._patterns[name], self.words, flags=flags)
+
+
 def pairs(text: str, between: str = "=") -> dict[str, str]:
     """What each word of a row stands for: the row is "word=other word=other"."""
     return {word.partition(between)[0]: word.partition(between)[2] for word in text.split()}

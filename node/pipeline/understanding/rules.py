@@ -30,9 +30,14 @@ def pattern(template: str, flags: int = 0) -> re.Pattern[str]:
     return tables.pattern((), WORDS, template, flags)
 
 
-def named(name: str) -> re.Pattern[str]:
+def named(name: str, flags: int = 0) -> re.Pattern[str]:
     """One of the patterns of the English table."""
-    return tables.pattern(_TABLE["patterns"][name], WORDS)
+    return tables.pattern(_TABLE["patterns"][name], WORDS, flags=flags)
+
+
+def each(name: str, flags: int = 0) -> tuple[re.Pattern[str], ...]:
+    """The patterns of a list in the English table, one by one."""
+    return tuple(pattern(one, flags) for one in _TABLE["patterns"][name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +53,10 @@ class Rule:
         return self.pattern.search(text) is not None and (self.veto is None or self.veto.search(flat) is None)
 
 
-def rows(name: str) -> tuple[Rule, ...]:
-    """The rules of a table of rows: ``fits`` is found and ``unless`` is not."""
+def rows(name: str, code: str = tables.ENGLISH) -> tuple[Rule, ...]:
+    """The rules of a language's table of rows: ``fits`` is found and ``unless`` is not."""
     found = []
-    for row in _TABLE[name]:
+    for row in tables.language_table(code, "dialogue").get(name, ()):
         veto = tables.pattern(row["unless"], WORDS) if "unless" in row else None
         rule = Rule(row["name"], tables.pattern(row["fits"], WORDS), veto, row.get("local", False))
         found.append(rule)

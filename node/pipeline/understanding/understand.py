@@ -21,7 +21,8 @@ from node.core.normalise import normalise
 from node.core.ports import Embedded, Semantics
 from node.language import conversation
 from node.pipeline.understanding import pasted
-from node.pipeline.understanding.follow_up import Leaning, Resolved, leaning, resolve
+from node.pipeline.understanding.follow_up import Leaning, resolve
+from node.pipeline.understanding.leaning import Resolved, leaning
 from node.pipeline.understanding.route import Router
 from node.pipeline.understanding.split import split
 

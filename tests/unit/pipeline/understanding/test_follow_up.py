@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node.core.model import CERTAIN
-from node.pipeline.understanding.follow_up import Leaning, Resolved, resolve
+from node.pipeline.understanding.follow_up import Leaning, resolve
+from node.pipeline.understanding.leaning import Resolved
 from tests.unit.pipeline.understanding.stand_ins import claims, follow
 
 # earlier questions, the follow-up, the resolved question

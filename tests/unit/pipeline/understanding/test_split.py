@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node.core.model import CERTAIN, Recognition
+from node.pipeline.understanding.looks import LOOKS_MAX
 from node.pipeline.understanding.route import Floors, Router
-from node.pipeline.understanding.split import LOOKS_MAX, PARTS_MAX, split
+from node.pipeline.understanding.split import PARTS_MAX, split
 from tests.unit.pipeline.understanding.clock import NOW
 from tests.unit.pipeline.understanding.recognisers import RECOGNISERS
 from tests.unit.pipeline.understanding.stand_ins import claims, follow
