@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from node.language import verbatim
+from node.language import tables, verbatim
 from node.language.sentences import WORD, content_words, is_closed, plain, sentence_spans, sentences
 
 FLOOR = 0.25
@@ -30,12 +30,7 @@ _TABLE_READ_CHARS_MAX = 2_000
 _EXACT_TERMS_MAX = 8
 _EXACT_TERM_CHARS_MAX = 80
 
-_DEFINITION = re.compile(
-    r"\b(?:is|are|was|were)\s+"
-    r"(?:defined\s+as|known\s+as|called|an?|the\s+(?:process|act|study|practice|name|term))\b"
-    r"|\bstands?\s+for\b|\brefers?\s+to\b|\bmeans?\b(?!\s+of\b)|\bdenotes?\b|\bconsists?\s+of\b",
-    re.IGNORECASE,
-)
+_DEFINITION = tables.Patterns("answers")("defines")
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from node.answer.context import Block
 from node.core.model import Support
-from node.language import verbatim
+from node.language import tables, verbatim
 from node.language.sentences import (
     content_words,
     coverage,
@@ -32,39 +32,11 @@ _SENTENCES_MAX = 60
 _SAME_WORDS = 0.8
 _SAME_WORDS_MIN = 2
 
-_ABSTAINS = re.compile(
-    r"\bI(?:'m| am)? (?:(?:really|honestly|simply|just) )?"
-    r"(?:do not|don't|cannot|can't|could not|couldn't|am unable|unable|not able|not sure|not certain|unsure|"
-    r"have no (?:information|knowledge|data|access|way))\b(?! (?:only|just|wait|think (?:so|that)))"
-    r"|\bwe (?:do not|don't|cannot|can't) (?:know|tell|say|determine)\b"
-    r"|\b(?:the|this|these|provided|given|available) (?:\w{1,20} )?"
-    r"(?:context|texts?|documents?|evidence|passages?|information|sources?)\b(?! code)[^.\n]{0,60}?\b"
-    r"(?:do|does|did|is|are|was)(?: not|n't) "
-    r"(?:mention|contain|provide|include|say|state|specify|give|sufficient|enough|available)"
-    r"|\b(?:no|not enough|insufficient) (?:information|context|data|evidence)\b[^.\n]{0,60}?"
-    r"\b(?:provided|available|given|found|context|to answer)\b"
-    r"|\bas an (?:AI|artificial intelligence)\b|\bnot (?:mentioned|specified|stated) in the\b"
-    r"|\bit is (?:impossible|not possible) (?:for me )?to (?:say|know|tell|determine)\b",
-    re.IGNORECASE,
-)
-_ADMITS = re.compile(
-    r"\b(?:could|can|was|am|were|is|do|does|did)(?: not|n't|not) (?:able to |possible to )?"
-    r"(?:look|find|access|check|retrieve|fetch|get|verify|determine|provide|see|know|have|reach)"
-    r"|\bunable to\b|\bnot available\b|\bno access\b|\bnot (?:sure|certain)\b|\buncertain\b",
-    re.IGNORECASE,
-)
+_SAYS = tables.Patterns("answers")
+_ABSTAINS, _ADMITS = _SAYS("abstains"), _SAYS("admits")
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
-_NEGATION = re.compile(r"\b(?:not|no|never|cannot|none|neither|nor|without)\b|n't\b", re.IGNORECASE)
-_POLAR = re.compile(r"\A\W*(yes|no)\b(?=\s*[,.;:!–-])", re.IGNORECASE)
-_OPEN_QUESTION = re.compile(
-    r"\W*(?:who|whose|whom|what|when|where|why|how|which|explain|describe|define|tell|name|list|give)\b",
-    re.IGNORECASE,
-)
-_DIFFERENCE = re.compile(
-    r"\bhow (?:much|many|far|long) (?:\w+ )?(?:more|less|fewer|\w+er)\b.*\bthan\b|\bsave\b.*\binstead\b"
-    r"|\bdifference between\b|\bcompared (?:to|with)\b",
-    re.IGNORECASE,
-)
+_NEGATION, _POLAR, _OPEN_QUESTION = _SAYS("negation"), _SAYS("polar"), _SAYS("open_question")
+_DIFFERENCE = _SAYS("difference")
 """It asks for what lies between two figures, which no note says."""
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _MARK = r"\[\d{1,3}(?:[ \t]*[,;][ \t]*\d{1,3})*\]"
@@ -122,7 +94,7 @@ class Grounding:
 
 
 _DIGITS = re.compile(r"\d+")
-_ASKED_FOR = re.compile(r"\bwhat(?:['’]s| is| was| are| were) the ([a-z]{4,})\b", re.IGNORECASE)
+_ASKED_FOR = _SAYS("thing_asked_for")
 
 
 def puts_a_figure_on_what_is_missing(question: str, answer: str, blocks: Sequence[Block]) -> bool:
@@ -221,9 +193,7 @@ def support(
     )
 
 
-_CLAUSE_END = re.compile(
-    r"[.;:,!?](?=\s|\Z)|\n|\s(?:and|or|but|while|und|oder|aber|y|o|pero|et|ou|mais|e|ma|mas)\s", re.IGNORECASE
-)
+_CLAUSE_END = _SAYS("clause_end")
 
 
 def joins_figures(text: str, given: Sequence[str], question: str) -> bool:
@@ -268,9 +238,7 @@ def _sentences_where(text: str, fits: Callable[[str], bool]) -> str:
     return "".join(kept)
 
 
-_COPULA_AT_END = re.compile(
-    r"\b(?:is|are|was|were|be|ist|sind|war|est|sont|es|son|era|è|sono|é|são)\s*[.:;,]?\s*\Z", re.IGNORECASE
-)
+_COPULA_AT_END = _SAYS("copula_at_end")
 
 
 def ends_before_it_answers(answer: str) -> bool:

@@ -21,7 +21,7 @@ from node.answer.peer_claims import is_claim
 from node.core.errors import Unavailable
 from node.core.model import Evidence, Step
 from node.core.ports import NoteReader
-from node.language import verbatim
+from node.language import tables, verbatim
 from node.language.markup import DATA_MARK
 from node.language.orders import CHAT_TOKEN
 from node.language.sentences import one_line, plain
@@ -71,10 +71,10 @@ QUOTE_CHARS_MAX = 600
 _QUESTION_CHARS_MAX = 1_000
 _NAME = "NeuroSwarm"
 _YOU = re.compile(r"\b(?:you|yours?|u)\b", re.IGNORECASE)
-_AUXILIARY = "is|are|was|were|do|does|did|ca|wo|ha[sd]|have|should|would|could"
-_WHY_NOT = re.compile(rf"\bwhy\b[^.?!]*\b(?:not|never|cannot|(?:{_AUXILIARY})n['’]?t)\b", re.IGNORECASE)
+_WORDING = tables.Patterns("answers")
+_WHY_NOT = _WORDING("why_not")
 """It takes for granted that something is not so; an entry that says what the thing is does not answer it."""
-_COMPARES = re.compile(r"\b(?:vs|versus|better|difference|or\b.*\bwhich|which\b.*\bor)\b", re.IGNORECASE)
+_COMPARES = _WORDING("compares")
 """An entry about one of two things does not compare them."""
 _WHO_YOU_ARE = f"(you are {_NAME})"
 

@@ -9,24 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from node.language import tables
 from node.language.reading import fold
 
 NOT_LOOKED_UP = "No paper was looked up; this is the model's general knowledge."
 
-_PAPERS = (
-    r"(?:papers|studies|research|literature|preprints|meta-?analyses|peer[- ]reviewed (?:sources|articles)"
-    r"|studien|forschung|fachliteratur|estudios|investigaciones|etudes|recherches)"
-)
 _TEXT_CHARS = 600
-_ASKS = re.compile(
-    rf"\b{_PAPERS} (?:\w+ ){{0,2}}?(?:say|says|show|shows|suggests?|finds?|found|on|about|into|behind|uber|zu"
-    r"|zum|zur|sobre|sur)\b"
-    r"|\b(?:what|was|que) (?:\w+ ){0,3}?(?:say|says|sagen|sagt|zeigen|dicen|dice|disent|dit) (?:\w+ )?"
-    rf"{_PAPERS}\b"
-    rf"|\b(?:cite|find|list|name|any|recent|latest|new|neueste|ultimos|derniers) (?:\w+ ){{0,3}}?{_PAPERS}\b"
-    r"|\b(?:latest|new|newest|recent) study (?:on|about|say|says|show|shows|find|finds|found)\b"
-    r"|\bneueste[ns]? paper\b"
-)
+_ASKS = tables.Patterns("answers")("asks_for_papers", 0)
 _IDENTIFIERS = re.compile(
     r"\b10\.\d{4,9}/[^\s)\]]+|\barxiv[:\s/]{1,2}(?:abs/)?\d{4}\.\d{4,5}|\bpmid:? ?\d{4,9}"
     r"|\b[A-Z][\w'’-]+ et al\.?,? \(?(?:19|20)\d\d",

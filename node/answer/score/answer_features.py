@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from node.answer.score.confidence import Asked, answered, asked_for, well_formed
 from node.core.model import Support
+from node.language import tables
 from node.language.same_answer import RIGHT, WRONG, same_answer
 
 LOW_QUANTILE = 0.1
@@ -68,12 +69,7 @@ def _certainty(logprobs: Sequence[float]) -> dict[str, float]:
 
 # --- form -----------------------------------------------------------------------------------------
 
-_HEDGE = re.compile(
-    r"\b(?:may|might|could be|perhaps|possibly|probably|likely|i think|i believe|it depends|depending on|"
-    r"it is possible|as of my|typically|generally|often|usually|vielleicht|vermutlich|wahrscheinlich|"
-    r"peut-être|probablement|quizás|probablemente|forse|probabilmente)\b",
-    re.IGNORECASE,
-)
+_HEDGE = tables.pattern((), tables.Patterns("answers").words, r"\b<hedge>\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _CODE = re.compile(r"```|`[^`\n]+`")
 _ODD = re.compile(r"\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Za-z\d]+(?:-[A-Za-z\d]+)*\b")

@@ -25,8 +25,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from node.core.model import Confidence
+from node.language import tables
 
 SOURCE_RELIABILITY = "source_reliability"
 COMPLETENESS = "completeness"
@@ -218,54 +220,14 @@ class Asked(StrEnum):
     OTHER = "other"
 
 
-_ASKED: tuple[tuple[Asked, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        (
-            Asked.EXPLANATION,
-            r"\b(?:explain|describe|elaborate|discuss|compare|contrast|summari[sz]e|outline|why|how come)\b"
-            r"|\btell me (?:more )?about\b|\bdifferences? between\b"
-            r"|\bhow (?:do|does|did|can|could|should|would|is|are|to)\b"
-            r"|\bwhat (?:is|are) the (?:main |key )?"
-            r"(?:advantage|benefit|reason|cause|effect|consequence|difference|pro)s?\b",
-        ),
-        (
-            Asked.NUMBER,
-            r"\bhow (?:many|much|far|tall|high|long|old|big|large|heavy|deep|wide|fast|hot|cold|often|"
-            r"likely)\b"
-            r"|\b(?:price|cost|worth|percent|percentage|temperature|population|distance|height|weight|score|"
-            r"quorum|exchange rate|market cap|square root|sum|average|number of|amount of|total)\b"
-            r"|\bwhat(?: is|'s)\s+[-(]?\d",
-        ),
-        (
-            Asked.TIME,
-            r"\bwhen\b|\b(?:what|which) (?:time|date|day|year|month|century|decade)\b",
-        ),
-        (
-            Asked.NAME,
-            r"\bwho(?:se|m)?\b|\bwhich (?:person|people|president|author|inventor|founder|team)\b",
-        ),
-        (
-            Asked.DEFINITION,
-            r"\A\W*(?:what(?:'s| is| are| was| were)|define)\s+(?!the\b[^?]*\b(?:of|in|for)\b)"
-            r"(?:\S+\s+){0,3}\S+\Z"
-            r"|\bmeaning of\b|\bdefinition of\b|\bstands? for\b|\bwhat does \S+ mean\b",
-        ),
-    )
+_WORDING = tables.Patterns("answers")
+_ASKED = tuple(
+    (kind, _WORDING(kind))
+    for kind in (Asked.EXPLANATION, Asked.NUMBER, Asked.TIME, Asked.NAME, Asked.DEFINITION)
 )
-_HOW_LONG_TIME = re.compile(r"\bhow long (?:ago|until|since)\b", re.IGNORECASE)
-
-_NUMBER = re.compile(
-    r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-    r"|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
-    r"|hundreds?|thousands?|millions?|billions?|none|half|twice|never|daily|weekly|monthly|yearly)\b",
-    re.IGNORECASE,
-)
-_TIME = re.compile(
-    r"\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|tonight|noon|midnight"
-    r"|century|never|soon|spring|summer|autumn|winter|morning|evening|now)\b",
-    re.IGNORECASE,
+_HOW_LONG_TIME = _WORDING("how_long_time")
+_NUMBER, _TIME = (
+    tables.pattern((), _WORDING.words, rf"\d|\b<{name}>\b", re.IGNORECASE) for name in ("number", "time")
 )
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 
@@ -276,13 +238,7 @@ _KIND_MISSING = 0.3
 _TOPIC_PREFIX = 4
 _TOPIC_SHARE_FULL = 0.5
 _OFF_TOPIC = 0.6
-_PLAIN_WORDS_TEXT = (
-    "what when where which that this these those with from about between does work works explain describe "
-    "compare difference differences tell more mean means meaning definition define please have should "
-    "would could into their there your some make used using like terms simple simply briefly detail come "
-    "summarize summarise outline discuss contrast elaborate were will they them"
-)
-_PLAIN_WORDS = frozenset(_PLAIN_WORDS_TEXT.split())
+_PLAIN_WORDS = tables.words(str(_WORDING.words["plain"]))
 
 
 def asked_for(question: str) -> Asked:
@@ -380,38 +336,13 @@ def well_formed(answer: str) -> float:
 
 
 def observe(
-    question: str,
-    answer: str,
-    origin: Origin,
-    *,
-    complete: bool = True,
-    abstained: bool = False,
-    looped: bool = False,
-    grounded: bool = False,
-    cited: bool = False,
-    uncited_figures: int = 0,
-    reliability_max: float = 1.0,
-    context_share: float | None = None,
-    sources_independent: int = 1,
-    sources_agreeing: int = 1,
-    valid: int = 0,
-    invalid: int = 0,
+    question: str, answer: str, origin: Origin, *, abstained: bool = False, **measured: Any
 ) -> Signals:
-    """The signals of an answer, its text measured here, the rest as handed in."""
+    """The signals of an answer, its text measured here, the rest (fields of ``Signals``) as handed in."""
     return Signals(
         origin=origin,
         answered=answered(question, answer),
         well_formed=well_formed(answer),
-        complete=complete,
         abstained=abstained or origin is Origin.FALLBACK,
-        looped=looped,
-        grounded=grounded,
-        cited=cited,
-        uncited_figures=uncited_figures,
-        reliability_max=reliability_max,
-        context_share=context_share,
-        sources_independent=sources_independent,
-        sources_agreeing=sources_agreeing,
-        valid=valid,
-        invalid=invalid,
+        **measured,
     )
