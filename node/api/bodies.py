@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from msgspec import Meta
 
-from node.api.received import parse_json
-from node.core.errors import BadInput, Rejected
+from node.api.received import parse_json, taken_as
+from node.core.errors import BadInput
 from node.core.ipld.cid import Cid
 from node.core.peer_address import ADDRESS_CHARS_MAX
 
@@ -246,7 +246,5 @@ def zone(name: str | None) -> tzinfo | None:
 
 def cid(text: str) -> str:
     """A CID as this node writes it. Raises ``BadInput``."""
-    try:
+    with taken_as("cid"):
         return str(Cid.parse(text))
-    except Rejected as exc:
-        raise BadInput(str(exc), field="cid") from exc

@@ -37,7 +37,9 @@ from node.api.downloads import (
     preflight,
 )
 from node.api.negotiate import Wanted, negotiate
-from node.core.errors import BadInput, NodeError, RateLimited, Rejected, TimedOut
+from node.api.received import taken_as
+from node.api.replies import Routes
+from node.core.errors import BadInput, NodeError, RateLimited, TimedOut
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
 from node.core.ports import PublicBlocks
@@ -81,8 +83,6 @@ RETRY_AFTER_S = 1.0
 _Args = ParamSpec("_Args")
 _Read = TypeVar("_Read")
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
@@ -122,10 +122,8 @@ def _asked(request: web.Request) -> _Asked:
         cid, *path = (unquote_to_bytes(part).decode() for part in address.split("/")[2:])
     except ValueError as exc:
         raise BadInput("the path is not UTF-8", field="path") from exc
-    try:
+    with taken_as("cid"):
         root = Cid.parse(cid, any_hash=True)
-    except Rejected as exc:
-        raise BadInput(str(exc), field="cid") from exc
     parts = tuple(part for part in path if part)
     if len(parts) > PATH_PARTS_MAX:
         raise BadInput("the path has too many parts", field="path", limit=str(PATH_PARTS_MAX))
@@ -329,7 +327,7 @@ class Stream:
             transport.abort()
 
 
-ROUTES: tuple[tuple[str, str, Handler], ...] = (
+ROUTES: Routes = (
     ("GET", "/ipfs/{cid}", _serve),
     ("GET", "/ipfs/{cid}/{path}", _serve),
     ("OPTIONS", "/ipfs/{cid}", preflight),

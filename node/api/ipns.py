@@ -9,14 +9,13 @@ Source: https://specs.ipfs.tech/http-gateways/trustless-gateway/ (IPNS Record Re
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Awaitable, Callable, Mapping
-
 from aiohttp import web
 
-from node.api.downloads import CORS, attachment, is_only_if_cached, is_unchanged, preflight
+from node.api.downloads import CORS, attachment, is_only_if_cached, preflight
 from node.api.negotiate import IPNS_RECORD, accepted
-from node.core.errors import BadInput, NotFound, Rejected
+from node.api.received import taken_as
+from node.api.replies import Routes, etag_of, validated
+from node.core.errors import BadInput, NotFound
 from node.core.ipld.ipns import IpnsName
 from node.store.ipns_records import Kept, Names
 
@@ -26,8 +25,6 @@ FORMAT = "ipns-record"
 _ASK = f"ask for ?format={FORMAT} or send Accept: {IPNS_RECORD}"
 
 WILDCARDS = frozenset({"*/*", "application/*"})
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 async def _record(request: web.Request) -> web.Response:
@@ -48,7 +45,7 @@ async def _record(request: web.Request) -> web.Response:
     headers["X-Ipfs-Path"] = f"/ipns/{name.text}"
     if not wanted:
         headers["Content-Location"] = str(request.rel_url.update_query(format=FORMAT))
-    return reply(request, kept.data, headers)
+    return validated(request, headers["Etag"], kept.data, headers)
 
 
 async def _path(request: web.Request) -> web.Response:
@@ -63,7 +60,7 @@ async def _path(request: web.Request) -> web.Response:
     )
 
 
-ROUTES: tuple[tuple[str, str, Handler], ...] = (
+ROUTES: Routes = (
     ("GET", "/ipns/{name}", _record),
     ("GET", "/ipns/{name}/{path}", _path),
     ("OPTIONS", "/ipns/{name}", preflight),
@@ -76,10 +73,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
 
 def parse_name(text: str) -> IpnsName:
     """The name in an address. Raises ``BadInput``."""
-    try:
+    with taken_as("name"):
         return IpnsName.parse(text)
-    except Rejected as exc:
-        raise BadInput(str(exc), field="name") from exc
 
 
 def media_types(request: web.Request) -> set[str]:
@@ -98,14 +93,7 @@ def record_headers(request: web.Request, name: IpnsName, kept: Kept) -> dict[str
         **CORS,
         "Content-Type": IPNS_RECORD,
         "Content-Disposition": attachment(request.query.get("filename") or f"{name.text}.ipns-record"),
-        "Etag": f'"{hashlib.sha256(kept.data).hexdigest()[:32]}"',
+        "Etag": etag_of(kept.data),
         "Vary": "Accept",
         "X-Content-Type-Options": "nosniff",
     }
-
-
-def reply(request: web.Request, data: bytes, headers: Mapping[str, str]) -> web.Response:
-    """The bytes, or 304 where the asker has them."""
-    if is_unchanged(request, headers["Etag"]):
-        return web.Response(status=304, headers=headers)
-    return web.Response(body=data, headers=headers)

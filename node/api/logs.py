@@ -12,15 +12,15 @@ Must not know: who writes the folder, what entries say.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from aiohttp import web
 
+from node.api.replies import TEXT, Handler, Routes, etag_of, validated
 from node.audit.decisions import epochs
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, WITNESSED, FolderSource, LogReader
@@ -45,12 +45,10 @@ CUT_TRIES = 4
 MOVE_TRIES = 3
 """How often an epoch is looked for again because it was moved aside meanwhile, which happens once to each."""
 
-_TEXT = "text/plain; charset=utf-8"
 _BYTES = "application/octet-stream"
 EPOCH = re.compile(r"^[1-9][0-9]{0,5}$", re.ASCII)
 NUMBER = re.compile(r"^(0|[1-9][0-9]{0,18})$", re.ASCII)
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _Found = TypeVar("_Found")
 
@@ -71,13 +69,10 @@ class ServedLog:
         """The epoch that stands at the top now, and no later one."""
         return cls(directory, await asyncio.to_thread(_running, directory))
 
-    async def note(self, name: str) -> bytes:
-        """A signed note of the log: the newest checkpoint, or the newest one with enough cosignatures."""
-        return await self._get(lambda folder: _read(folder, name, NOTE_BYTES_MAX))
-
-    async def vkey(self) -> bytes:
-        """The keys that sign the log, one verifier key a line."""
-        return await self._get(lambda folder: _read(folder, VKEY, VKEY_BYTES_MAX))
+    async def file(self, name: str, bytes_max: int = NOTE_BYTES_MAX) -> bytes:
+        """A file of the log's folder: the newest checkpoint, the newest one with enough cosignatures, the
+        keys that sign it."""
+        return await self._get(lambda folder: _read(folder, name, bytes_max))
 
     async def tile(self, tile: Tile) -> bytes:
         """The bytes of a tile or bundle that the newest checkpoint covers."""
@@ -99,14 +94,14 @@ class ServedLog:
         return await self.tile(Tile.parse(path))
 
     async def _checkpoint(self, size: int | None, origin: str | None) -> bytes:
-        note = await self.note(CHECKPOINT)
+        note = await self.file(CHECKPOINT)
         newest = _parsed(note)
         if origin not in (None, newest.origin):
             raise NotFound("this node has no log of that origin here")
         if size in (None, newest.size):
             return note
         try:
-            witnessed = await self.note(WITNESSED)
+            witnessed = await self.file(WITNESSED)
         except NotFound:
             witnessed = b""
         if witnessed and _parsed(witnessed).size == size:
@@ -256,19 +251,13 @@ async def _log_of(request: web.Request) -> ServedLog:
     return ServedLog(directory, int(epoch))
 
 
-async def _newest(request: web.Request) -> web.Response:
-    served = await _log_of(request)
-    return _reply(request, await served.note(CHECKPOINT), _TEXT, NEWEST)
+def _file(name: str, bytes_max: int) -> Handler:
+    """What answers with a file of the log: a note, or the keys that sign it."""
 
+    async def serve(request: web.Request) -> web.Response:
+        return _reply(request, await (await _log_of(request)).file(name, bytes_max), TEXT, NEWEST)
 
-async def _witnessed(request: web.Request) -> web.Response:
-    served = await _log_of(request)
-    return _reply(request, await served.note(WITNESSED), _TEXT, NEWEST)
-
-
-async def _vkey(request: web.Request) -> web.Response:
-    served = await _log_of(request)
-    return _reply(request, await served.vkey(), _TEXT, NEWEST)
+    return serve
 
 
 async def _tile(request: web.Request) -> web.Response:
@@ -307,29 +296,28 @@ async def _proof(request: web.Request) -> web.Response:
     else:
         served = ServedLog(_directory_of(request), epoch_of(origin)[1])
     receipt = await served.receipt(int(index), None if size is None else int(size), origin)
-    return _reply(request, receipt, _TEXT, NEWEST)
+    return _reply(request, receipt, TEXT, NEWEST)
 
 
 def _reply(request: web.Request, data: bytes, content_type: str, caching: str) -> web.Response:
-    """The bytes with their validator, or 304 where the asker has them."""
-    etag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+    etag = etag_of(data)
     headers = {"Cache-Control": caching, "ETag": etag, "Access-Control-Allow-Origin": "*"}
-    known = [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
-    if etag in known or "*" in known:
-        return web.Response(status=304, headers=headers)
-    return web.Response(body=data, headers={**headers, "Content-Type": content_type})
+    response = validated(request, etag, data, headers)
+    if response.status == 200:
+        response.headers["Content-Type"] = content_type
+    return response
 
 
 PREFIXES = ("/logs/{log}", "/logs/{log}/epochs/{epoch}")
 """The newest epoch, and every epoch by its number, the newest one too: only there a path keeps its bytes."""
 
-ROUTES: tuple[tuple[str, str, Handler], ...] = tuple(
+ROUTES: Routes = tuple(
     ("GET", f"{prefix}/{name}", handler)
     for prefix in PREFIXES
     for name, handler in (
-        (CHECKPOINT, _newest),
-        (WITNESSED, _witnessed),
-        (VKEY, _vkey),
+        (CHECKPOINT, _file(CHECKPOINT, NOTE_BYTES_MAX)),
+        (WITNESSED, _file(WITNESSED, NOTE_BYTES_MAX)),
+        (VKEY, _file(VKEY, VKEY_BYTES_MAX)),
         ("tile/{path}", _tile),
         ("proof/{index}", _proof),
     )

@@ -20,14 +20,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-import orjson
 from aiohttp import web
 
 from node.api import bodies, gateway
 from node.api.bodies import CID_CHARS_MAX, CIDS_MAX
 from node.api.downloads import attachment
-from node.api.received import BODY, read_body
-from node.core.errors import BadInput, Forbidden, NotFound, RateLimited, Rejected, TimedOut, Unavailable
+from node.api.received import BODY, body_in_time, taken_as
+from node.api.replies import Routes, as_json
+from node.core.errors import Forbidden, NotFound, RateLimited, TimedOut, Unavailable
 from node.core.ipld import car
 from node.core.ipld.cid import Cid
 from node.core.ports import PublicBlocks
@@ -41,7 +41,6 @@ BLOCKS_BODY_BYTES_MAX = CIDS_MAX * (CID_CHARS_MAX + 4) + 1_024
 RECONCILE_BYTES_MAX = 2**20
 CAR_BYTES_MAX = 64 * 2**20
 PLACES = 8
-BODY_TIMEOUT_S = 10.0
 RETRY_AFTER_S = 1.0
 
 BYTES_TYPE = "application/octet-stream"
@@ -52,8 +51,6 @@ _PROXIES = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 """What a proxy says when it asks for somebody else."""
 
 _Read = TypeVar("_Read")
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Desk(Protocol):
@@ -94,14 +91,6 @@ def _peering(request: web.Request) -> Peering:
     return peering
 
 
-def _json(body: object) -> web.Response:
-    return web.Response(
-        body=orjson.dumps(body),
-        content_type="application/json",
-        headers={"Cache-Control": "private, no-store"},
-    )
-
-
 # --- how things stand -----------------------------------------------------------------------------
 
 
@@ -115,7 +104,7 @@ async def _list(request: web.Request) -> web.Response:
     shown = await _peering(request).desk.list()
     if not _is_operator(request):
         shown["peers"] = [_for_strangers(peer) for peer in shown["peers"]]
-    return _json(shown)
+    return as_json(shown)
 
 
 def _for_strangers(peer: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +114,7 @@ def _for_strangers(peer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _identity(request: web.Request) -> web.Response:
-    return _json(await _peering(request).desk.identity())
+    return as_json(await _peering(request).desk.identity())
 
 
 async def _sync(request: web.Request) -> web.Response:
@@ -133,23 +122,15 @@ async def _sync(request: web.Request) -> web.Response:
     peering = _peering(request)
     if not _is_operator(request):
         raise Forbidden("only the operator of this node may have it read its peers")
-    return _json(await peering.desk.sync(address, peering.wait_s))
+    return as_json(await peering.desk.sync(address, peering.wait_s))
 
 
 # --- what peers fetch -----------------------------------------------------------------------------
 
 
-async def _body(request: web.Request, bytes_max: int, *, is_json: bool) -> bytes:
-    try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            return await read_body(request, bytes_max, is_json=is_json)
-    except TimeoutError:
-        raise web.HTTPRequestTimeout(reason=f"the body did not arrive within {BODY_TIMEOUT_S:g} s") from None
-
-
 async def _blocks(request: web.Request) -> web.StreamResponse:
     peering, store = _peering(request), request.app[gateway.BLOCKS]
-    body = await _body(request, BLOCKS_BODY_BYTES_MAX, is_json=True)
+    body = await body_in_time(request, BLOCKS_BODY_BYTES_MAX)
     cids = _cids(bodies.parse(body, bodies.Blocks))
     _refuse_crowd(peering)
     async with peering.busy:
@@ -178,10 +159,8 @@ def _cids(blocks: bodies.Blocks) -> Sequence[Cid]:
     """Each once, in the order of asking."""
     cids: dict[Cid, None] = {}
     for position, text in enumerate(blocks.cids):
-        try:
+        with taken_as("cid", f"cids[{position}]: "):
             cids[Cid.parse(text)] = None
-        except Rejected as exc:
-            raise BadInput(f"cids[{position}]: {exc}", field="cid") from exc
     return tuple(cids)
 
 
@@ -224,17 +203,15 @@ async def _within(limit_s: float, read: Awaitable[_Read]) -> _Read:
 
 async def _reconcile(request: web.Request) -> web.Response:
     peering = _peering(request)
-    message = await _body(request, RECONCILE_BYTES_MAX, is_json=False)
+    message = await body_in_time(request, RECONCILE_BYTES_MAX, is_json=False)
     _refuse_crowd(peering)
     async with peering.busy, peering.alone:
-        try:
+        with taken_as("body"):
             reply = await peering.reconcile(message)
-        except Rejected as exc:
-            raise BadInput(str(exc), field="body") from exc
     return web.Response(body=reply, headers={"Content-Type": BYTES_TYPE, "Cache-Control": "no-store"})
 
 
-ROUTES: tuple[tuple[str, str, Handler], ...] = (
+ROUTES: Routes = (
     ("GET", "/peers", _list),
     ("GET", "/peers/identity", _identity),
     ("POST", "/peers/sync", _sync),

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
 from aiohttp import web
 
-from node.core.errors import BadInput
+from node.core.errors import BadInput, Rejected
 
 BODY = web.RequestKey("body", bytes)
 """Where a request's body lies once the door has read it."""
+BODY_TIMEOUT_S = 10.0
+"""How long a body may take to arrive at most."""
+
+
+@contextmanager
+def taken_as(field: str, said: str = "") -> Iterator[None]:
+    """What is rejected within is bad input in this field. Raises ``BadInput``."""
+    try:
+        yield
+    except Rejected as exc:
+        raise BadInput(f"{said}{exc}", field=field) from exc
+
+
+async def body_in_time(request: web.Request, max_bytes: int, *, is_json: bool = True) -> bytes:
+    """The body, for routes that the door leaves it to. Raises ``BadInput`` and HTTP 408."""
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            return await read_body(request, max_bytes, is_json=is_json)
+    except TimeoutError:
+        raise web.HTTPRequestTimeout(reason=f"the body did not arrive within {BODY_TIMEOUT_S:g} s") from None
 
 
 async def read_body(request: web.Request, max_bytes: int, *, is_json: bool = True) -> bytes:
     """The body as it was sent; where it is not ``is_json`` it says itself what it is, and its type does not
     matter. Raises ``BadInput``; a body over the limit is not read to its end."""
+    too_large = BadInput(f"the body is over {max_bytes} bytes", field="body", limit=f"{max_bytes} bytes")
     if request.content_length is not None and request.content_length > max_bytes:
-        raise BadInput(f"the body is over {max_bytes} bytes", field="body", limit=f"{max_bytes} bytes")
+        raise too_large
     kind = request.content_type.lower()
     if is_json and kind != "application/json" and not kind.endswith("+json"):
         raise BadInput("the body must be sent as application/json", field="Content-Type")
@@ -28,9 +52,7 @@ async def read_body(request: web.Request, max_bytes: int, *, is_json: bool = Tru
         async for chunk in request.content.iter_chunked(16_384):
             body += chunk
             if len(body) > max_bytes:
-                raise BadInput(
-                    f"the body is over {max_bytes} bytes", field="body", limit=f"{max_bytes} bytes"
-                )
+                raise too_large
     except (web.RequestPayloadError, ConnectionError) as exc:
         raise BadInput("the body ended before it was complete", field="body") from exc
     return bytes(body)

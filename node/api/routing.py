@@ -10,7 +10,6 @@ Sources: https://specs.ipfs.tech/routing/http-routing-v1/, https://specs.ipfs.te
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from email.utils import format_datetime
@@ -20,9 +19,10 @@ import orjson
 from aiohttp import web
 
 from node.api.downloads import CORS, preflight
-from node.api.ipns import WILDCARDS, Handler, media_types, parse_name, record_headers, reply, ttl_s
+from node.api.ipns import WILDCARDS, media_types, parse_name, record_headers, ttl_s
 from node.api.negotiate import IPNS_RECORD
-from node.api.received import read_body
+from node.api.received import body_in_time, taken_as
+from node.api.replies import Routes, validated
 from node.core.errors import BadInput, NotFound, Rejected
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName
@@ -36,7 +36,6 @@ FOUND_S, NONE_S = 300, 15
 STALE_S = 48 * 3_600
 """How long an answer may be used when nobody can be asked: what a provider record lives in the public DHT."""
 TTL_DEFAULT_S = 60
-BODY_TIMEOUT_S = 10.0
 
 _JSON, _LINES = "application/json", "application/x-ndjson"
 _UNKNOWN = "unknown"
@@ -178,7 +177,7 @@ async def _get_name(request: web.Request) -> web.Response:
         "Last-Modified": format_datetime(names.clock.now(), usegmt=True),
         **_OPEN,
     }
-    return reply(request, kept.data, headers)
+    return validated(request, headers["Etag"], kept.data, headers)
 
 
 async def _put_name(request: web.Request) -> web.Response:
@@ -186,16 +185,11 @@ async def _put_name(request: web.Request) -> web.Response:
         raise web.HTTPNotAcceptable(reason=f"only records are taken: retry with Content-Type: {IPNS_RECORD}")
     name = parse_name(request.match_info["name"])
     try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            data = await read_body(request, RECORD_BYTES_MAX, is_json=False)
-    except TimeoutError:
-        raise web.HTTPRequestTimeout(reason=f"the body did not arrive within {BODY_TIMEOUT_S:g} s") from None
+        data = await body_in_time(request, RECORD_BYTES_MAX, is_json=False)
     except BadInput as exc:
         raise BadInput(str(exc), field="record") from exc
-    try:
+    with taken_as("record"):
         is_kept = await request.app[ROUTER].names.put(name, data)
-    except Rejected as exc:
-        raise BadInput(str(exc), field="record") from exc
     if not is_kept:
         raise BadInput("a newer record of that name is known here", field="record")
     return web.Response(headers={"Cache-Control": "no-store", **_OPEN})
@@ -215,7 +209,7 @@ def _caching(fresh_s: int, stale_s: int) -> str:
     return f"public, max-age={fresh_s}, stale-while-revalidate={stale_s}, stale-if-error={stale_s}"
 
 
-ROUTES: tuple[tuple[str, str, Handler], ...] = (
+ROUTES: Routes = (
     ("GET", "/routing/v1/providers/{cid}", _providers),
     ("GET", "/routing/v1/peers/{peer_id}", _peers),
     ("GET", "/routing/v1/ipns/{name}", _get_name),

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import orjson
 from aiohttp import web
 from msgspec.structs import asdict
 
@@ -19,7 +18,8 @@ from node.api import bodies, gateway, ipns, logs, page, peers, routing, views, w
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.openapi import document
-from node.api.received import BODY, read_body
+from node.api.received import BODY, BODY_TIMEOUT_S, read_body
+from node.api.replies import Handler, Routes, as_json
 from node.api.stream import STARTED, as_events, while_there
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
@@ -28,7 +28,7 @@ from node.core.model import Caller
 from node.core.normalise import normalise
 from node.core.ports import Tell
 from node.core.settings import Server, is_loopback
-from node.pipeline.requests import Ask, Entry, Invalidation
+from node.pipeline.requests import Ask, Entry, Invalidation, Said
 from node.pipeline.service import Service
 
 log = logging.getLogger("neuroswarm.api")
@@ -40,8 +40,6 @@ _SERVICE_ID = web.AppKey("service_id", str)
 _CALLER = web.RequestKey("caller", Caller)
 _ID = web.RequestKey("id", str)
 
-BODY_TIMEOUT_S = 10.0
-"""How long a body may take to arrive at most. While it does, it takes no place among those at once."""
 GRACE_S = 5.0
 """What a request may take beyond its deadline to store and log what it came to."""
 
@@ -49,18 +47,6 @@ _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 _UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"})
 _BLOCKS = "/ipfs/"
 _NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-def _json(body: object, status: int = 200, content_type: str = "application/json") -> web.Response:
-    return web.Response(
-        body=orjson.dumps(body),
-        status=status,
-        content_type=content_type,
-        headers={"Cache-Control": "private, no-store"},
-    )
-
 
 # --- middlewares ----------------------------------------------------------------------------------
 
@@ -201,7 +187,7 @@ async def _chat(request: web.Request) -> web.StreamResponse:
 
     if chat.stream:
         return await as_events(request, reply)
-    return _json(await while_there(request, reply()))
+    return as_json(await while_there(request, reply()))
 
 
 async def _page(request: web.Request) -> web.Response:
@@ -230,7 +216,7 @@ async def _route(request: web.Request) -> web.Response:
     zone = bodies.zone(route.time_zone)
     ask = Ask(text=route.query, caller=request[_CALLER], session=route.session_id, zone=zone)
     parts = await request.app[SERVICE].route(ask)
-    return _json(views.route([(normalise(part.text), part.route) for part in parts]))
+    return as_json(views.route([(normalise(part.text), part.route) for part in parts]))
 
 
 # --- the cache as a service -----------------------------------------------------------------------
@@ -242,7 +228,7 @@ async def _put_entry(request: web.Request) -> web.Response:
     body = {"cid": kept.cid, "scope": kept.scope}
     if kept.reason:
         body["reason"] = kept.reason
-    response = _json(body, 201)
+    response = as_json(body, 201)
     response.headers["Location"] = f"/v1/cache/entries/{kept.cid}"
     return response
 
@@ -251,22 +237,22 @@ async def _search(request: web.Request) -> web.Response:
     search = bodies.parse(request[BODY], bodies.Search)
     ask = Ask(text=search.query, caller=request[_CALLER])
     recall, ref = await request.app[SERVICE].search(ask, search.floor, request[_ID])
-    return _json(views.search(recall, ref))
+    return as_json(views.search(recall, ref))
 
 
 async def _get_entry(request: web.Request) -> web.Response:
     service = request.app[SERVICE]
     stored = await service.entry(bodies.cid(request.match_info["cid"]), request[_CALLER])
-    return _json(views.stored(stored, await service.merged(stored)))
+    return as_json(views.stored(stored, await service.merged(stored)))
 
 
 async def _delete_entry(request: web.Request) -> web.Response:
     ref = await request.app[SERVICE].withdraw(bodies.cid(request.match_info["cid"]), request[_CALLER])
-    return _json({"deleted": True, "decision": views.decision(ref)})
+    return as_json({"deleted": True, "decision": views.decision(ref)})
 
 
 async def _cache_stats(request: web.Request) -> web.Response:
-    return _json(views.cache_stats(await request.app[SERVICE].cache_stats()))
+    return as_json(views.cache_stats(await request.app[SERVICE].cache_stats()))
 
 
 async def _invalidate(request: web.Request) -> web.Response:
@@ -274,7 +260,7 @@ async def _invalidate(request: web.Request) -> web.Response:
     if given["cid"] is not None:
         given["cid"] = bodies.cid(given["cid"])
     done = await request.app[SERVICE].invalidate(Invalidation(**given), request[_CALLER])
-    return _json({"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)})
+    return as_json({"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)})
 
 
 async def _feedback(request: web.Request) -> web.Response:
@@ -283,56 +269,38 @@ async def _feedback(request: web.Request) -> web.Response:
         raise BadInput("a correction goes with the verdict invalid", field="correction")
     if (given.cid is None) == (given.request_id is None):
         raise BadInput("give either cid or request_id", field="cid")
-    done = await request.app[SERVICE].feedback(
-        cid=None if given.cid is None else bodies.cid(given.cid),
-        request_id=given.request_id,
-        verdict=given.verdict,
-        note=given.note,
-        caller=request[_CALLER],
-        correction=given.correction,
-    )
-    return _json(
-        {
-            "cid": done.cid,
-            "verdict": done.verdict,
-            "validation": done.validation,
-            "validations": {"valid": done.valid, "invalid": done.invalid},
-            "served": done.served,
-            "correction": done.correction,
-            "decision": views.decision(done.decision),
-        }
-    )
+    cid = None if given.cid is None else bodies.cid(given.cid)
+    said = Said(caller=request[_CALLER], **{**asdict(given), "cid": cid})
+    return as_json(views.feedback(await request.app[SERVICE].feedback(said)))
 
 
 # --- operate --------------------------------------------------------------------------------------
 
 
 async def _livez(_: web.Request) -> web.Response:
-    return _json({"status": "pass"})
+    return as_json({"status": "pass"})
 
 
 async def _readyz(request: web.Request) -> web.Response:
     ready = request.app[SERVICE].is_ready
-    return _json({"status": "pass" if ready else "fail"}, 200 if ready else 503)
+    return as_json({"status": "pass" if ready else "fail"}, 200 if ready else 503)
 
 
 async def _health(request: web.Request) -> web.Response:
     body = views.health(await request.app[SERVICE].health(), service_id=request.app[_SERVICE_ID])
-    return _json(body, 503 if body["status"] == "fail" else 200, "application/health+json")
+    return as_json(body, 503 if body["status"] == "fail" else 200, "application/health+json")
 
 
 async def _metrics(request: web.Request) -> web.Response:
-    return web.Response(
-        body=await request.app[SERVICE].metrics(),
-        headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"},
-    )
+    headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
+    return web.Response(body=await request.app[SERVICE].metrics(), headers=headers)
 
 
 async def _openapi(request: web.Request) -> web.Response:
-    return _json(document(request.app[_LIMITS].max_body_bytes))
+    return as_json(document(request.app[_LIMITS].max_body_bytes))
 
 
-ROUTES: tuple[tuple[str, str, Handler], ...] = (
+ROUTES: Routes = (
     ("GET", "/", _page),
     ("POST", "/", _page_ask),
     ("POST", "/chat", _chat),

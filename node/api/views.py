@@ -13,11 +13,16 @@ from node.core.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, Hi
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, as_map, format_time
 from node.pipeline.health import worst
-from node.pipeline.requests import CacheStats, Merged
+from node.pipeline.requests import CacheStats, Feedback, Merged
 
 
 def _time(when: datetime | None) -> str | None:
     return None if when is None else format_time(when)
+
+
+def _of(value: object, names: str) -> dict[str, Any]:
+    """Its attributes of these names, as they are."""
+    return {name: getattr(value, name) for name in names.split()}
 
 
 def _slots(slots: Slots) -> dict[str, Any]:
@@ -25,33 +30,23 @@ def _slots(slots: Slots) -> dict[str, Any]:
 
 
 def _citation(one: Citation) -> dict[str, Any]:
-    return {
-        "source": one.source,
-        "locator": one.locator,
-        "snippet": one.snippet,
-        "url": one.url,
-        "time": _time(one.time),
-    }
+    return _of(one, "source locator snippet url") | {"time": _time(one.time)}
 
 
 def _hit(hit: HitInfo | None) -> dict[str, Any] | None:
     if hit is None:
         return None
-    return {
-        "kind": hit.kind,
-        "similarity": None if hit.similarity is None else round(hit.similarity, 6),
-        "score": round(hit.score, 6),
-        "threshold": hit.threshold,
-        "p_correct": hit.p_correct,
-        "age_s": hit.age_s,
-        "origin": hit.origin,
-        "reason": hit.reason,
-    }
+    rounded = {"similarity": _share(hit.similarity), "score": round(hit.score, 6)}
+    return _of(hit, "kind similarity score threshold p_correct age_s origin reason") | rounded
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
 
 
 def decision(ref: DecisionRef | None) -> dict[str, Any] | None:
     """Where a decision stands in the log."""
-    return None if ref is None else {"log": ref.log, "index": ref.index}
+    return None if ref is None else _of(ref, "log index")
 
 
 def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[str, Any]:
@@ -60,25 +55,18 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
         "request_id": value.query.id,
         "answer": value.text,
         "route": str(value.route.kind),
-        "source": {"kind": value.source.kind, "id": value.source.id},
+        "source": _of(value.source, "kind id"),
         "citations": [_citation(one) for one in value.citations],
         "confidence": round(value.confidence.value, 6),
         "confidence_parts": {name: round(part, 6) for name, part in value.confidence.parts.items()},
-        "found": None if value.confidence.found is None else round(value.confidence.found, 6),
-        "support": None if value.confidence.support is None else round(value.confidence.support, 6),
-        "cid": value.cid,
-        "stored": value.stored,
-        "store_reason": value.store_reason,
-        "draft": value.draft,
-        "unverified": value.unverified,
+        "found": _share(value.confidence.found),
+        "support": _share(value.confidence.support),
+        **_of(value, "cid stored store_reason draft unverified"),
         "hit": _hit(value.hit),
         "stale": value.stale,
         "logged": value.decision is not None,
         "decision": decision(value.decision),
-        "usage": {
-            "prompt_tokens": value.usage.prompt_tokens,
-            "completion_tokens": value.usage.completion_tokens,
-        },
+        "usage": _of(value.usage, "prompt_tokens completion_tokens"),
     }
     if value.retry_after_s is not None:
         body["retry_after_s"] = value.retry_after_s
@@ -88,10 +76,9 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
                 "query": part.query.text,
                 "answer": part.text,
                 "route": str(part.route.kind),
-                "source": {"kind": part.source.kind, "id": part.source.id},
+                "source": _of(part.source, "kind id"),
                 "confidence": round(part.confidence.value, 6),
-                "cid": part.cid,
-                "unverified": part.unverified,
+                **_of(part, "cid unverified"),
             }
             for part in value.parts
         ]
@@ -99,10 +86,7 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
         body["decision"]["receipt"] = receipt
     if verbose:
         body["slots"] = _slots(value.route.slots)
-        body["trace"] = [
-            {"stage": step.stage, "outcome": step.outcome, "reason": step.reason, "ms": step.ms}
-            for step in value.trace
-        ]
+        body["trace"] = [_of(step, "stage outcome reason ms") for step in value.trace]
     return body
 
 
@@ -125,10 +109,8 @@ def route(parts: Sequence[tuple[str, Route]]) -> dict[str, Any]:
         for text, one in parts
     ]
     first = shown[0]
-    return {
-        name: first[name]
-        for name in ("route", "adapter", "slots", "key", "context", "threshold", "sources", "reason")
-    } | {"parts": shown if len(shown) > 1 else []}
+    alone = {name: value for name, value in first.items() if name != "query"}
+    return alone | {"parts": shown if len(shown) > 1 else []}
 
 
 def search(recall: Recall, ref: DecisionRef | None) -> dict[str, Any]:
@@ -144,9 +126,7 @@ def search(recall: Recall, ref: DecisionRef | None) -> dict[str, Any]:
             {
                 "cid": seen.judged.candidate.cid,
                 "similarity": seen.judged.candidate.similarity,
-                "score": seen.judged.score,
-                "u": seen.judged.u,
-                "reason": seen.judged.reason,
+                **_of(seen.judged, "score u reason"),
             }
             for seen in recall.seen
         ],
@@ -155,15 +135,8 @@ def search(recall: Recall, ref: DecisionRef | None) -> dict[str, Any]:
 
 
 def _estimate(value: Estimate) -> dict[str, Any]:
-    return {
-        "right": value.right,
-        "wrong": value.wrong,
-        "undecided": value.undecided,
-        "wrong_share": value.share,
-        "low": value.low,
-        "high": value.high,
-        "upper": value.upper,
-    }
+    shares = {"wrong_share": value.share, **_of(value, "low high upper")}
+    return _of(value, "right wrong undecided") | shares
 
 
 def cache_stats(value: CacheStats) -> dict[str, Any]:
@@ -206,11 +179,8 @@ def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
     body: dict[str, Any] = {
         "cid": str(value.cid),
         "kind": record.kind,
-        "state": value.state,
-        "origin": value.origin,
-        "issuer": record.issuer,
-        "key": record.key,
-        "scope": record.scope,
+        **_of(value, "state origin"),
+        **_of(record, "issuer key scope"),
         "timestamp": format_time(record.timestamp),
         "expires": _time(record.expires),
         "sig": record.sig.hex(),
@@ -218,11 +188,7 @@ def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
     if isinstance(record, AnswerRecord):
         embedding = record.embedding
         body |= {
-            "query": record.query,
-            "query_hash": record.query_hash,
-            "normaliser": record.normaliser,
-            "answer": record.answer,
-            "route": record.route,
+            **_of(record, "query query_hash normaliser answer route"),
             "slots": None if record.slots is None else _slots(record.slots),
             "slot_key": record.slot_key,
             "source": as_map(record.source),
@@ -230,18 +196,15 @@ def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
             "unverified": record.is_unverified,
             "confidence": record.confidence / PPM,
             "confidence_parts": {name: part / PPM for name, part in record.confidence_parts.items()},
-            "embedding": None
-            if embedding is None
-            else {"model": embedding.model, "digest": embedding.digest, "dim": embedding.dim},
-            "llm": None if record.llm is None else {"id": record.llm.id, "digest": record.llm.digest},
+            "embedding": embedding and _of(embedding, "model digest dim"),
+            "llm": record.llm and _of(record.llm, "id digest"),
             "tags": list(record.tags),
             "supersedes": record.supersedes,
-            "validations": {"valid": value.valid, "invalid": value.invalid},
+            "validations": _of(value, "valid invalid"),
             "merged": [
                 {
                     "cid": str(one.cid),
-                    "query": one.query,
-                    "query_hash": one.query_hash,
+                    **_of(one, "query query_hash"),
                     "source": {"kind": one.source_kind, "id": one.source_id},
                     "timestamp": format_time(one.timestamp),
                     "origin": one.origin,
@@ -251,6 +214,16 @@ def stored(value: StoredRecord, merged: Merged) -> dict[str, Any]:
             "merged_into": None if merged.into is None else str(merged.into),
         }
     return body
+
+
+def feedback(done: Feedback) -> dict[str, Any]:
+    """The reply of ``POST /feedback``."""
+    return {
+        **_of(done, "cid verdict validation"),
+        "validations": _of(done, "valid invalid"),
+        **_of(done, "served correction"),
+        "decision": decision(done.decision),
+    }
 
 
 def health(checks: Sequence[Check], *, service_id: str) -> dict[str, Any]:

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from node.answer.chain import NoGenerator, answers
 from node.answer.context import Count, estimate
+from node.app.storage import Ground, Probe, fact
 from node.cache.index.engine import Choice, Load
 from node.core.clock import Clock
 from node.core.errors import Misconfigured, NodeError, Unavailable
-from node.core.http import Http
-from node.core.metrics import Metrics
 from node.core.model import Check
 from node.core.ports import Embedder, Generator, NoteReader
 from node.core.settings import Models, Settings, is_loopback
@@ -30,8 +30,6 @@ from node.models.embedders import factory
 from node.models.embedders.none import NoEmbedder
 from node.models.llama.gguf_file import installed_model
 from node.models.llama.process import LLAMA_CPP, XLLAMACPP, threads_to_spare
-from node.store.sqlite import SqliteStore
-from node.store.state import StateStore
 
 if TYPE_CHECKING:
     from node.pipeline.understanding.semantic import SemanticHead
@@ -208,19 +206,17 @@ def weights_of(settings: Settings) -> Path | None:
     return installed_model(Path(settings.data_dir))
 
 
-def not_configured(generators: Sequence[Generator]) -> tuple[Callable[[], Awaitable[Check]], ...]:
+def not_configured(generators: Sequence[Generator]) -> tuple[Probe, ...]:
     """A health fact for each engine that the settings do not name."""
     named = {generator.name for generator in generators}
     if named & GGUF_ENGINES:
         named |= GGUF_ENGINES  # one holds the file, the other is not wanted then
 
-    def fact(name: str, remedy: str) -> Callable[[], Awaitable[Check]]:
-        async def probe() -> Check:
-            return Check(f"model:{name}", "pass", f"not configured; {remedy}")
-
-        return probe
-
-    return tuple(fact(name, remedy) for name, remedy in _REMEDIES.items() if name not in named)
+    return tuple(
+        fact(partial(Check, f"model:{name}", "pass", f"not configured; {remedy}"))
+        for name, remedy in _REMEDIES.items()
+        if name not in named
+    )
 
 
 GGUF_ENGINES = frozenset((XLLAMACPP.engine, LLAMA_CPP.engine))
@@ -231,29 +227,23 @@ _REMEDIES: Mapping[str, str] = {
 }
 
 
-def mirror_of(
-    settings: Settings,
-    http: Http,
-    store: SqliteStore,
-    state: StateStore,
-    clock: Clock,
-    metrics: Metrics,
-) -> Mirror | None:
+def mirror_of(ground: Ground) -> Mirror | None:
     """What keeps a copy of the blocks in the configured daemon."""
-    url = settings.ipfs.kubo_url
+    own, store, clock = ground.settings.ipfs, ground.store, ground.clock
+    url = own.kubo_url
     if not url:
         return None
     if not is_loopback(urlsplit(url).hostname or ""):
         log.warning("ipfs.kubo_url is not on this machine: its RPC API has no login and must not be exposed")
-    daemon = KuboBlockStore(url, http, clock, timeout_s=settings.ipfs.timeout_s)
+    daemon = KuboBlockStore(url, ground.http, clock, timeout_s=own.timeout_s)
     return Mirror(
         daemon,
         store.records,
         store.blocks,
-        state,
+        ground.state,
         clock,
-        metrics,
-        is_private=settings.ipfs.daemon_is_private,
+        ground.metrics,
+        is_private=own.daemon_is_private,
     )
 
 
@@ -268,12 +258,6 @@ async def stop_mirror(mirror: Mirror) -> None:
             log.info("%d changes wait for the IPFS daemon until the next start", waiting)
 
 
-def daemon_probe(mirror: Mirror | None) -> Callable[[], Awaitable[Check]]:
+def daemon_probe(mirror: Mirror | None) -> Probe:
     """Whether the daemon answers, or that there is none."""
-    if mirror is not None:
-        return mirror.probe
-
-    async def none() -> Check:
-        return kubo.NONE
-
-    return none
+    return fact(lambda: kubo.NONE) if mirror is None else mirror.probe

@@ -5,23 +5,20 @@ that decides what is public. Built in order, left in reverse order by the caller
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from node.api.routing import Router
-from node.core.clock import Clock
+from node.app.storage import Ground
 from node.core.errors import NodeError
-from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName
 from node.core.key_ring import Rotation
 from node.core.model import Check
 from node.core.ports import BlockStore
 from node.core.record import NODE
-from node.core.settings import Settings
 from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Links, NameKey, Signing
 from node.ipfs.kubo import KuboBlockStore
 from node.store.imported_blocks import ForeignStore
@@ -66,10 +63,6 @@ class Ipfs:
         finally:
             self.head.settle()
 
-    async def probe(self) -> Check:
-        """The head, for ``/health``."""
-        return self.head.health()
-
     async def probe_foreign(self) -> Check:
         """How much was imported, for ``/health``."""
         try:
@@ -85,17 +78,11 @@ class Ipfs:
         return PublicReader(store, [*others, self.head_blocks], self.foreign.blocks)
 
 
-async def open_ipfs(
-    settings: Settings,
-    data_dir: Path,
-    identity: Identity,
-    store: SqliteStore,
-    daemon: KuboBlockStore | None,
-    clock: Clock,
-    stack: AsyncExitStack,
-) -> Ipfs:
+async def open_ipfs(ground: Ground, daemon: KuboBlockStore | None) -> Ipfs:
     """What outlives the logs at the stop. Raises ``CorruptState``, ``Unavailable``."""
-    foreign = await ForeignStore.open(data_dir / "foreign.sqlite", bytes_max=settings.ipfs.foreign_max_bytes)
+    data_dir, identity, clock, stack = ground.data_dir, ground.identity, ground.clock, ground.stack
+    foreign_max = ground.settings.ipfs.foreign_max_bytes
+    foreign = await ForeignStore.open(data_dir / "foreign.sqlite", bytes_max=foreign_max)
     stack.push_async_callback(foreign.close)
     # Apart from the cache's blocks: the index of a large cache must not drive answers out of them.
     blocks = await SqliteStore.open(
@@ -115,7 +102,7 @@ async def open_ipfs(
         return [NameKey(IpnsName.of(public), sign) for public, sign in identity.node_keys()]
 
     head = Head(
-        Content(store.records, Links(newest("publications"), newest("decisions"))),
+        Content(ground.store.records, Links(newest("publications"), newest("decisions"))),
         HeadBlocks(blocks.blocks, blocks.stored),
         names,
         clock,
@@ -123,11 +110,7 @@ async def open_ipfs(
         signing=Signing(identity.root, keys),
         daemon=daemon,
     )
-
-    async def close_head() -> None:
-        await head.close(LAST_HEAD_TIMEOUT_S)
-
-    stack.push_async_callback(close_head)
+    stack.push_async_callback(head.close, LAST_HEAD_TIMEOUT_S)
     return Ipfs(names, head, blocks.blocks, foreign, log_heads)
 
 
@@ -147,7 +130,7 @@ def multiaddrs(url: str, announced: Sequence[str]) -> tuple[str, ...]:
     return (f"/ip{address.version}/{host}/tcp/{parts.port}/http",)
 
 
-def routing(settings: Settings, identity: Identity, ipfs: Ipfs, blocks: PublicReader, url: str) -> Router:
+def routing(ground: Ground, ipfs: Ipfs, blocks: PublicReader, url: str) -> Router:
     """Who answers that this node has a block."""
-    addresses = multiaddrs(url, settings.ipfs.announce)
-    return Router(blocks, ipfs.names, lambda: IpnsName.parse(identity.ipns_name), addresses)
+    addresses = multiaddrs(url, ground.settings.ipfs.announce)
+    return Router(blocks, ipfs.names, lambda: IpnsName.parse(ground.identity.ipns_name), addresses)

@@ -8,43 +8,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
+from node.app.storage import VERSION, Ground, Probe, asks, fact, policy_of
 from node.audit.anchors import anchoring
 from node.audit.anchors.anchor import Anchor, AnchorState, NoAnchor
 from node.audit.anchors.anchoring import Anchoring
 from node.audit.anchors.opentimestamps import OpenTimestamps
 from node.audit.decisions.entry import anchor_entry
 from node.audit.decisions.log import DecisionLog
-from node.audit.decisions.memory import MemoryLog
-from node.audit.decisions.shards import Terms
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
-from node.audit.witnesses.cosigning import Witnesses, load_policy
+from node.audit.witnesses.cosigning import Witnesses
 from node.audit.witnesses.ours import Witness
-from node.core.clock import Clock
 from node.core.errors import NodeError
-from node.core.http import Http
-from node.core.identity import Identity
 from node.core.ipld.cid import Cid
-from node.core.metrics import Metrics
-from node.core.model import Check
 from node.core.ports import Appended, BlockStore
 from node.core.scheduler import Scheduler
-from node.core.settings import Settings
 from node.core.signed_note import Verifier
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import LogBlocks
 from node.store.sqlite import SqliteStore
 
-Decisions: TypeAlias = DecisionLog | MemoryLog
-
-MEMORY = "memory"
 PUBLICATIONS_BLOCKS_EVERY_S = 30.0
 """How far its blocks may lag behind the log that peers read; as far as the head that leads to them."""
 LAST_BLOCKS_TIMEOUT_S = 2.0
@@ -62,65 +50,17 @@ class Logs:
     witness: Witness
     blocks: BlockStore
     heads: Mapping[str, Callable[[], Cid | None]]
-    probes: tuple[Callable[[], Awaitable[Check]], ...]
+    probes: tuple[Probe, ...]
 
 
-async def policy_of(settings: Settings) -> WitnessPolicy | None:
-    """The witness policy that the settings name. Raises ``Misconfigured``."""
-    if not settings.log.witness_policy:
-        return None
-    return await asyncio.to_thread(load_policy, Path(settings.log.witness_policy))
-
-
-async def open_decisions(
-    settings: Settings, data_dir: Path, folder: Path, identity: Identity, clock: Clock, version: str
-) -> Decisions:
-    """The decision log, required. Where a policy names witnesses, nothing is signed before they were asked.
-
-    Raises ``CorruptState``, ``Unavailable``, ``Misconfigured``.
-    """
-    log = settings.log
-    if log.durability == MEMORY:
-        return MemoryLog(identity.decisions_origin, clock)
-    policy = await policy_of(settings)
-    return await DecisionLog.open(
-        folder,
-        identity.decisions_origin,
-        identity.log_signers,
-        clock,
-        keys=data_dir / "keys",
-        terms=Terms(
-            log.durability,
-            log.publish_every_s,
-            log.shard_entries,
-            alarm_bytes=log.alarm_bytes,
-            policy=version,
-        ),
-        is_held=policy is not None and _asks(policy),
-    )
-
-
-def _asks(policy: WitnessPolicy) -> bool:
-    return any(line.url for line in policy.witnesses)
-
-
-async def open_logs(
-    settings: Settings,
-    data_dir: Path,
-    identity: Identity,
-    decisions: Decisions,
-    daemon: KuboBlockStore | None,
-    http: Http,
-    scheduler: Scheduler,
-    clock: Clock,
-    metrics: Metrics,
-    version: str,
-    stack: AsyncExitStack,
-) -> Logs:
+async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Scheduler) -> Logs:
     """What stands beside the decision log. Raises ``CorruptState``, ``Unavailable``, ``Misconfigured``."""
+    settings, data_dir, identity, clock = ground.settings, ground.data_dir, ground.identity, ground.clock
+    stack, decisions = ground.stack, ground.decisions
     policy = await policy_of(settings)
+    folder = data_dir / "publications"
     publications = await TileLog.open(
-        data_dir / "publications",
+        folder,
         identity.publications_origin,
         identity.log_signers(identity.publications_origin),
         clock,
@@ -133,11 +73,9 @@ async def open_logs(
         partial(identity.witness_signers, is_ml_dsa=settings.log.witness_ml_dsa),
         [] if policy is None else [line.verifier for line in policy.logs],
         clock,
-        count=partial(metrics.count, "witness_requests"),
+        count=partial(ground.metrics.count, "witness_requests"),
     )
     stack.push_async_callback(witness.close)
-    folders = {"publications": data_dir / "publications"}
-    probes = [fact(lambda: replace(publications.health(), name="log:publications")), fact(witness.health)]
     # Apart from the cache's blocks: a growing log must not drive answers out of them.
     store = await SqliteStore.open(
         data_dir / "log_blocks.sqlite",
@@ -145,100 +83,80 @@ async def open_logs(
         keys=data_dir / "keys" / "log_block_keys",  # never made: no records, nothing private
     )
     stack.push_async_callback(store.close)
-    publications_blocks = LogBlocks(
-        data_dir / "publications",
+    made = LogBlocks(
+        folder,
         store.blocks,
         data_dir / "publications_blocks.json",
         clock,
         daemon=daemon,
         every_s=PUBLICATIONS_BLOCKS_EVERY_S,
     )
-    stack.push_async_callback(publications_blocks.close, LAST_BLOCKS_TIMEOUT_S / 2)
-    publications.on_published(publications_blocks.published)
-    publications_blocks.start()
-    probes.append(fact(lambda: replace(publications_blocks.health(), name="log:publications:blocks")))
-    heads: dict[str, Callable[[], Cid | None]] = {"publications": lambda: publications_blocks.head}
+    stack.push_async_callback(made.close, LAST_BLOCKS_TIMEOUT_S / 2)
+    publications.on_published(made.published)
+    made.start()
+    folders = {"publications": folder}
+    heads: dict[str, Callable[[], Cid | None]] = {"publications": lambda: made.head}
+    probes = [
+        fact(lambda: replace(publications.health(), name="log:publications")),
+        fact(witness.health),
+        fact(lambda: replace(made.health(), name="log:publications:blocks")),
+    ]
     if isinstance(decisions, DecisionLog):
         folders["decisions"] = decisions.directory
-        log_blocks = LogBlocks(
+        blocks = LogBlocks(
             decisions.directory, store.blocks, data_dir / "log_blocks.json", clock, daemon=daemon
         )
-        heads["decisions"] = lambda: log_blocks.head
-        followers = _follow(
-            settings, data_dir, identity, decisions, policy, log_blocks, http, clock, metrics, stack
-        )
-        anchors = await _anchors(settings, data_dir, decisions, http, clock, version)
-        stack.push_async_callback(anchors.close)
-
-        async def look_after_anchors() -> None:
-            await anchors.tick()
-            metrics.set(**anchors.numbers())
-
-        scheduler.every(anchoring.TICK_S, "anchor", look_after_anchors)
-        decisions.on_critical(_anchored_now(decisions, anchors))
-        probes += [*followers, fact(anchors.health)]
+        heads["decisions"] = lambda: blocks.head
+        probes += _follow(ground, decisions, policy, blocks)
+        probes.append(await _anchored(ground, decisions, scheduler))
     return Logs(publications, folders, witness, store.blocks, heads, tuple(probes))
 
 
 def _follow(
-    settings: Settings,
-    data_dir: Path,
-    identity: Identity,
-    decisions: DecisionLog,
-    policy: WitnessPolicy | None,
-    log_blocks: LogBlocks,
-    http: Http,
-    clock: Clock,
-    metrics: Metrics,
-    stack: AsyncExitStack,
-) -> list[Callable[[], Awaitable[Check]]]:
+    ground: Ground, decisions: DecisionLog, policy: WitnessPolicy | None, blocks: LogBlocks
+) -> list[Probe]:
     """Those who are told of each checkpoint: its blocks, and the witnesses of the policy."""
 
     async def close_blocks() -> None:
         with contextlib.suppress(NodeError):  # held or suspended: what is published already is all there is
             async with asyncio.timeout(LAST_BLOCKS_TIMEOUT_S):
                 await decisions.tile_log.publish()
-        await log_blocks.close(LAST_BLOCKS_TIMEOUT_S)
+        await blocks.close(LAST_BLOCKS_TIMEOUT_S)
 
-    stack.push_async_callback(close_blocks)
-    decisions.on_published(log_blocks.published)
-    decisions.on_critical(lambda _place: log_blocks.hasten())
-    log_blocks.start()
-    checks = [fact(log_blocks.health)]
-    if policy is not None and _asks(policy):
+    ground.stack.push_async_callback(close_blocks)
+    decisions.on_published(blocks.published)
+    decisions.on_critical(lambda _place: blocks.hasten())
+    blocks.start()
+    if policy is None or not asks(policy):
+        return [fact(blocks.health)]
 
-        def keys(origin: str) -> list[Verifier]:
-            return [signer.verifier for signer in identity.log_signers(origin)]
+    def keys(origin: str) -> list[Verifier]:
+        return [signer.verifier for signer in ground.identity.log_signers(origin)]
 
-        witnesses = Witnesses(
-            policy,
-            lambda: decisions.tile_log,
-            keys,
-            http,
-            clock,
-            timeout_s=settings.log.witness_timeout_s,
-            evidence=data_dir / "witness" / "evidence",
-            count=partial(metrics.count, "cosignatures"),
-        )
-        stack.push_async_callback(witnesses.close)
-        decisions.on_published(witnesses.published)
-        witnesses.start()
-        checks.append(fact(witnesses.health))
-    return checks
+    witnesses = Witnesses(
+        policy,
+        lambda: decisions.tile_log,
+        keys,
+        ground.http,
+        ground.clock,
+        timeout_s=ground.settings.log.witness_timeout_s,
+        evidence=ground.data_dir / "witness" / "evidence",
+        count=partial(ground.metrics.count, "cosignatures"),
+    )
+    ground.stack.push_async_callback(witnesses.close)
+    decisions.on_published(witnesses.published)
+    witnesses.start()
+    return [fact(blocks.health), fact(witnesses.health)]
 
 
-async def _anchors(
-    settings: Settings,
-    data_dir: Path,
-    decisions: DecisionLog,
-    http: Http,
-    clock: Clock,
-    version: str,
-) -> Anchoring:
-    calendars = settings.log.anchor_calendars
+async def _anchored(ground: Ground, decisions: DecisionLog, scheduler: Scheduler) -> Probe:
+    """Anchors of checkpoints outside; critical entries are anchored at once."""
+    own, clock = ground.settings.log, ground.clock
     anchor: Anchor = NoAnchor()
-    if calendars:
-        anchor = OpenTimestamps(calendars, http, clock, block_headers_url=settings.log.block_headers_url)
+    if own.anchor_calendars:
+        anchor = OpenTimestamps(
+            own.anchor_calendars, ground.http, clock, block_headers_url=own.block_headers_url
+        )
 
     async def report(state: AnchorState) -> None:
         entry, private = anchor_entry(
@@ -247,33 +165,29 @@ async def _anchors(
             digest=state.digest.hex(),
             calendar=state.service,
             state=state.state,
-            policy=version,
+            policy=VERSION,
             block_height=state.height,
         )
         await decisions.append(entry, private_texts=private)
 
-    return await Anchoring.open(
-        data_dir / "anchors",
+    anchors = await Anchoring.open(
+        ground.data_dir / "anchors",
         anchor,
         clock,
         newest=lambda: decisions.tile_log.published,
         report=report,
-        every_s=settings.log.anchor_every_s,
+        every_s=own.anchor_every_s,
     )
+    ground.stack.push_async_callback(anchors.close)
 
+    async def look_after_anchors() -> None:
+        await anchors.tick()
+        ground.metrics.set(**anchors.numbers())
 
-def _anchored_now(decisions: DecisionLog, anchors: Anchoring) -> Callable[[Appended], None]:
-    def told(_place: Appended) -> None:
+    def now(_place: Appended) -> None:
         if (published := decisions.tile_log.published) is not None:
             anchors.now(published)
 
-    return told
-
-
-def fact(health: Callable[[], Check]) -> Callable[[], Awaitable[Check]]:
-    """A probe that needs no asking."""
-
-    async def probe() -> Check:
-        return health()
-
-    return probe
+    scheduler.every(anchoring.TICK_S, "anchor", look_after_anchors)
+    decisions.on_critical(now)
+    return fact(anchors.health)

@@ -13,12 +13,10 @@ import hashlib
 import logging
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from aiohttp import web
 
@@ -28,37 +26,32 @@ from node.api.peers import Peering
 from node.app import door
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
 from node.app.ipfs import Ipfs, open_ipfs, routing
-from node.app.logs import MEMORY, Logs, fact, open_logs
+from node.app.links import Links
+from node.app.logs import Logs, open_logs
 from node.app.memory import Memory, open_memory
 from node.app.operator import operator_desk
-from node.app.peers import Links, admitter_of, forget_held, ledger_of, open_peers, open_store
-from node.app.storage import EXPORT, VERSION, Ground, open_ground
-from node.app.transfer.portable import PortableIndex
+from node.app.peers import Known, admitter_of, ledger_of, open_peers, open_store
+from node.app.storage import EXPORT, MEMORY, VERSION, Ground, Probe, fact, open_ground
+from node.app.transfer.portable import Keeping, PortableIndex
 from node.app.walk import Walk, open_walk
 from node.audit.decisions.entry import policy_entry
-from node.cache.keys import keyword_key
-from node.cache.quality.refuted_answers import RefutedAnswers
 from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError
-from node.core.metrics import Metrics
 from node.core.model import Check
-from node.core.ports import AuditLog
 from node.core.scheduler import Scheduler
 from node.core.settings import Log, Models, Settings
 from node.ipfs.mirror import Mirror
-from node.peers.rules.admission import ADMISSION_REASONS
-from node.peers.rules.values import PEER_TIERS
 from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.sync.admit import Admitter
 from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
-from node.pipeline.service import Ports, Service
+from node.pipeline.ports import Ports
+from node.pipeline.service import Service
 from node.store.hit_counts import UseTally
-from node.store.imported_blocks import WithForeign
 from node.store.retention.erase import Eraser
 from node.store.retention.evict import evict
 from node.store.retention.expire import sweep
 from node.store.sqlite import SqliteStore
-from node.store.state import StateStore
 from node.store.write_back import WriteBack
 
 log = logging.getLogger("neuroswarm")
@@ -114,21 +107,18 @@ async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
 
 async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Running:
     ground = await open_ground(settings, clock, stack)
-    data_dir, identity, store = ground.data_dir, ground.identity, ground.store
-    for certificate in identity.certificates():
+    data_dir, store = ground.data_dir, ground.store
+    for certificate in ground.identity.certificates():
         await store.records.add(certificate)
-    state = await StateStore.open(data_dir / "state.sqlite")
-    stack.push_async_callback(state.close)
-    await _log_rules(settings, ground.decisions, state)
-    metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
-    memory = await open_memory(settings, ground, state, clock, metrics, stack)
-    walk = await open_walk(settings, ground, memory, clock, metrics, stack)
-    mirror = mirror_of(settings, ground.http, store, state, clock, metrics)
+    await _log_rules(ground)
+    memory = await open_memory(ground)
+    walk = await open_walk(ground, memory)
+    mirror = mirror_of(ground)
     daemon = None if mirror is None else mirror.daemon
-    ipfs = await open_ipfs(settings, data_dir, identity, store, daemon, clock, stack)
+    ipfs = await open_ipfs(ground, daemon)
     links = Links(settings, ground.http, ipfs.names, daemon, clock)
     fetch = links.blocks if mirror is not None or settings.peers.urls else None
-    portable = await _index_file(settings, ground, memory, walk, fetch, clock, stack)
+    portable = await _index_file(ground, memory, walk, fetch)
     if mirror is not None:
         stack.push_async_callback(stop_mirror, mirror)
         mirror.start()
@@ -136,29 +126,21 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     listeners = _listeners(store, [ipfs.head.changed, memory.evidence.changed], stack)
     if mirror is not None:
         listeners.append(mirror.nudge)
-    stack.push_async_callback(_drain, memory.queue, settings.server.shutdown_timeout_s)
+    stack.push_async_callback(_drain, memory.kept.queue, settings.server.shutdown_timeout_s)
     for worker in walk.behind:
         stack.push_async_callback(worker.close)
-    ledger = ledger_of(settings, ground.decisions, metrics, VERSION)
-    peer_store = await open_store(settings, data_dir, state, clock, stack, ledger)
+    ledger = ledger_of(ground)
+    peer_store = await open_store(settings, data_dir, ground.state, clock, stack, ledger)
     eraser = await _eraser(ground, memory, ipfs, peer_store, portable)
     uses = UseTally(store.records, clock)
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler()
-    _schedule(scheduler, settings, ground, memory, portable, eraser, uses, clock, metrics)
-    logs = await open_logs(
-        settings, data_dir, identity, ground.decisions, daemon, ground.http, scheduler, clock, metrics,
-        VERSION, stack,
-    )  # fmt: skip
+    _schedule(scheduler, ground, memory, portable, eraser, uses)
+    logs = await open_logs(ground, daemon, scheduler)
     ipfs.start(logs.heads)
-    admitter = admitter_of(
-        settings, peer_store, store, memory.semantics, identity, walk.router, ground.adapters,
-        ground.decisions, clock, metrics, VERSION,
-    )  # fmt: skip
-    peers = await open_peers(
-        settings, data_dir, peer_store, admitter, store, identity, logs.publications, logs.witness, links,
-        walk.router, scheduler, clock, metrics, stack, ledger,
-    )  # fmt: skip
+    admitter = admitter_of(ground, peer_store, memory.semantics, walk.router)
+    known = Known(peer_store, admitter, links, ledger)
+    peers = await open_peers(ground, known, logs.publications, logs.witness, walk.router, scheduler)
     listeners.append(peers.publisher.changed)
     scheduler.start()
     stack.callback(scheduler.stop)
@@ -166,102 +148,75 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         fact(lambda: walk.reader_check),
         daemon_probe(mirror),
         memory.reference.probe,
-        ipfs.probe,
+        fact(ipfs.head.health),
         ipfs.probe_foreign,
         *peers.probes,
         *logs.probes,
         *not_configured(walk.generators),
     )
-    service = Service(
-        _ports(settings, ground, state, memory, walk, probes, metrics, eraser, uses, mirror, clock)
-    )
-    rescorer = Rescorer(
-        Kept(store.records, memory.rememberer, memory.semantics, state, ground.decisions),
-        Peers(peer_store.begin, admitter.retier),
-        clock,
-        by_calibration,
-        least=settings.cache.confidence_min,
-        policy=VERSION,
-    )
-    await _catch_up(memory.refuted, rescorer, store, stack)
+    service = _service(ground, memory, walk, probes, eraser, uses, mirror)
+    await _catch_up(ground, memory, peer_store, admitter)
     walk.auditor.start(walk.pipeline.afresh, lambda: walk.pipeline.under_way)
     stack.callback(service.release)
     stack.callback(peers.peering.release)
-    url = await _listen(service, settings, ground, logs, ipfs, peers.peering, stack)
-    desk = operator_desk(
-        settings, ground, ipfs, memory.rememberer, eraser, walk.router, clock, metrics.unlogged, peers.desk,
-        memory.refuted,
-    )  # fmt: skip
+    url = await _listen(service, ground, logs, ipfs, peers.peering)
+    desk = operator_desk(ground, ipfs, memory.kept, eraser, walk.router, peers.desk)
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     warm(walk.generators, checks)
     return Running(url, service, settings, checks)
 
 
-def _ports(
-    settings: Settings,
+def _service(
     ground: Ground,
-    state: StateStore,
     memory: Memory,
     walk: Walk,
-    probes: tuple[Callable[[], Awaitable[Check]], ...],
-    metrics: Metrics,
+    probes: tuple[Probe, ...],
     eraser: Eraser,
     uses: UseTally,
     mirror: Mirror | None,
-    clock: Clock,
-) -> Ports:
-    """What the service works with."""
-    return Ports(
-        clock=clock,
-        pipeline=walk.pipeline,
-        understanding=walk.understanding,
-        recaller=memory.recaller,
-        rememberer=memory.rememberer,
-        records=ground.store.records,
-        state=state,
-        semantics=memory.semantics,
-        log=ground.decisions,
-        adapters=walk.adapters,
-        generators=walk.composer.engines,
-        probes=probes,
-        metrics=metrics,
-        watch=walk.auditor,
-        eraser=eraser,
-        drafts=walk.drafts,
-        refuted=memory.refuted,
-        uses=uses,
-        mirror=mirror,
-        policy=walk.policy,
-        request_timeout_s=settings.server.request_timeout_s,
-        floor_default=settings.cache.threshold,
-        zone=ZoneInfo(settings.time_zone),
+) -> Service:
+    return Service(
+        Ports(
+            clock=ground.clock,
+            pipeline=walk.pipeline,
+            understanding=walk.understanding,
+            recaller=memory.recaller,
+            rememberer=memory.kept.rememberer,
+            records=ground.store.records,
+            state=ground.state,
+            semantics=memory.semantics,
+            log=ground.decisions,
+            adapters=walk.adapters,
+            generators=walk.composer.engines,
+            probes=probes,
+            metrics=ground.metrics,
+            watch=walk.auditor,
+            eraser=eraser,
+            drafts=walk.drafts,
+            refuted=memory.kept.refuted,
+            uses=uses,
+            mirror=mirror,
+            policy=walk.policy,
+            request_timeout_s=ground.settings.server.request_timeout_s,
+            floor_default=ground.settings.cache.threshold,
+            zone=ground.zone,
+        )
     )
 
 
-async def _index_file(
-    settings: Settings,
-    ground: Ground,
-    memory: Memory,
-    walk: Walk,
-    fetch: Gets | None,
-    clock: Clock,
-    stack: AsyncExitStack,
-) -> PortableIndex:
+async def _index_file(ground: Ground, memory: Memory, walk: Walk, fetch: Gets | None) -> PortableIndex:
     """The index file, imported where it has changed, and exported at the end. ``fetch``: where blocks that
     it names are asked for."""
+    settings = ground.settings
     portable = PortableIndex(
-        ground.store.records,
-        memory.rememberer,
+        Keeping(ground.store.records, memory.kept.rememberer, memory.semantics, ground.state),
         walk.router,
-        memory.state,
-        memory.semantics,
-        clock,
-        signer=ground.identity,
-        keyword_key=keyword_key,
+        ground.clock,
+        ground.identity,
         blocks=fetch,
         publish=settings.sharing.publish,
-        class_limit=class_limit(walk.router, clock, ZoneInfo(settings.time_zone)),
+        class_limit=class_limit(walk.router, ground.clock, ground.zone),
     )
     await portable.import_changed(Path(settings.index_file))
 
@@ -272,7 +227,7 @@ async def _index_file(
         except NodeError as exc:
             log.warning("the knowledge index was not exported: %s", exc)
 
-    stack.push_async_callback(export_last)
+    ground.stack.push_async_callback(export_last)
     return portable
 
 
@@ -301,20 +256,12 @@ async def _eraser(
     ground: Ground, memory: Memory, ipfs: Ipfs, peer_store: SqlitePeerStore, portable: PortableIndex
 ) -> Eraser:
     """What erases a record wherever it lies; an erasure that was cut off goes on."""
-    store = ground.store
 
     async def export_again() -> None:
         await portable.export(ground.data_dir / EXPORT)
 
-    eraser = Eraser(
-        store.records,
-        WithForeign(store.blocks, ipfs.foreign.blocks),
-        memory.rememberer,
-        ground.decisions,
-        (store.scrub, ipfs.foreign.scrub, memory.labels.scrub, peer_store.scrub, memory.refuted.scrub),
-        (memory.labels.forget, memory.refuted.forget, partial(forget_held, peer_store)),
-        copies=(memory.semantics.save, memory.evidence.save, export_again),
-    )
+    copies = (memory.semantics.save, memory.evidence.save, export_again)
+    eraser = memory.kept.eraser(ground, ipfs.foreign, peer_store, *copies)
     try:
         await eraser.resume()
     except NodeError as exc:
@@ -324,23 +271,21 @@ async def _eraser(
 
 def _schedule(
     scheduler: Scheduler,
-    settings: Settings,
     ground: Ground,
     memory: Memory,
     portable: PortableIndex,
     eraser: Eraser,
     uses: UseTally,
-    clock: Clock,
-    metrics: Metrics,
 ) -> None:
     """The jobs over what is stored here."""
-    cache, records, semantics = settings.cache, ground.store.records, memory.semantics
+    cache, records, semantics = ground.settings.cache, ground.store.records, memory.semantics
+    clock = ground.clock
 
     async def make_room() -> None:
         evicted = await evict(
             records, semantics, clock, max_entries=cache.max_entries, max_bytes=cache.max_bytes
         )
-        metrics.count("evicted_records", by=evicted)
+        ground.metrics.count("evicted_records", by=evicted)
 
     scheduler.every(
         cache.sweep_every_s,
@@ -355,26 +300,19 @@ def _schedule(
     scheduler.every(INDEX_SAVE_EVERY_S, "save_answers", memory.evidence.save)
 
 
-async def _log_rules(settings: Settings, decisions: AuditLog, state: StateStore) -> None:
+async def _log_rules(ground: Ground) -> None:
     """The rules in force from here on; where they are others than at the last start, a leaf of its own."""
-    digest = settings_digest(settings)
-    before = await state.get_meta(_RULES)
+    digest = settings_digest(ground.settings)
+    before = await ground.state.get_meta(_RULES)
     events = ["start"] if before in (None, digest) else ["start", "change"]
     for event in events:
         entry, private = policy_entry(event=event, policy=VERSION, software=VERSION, settings_digest=digest)
-        await decisions.append(entry, private_texts=private)
-    await state.set_meta(_RULES, digest)
+        await ground.decisions.append(entry, private_texts=private)
+    await ground.state.set_meta(_RULES, digest)
 
 
-async def _listen(
-    service: Service,
-    settings: Settings,
-    ground: Ground,
-    logs: Logs,
-    ipfs: Ipfs,
-    peering: Peering,
-    stack: AsyncExitStack,
-) -> str:
+async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peering: Peering) -> str:
+    settings, stack = ground.settings, ground.stack
     sockets = await asyncio.to_thread(door.bound, settings.server.host, settings.server.port)
     for one in sockets:
         stack.callback(one.close)
@@ -387,7 +325,7 @@ async def _listen(
         service_id=ground.identity.root,
         folders=logs.folders,
         cosigner=logs.witness,
-        router=routing(settings, ground.identity, ipfs, public, url),
+        router=routing(ground, ipfs, public, url),
         gateway_concurrent_max=settings.ipfs.gateway_concurrent_max,
         peering=peering,
     )
@@ -406,13 +344,20 @@ async def _listen(
     return url
 
 
-async def _catch_up(
-    refuted: RefutedAnswers, rescorer: Rescorer, store: SqliteStore, stack: AsyncExitStack
-) -> None:
+async def _catch_up(ground: Ground, memory: Memory, peer_store: SqlitePeerStore, admitter: Admitter) -> None:
     """Behind the start: judge again what an older rule let in, and embed the questions whose answers were
     called invalid."""
+    records, refuted = ground.store.records, memory.kept.refuted
+    rescorer = Rescorer(
+        Kept(records, memory.kept.rememberer, memory.semantics, ground.state, ground.decisions),
+        Peers(peer_store.begin, admitter.retier),
+        ground.clock,
+        by_calibration,
+        least=ground.settings.cache.confidence_min,
+        policy=VERSION,
+    )
     is_due = await rescorer.is_due()
-    until = (await store.records.counts())["last_sequence"]
+    until = (await records.counts())["last_sequence"]
 
     async def catch_up() -> None:
         if is_due:
@@ -426,7 +371,7 @@ async def _catch_up(
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
-    stack.push_async_callback(stop)
+    ground.stack.push_async_callback(stop)
 
 
 def settings_digest(settings: Settings) -> str:

@@ -5,45 +5,37 @@ order, left in reverse order by the caller's stack; no answer waits for any of i
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeAlias
-from zoneinfo import ZoneInfo
 
 from node.api.peers import Peering
+from node.app.links import Links
+from node.app.storage import VERSION, Ground, Probe, fact
 from node.audit.log.contradictions import Evidence
 from node.audit.log.reader import CHECKPOINT, FolderSource, LogReader
 from node.audit.log.writer import TileLog
 from node.audit.witnesses.ours import Witness
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
-from node.core.errors import NodeError, NotFound
+from node.core.errors import NotFound
 from node.core.files import DISK
 from node.core.follower import Follower, Rest
-from node.core.http import Http
-from node.core.identity import Identity
-from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
-from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.metrics import Metrics
-from node.core.model import Check
 from node.core.peer_address import address_of
-from node.core.ports import Adapter, AuditLog, Semantics
+from node.core.ports import Semantics
 from node.core.record import AnswerRecord
 from node.core.scheduler import Scheduler
 from node.core.settings import Settings
 from node.core.signed_note import Checkpoint
-from node.models.deadline import within
-from node.peers.ports import PeerLink, PeerStore
+from node.peers.ports import PeerStore
 from node.peers.rules.values import Contact, Level, Quota, SyncReport
 from node.peers.store.sqlite import SqlitePeerStore
 from node.peers.sync.admit import Admitter
-from node.peers.sync.block_link import BlockPeer
-from node.peers.sync.blocks import Gets, PeerBlocks
-from node.peers.sync.client import HttpPeer, resolved
 from node.peers.sync.desk import PeerDesk
 from node.peers.sync.follow import PeerSync
 from node.peers.sync.ledger import SETTINGS, PeerLedger
@@ -54,17 +46,11 @@ from node.pipeline.class_limit import class_limit
 from node.pipeline.recompute import Recompute
 from node.pipeline.understanding.route import Router
 from node.privacy import private_reason
-from node.store.ipns_records import Names
 from node.store.remember import shown
 from node.store.retention.volatility import volatility
-from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
 
 FROM_SETTINGS = "settings"
-OTHERS_MAX = 8
-"""Peers that are asked for a block that its issuer does not have."""
-RECORD_SHARE = 0.8
-"""Of the time that a look for a name's record has, for each who is asked."""
 COUNT_EVERY_S = 30
 MEND_EVERY_S = 86_400
 """How often what is held of a peer is compared with its set; the log is read anew if they differ."""
@@ -75,89 +61,6 @@ _QUORUM = "peers_quorum"
 _RULES = "evidence-1"
 """The rules of admission; with another name here what is held is weighed again."""
 
-_Record: TypeAlias = Callable[[IpnsName], Awaitable[bytes | None]]
-"""What somebody has for a name, if anything. Raises ``NodeError``."""
-
-
-class Daemon(Protocol):
-    """An IPFS daemon: ``KuboBlockStore``."""
-
-    @property
-    def blocks(self) -> Gets: ...
-
-    async def get_name(self, name: IpnsName) -> bytes | None: ...
-
-
-class Links:
-    """The way to each address: one for each, so that what is learned of a peer is kept. ``blocks``: any block
-    by its CID, from whoever has it."""
-
-    def __init__(
-        self, settings: Settings, http: Http, names: Names, daemon: Daemon | None, clock: Clock
-    ) -> None:
-        self._timeout_s = settings.peers.timeout_s
-        self._http = http
-        self._names = names
-        self._daemon = daemon
-        self._clock = clock
-        self._links: dict[str, PeerLink] = {}
-        self.blocks = PeerBlocks(None if daemon is None else daemon.blocks, self.over_http)
-        for url in settings.peers.urls:
-            self.to(address_of(url))
-
-    def to(self, address: str) -> PeerLink:
-        """The link to ``address``, which the operator has named: it may lead anywhere."""
-        return self._kept(address, is_told=False)
-
-    def told(self, address: str) -> PeerLink:
-        """The link to an address that a peer has named: it may lead to the public internet only."""
-        return self._kept(address, is_told=True)
-
-    def _kept(self, address: str, *, is_told: bool) -> PeerLink:
-        link = self._links.get(address)
-        if link is None or (isinstance(link, HttpPeer) and link.is_told != is_told):
-            link = self._links[address] = self._made(address, is_told=is_told)
-        return link
-
-    def over_http(self) -> Sequence[HttpPeer]:
-        """Those that can be asked for any block."""
-        return [link for link in self._links.values() if isinstance(link, HttpPeer)][:OTHERS_MAX]
-
-    def forget_others(self, addresses: Sequence[str]) -> None:
-        """Keep the links to these only."""
-        self._links = {one: link for one, link in self._links.items() if one in addresses}
-
-    def _made(self, address: str, *, is_told: bool) -> PeerLink:
-        if "://" in address:
-            resolve = resolved if is_told else None
-            return HttpPeer(address, self._http, self._clock, timeout_s=self._timeout_s, resolve=resolve)
-        return BlockPeer(
-            IpnsName.parse(address), self._record, self.blocks, self._clock, timeout_s=self._timeout_s
-        )
-
-    async def _record(self, name: IpnsName) -> bytes:
-        """The newest record of a name that this node, its daemon or a peer has. All are asked together, and
-        none may use up the time of the others."""
-        asks: list[_Record] = [self._names.get, *(link.ipns_record for link in self.over_http())]
-        if self._daemon is not None:
-            asks.append(self._daemon.get_name)
-        found = await asyncio.gather(*(self._checked(name, ask) for ask in asks))
-        best: tuple[IpnsRecord, bytes] | None = None
-        for one in found:
-            if one is not None and (best is None or ipns.better(one[0], best[0])):
-                best = one
-        if best is None:
-            raise NotFound(f"nobody who was asked knows a record of the name {name.text}")
-        return best[1]
-
-    async def _checked(self, name: IpnsName, ask: _Record) -> tuple[IpnsRecord, bytes] | None:
-        limit_s = self._timeout_s * RECORD_SHARE
-        try:
-            data = await within(self._clock, limit_s, ask(name), "the record did not come in time")
-            return None if data is None else (ipns.decode(data, name), data)
-        except NodeError:
-            return None
-
 
 @dataclass(frozen=True, slots=True)
 class Peers:
@@ -166,7 +69,7 @@ class Peers:
     desk: PeerDesk
     peering: Peering
     publisher: Publisher
-    probes: tuple[Callable[[], Awaitable[Check]], ...]
+    probes: tuple[Probe, ...]
 
 
 def quota_of(settings: Settings) -> Quota:
@@ -175,11 +78,10 @@ def quota_of(settings: Settings) -> Quota:
     return Quota(own.records_max, own.bytes_max, own.validations_per_hour, own.near_max)
 
 
-def ledger_of(settings: Settings, decisions: AuditLog, metrics: Metrics, version: str) -> PeerLedger:
+def ledger_of(ground: Ground) -> PeerLedger:
     """Where what is decided about peers is entered."""
-    return PeerLedger(
-        decisions, version, metrics.unlogged, refuse_unlogged=settings.log.on_failure == "refuse"
-    )
+    refuses = ground.settings.log.on_failure == "refuse"
+    return PeerLedger(ground.decisions, VERSION, ground.metrics.unlogged, refuse_unlogged=refuses)
 
 
 async def open_store(
@@ -241,66 +143,55 @@ async def forget_held(store: PeerStore, cids: Sequence[str]) -> None:
             await store.release(cid)
 
 
-def admitter_of(
-    settings: Settings,
-    store: SqlitePeerStore,
-    records: SqliteStore,
-    semantics: Semantics,
-    identity: Identity,
-    router: Router,
-    adapters: Sequence[Adapter],
-    decisions: AuditLog,
-    clock: Clock,
-    metrics: Metrics,
-    version: str,
-) -> Admitter:
+def admitter_of(ground: Ground, store: SqlitePeerStore, semantics: Semantics, router: Router) -> Admitter:
     """What lets peers' records in."""
-    zone = ZoneInfo(settings.time_zone)
-    limit = class_limit(router, clock, zone)
+    settings, clock = ground.settings, ground.clock
+    limit = class_limit(router, clock, ground.zone)
     recompute = Recompute(
         router,
-        adapters,
+        ground.adapters,
         clock,
         class_limit=limit,
-        zone=zone,
+        zone=ground.zone,
         per_hour=settings.peers.verify_per_hour,
         timeout_s=settings.peers.timeout_s,
     )
     return Admitter(
         store,
-        records.records,
-        records.blocks,
+        ground.store.records,
+        ground.store.blocks,
         semantics,
         clock,
-        own_root=identity.root,
+        own_root=ground.identity.root,
         class_limit=limit,
         recompute=recompute,
         is_private=_private,
         keyword_key=keyword_key,
         quota=quota_of(settings),
         quorum=settings.peers.quorum,
-        log=decisions,
-        count=metrics.admission,
-        policy=version,
+        log=ground.decisions,
+        count=ground.metrics.admission,
+        policy=VERSION,
         slot_key=recompute.slot_key,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of peers, and who decides about them. ``ledger``: where that is entered."""
+
+    store: SqlitePeerStore
+    admitter: Admitter
+    links: Links
+    ledger: PeerLedger
+
+
 def desk_of(
-    settings: Settings,
-    data_dir: Path,
-    store: SqlitePeerStore,
-    admitter: Admitter,
-    witness: Witness | None,
-    identity: Identity,
-    publications: Callable[[], int],
-    links: Links,
-    clock: Clock,
-    metrics: Metrics,
-    ledger: PeerLedger,
+    ground: Ground, known: Known, witness: Witness | None, publications: Callable[[], int]
 ) -> tuple[PeerDesk, PeerSync]:
-    """What the operator asks, and the rounds behind it. ``ledger``: where the operator's word is entered."""
-    evidence = Evidence(data_dir / "peers" / "evidence", DISK)
+    """What the operator asks, and the rounds behind it. ``publications``: how many are published."""
+    settings, links = ground.settings, known.links
+    evidence = Evidence(ground.data_dir / "peers" / "evidence", DISK)
 
     async def keep(root: str, notes: Mapping[str, bytes]) -> None:
         digest = hashlib.sha256(b"\0".join(notes[role] for role in sorted(notes))).hexdigest()
@@ -308,66 +199,46 @@ def desk_of(
         await asyncio.to_thread(evidence.keep, EQUIVOCATION, case, notes)
 
     sync = PeerSync(
-        store,
-        admitter,
+        known.store,
+        known.admitter,
         witness,
-        clock,
+        ground.clock,
         link=links.to,
         others=links.over_http,
         evidence=keep,
-        own_root=identity.root,
+        own_root=ground.identity.root,
         told=links.told,
         of_peers=settings.peers.of_peers,
     )
     desk = PeerDesk(
-        store,
-        _Counted(sync, metrics),
-        admitter,
-        clock,
-        identity=identity,
+        known.store,
+        _Counted(sync, ground.metrics),
+        known.admitter,
+        ground.clock,
+        identity=ground.identity,
         publications=publications,
         link=links.to,
         quota=quota_of(settings),
         quorum=settings.peers.quorum,
         evidence=evidence,
-        ledger=ledger,
+        ledger=known.ledger,
     )
     return desk, sync
 
 
 async def open_peers(
-    settings: Settings,
-    data_dir: Path,
-    store: SqlitePeerStore,
-    admitter: Admitter,
-    records: SqliteStore,
-    identity: Identity,
+    ground: Ground,
+    known: Known,
     publications: TileLog,
     witness: Witness,
-    links: Links,
     router: Router,
     scheduler: Scheduler,
-    clock: Clock,
-    metrics: Metrics,
-    stack: AsyncExitStack,
-    ledger: PeerLedger,
 ) -> Peers:
-    """What publishes and polls. ``ledger`` as for ``desk_of``. Raises ``CorruptState``, ``Unavailable``."""
-    publisher = _publisher(settings, data_dir, records, identity, publications, router, clock)
+    """What publishes and polls. Raises ``CorruptState``, ``Unavailable``."""
+    settings, stack, admitter = ground.settings, ground.stack, known.admitter
+    publisher = _publisher(ground, publications, router)
     stack.push_async_callback(publisher.close, LAST_PUBLISH_TIMEOUT_S)
-    desk, sync = desk_of(
-        settings,
-        data_dir,
-        store,
-        admitter,
-        witness,
-        identity,
-        publications.size,
-        links,
-        clock,
-        metrics,
-        ledger,
-    )
+    desk, sync = desk_of(ground, known, witness, publications.size)
     publisher.start()
 
     async def weigh() -> Rest:
@@ -375,31 +246,23 @@ async def open_peers(
         return Rest(float(settings.cache.sweep_every_s))
 
     # Beside the start: what a kill has cut off may be all that is held of a large peer.
-    weighing = Follower("peers: weighing", weigh, clock)
+    weighing = Follower("peers: weighing", weigh, ground.clock)
     stack.push_async_callback(weighing.close, LAST_PUBLISH_TIMEOUT_S)
     weighing.start()
 
-    _schedule(scheduler, settings, store, sync, desk, admitter, links, metrics)
+    _schedule(scheduler, ground, known, sync, desk)
     return Peers(
         desk,
         Peering(desk, publisher.answer, settings.server.request_timeout_s),
         publisher,
-        (desk.probe, _all(sync.health), _all(lambda: [publisher.health()])),
+        (desk.probe, fact(lambda: sync.health()[0]), fact(publisher.health)),
     )
 
 
-def _publisher(
-    settings: Settings,
-    data_dir: Path,
-    records: SqliteStore,
-    identity: Identity,
-    publications: TileLog,
-    router: Router,
-    clock: Clock,
-) -> Publisher:
+def _publisher(ground: Ground, publications: TileLog, router: Router) -> Publisher:
     """What enters our public records in the publications log."""
-    limit = class_limit(router, clock, ZoneInfo(settings.time_zone))
-    source = FolderSource(data_dir / "publications")
+    limit = class_limit(router, ground.clock, ground.zone)
+    source = FolderSource(ground.data_dir / "publications")
     reader = LogReader(source)
 
     async def entries(first: int, end: int) -> Sequence[bytes]:
@@ -412,41 +275,32 @@ def _publisher(
         return await root_at(source, publications.published.note, size)
 
     return Publisher(
-        records.records,
+        ground.store.records,
         publications,
-        clock,
-        state_path=data_dir / "publications.json",
-        own=identity.root,
+        ground.clock,
+        state_path=ground.data_dir / "publications.json",
+        own=ground.identity.root,
         class_of=lambda record: limit(record).name,
         entries=entries,
-        index_path=data_dir / "publications.index",
+        index_path=ground.data_dir / "publications.index",
         root_at=root,
     )
 
 
-def _schedule(
-    scheduler: Scheduler,
-    settings: Settings,
-    store: SqlitePeerStore,
-    sync: PeerSync,
-    desk: PeerDesk,
-    admitter: Admitter,
-    links: Links,
-    metrics: Metrics,
-) -> None:
+def _schedule(scheduler: Scheduler, ground: Ground, known: Known, sync: PeerSync, desk: PeerDesk) -> None:
+    store, metrics = known.store, ground.metrics
+
     async def poll() -> None:
         before = dict(sync.reports)
         for report in await sync.sync_all():
             if report is not before.get(report.address):  # else it was left alone this time
                 metrics.synced(report.outcome)
-        links.forget_others([contact.address for contact in await store.contacts()])
+        known.links.forget_others([contact.address for contact in await store.contacts()])
 
     async def mend() -> None:
         for contact in await store.contacts():
-            try:
+            with contextlib.suppress(NotFound):  # removed meanwhile
                 await sync.mend(contact.address)
-            except NotFound:
-                continue  # removed meanwhile
 
     async def count() -> None:
         numbers = await desk.numbers()
@@ -458,9 +312,10 @@ def _schedule(
         )
         metrics.peer_records(numbers.tiers)
 
+    settings = ground.settings
     scheduler.every(settings.peers.every_s, "sync_peers", poll)
     scheduler.every(MEND_EVERY_S, "mend_peers", mend)
-    scheduler.every(settings.cache.sweep_every_s, "sweep_peers", admitter.sweep)
+    scheduler.every(settings.cache.sweep_every_s, "sweep_peers", known.admitter.sweep)
     scheduler.every(COUNT_EVERY_S, "count_peers", count)
 
 
@@ -492,10 +347,3 @@ async def _private(record: AnswerRecord) -> str | None:
     if volatility(record.query).personal:
         return "personal_question"
     return await asyncio.to_thread(private_reason, *shown(record))
-
-
-def _all(health: Callable[[], list[Check]]) -> Callable[[], Awaitable[Check]]:
-    async def probe() -> Check:
-        return health()[0]
-
-    return probe

@@ -4,50 +4,78 @@ adapters, and the one HTTP session."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
 
 import aiohttp
 
 from adapters import registry
 from node import __version__
-from node.app.logs import Decisions, open_decisions
-from node.audit.decisions.answer_entry import store_entry
+from node.audit.decisions.log import DecisionLog
+from node.audit.decisions.memory import MemoryLog
+from node.audit.decisions.shards import Terms
 from node.audit.recorder import Recorder
+from node.audit.tlog.policy import WitnessPolicy
+from node.audit.witnesses.cosigning import load_policy
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
 from node.core.errors import Misconfigured
 from node.core.identity import Identity
 from node.core.metrics import Metrics
-from node.core.ports import Adapter, AuditLog
+from node.core.model import Check
+from node.core.ports import Adapter
 from node.core.settings import Settings
+from node.peers.rules.admission import ADMISSION_REASONS
+from node.peers.rules.values import PEER_TIERS
 from node.pipeline.understanding.route import Floors, Router
 from node.store.lock import DataLock
-from node.store.remember import Remembered, Report
-from node.store.retention.volatility import volatility
 from node.store.sqlite import SqliteStore
+from node.store.state import StateStore
 
 VERSION = f"neuroswarm-{__version__}"
 EXPORT = "knowledge-index.json"
 """In the data directory."""
+MEMORY = "memory"
+
+Decisions: TypeAlias = DecisionLog | MemoryLog
+Probe: TypeAlias = Callable[[], Awaitable[Check]]
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a node and a command without a node both stand on."""
+    """What a node and a command without a node both stand on. ``stack`` leaves what was opened on it in
+    reverse order."""
 
+    settings: Settings
+    clock: Clock
+    stack: AsyncExitStack
     data_dir: Path
     identity: Identity
     store: SqliteStore
     decisions: Decisions
     adapters: list[Adapter]
     http: aiohttp.ClientSession
+    state: StateStore
+    metrics: Metrics
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The node's own."""
+        return ZoneInfo(self.settings.time_zone)
+
+    @property
+    def recorder(self) -> Recorder:
+        """Enters decisions as the settings want it."""
+        refuses = self.settings.log.on_failure == "refuse"
+        return Recorder(self.decisions, self.metrics.unlogged, refuses=refuses)
 
 
 async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Ground:
-    """Lock the data directory and open identity, records, log and adapters."""
+    """Lock the data directory and open identity, records, log, adapters and state."""
     data_dir = _directory(settings.data_dir)
     stack.enter_context(DataLock.acquire(data_dir))
     identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
@@ -55,16 +83,68 @@ async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
     )
     stack.push_async_callback(store.close)
-    decisions = await open_decisions(
-        settings, data_dir, _directory(settings.governance_dir), identity, clock, VERSION
-    )
+    decisions = await open_decisions(settings, data_dir, _directory(settings.governance_dir), identity, clock)
     stack.push_async_callback(decisions.close)
     http = await stack.enter_async_context(http_session(settings))
     adapters = list(registry.build(settings.adapters, clock, http))
     for adapter in adapters:
         stack.push_async_callback(adapter.close)
         await asyncio.to_thread(adapter.warm)
-    return Ground(data_dir, identity, store, decisions, adapters, http)
+    state = await StateStore.open(data_dir / "state.sqlite")
+    stack.push_async_callback(state.close)
+    metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
+    return Ground(
+        settings, clock, stack, data_dir, identity, store, decisions, adapters, http, state, metrics
+    )
+
+
+async def policy_of(settings: Settings) -> WitnessPolicy | None:
+    """The witness policy that the settings name. Raises ``Misconfigured``."""
+    if not settings.log.witness_policy:
+        return None
+    return await asyncio.to_thread(load_policy, Path(settings.log.witness_policy))
+
+
+async def open_decisions(
+    settings: Settings, data_dir: Path, folder: Path, identity: Identity, clock: Clock
+) -> Decisions:
+    """The decision log, required. Where a policy names witnesses, nothing is signed before they were asked.
+
+    Raises ``CorruptState``, ``Unavailable``, ``Misconfigured``.
+    """
+    log = settings.log
+    if log.durability == MEMORY:
+        return MemoryLog(identity.decisions_origin, clock)
+    policy = await policy_of(settings)
+    return await DecisionLog.open(
+        folder,
+        identity.decisions_origin,
+        identity.log_signers,
+        clock,
+        keys=data_dir / "keys",
+        terms=Terms(
+            log.durability,
+            log.publish_every_s,
+            log.shard_entries,
+            alarm_bytes=log.alarm_bytes,
+            policy=VERSION,
+        ),
+        is_held=policy is not None and asks(policy),
+    )
+
+
+def asks(policy: WitnessPolicy) -> bool:
+    """Whether somebody is asked to cosign."""
+    return any(line.url for line in policy.witnesses)
+
+
+def fact(health: Callable[[], Check]) -> Probe:
+    """A probe that needs no asking."""
+
+    async def probe() -> Check:
+        return health()
+
+    return probe
 
 
 def router_of(settings: Settings, adapters: Sequence[Adapter]) -> Router:
@@ -77,33 +157,6 @@ def router_of(settings: Settings, adapters: Sequence[Adapter]) -> Router:
         default=cache.threshold,
     )
     return Router(adapters, floors)
-
-
-def is_personal(query: str) -> bool:
-    """Whether the answer depends on who asks."""
-    return volatility(query).personal
-
-
-def into_log(decisions: AuditLog, metrics: Metrics) -> Report:
-    """Each write-back leaves its own entry in the decision log."""
-    recorder = Recorder(decisions, metrics.unlogged, refuses=False)
-
-    async def report(outcome: Remembered) -> None:
-        memory, stored = outcome.memory, outcome.stored
-        metrics.count("merged_records", by=outcome.merged)
-        entry, private = store_entry(
-            request=memory.request_id,
-            outcome="stored" if outcome.is_durable else "failed",
-            reason=outcome.code,
-            scope=memory.scope,
-            policy=VERSION,
-            cid=outcome.cid,
-            expires=None if stored is None else stored.record.expires,
-            confidence=memory.confidence.value,
-        )
-        await recorder.enter(entry, private)
-
-    return report
 
 
 def _directory(text: str) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,12 +13,11 @@ from node.answer.context import Tokens
 from node.app.engines import generators_of, note_reader, semantic_head, token_count, weights_of
 from node.app.memory import Memory
 from node.app.storage import VERSION, Ground, router_of
-from node.audit.recorder import Recorder
 from node.cache.quality.audits import Auditor, Watching
+from node.cache.quality.labelling import Labels
 from node.core.clock import Clock
-from node.core.metrics import Metrics
 from node.core.model import Check, Outcome
-from node.core.ports import Adapter, AuditLog, Generator, NoteReader, StoredRecord
+from node.core.ports import Adapter, Generator, NoteReader, StoredRecord
 from node.core.settings import Settings
 from node.pipeline.decisions import Decisions
 from node.pipeline.drafts import Drafts
@@ -30,7 +28,7 @@ from node.pipeline.own_facts import OwnFacts
 from node.pipeline.second_sample import SecondSamples
 from node.pipeline.stale import Refresher
 from node.pipeline.statements import Statements
-from node.pipeline.stored import Stored
+from node.pipeline.stored import Refresh, Stored
 from node.pipeline.storing import Second, Storing
 from node.pipeline.under_way import Ended, Policy
 from node.pipeline.understanding.route import Router
@@ -57,11 +55,10 @@ class Walk:
     behind: tuple[Refresher, SecondSamples]
 
 
-async def open_walk(
-    settings: Settings, ground: Ground, memory: Memory, clock: Clock, metrics: Metrics, stack: AsyncExitStack
-) -> Walk:
+async def open_walk(ground: Ground, memory: Memory) -> Walk:
     """Build it; engines that are missing are only told of."""
-    cache, decisions = settings.cache, ground.decisions
+    settings, clock, stack, kept = ground.settings, ground.clock, ground.stack, memory.kept
+    timeout_s = settings.server.request_timeout_s
     generators = generators_of(settings, await asyncio.to_thread(weights_of, settings), clock)
     for generator in generators:
         stack.push_async_callback(generator.close)
@@ -69,54 +66,35 @@ async def open_walk(
     adapters = [own_facts, *ground.adapters]
     router = router_of(settings, adapters)
     understanding = Understanding(router, memory.semantics, semantic_head(settings), clock)
-    auditor = _auditor(settings, memory, ground, clock)
+    auditor = _auditor(ground, kept.labels)
     stack.push_async_callback(auditor.stop)
     reader, reader_check = await note_reader(settings)
     if reader is not None:
         stack.push_async_callback(reader.close)
     composer = await _composer(settings, generators, reader, clock)
+
+    def is_busy() -> bool:
+        return pipeline.under_way > 0
+
     refresher = Refresher(
-        clock,
-        deadline_s=settings.server.request_timeout_s,
-        busy=lambda: pipeline.under_way > 0,
-        count=partial(metrics.count, "refreshes"),
+        clock, deadline_s=timeout_s, busy=is_busy, count=partial(ground.metrics.count, "refreshes")
     )
-    second_samples = SecondSamples(
-        clock, deadline_s=settings.server.request_timeout_s, busy=lambda: pipeline.under_way > 0
-    )
+    second_samples = SecondSamples(clock, deadline_s=timeout_s, busy=is_busy)
     policy = _policy(settings)
     drafts: Drafts[Any] = Drafts(clock.monotonic)
-
-    async def is_live(stored: StoredRecord) -> bool:
-        return stored.cid in await ground.store.records.live([stored.cid])
-
-    failures: NegativeCache[Outcome | Ended] = NegativeCache(clock.monotonic, base_s=cache.negative_s)
-    stored = Stored(
-        clock,
-        memory.recaller,
-        memory.evidence,
-        memory.semantics,
-        composer,
-        policy,
-        refresher.submit,
-        is_live,
+    failures: NegativeCache[Outcome | Ended] = NegativeCache(
+        clock.monotonic, base_s=settings.cache.negative_s
     )
-    recorder = Recorder(decisions, metrics.unlogged, refuses=policy.refuse_unlogged)
-    generation = Generation(clock, composer, policy)
+
+    exact = ExactSources(clock, {adapter.name: adapter for adapter in adapters}, failures)
     second = Second(second_samples.submit)
-    stations = Stations(
-        stored,
-        ExactSources(clock, {adapter.name: adapter for adapter in adapters}, failures),
-        generation,
-        Statements(stored, generation, composer),
-        _storing(memory, generation, decisions, policy, drafts, second, clock),
-    )
+    stations = _stations(ground, memory, composer, exact, policy, drafts, refresher.submit, second)
     pipeline = Pipeline(
         clock,
         understanding,
         Sessions(),
         stations,
-        Decisions(clock, recorder, memory.semantics, policy, own_facts.hear),
+        Decisions(clock, ground.recorder, memory.semantics, policy, own_facts.hear),
         policy,
         failures=failures,
         watch=auditor,
@@ -134,6 +112,39 @@ async def open_walk(
         drafts,
         (refresher, second_samples),
     )
+
+
+def _stations(
+    ground: Ground,
+    memory: Memory,
+    composer: Composer,
+    exact: ExactSources,
+    policy: Policy,
+    drafts: Drafts[Any],
+    refresh: Refresh,
+    second: Second,
+) -> Stations:
+    """What a question visits."""
+    clock, records, kept = ground.clock, ground.store.records, memory.kept
+
+    async def is_live(found: StoredRecord) -> bool:
+        return found.cid in await records.live([found.cid])
+
+    stored = Stored(
+        clock, memory.recaller, memory.evidence, memory.semantics, composer, policy, refresh, is_live
+    )
+    generation = Generation(clock, composer, policy)
+    storing = Storing(
+        clock,
+        generation,
+        kept.rememberer,
+        ground.decisions,
+        policy,
+        drafts=drafts,
+        refuted=kept.refuted,
+        second=second,
+    )
+    return Stations(stored, exact, generation, Statements(stored, generation, composer), storing)
 
 
 def _policy(settings: Settings) -> Policy:
@@ -162,32 +173,11 @@ async def _composer(
     )
 
 
-def _storing(
-    memory: Memory,
-    generation: Generation,
-    log: AuditLog,
-    policy: Policy,
-    drafts: Drafts[Any],
-    second: Second,
-    clock: Clock,
-) -> Storing:
-    return Storing(
-        clock,
-        generation,
-        memory.rememberer,
-        log,
-        policy,
-        drafts=drafts,
-        refuted=memory.refuted,
-        second=second,
-    )
-
-
-def _auditor(settings: Settings, memory: Memory, ground: Ground, clock: Clock) -> Auditor:
-    cache = settings.cache
+def _auditor(ground: Ground, labels: Labels) -> Auditor:
+    cache = ground.settings.cache
     return Auditor(
-        memory.labels,
-        clock,
+        labels,
+        ground.clock,
         ground.decisions,
         Watching(
             share=cache.audit_share,

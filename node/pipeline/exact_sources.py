@@ -20,7 +20,6 @@ from node.core.model import (
     Outcome,
     Recognition,
     SourceRef,
-    Step,
     Unclear,
 )
 from node.core.ports import Adapter
@@ -52,7 +51,7 @@ class ExactSources:
         if adapter is None:
             if route.kind is Kind.DETERMINISTIC:
                 walk.could_not_look_up = reasons.say("no_source", language_of(walk.query.text))
-                walk.trace.append(Step("adapter", "missing", "no_adapter"))
+                walk.note("adapter", "missing", "no_adapter")
             return None
         claim = route.claim(adapter.name, local=adapter.is_local)
         results = await self._ask_all(walk, adapter, claim)

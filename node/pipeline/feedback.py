@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from node.audit.decisions.answer_entry import store_entry
 from node.audit.decisions.entry import quarantine_entry, validation_entry
 from node.audit.recorder import Recorder
-from node.cache.refuted import Refuted
-from node.cache.watch import Watch
 from node.core.clock import new_id
 from node.core.errors import BadInput, Forbidden, NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
@@ -18,28 +15,9 @@ from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Caller
 from node.core.normalise import normalise
 from node.core.ports import RecordStore, StoredRecord
 from node.core.record import AnswerRecord
-from node.pipeline.drafts import Draft, Drafts
-from node.pipeline.requests import Entry, Feedback, Kept
-from node.store.remember import Rememberer
-from node.store.state import StateStore
-
-
-class Refutes(Refuted, Protocol):
-    """What was called invalid, by its meaning: ``node.cache.quality.refuted_answers``."""
-
-    async def invalid(self, cid: Cid, record: AnswerRecord, *, asked: str | None, tenant: str) -> None: ...
-
-    def invalid_draft(self, question: str, answer: str, *, scope: str, tenant: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Kinds:
-    """What feedback is about: stored records, and drafts that never became one."""
-
-    records: RecordStore
-    state: StateStore
-    drafts: Drafts[Any]
-    refuted: Refutes
+from node.pipeline.drafts import Draft
+from node.pipeline.ports import Ports
+from node.pipeline.requests import Entry, Feedback, Kept, Said
 
 
 async def visible(records: RecordStore, cid: str, caller: Caller) -> StoredRecord:
@@ -54,51 +32,30 @@ async def visible(records: RecordStore, cid: str, caller: Caller) -> StoredRecor
 
 
 class Judging:
-    """``put`` stores a correction; ``asked_in``: the words of a request by its id and tenant."""
+    """``put`` stores a correction."""
 
     def __init__(
-        self,
-        kinds: Kinds,
-        rememberer: Rememberer,
-        recorder: Recorder,
-        watch: Watch,
-        version: str,
-        put: Callable[[Entry, str], Awaitable[Kept]],
-        asked_in: Callable[[str, str], str | None],
+        self, ports: Ports, recorder: Recorder, put: Callable[[Entry, str], Awaitable[Kept]]
     ) -> None:
-        self._records = kinds.records
-        self._state = kinds.state
-        self._drafts = kinds.drafts
-        self._refuted = kinds.refuted
-        self._rememberer = rememberer
+        self._p = ports
         self._recorder = recorder
-        self._watch = watch
-        self._version = version
         self._put = put
-        self._asked_in = asked_in
 
-    async def give(
-        self,
-        *,
-        cid: str | None,
-        request_id: str | None,
-        verdict: str,
-        note: str | None,
-        caller: Caller,
-        correction: str | None = None,
-    ) -> Feedback:
+    async def give(self, said: Said) -> Feedback:
         """Enter a signed validation; its decision first, so that what the log refuses is not begun. What is
         invalid is remembered by its meaning, and ``correction`` becomes an entry of the caller's in its
         place. Raises ``BadInput``, ``Forbidden``, ``NotFound``, ``Unavailable``."""
+        caller, verdict, correction, request_id = said.caller, said.verdict, said.correction, said.request_id
+        cid = said.cid
         if correction is not None and not caller.may_write:
             raise Forbidden("this key may not write, so it cannot correct")
         if cid is None:
             assert request_id is not None
-            known = await self._state.cid_of_request(request_id)
+            known = await self._p.state.cid_of_request(request_id)
             if known is None:
                 return await self._on_draft(request_id, verdict, correction, caller)
             cid = str(known)
-        stored = await visible(self._records, cid, caller)
+        stored = await visible(self._p.records, cid, caller)
         record = stored.record
         if not isinstance(record, AnswerRecord):
             raise NotFound("no such entry")
@@ -107,26 +64,26 @@ class Judging:
             target=str(stored.cid),
             verdict=verdict,
             scope=record.scope,
-            policy=self._version,
+            policy=self._p.policy.version,
             tenant=caller.tenant,
         )
         decision = (await self._recorder.enter(entry, private)).ref
         if request_id is not None:
-            await self._watch.feedback(request_id, str(stored.cid), verdict)
+            await self._p.watch.feedback(request_id, str(stored.cid), verdict)
         # A merged record is served through the one it was merged into, which a verdict withdraws with it.
-        served = {stored.cid, await self._records.survivor(stored.cid) or stored.cid}
-        live = set(await self._records.live([*served]))
-        statement = await self._rememberer.validate(stored, verdict, note)
-        after = await self._records.get(stored.cid)
-        for gone in live - set(await self._records.live([*served])):
+        served = {stored.cid, await self._p.records.survivor(stored.cid) or stored.cid}
+        live = set(await self._p.records.live([*served]))
+        statement = await self._p.rememberer.validate(stored, verdict, said.note)
+        after = await self._p.records.get(stored.cid)
+        for gone in live - set(await self._p.records.live([*served])):
             entry, private = quarantine_entry(
-                target=str(gone), reason=verdict, scope=record.scope, policy=self._version
+                target=str(gone), reason=verdict, scope=record.scope, policy=self._p.policy.version
             )
             await self._recorder.enter(entry, private, is_done=True)
         kept = None
         if verdict == "invalid":
-            asked = None if request_id is None else self._asked_in(request_id, caller.tenant)
-            await self._refuted.invalid(stored.cid, record, asked=asked, tenant=caller.tenant)
+            asked = None if request_id is None else self._p.pipeline.asked_in(request_id, caller.tenant)
+            await self._p.refuted.invalid(stored.cid, record, asked=asked, tenant=caller.tenant)
             if correction is not None:
                 is_private = record.scope not in (SCOPE_SHARED, SCOPE_PUBLIC)
                 kept = await self._correct(
@@ -160,7 +117,7 @@ class Judging:
         self, request_id: str, verdict: str, correction: str | None, caller: Caller
     ) -> Feedback:
         """A verdict on what was never stored: ``invalid`` drops it."""
-        drafts: list[Draft[Any]] = self._drafts.of_request(request_id, caller.tenant)
+        drafts: list[Draft[Any]] = self._p.drafts.of_request(request_id, caller.tenant)
         if not drafts:
             raise NotFound("no stored answer and no draft belongs to this request_id")
         if correction is not None and len(drafts) > 1:
@@ -173,14 +130,14 @@ class Judging:
             outcome="skipped",
             reason=verdict,
             scope=scope,
-            policy=self._version,
+            policy=self._p.policy.version,
         )
         decision = (await self._recorder.enter(entry, private)).ref
         kept = None
         if verdict == "invalid":
             for draft in drafts:
-                self._drafts.drop(draft.key)
-                self._refuted.invalid_draft(draft.question, draft.answer, scope=scope, tenant=caller.tenant)
+                self._p.drafts.drop(draft.key)
+                self._p.refuted.invalid_draft(draft.question, draft.answer, scope=scope, tenant=caller.tenant)
             if correction is not None:
                 kept = await self._correct(Entry(drafts[0].question, correction, caller))
         return Feedback(None, verdict, None, 0, 0, verdict == "valid", decision, kept)

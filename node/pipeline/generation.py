@@ -9,7 +9,7 @@ from node.answer.quotes import quoted, unanswered
 from node.answer.revise import first_sentence, revision
 from node.answer.score.confidence import judge, observe, origin_of
 from node.core.clock import Clock, random_bytes
-from node.core.model import Answer, Freshness, Kind, Step, Usage
+from node.core.model import Answer, Freshness, Kind, Usage
 from node.core.ports import Tell
 from node.core.record import ModelRef
 from node.language import conversation
@@ -44,14 +44,12 @@ class Generation:
             # What people stored is shown as it stands rather than told by a model that may have it wrong.
             shown = self._composer.shown_instead(composed, language=language_of(walk.query.text))
             if shown is not None:
-                walk.trace.append(Step("doubt", "quoted", f"the model's words about the notes: {sure:.2f}"))
+                walk.note("doubt", "quoted", f"the model's words about the notes: {sure:.2f}")
                 walk.trace.extend(shown.tried)
                 if walk.tell is not None:
                     walk.tell("reset", {})
                 composed, outcome = shown, self.reached(walk, shown)
-        walk.trace.append(
-            Step("compose", composed.source.kind, composed.source.id, since_ms(self._clock, started))
-        )
+        walk.note("compose", composed.source.kind, composed.source.id, since_ms(self._clock, started))
         return outcome
 
     async def composed(
@@ -104,9 +102,7 @@ class Generation:
             else:
                 name = "no_answer" if is_empty else "without_model" if kind in _REWORDS else "no_more"
                 composed = unanswered(conversation.order_reply(code, name, answered))
-        walk.trace.append(
-            Step("compose", composed.source.kind, composed.source.id, since_ms(self._clock, started))
-        )
+        walk.note("compose", composed.source.kind, composed.source.id, since_ms(self._clock, started))
         return self.reached(walk, composed)
 
     def reached(self, walk: Walk, composed: Composed) -> Reached:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 
 from node.answer.chain import answers
 from node.audit.decisions.origin import epoch_of
-from node.cache.watch import Watch
 from node.core.errors import NodeError
-from node.core.metrics import Metrics
 from node.core.model import Check
-from node.core.ports import Adapter, AuditLog, Generator, RecordStore, Semantics
+from node.core.ports import Adapter, Generator
+from node.pipeline.ports import Ports
 from node.pipeline.single_flight import SingleFlight
 
 HEALTH_TIMEOUT_S = 1.7
@@ -23,26 +22,12 @@ GET_A_MODEL = "with Ollama installed, type: ollama pull llama3.2; or type: make 
 _WORST = {"pass": 0, "warn": 1, "fail": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """What is asked how it is."""
-
-    records: RecordStore
-    semantics: Semantics
-    log: AuditLog
-    adapters: Sequence[Adapter]
-    generators: Sequence[Generator]
-    probes: Sequence[Callable[[], Awaitable[Check]]]
-    metrics: Metrics
-    watch: Watch
-
-
 class Health:
     """Who asks while somebody else's examination is under way shares it: a flood of questions about health is
     not a flood of probes."""
 
-    def __init__(self, examined: Examined) -> None:
-        self._p = examined
+    def __init__(self, ports: Ports) -> None:
+        self._p = ports
         self._examinations: SingleFlight[list[Check]] = SingleFlight()
 
     async def checks(self) -> list[Check]:
@@ -53,10 +38,10 @@ class Health:
     async def _examine(self) -> list[Check]:
         p = self._p
         probes: list[tuple[str, Awaitable[Check]]] = [
-            (f"probe:{number}", probe()) for number, probe in enumerate(p.probes)
+            *((f"probe:{number}", probe()) for number, probe in enumerate(p.probes)),
+            ("ipfs:blocks", self.store()),
+            ("entries", self._entries_check()),
         ]
-        probes.append(("ipfs:blocks", self.store()))
-        probes.append(("entries", self._entries_check()))
         models, others, _ = await asyncio.gather(
             model_checks(p.generators),
             asyncio.gather(*(within(name, probe) for name, probe in probes)),

@@ -152,20 +152,35 @@ def route_code(route: Route) -> str:
 
 def from_record(query: Query, route: Route, found: Recalled) -> Answer:
     """A stored answer that may be served."""
-    record = found.record
+    stored, record = found.stored, found.record
+    confidence = beside.confidence(record, stored.origin, stored.kept)
+    answer = _of_record(query, route, stored, record, confidence, Freshness.GENERAL)
+    return replace(answer, stored=True, hit=found.hit)
+
+
+def from_expired(query: Query, route: Route, stored: StoredRecord, record: AnswerRecord) -> Answer:
+    """A stored answer past its time, marked."""
+    answer = _of_record(query, route, stored, record, record.confidence / PPM, Freshness.TIME_SENSITIVE)
+    return replace(answer, stale=True)
+
+
+def _of_record(
+    query: Query,
+    route: Route,
+    stored: StoredRecord,
+    record: AnswerRecord,
+    confidence: float,
+    freshness: Freshness,
+) -> Answer:
     return Answer(
         query=query,
         text=record.answer,
         route=route,
         source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
-        confidence=Confidence(
-            beside.confidence(record, found.stored.origin, found.stored.kept), parts_of(record)
-        ),
-        freshness=Freshness.GENERAL,
+        confidence=Confidence(confidence, parts_of(record)),
+        freshness=freshness,
         citations=citations_of(record),
-        cid=str(found.stored.cid),
-        stored=True,
-        hit=found.hit,
+        cid=str(stored.cid),
         unverified=record.is_unverified,
     )
 
@@ -192,22 +207,6 @@ def from_read(
         answer.confidence, value=min(answer.confidence.value, round(share, 6)), found=round(share, 6)
     )
     return replace(answer, confidence=surely)
-
-
-def from_expired(query: Query, route: Route, stored: StoredRecord, record: AnswerRecord) -> Answer:
-    """A stored answer past its time, marked."""
-    return Answer(
-        query=query,
-        text=record.answer,
-        route=route,
-        source=SourceRef("cache", record.source.id, record.source.url, record.source.time),
-        confidence=Confidence(record.confidence / PPM, parts_of(record)),
-        freshness=Freshness.TIME_SENSITIVE,
-        citations=citations_of(record),
-        cid=str(stored.cid),
-        stale=True,
-        unverified=record.is_unverified,
-    )
 
 
 def calibrated(
@@ -353,26 +352,23 @@ def search_answer(query: Query, route: Route, recall: Recall) -> Answer:
     """A look-up as an answer, so that it is logged and counted like every other decision."""
     found = recall.found
     outcome = "hit" if found else "shadow" if recall.code == "would_hit" else "miss"
-    trace = (Step("recall", outcome, recall.reason, code=recall.code),)
-    if found is None:
-        return Answer(
-            query=query,
-            text="",
-            route=route,
-            source=SourceRef("fallback", "search"),
-            confidence=Confidence(0.0, {}),
-            freshness=Freshness.GENERAL,
-            trace=trace,
-        )
-    return Answer(
+    answer = Answer(
         query=query,
-        text=found.record.answer,
+        text="",
         route=route,
+        source=SourceRef("fallback", "search"),
+        confidence=Confidence(0.0, {}),
+        freshness=Freshness.GENERAL,
+        trace=(Step("recall", outcome, recall.reason, code=recall.code),),
+    )
+    if found is None:
+        return answer
+    return replace(
+        answer,
+        text=found.record.answer,
         source=SourceRef("cache", found.record.source.id),
         confidence=Confidence(found.record.confidence / PPM, {}),
-        freshness=Freshness.GENERAL,
         cid=str(found.stored.cid),
         stored=True,
         hit=found.hit,
-        trace=trace,
     )

@@ -78,6 +78,19 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a caller says of an answer, by its record (``cid``) or its request; ``correction`` is what is
+    right."""
+
+    caller: Caller
+    verdict: str
+    cid: str | None = None
+    request_id: str | None = None
+    note: str | None = None
+    correction: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Feedback:
     """A validation as stored: the target's counts afterwards, and whether it is still served. A draft has no
     record (``cid``) and gets no validation. ``correction`` is the CID of the person's entry that takes its

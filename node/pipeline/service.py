@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
-from typing import Any
 
 from node.audit.decisions.answer_entry import decision_entry
 from node.audit.decisions.entry import tombstone_entry
 from node.audit.recorder import Recorder
 from node.cache.quality.estimate import Estimate
-from node.cache.recall import Recall, Recaller
-from node.cache.refuted import Said
-from node.cache.watch import Watch
-from node.core.clock import Clock, new_id
+from node.cache.recall import Recall
+from node.cache.refuted import Said as Repeated
+from node.core.clock import new_id
 from node.core.errors import BadInput, Forbidden, NodeError, Rejected, Unavailable
 from node.core.ipld.cid import Cid
-from node.core.metrics import Metrics
 from node.core.model import (
     Answer,
     Caller,
@@ -38,34 +33,23 @@ from node.core.model import (
 )
 from node.core.normalise import normalise
 from node.core.ports import (
-    Adapter,
-    AuditLog,
     Embedded,
-    Generator,
-    RecordStore,
-    Semantics,
     StoredRecord,
     Tell,
     Vector,
 )
 from node.core.record import AnswerRecord
-from node.ipfs.mirror import Mirror
-from node.pipeline.drafts import Drafts
-from node.pipeline.feedback import Judging, Kinds, Refutes, visible
-from node.pipeline.health import Examined, Health, within
+from node.pipeline.feedback import Judging, visible
+from node.pipeline.health import Health, within
 from node.pipeline.invalidation import Invalidator
+from node.pipeline.ports import Ports
 from node.pipeline.replies import is_semantic, search_answer, shadow_step
-from node.pipeline.requests import Ask, CacheStats, Entry, Feedback, Invalidation, Kept, Merged
-from node.pipeline.under_way import Policy
-from node.pipeline.understanding.understand import Part, Understanding
-from node.pipeline.walk import Pipeline
-from node.store.hit_counts import UseTally
-from node.store.remember import Memory, Rememberer, scope_for
-from node.store.retention.erase import Eraser
+from node.pipeline.requests import Ask, CacheStats, Entry, Feedback, Invalidation, Kept, Merged, Said
+from node.pipeline.understanding.understand import Part
+from node.store.remember import Memory, scope_for
 from node.store.retention.freshness import HOUR_S, lifetime_s
 from node.store.retention.invalidate import Invalidated
 from node.store.retention.volatility import only_sounds_of_now, volatility
-from node.store.state import StateStore
 
 log = logging.getLogger("neuroswarm.service")
 
@@ -86,35 +70,6 @@ class _Spent:
         self.seconds += seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """Everything the service reaches, wired by ``app``."""
-
-    clock: Clock
-    pipeline: Pipeline
-    understanding: Understanding
-    recaller: Recaller
-    rememberer: Rememberer
-    records: RecordStore
-    state: StateStore
-    semantics: Semantics
-    log: AuditLog
-    adapters: Sequence[Adapter]
-    generators: Sequence[Generator]
-    probes: Sequence[Callable[[], Awaitable[Check]]]
-    metrics: Metrics
-    policy: Policy
-    request_timeout_s: float
-    floor_default: float
-    zone: tzinfo
-    watch: Watch
-    eraser: Eraser
-    drafts: Drafts[Any]
-    refuted: Refutes
-    uses: UseTally | None = None
-    mirror: Mirror | None = None
-
-
 class Service:
     """The node, as its doors see it."""
 
@@ -125,27 +80,8 @@ class Service:
         self._invalidator = Invalidator(
             ports.records, ports.rememberer, ports.eraser, self._recorder, ports.clock, version
         )
-        self._judging = Judging(
-            Kinds(ports.records, ports.state, ports.drafts, ports.refuted),
-            ports.rememberer,
-            self._recorder,
-            ports.watch,
-            version,
-            self.put,
-            ports.pipeline.asked_in,
-        )
-        self._health = Health(
-            Examined(
-                ports.records,
-                ports.semantics,
-                ports.log,
-                ports.adapters,
-                ports.generators,
-                ports.probes,
-                ports.metrics,
-                ports.watch,
-            )
-        )
+        self._judging = Judging(ports, self._recorder, self.put)
+        self._health = Health(ports)
         self._ready = True
         self._made, self._served = _Spent(), _Spent()
 
@@ -277,7 +213,7 @@ class Service:
             supersedes=entry.corrects,
         )
         await self._p.refuted.prepare()
-        said = Said(
+        said = Repeated(
             text, entry.answer, "client", caller.visible_scopes, tenant=caller.tenant, vector=part.vector
         )
         if self._p.refuted.knows(said):
@@ -390,20 +326,9 @@ class Service:
             raise Forbidden("this key may not delete")
         return await self._invalidator.run(wanted, caller)
 
-    async def feedback(
-        self,
-        *,
-        cid: str | None,
-        request_id: str | None,
-        verdict: str,
-        note: str | None,
-        caller: Caller,
-        correction: str | None = None,
-    ) -> Feedback:
+    async def feedback(self, said: Said) -> Feedback:
         """See ``Judging.give``."""
-        return await self._judging.give(
-            cid=cid, request_id=request_id, verdict=verdict, note=note, caller=caller, correction=correction
-        )
+        return await self._judging.give(said)
 
     # --- operate ----------------------------------------------------------------------------------
 

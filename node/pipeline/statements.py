@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from node.answer.compose import Composer
-from node.core.model import Answer, Confidence, Freshness, SourceRef, Step
+from node.core.model import Answer, Confidence, Freshness, SourceRef
 from node.language import conversation, tongue
 from node.pipeline.generation import Generation
 from node.pipeline.stored import Revalidate, Stored
@@ -36,7 +36,7 @@ class Statements:
             text = conversation.acknowledge(walk.query.text, reacts=walk.route.reason == REACTION)
         else:
             text = conversation.answer(said, await self._composer.present() if "model" in said.topics else ())
-        walk.trace.append(Step("acknowledge", "statement", "nothing_asked"))
+        walk.note("acknowledge", "statement", "nothing_asked")
         answer = Answer(
             query=walk.query,
             text=pasted.reply(walk.query.pasted) if walk.query.pasted else text,

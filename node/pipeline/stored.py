@@ -10,7 +10,7 @@ from node.answer.compose import Composer
 from node.cache.recall import Recaller
 from node.core.clock import Clock, random_bytes
 from node.core.errors import NodeError, Unavailable
-from node.core.model import PPM, Confidence, Evidence, Kind, Query, Route, Step
+from node.core.model import PPM, Confidence, Evidence, Kind, Query, Route
 from node.core.ports import Embedded, Relevant, Retriever, Semantics, StoredRecord
 from node.core.record import AnswerRecord
 from node.language import conversation
@@ -64,22 +64,20 @@ class Stored:
         query, route = walk.query, walk.route
         if query.no_cache or route.needs_history:
             reason = "no_cache_asked" if query.no_cache else "needs_history"
-            walk.trace.append(Step("recall", "bypassed", reason))
+            walk.note("recall", "bypassed", reason)
             return None
         started = self._clock.monotonic()
         try:
             recall = await self._recaller.recall(query, route, lambda: self._embed(walk))
         except NodeError as exc:
-            walk.trace.append(
-                Step("recall", "failed", str(exc), since_ms(self._clock, started), "store_failed")
-            )
+            walk.note("recall", "failed", str(exc), since_ms(self._clock, started), "store_failed")
             return None
         walk.expired, walk.recall = recall.expired, recall
         if self._policy.shadow and replies.is_semantic(recall):
             walk.trace.append(replies.shadow_step(recall, since_ms(self._clock, started)))
             return None
         outcome = "hit" if recall.found is not None else "miss"
-        walk.trace.append(Step("recall", outcome, recall.reason, since_ms(self._clock, started), recall.code))
+        walk.note("recall", outcome, recall.reason, since_ms(self._clock, started), recall.code)
         if recall.found is None:
             return await self._serve_while_refreshing(walk, revalidate)
         return Reached(
@@ -98,12 +96,10 @@ class Stored:
         try:
             [walk.vector] = await self._semantics.embed([walk.query.text])
         except Unavailable as exc:
-            walk.trace.append(
-                Step("embed", "failed", str(exc), since_ms(self._clock, started), "unavailable")
-            )
+            walk.note("embed", "failed", str(exc), since_ms(self._clock, started), "unavailable")
             return None
         outcome = "too_long" if walk.vector is None else "ok"
-        walk.trace.append(Step("embed", outcome, "", since_ms(self._clock, started)))
+        walk.note("embed", outcome, "", since_ms(self._clock, started))
         return walk.vector
 
     async def _expired(self, walk: Walk, window: Callable[[Stale], int]) -> StoredRecord | None:
@@ -138,7 +134,7 @@ class Stored:
             return None
         record = stored.record
         assert isinstance(record, AnswerRecord)
-        walk.trace.append(Step("stale", "served", "source_failed_and_expired_record_kept", code="if_error"))
+        walk.note("stale", "served", "source_failed_and_expired_record_kept", code="if_error")
         since = record.timestamp.strftime("%Y-%m-%d %H:%M UTC")
         text = f"{record.answer} (Out of date: stored at {since}; the source could not be asked now.)"
         answer = replies.from_expired(walk.query, walk.route, stored, record)
@@ -166,7 +162,7 @@ class Stored:
         assert record.expires is not None
         now = self._clock.now()
         reason = f"expired {(now - record.expires).total_seconds():.0f} s ago; it is asked anew behind this"
-        walk.trace.append(Step("stale", "served", reason, code="while_revalidating"))
+        walk.note("stale", "served", reason, code="while_revalidating")
         answer = replies.from_expired(walk.query, walk.route, stored, record)
         return Reached(answer, walk.vector, None, store_reason="stale")
 
@@ -175,11 +171,11 @@ class Stored:
         question differs is told to whoever reads it."""
         query = walk.query
         if walk.route.needs_history:
-            walk.trace.append(Step("documents", "bypassed", "needs_history"))
+            walk.note("documents", "bypassed", "needs_history")
             return None
         if query.no_cache and query.no_store:
             # Whoever checks a stored answer wants another one: what is stored must not be its evidence.
-            walk.trace.append(Step("documents", "bypassed", "no_cache_asked"))
+            walk.note("documents", "bypassed", "no_cache_asked")
             return None
         vector = await self._embed(walk)
         walk.read_as, said = await self._notes.in_english(
@@ -194,7 +190,7 @@ class Stored:
                 subject, vector, scopes=query.caller.visible_scopes, context=query.context, k=NOTES_MAX
             )
         except NodeError as exc:
-            walk.trace.append(Step("documents", "failed", str(exc), code="store_failed"))
+            walk.note("documents", "failed", str(exc), code="store_failed")
             found = []
         hit = walk.recall.found if self._policy.shadow and walk.recall is not None else None
         if hit is not None and walk.route.kind is not Kind.HISTORICAL:
@@ -210,7 +206,7 @@ class Stored:
             walk.evidence_scopes.add(replies.scope_as_evidence(one.stored))
         walk.evidence += offered
         best = f", the nearest {near[0].relevance:.2f}" if near else ""
-        walk.trace.append(Step("documents", "found" if near else "missed", f"{len(near)} near records{best}"))
+        walk.note("documents", "found" if near else "missed", f"{len(near)} near records{best}")
         if walk.route.kind is Kind.HISTORICAL and not near and not query.pasted:
             walk.could_not_look_up = reasons.say("no_record", language_of(query.text))
         return None
@@ -229,7 +225,7 @@ class Stored:
         if found is None:
             return None
         at, share = found
-        walk.trace.append(Step("documents", "hit", f"an entry is the answer: {share:.2f}", code="read"))
+        walk.note("documents", "hit", f"an entry is the answer: {share:.2f}", code="read")
         answer = replies.from_read(
             query, route, near[at].stored, self._clock.now(), cosine=near[at].cosine, share=share
         )

@@ -72,7 +72,7 @@ class Storing:
         value, least = outcome.answer.confidence.value, self._policy.confidence_min
         if outcome.answer.hit is None and reason != "statement":
             enough = "enough" if value >= least else "too_low"
-            walk.trace.append(Step("judge", enough, f"confidence {value:.3f}, stored from {least:.2f}"))
+            walk.note("judge", enough, f"confidence {value:.3f}, stored from {least:.2f}")
         if not reason:
             if walk.query.no_store:
                 reason = "no_store_asked"
@@ -121,7 +121,7 @@ class Storing:
         await self._refuted.prepare()
         if not self._refuted.knows(self._said(walk, answer.text, answer.source.kind, answer.route.key)):
             return outcome
-        walk.trace.append(Step("judge", "known_invalid", REFUTED_NOTE, code="known_invalid"))
+        walk.note("judge", "known_invalid", REFUTED_NOTE, code="known_invalid")
         confidence = Confidence(min(REFUTED_CONFIDENCE_MAX, answer.confidence.value), answer.confidence.parts)
         answer = replace(answer, text=f"{REFUTED_NOTE}\n\n{answer.text}", confidence=confidence)
         return replace(outcome, answer=answer, store_reason="known_invalid")
@@ -150,7 +150,7 @@ class Storing:
             return None
         age_s = self._clock.monotonic() - draft.made
         reason = f"a model said it {age_s:.0f} s ago, and it was not sure enough to be stored"
-        walk.trace.append(Step("draft", "served", reason, code="draft"))
+        walk.note("draft", "served", reason, code="draft")
         before = draft.value
         answer = replace(before.answer, query=query, route=walk.route, draft=True, usage=Usage())
         return replace(before, answer=answer, vector=walk.vector, draft=key)

@@ -43,6 +43,10 @@ class Walk:
     read_as: str | None = None
     """The question in English, where it is in another language."""
 
+    def note(self, stage: str, outcome: str, reason: str = "", ms: float = 0.0, code: str = "") -> None:
+        """Add a step to the trace."""
+        self.trace.append(Step(stage, outcome, reason, ms, code))
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:

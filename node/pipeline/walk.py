@@ -248,11 +248,9 @@ class Pipeline:
             walk.evidence.append(replies.pasted(query.pasted))
         if part.vector is not None:
             walk.vector, walk.embedded = part.vector, True
-            walk.trace.append(Step("embed", "ok", "to_classify", round(part.embedding_ms, 3)))
+            walk.note("embed", "ok", "to_classify", round(part.embedding_ms, 3))
         if part.resolved:
-            walk.trace.append(
-                Step("resolve", "resolved", f"{part.resolved}: {query.text}", code="follow_up_resolved")
-            )
+            walk.note("resolve", "resolved", f"{part.resolved}: {query.text}", code="follow_up_resolved")
         step = Step("understand", str(route.kind), route.reason, understood_ms, replies.route_code(route))
         walk.trace.append(step)
         try:
@@ -288,7 +286,7 @@ class Pipeline:
         if found is None or not isinstance(found.value, Ended):
             return None
         reason = f"the same question failed {found.age_s:.0f} s ago; it is tried again soon, or with no_cache"
-        walk.trace.append(Step("negative", "answer", reason, code="negative_cached"))
+        walk.note("negative", "answer", reason, code="negative_cached")
         stale = await self._stations.stored.serve_expired(walk)
         if stale is not None:
             return stale

@@ -19,7 +19,7 @@ from node.cache.index.embedders import SwitchingSemantics
 from node.core.errors import Misconfigured, NotFound, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, private_scope
-from node.pipeline.requests import Ask, Entry
+from node.pipeline.requests import Ask, Entry, Said
 from tests.faults.node_kit import PATIENCE_S, Child, Client, Jumping, child, reasons, start
 from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn
@@ -574,7 +574,7 @@ async def test_a_private_entry_is_found_by_its_tenant_alone(tmp_path: Path) -> N
             with pytest.raises(NotFound):
                 await service.withdraw(cid, caller)
             with pytest.raises(NotFound):
-                await service.feedback(cid=cid, request_id=None, verdict="invalid", note=None, caller=caller)
+                await service.feedback(Said(caller, "invalid", cid=cid))
         assert (await service.entry(cid, ANN)).state == "live"
         nowhere = str(Cid.of(b"nothing"))
         for path in ("/ipfs/{}?format=raw", "/v1/cache/entries/{}"):

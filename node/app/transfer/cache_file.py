@@ -33,13 +33,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
+from node.cache.keys import keyword_key
 from node.core.clock import Clock, new_id
 from node.core.errors import BadInput, CorruptState, NotFound, Rejected
 from node.core.ipld.cid import Cid
@@ -113,7 +114,7 @@ class _Parsed:
 
 
 class CacheFile:
-    """Imports and exports for one node. ``keyword_key`` groups lines that may merge."""
+    """Imports and exports for one node."""
 
     def __init__(
         self,
@@ -123,14 +124,12 @@ class CacheFile:
         clock: Clock,
         *,
         publish: str,
-        keyword_key: Callable[[str], str | None],
     ) -> None:
         self._records = records
         self._rememberer = rememberer
         self._router = router
         self._clock = clock
         self._publish = publish
-        self._keyword_key = keyword_key
 
     # --- in ---------------------------------------------------------------------------------------
 
@@ -151,7 +150,7 @@ class CacheFile:
                 said = "a model said it on no evidence"
                 outcomes.append(LineOutcome(number, "refused", f"it is not imported: {said}"))
                 continue
-            key = self._keyword_key(parsed.query) or query_hash(parsed.query)
+            key = keyword_key(parsed.query) or query_hash(parsed.query)
             groups.setdefault(key, []).append((number, parsed))
             await asyncio.sleep(0)  # a running node answers questions between two lines
         free = asyncio.Semaphore(_AT_ONCE)

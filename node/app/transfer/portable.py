@@ -21,11 +21,10 @@ The file is the portable form (and the legacy one); the store is the truth. Rule
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -33,16 +32,30 @@ from pathlib import Path
 import orjson
 
 from node.app.transfer import index_file
-from node.app.transfer.index_entry import EntryVector, IndexEntry, Place
+from node.app.transfer.fetched_blocks import Fetcher, checked
+from node.app.transfer.index_entry import IndexEntry, Place
 from node.app.transfer.index_file import OpenIndex
+from node.app.transfer.index_records import (
+    ORIGIN,
+    SCOPE,
+    UNVERIFIED,
+    difference,
+    embedded_of,
+    embedding_of,
+    exported,
+    identity,
+    kept_of,
+    record_cid,
+)
+from node.cache.keys import keyword_key
 from node.core.blocking import in_thread
 from node.core.clock import Clock, new_id
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
-from node.core.ipld.cid import DAG_CBOR, Cid
+from node.core.ipld.cid import Cid
 from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Json, SourceRef, ppm
 from node.core.normalise import normalise, query_hash
-from node.core.ports import Embedded, EmbedderInfo, RecordStore, Semantics, StoredRecord
-from node.core.record import AnswerRecord, Embedding, Record, decode, sign
+from node.core.ports import Embedded, RecordStore, Semantics, StoredRecord
+from node.core.record import AnswerRecord, sign
 from node.peers.rules import kept as beside
 from node.peers.rules.admission import ClassLimit
 from node.peers.rules.standing import trust_ppm
@@ -61,17 +74,22 @@ _IMPORTED = "knowledge-index-imported"
 _SEEN = "knowledge-index-entry "
 _AT_ONCE = 64
 _PAGE = 1_000
-_SCOPE, _ORIGIN = "scope", "origin"
-"""Keys of an exported entry: who may see it, and whose word it is where it is not ours."""
-_UNVERIFIED = "unverified"
-"""Key of an exported entry that a model said on no evidence."""
 _SAID_MAX = 100
 _TOLD_EVERY = 10_000
-_BLOCK_BYTES_MAX = 256 * 2**10
 _AHEAD_MAX = timedelta(days=1)
 """How far the clock of a record's issuer may be ahead of ours."""
 
 _Outcomes = Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """Where entries go, and where it is noted that they went."""
+
+    records: RecordStore
+    rememberer: Rememberer
+    semantics: Semantics
+    state: StateStore
 
 
 class PortableIndex:
@@ -80,27 +98,19 @@ class PortableIndex:
 
     def __init__(
         self,
-        records: RecordStore,
-        rememberer: Rememberer,
+        keeping: Keeping,
         router: Router,
-        state: StateStore,
-        semantics: Semantics,
         clock: Clock,
-        *,
         signer: Signer,
-        keyword_key: Callable[[str], str | None],
+        *,
         blocks: Gets | None = None,
         publish: str = "none",
         class_limit: Callable[[AnswerRecord], ClassLimit] | None = None,
     ) -> None:
-        self._records = records
-        self._rememberer = rememberer
+        self._to = keeping
         self._router = router
-        self._state = state
-        self._semantics = semantics
         self._clock = clock
         self._signer = signer
-        self._keyword_key = keyword_key
         self._blocks = blocks
         self._publish = publish
         self._class_limit = class_limit
@@ -110,7 +120,7 @@ class PortableIndex:
     async def import_changed(self, path: Path) -> int:
         """Import the file if it is another than at the last time, or if records of it were missing then; how
         many entries were stored because of it. A damaged file is reported, not fatal."""
-        before = _noted(await self._state.get_meta(_IMPORTED))
+        before = _noted(await self._to.state.get_meta(_IMPORTED))
         try:
             digest = await in_thread(lambda: index_file.digest_of(path))
             if before.get("digest") == digest and not (before.get("waiting") and self._blocks is not None):
@@ -139,12 +149,12 @@ class PortableIndex:
                 "digest": index.layout.digest,
                 "waiting": outcomes["waiting"],
             }
-            await self._state.set_meta(_IMPORTED, orjson.dumps(note).decode())
+            await self._to.state.set_meta(_IMPORTED, orjson.dumps(note).decode())
         return kept
 
     async def _import(self, index: OpenIndex, path: Path, outcomes: _Outcomes) -> None:
         places = index.places()
-        fetcher = None if self._blocks is None else _Fetcher(self._blocks, self._clock)
+        fetcher = None if self._blocks is None else Fetcher(self._blocks, self._clock)
         said = 0
         while batch := await in_thread(lambda: list(islice(places, _AT_ONCE))):
             groups: dict[str, list[Place]] = {}
@@ -164,12 +174,12 @@ class PortableIndex:
             log.warning("blocks were not fetched any more: %s", fetcher.why_given_up)
 
     async def _in_order(
-        self, places: Sequence[Place], fetcher: _Fetcher | None, embed: bool
+        self, places: Sequence[Place], fetcher: Fetcher | None, embed: bool
     ) -> list[tuple[int, str, str]]:
         """Entries for one question, of which a later one may replace an earlier one: one after the other."""
         return [(place.position, *await self._place(place, fetcher, embed)) for place in places]
 
-    async def _place(self, place: Place, fetcher: _Fetcher | None, embed: bool) -> tuple[str, str]:
+    async def _place(self, place: Place, fetcher: Fetcher | None, embed: bool) -> tuple[str, str]:
         """What came of one position (a word for the count), and what a person should know of it."""
         if place.entry is None:
             return "unusable", f"it is not imported: {place.problem}"
@@ -178,20 +188,20 @@ class PortableIndex:
         except NodeError as exc:
             return "failed", f"it could not be imported: {exc}"
 
-    async def _entry(self, entry: IndexEntry, fetcher: _Fetcher | None, embed: bool) -> tuple[str, str]:
-        cid = _record_cid(entry)
+    async def _entry(self, entry: IndexEntry, fetcher: Fetcher | None, embed: bool) -> tuple[str, str]:
+        cid = record_cid(entry)
         here = None if cid is None else await self._here(cid)
-        if here is not None and _difference(here.record, entry) is None:
+        if here is not None and difference(here.record, entry) is None:
             return await self._embedded(here, entry, embed) if here.state == LIVE else "withdrawn", ""
-        mark = f"{_SEEN}{_identity(entry)}"
+        mark = f"{_SEEN}{identity(entry)}"
         live = await self._same_live(entry)
         if live is not None:
             outcome = await self._embedded(live, entry, embed)
-            await self._state.set_meta(mark, "")
+            await self._to.state.set_meta(mark, "")
             return outcome, ""
-        if await self._state.get_meta(mark) is not None:
+        if await self._to.state.get_meta(mark) is not None:
             return "withdrawn", ""
-        if entry.extra.get(_UNVERIFIED) is True:
+        if entry.extra.get(UNVERIFIED) is True:
             return "refused", "it is not imported: a model said it on no evidence"
         outcome, problem = "", ""
         if cid is not None and here is None and fetcher is not None:
@@ -206,17 +216,17 @@ class PortableIndex:
             if memory is None:
                 has_record = cid is not None and entry.answer is None
                 return "waiting" if has_record else "incomplete", problem
-            done = await self._rememberer.keep(memory)
+            done = await self._to.rememberer.keep(memory)
             outcome = done.code
             problem = problem if done.stored is not None else f"it is not imported: {done.reason}"
         if outcome != "failed":
-            await self._state.set_meta(mark, "")
+            await self._to.state.set_meta(mark, "")
         return outcome, problem
 
     async def _here(self, cid: Cid) -> StoredRecord | None:
         """The record, live or not. A damaged one counts as absent: its block may be had again."""
         try:
-            return await self._records.get(cid)
+            return await self._to.records.get(cid)
         except (NotFound, CorruptState):
             return None
 
@@ -225,7 +235,9 @@ class PortableIndex:
         if entry.answer is None or entry.query is None:
             return None
         key = query_hash(normalise(entry.query))
-        found = await self._records.find("query_hash", key, scopes=[SCOPE_SHARED, SCOPE_PUBLIC], context=None)
+        found = await self._to.records.find(
+            "query_hash", key, scopes=[SCOPE_SHARED, SCOPE_PUBLIC], context=None
+        )
         for stored in found:
             record = stored.record
             if (
@@ -262,7 +274,7 @@ class PortableIndex:
             issuer=self._signer.root,
             key=self._signer.node,
             timestamp=now,
-            embedding=None if embedded is None else _embedding(embedded),
+            embedding=None if embedded is None else embedding_of(embedded),
             supersedes=str(stored.cid),
         )
         await self._add(again, embedded, LOCAL, kept, replaces=stored.cid)
@@ -279,35 +291,35 @@ class PortableIndex:
     ) -> StoredRecord:
         if replaces is not None:
             record = sign(record, self._signer.sign)
-        stored = await self._records.add(
+        stored = await self._to.records.add(
             record,
             origin=origin,
             supersede=[] if replaces is None else [replaces],
-            keyword_key=self._keyword_key(record.query),
+            keyword_key=keyword_key(record.query),
             kept=kept or None,
         )
         if stored.state == LIVE:
             if replaces is not None:
-                self._semantics.remove(replaces)
-            self._semantics.keep(stored, embedded)
+                self._to.semantics.remove(replaces)
+            self._to.semantics.keep(stored, embedded)
         return stored
 
-    async def _from_block(self, cid: Cid, entry: IndexEntry, fetcher: _Fetcher) -> str:
+    async def _from_block(self, cid: Cid, entry: IndexEntry, fetcher: Fetcher) -> str:
         """Rule 4. Raises ``NotFound``, ``Unavailable`` (the block cannot be had now), ``Rejected``."""
         data = await fetcher.get(cid)
-        record = await in_thread(lambda: _checked(cid, data))
+        record = await in_thread(lambda: checked(cid, data))
         if record.is_unverified:
             return "refused"
         self._agrees(record, entry)
         is_own = self._check_scope(record)
         if not is_own and (rule := await in_thread(lambda: private_reason(*shown(record)))) is not None:
             raise Rejected(f"it is another node's, and the privacy gate finds something in it ({rule})")
-        kept: dict[str, Json] = _beside(entry)
+        kept: dict[str, Json] = kept_of(entry)
         embedded = None
         if not is_own:
             kept = {**beside.without(kept), **self._as_trusted(record, entry)}
         if is_own and record.embedding is not None:
-            embedded = _of_record(record.embedding)
+            embedded = embedded_of(record.embedding)
         elif not is_own and (record.embedding is not None or entry.embedding is not None):
             kept[OWED] = True  # another's vector is a hint, not a fact
         stored = await self._add(record, embedded, LOCAL if is_own else record.issuer, kept)
@@ -334,8 +346,8 @@ class PortableIndex:
 
     def _agrees(self, record: AnswerRecord, entry: IndexEntry) -> None:
         now = self._clock.now()
-        if (difference := _difference(record, entry)) is not None:
-            raise Rejected(difference)
+        if (other := difference(record, entry)) is not None:
+            raise Rejected(other)
         if record.expires is not None and record.expires <= now:
             raise Rejected("it has expired")
         if record.timestamp > now + _AHEAD_MAX:
@@ -370,9 +382,7 @@ class PortableIndex:
         route = self._router.route(entry.query, now=now)
         source = SourceRef("documents", entry.source or "import", time=entry.timestamp)
         # A copy of what was kept from peers, or came from one, is not to leave as our own word.
-        is_ours_to_share = (
-            entry.extra.get(_SCOPE, SCOPE_PUBLIC) == SCOPE_PUBLIC and _ORIGIN not in entry.extra
-        )
+        is_ours_to_share = entry.extra.get(SCOPE, SCOPE_PUBLIC) == SCOPE_PUBLIC and ORIGIN not in entry.extra
         return Memory(
             request_id=new_id(),
             query=query,
@@ -386,13 +396,13 @@ class PortableIndex:
             slot_key=route.key,
             vector=self._vector(entry),
             embed="never" if entry.embedding is None and not embed else "later",
-            kept={**_beside(entry), **({} if entry.cid is None else {"imported_cid": entry.cid})},
+            kept={**kept_of(entry), **({} if entry.cid is None else {"imported_cid": entry.cid})},
         )
 
     def _vector(self, entry: IndexEntry) -> Embedded | None:
         """The entry's embedding if it is of this node's model and length; one of another model is made anew
         later."""
-        info, embedding = self._semantics.info, entry.embedding
+        info, embedding = self._to.semantics.info, entry.embedding
         if embedding is None or embedding.model != info.model or len(embedding.data) != info.dim * 4:
             return None
         import numpy as np
@@ -405,7 +415,7 @@ class PortableIndex:
 
     async def export(self, path: Path) -> int:
         """Write every live record that is not private; how many. Left out while the store is large."""
-        counts = await self._records.counts()
+        counts = await self._to.records.counts()
         if counts["live"] > EXPORT_ENTRIES_MAX:
             log.info("knowledge index not exported: over %d entries", EXPORT_ENTRIES_MAX)
             await drop(path)  # an old one would keep what was erased
@@ -413,7 +423,7 @@ class PortableIndex:
         entries: list[IndexEntry] = []
         sequence = 0
         now = self._clock.now()
-        while page := await self._records.since(sequence, limit=_PAGE):
+        while page := await self._to.records.since(sequence, limit=_PAGE):
             for stored in page:
                 sequence = stored.sequence
                 record = stored.record
@@ -421,8 +431,8 @@ class PortableIndex:
                     continue
                 ends = beside.ends(record, stored.origin, stored.kept)
                 if ends is None or ends > now:
-                    entries.append(_exported(stored, record))
-        await asyncio.to_thread(index_file.write, path, entries, self._semantics.info.model)
+                    entries.append(exported(stored, record))
+        await asyncio.to_thread(index_file.write, path, entries, self._to.semantics.info.model)
         return len(entries)
 
 
@@ -432,100 +442,6 @@ async def drop(path: Path) -> None:
         await asyncio.to_thread(path.unlink, missing_ok=True)
     except OSError as exc:
         raise Unavailable(f"{path}, a copy of records, cannot be deleted: {exc.strerror}") from exc
-
-
-class _Fetcher:
-    """Gets blocks, a few at a time, each and all within limits of time: a start must not hang on a daemon."""
-
-    AT_ONCE = 8
-    EACH_S = 5.0
-    ALL_S = 30.0
-    FAILURES_MAX = 8
-    """Failures in a row after which the daemon is taken to be away."""
-
-    def __init__(self, blocks: Gets, clock: Clock) -> None:
-        self._blocks = blocks
-        self._clock = clock
-        self._until = clock.monotonic() + self.ALL_S
-        self._slots = asyncio.Semaphore(self.AT_ONCE)
-        self._failures = 0
-        self.why_given_up = ""
-
-    async def get(self, cid: Cid) -> bytes:
-        """The bytes, unchecked. Raises ``NotFound``, ``Unavailable``, ``Rejected``."""
-        async with self._slots:
-            if not self.why_given_up and self._clock.monotonic() > self._until:
-                self.why_given_up = f"that took more than {self.ALL_S:g} s"
-            if self.why_given_up:
-                raise Unavailable(f"blocks are not fetched any more: {self.why_given_up}")
-            try:
-                async with asyncio.timeout(self.EACH_S):
-                    data = await self._blocks.get(cid)
-            except TimeoutError as exc:
-                raise self._failed(f"no block within {self.EACH_S:g} s") from exc
-            except Unavailable as exc:
-                self._failed(str(exc))
-                raise
-            self._failures = 0
-            return data
-
-    def _failed(self, why: str) -> Unavailable:
-        self._failures += 1
-        if self._failures >= self.FAILURES_MAX:
-            self.why_given_up = why
-        return Unavailable(why)
-
-
-def _checked(cid: Cid, data: bytes) -> AnswerRecord:
-    """The answer in a block that nobody vouches for. Takes about a millisecond. Raises ``Rejected``."""
-    if len(data) > _BLOCK_BYTES_MAX:
-        raise Rejected(f"it is larger than {_BLOCK_BYTES_MAX} bytes")
-    if Cid.of(data) != cid:
-        raise Rejected("the block has another hash")
-    record = decode(data)
-    if not isinstance(record, AnswerRecord):
-        raise Rejected("it is no answer")
-    return record
-
-
-def _record_cid(entry: IndexEntry) -> Cid | None:
-    """The record that the entry names. Other CIDs (of the bare answer, in older files) name no record."""
-    cid = None if entry.cid is None else Cid.parse(entry.cid)
-    return cid if cid is not None and cid.codec == DAG_CBOR else None
-
-
-def _difference(record: Record, entry: IndexEntry) -> str | None:
-    """What a record says otherwise than the entry that names it."""
-    if not isinstance(record, AnswerRecord):
-        return "it is no answer"
-    if record.query_hash != entry.key:
-        return "it answers another question than the entry"
-    if entry.answer is not None and entry.answer != record.answer:
-        return "its answer is not the entry's"
-    return None
-
-
-def _beside(entry: IndexEntry) -> dict[str, Json]:
-    """What is kept beside the record: unknown keys, without those that an export adds."""
-    return {name: value for name, value in entry.extra.items() if name not in (_SCOPE, _ORIGIN)}
-
-
-def _identity(entry: IndexEntry) -> str:
-    """Names what an entry says, whatever else stands in it."""
-    said = orjson.dumps([entry.key, entry.answer, entry.cid if entry.answer is None else None])
-    return hashlib.sha256(said).hexdigest()
-
-
-def _of_record(embedding: Embedding) -> Embedded:
-    import numpy as np
-
-    vector = np.frombuffer(embedding.vector, dtype="<f4").astype(np.float32)
-    return Embedded(vector, EmbedderInfo(embedding.model, embedding.digest, embedding.dim, 0))
-
-
-def _embedding(embedded: Embedded) -> Embedding:
-    info = embedded.info
-    return Embedding(info.model, info.digest, info.dim, embedded.vector.astype("<f4").tobytes())
 
 
 def _noted(text: str | None) -> Mapping[str, object]:
@@ -553,24 +469,3 @@ _WORDS = {
 
 def _shown(outcomes: _Outcomes) -> str:
     return ", ".join(f"{outcomes[word]} {text}" for word, text in _WORDS.items() if outcomes[word]) or "none"
-
-
-def _exported(stored: StoredRecord, record: AnswerRecord) -> IndexEntry:
-    embedding = record.embedding
-    return IndexEntry(
-        query=record.query,
-        query_hash=record.query_hash,
-        answer=record.answer,
-        cid=str(stored.cid),
-        source=record.source.id,
-        confidence=beside.confidence(record, stored.origin, stored.kept),
-        timestamp=record.timestamp,
-        expires=beside.ends(record, stored.origin, stored.kept),
-        embedding=None if embedding is None else EntryVector(embedding.vector, embedding.model),
-        extra={
-            **(stored.kept or {}),
-            _SCOPE: record.scope,
-            **({_UNVERIFIED: True} if record.is_unverified else {}),
-            **({} if stored.origin == LOCAL else {_ORIGIN: stored.origin}),
-        },
-    )

@@ -8,7 +8,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from node.app.peers import Links, forget_held
+from node.app.links import Links
+from node.app.peers import forget_held
 from node.core.errors import NotFound
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName

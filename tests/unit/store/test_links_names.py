@@ -10,7 +10,7 @@ from typing import cast
 import aiohttp
 import pytest
 
-from node.app.peers import Links
+from node.app.links import Links
 from node.core.errors import NotFound, Unavailable
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid

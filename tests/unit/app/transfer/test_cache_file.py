@@ -95,12 +95,7 @@ class Desk:
         )
         floors = Floors(deterministic=0.9, historical=0.8, generative=0.7, default=0.8)
         self.file = CacheFile(
-            self.store.records,
-            self.rememberer,
-            Router((), floors),
-            self.clock,
-            publish=publish,
-            keyword_key=keyword_key,
+            self.store.records, self.rememberer, Router((), floors), self.clock, publish=publish
         )
         self.identity = identity or a_node()
 

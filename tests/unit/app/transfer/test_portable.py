@@ -13,7 +13,8 @@ import pytest
 
 from node.app.transfer import index_file
 from node.app.transfer.embed_index import embed_index
-from node.app.transfer.portable import PortableIndex, _Fetcher, drop
+from node.app.transfer.fetched_blocks import Fetcher
+from node.app.transfer.portable import Keeping, PortableIndex, drop
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.core.errors import NotFound, Rejected, Unavailable
@@ -128,14 +129,10 @@ class Node:
         limit: Callable[[AnswerRecord], ClassLimit] | None = None,
     ) -> PortableIndex:
         return PortableIndex(
-            self.store.records,
-            self.rememberer,
+            Keeping(self.store.records, self.rememberer, self.semantics, self.state),
             Router([], Floors()),
-            self.state,
-            self.semantics,
             self.clock,
-            signer=Signer(US),
-            keyword_key=keyword_key,
+            Signer(US),
             blocks=blocks,
             publish=publish,
             class_limit=limit,
@@ -535,7 +532,7 @@ async def test_a_daemon_that_is_away_is_not_asked_for_ever(fed: Node, blocks: Bl
     blocks.fault = Unavailable("connection refused")
     records = [US.answer(f"Question {n}") for n in range(200)]
     assert await fed.take([of_record(record) for record in records]) == 200
-    assert len(blocks.asked) <= _Fetcher.FAILURES_MAX + _Fetcher.AT_ONCE
+    assert len(blocks.asked) <= Fetcher.FAILURES_MAX + Fetcher.AT_ONCE
 
 
 async def test_fetching_has_an_end_as_a_whole(fed: Node, blocks: Blocks) -> None:
@@ -550,12 +547,12 @@ async def test_fetching_has_an_end_as_a_whole(fed: Node, blocks: Blocks) -> None
 
     blocks.get = slow  # type: ignore[method-assign] # time passes
     assert await fed.take([of_record(record) for record in records]) == 100
-    assert _Fetcher.ALL_S <= len(blocks.asked) <= _Fetcher.ALL_S + _Fetcher.AT_ONCE + 1
-    assert 1 < blocks.most_at_once <= _Fetcher.AT_ONCE
+    assert Fetcher.ALL_S <= len(blocks.asked) <= Fetcher.ALL_S + Fetcher.AT_ONCE + 1
+    assert 1 < blocks.most_at_once <= Fetcher.AT_ONCE
 
 
 async def test_a_block_that_never_comes(fed: Node, blocks: Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_Fetcher, "EACH_S", 0.01)
+    monkeypatch.setattr(Fetcher, "EACH_S", 0.01)
     blocks.fault = asyncio.Event()
     assert await fed.take([of_record(US.answer("A"))]) == 1
     assert "A" in await fed.live()
@@ -564,11 +561,11 @@ async def test_a_block_that_never_comes(fed: Node, blocks: Blocks, monkeypatch: 
 async def test_a_daemon_that_hangs_is_not_asked_for_ever(
     fed: Node, blocks: Blocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_Fetcher, "EACH_S", 0.01)
+    monkeypatch.setattr(Fetcher, "EACH_S", 0.01)
     blocks.fault = asyncio.Event()
     records = [US.answer(f"Question {n}") for n in range(100)]
     assert await fed.take([of_record(record) for record in records]) == 100
-    assert len(blocks.asked) <= _Fetcher.FAILURES_MAX + _Fetcher.AT_ONCE
+    assert len(blocks.asked) <= Fetcher.FAILURES_MAX + Fetcher.AT_ONCE
 
 
 async def test_a_cid_of_something_else_than_a_record_is_not_asked_for(fed: Node, blocks: Blocks) -> None:

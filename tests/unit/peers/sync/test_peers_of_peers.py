@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from node.app.peers import Links
+from node.app.links import Links
 from node.core.ipld.ipns import IpnsName
 from node.core.settings import load
 from node.peers.ports import PeerLink

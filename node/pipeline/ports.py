@@ -1,0 +1,64 @@
+"""Everything that the service reaches, wired by ``app``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any, Protocol
+
+from node.cache.recall import Recaller
+from node.cache.refuted import Refuted
+from node.cache.watch import Watch
+from node.core.clock import Clock
+from node.core.ipld.cid import Cid
+from node.core.metrics import Metrics
+from node.core.model import Check
+from node.core.ports import Adapter, AuditLog, Generator, RecordStore, Semantics
+from node.core.record import AnswerRecord
+from node.ipfs.mirror import Mirror
+from node.pipeline.drafts import Drafts
+from node.pipeline.under_way import Policy
+from node.pipeline.understanding.understand import Understanding
+from node.pipeline.walk import Pipeline
+from node.store.hit_counts import UseTally
+from node.store.remember import Rememberer
+from node.store.retention.erase import Eraser
+from node.store.state import StateStore
+
+
+class Refutes(Refuted, Protocol):
+    """What was called invalid, by its meaning: ``node.cache.quality.refuted_answers``."""
+
+    async def invalid(self, cid: Cid, record: AnswerRecord, *, asked: str | None, tenant: str) -> None: ...
+
+    def invalid_draft(self, question: str, answer: str, *, scope: str, tenant: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """See the module."""
+
+    clock: Clock
+    pipeline: Pipeline
+    understanding: Understanding
+    recaller: Recaller
+    rememberer: Rememberer
+    records: RecordStore
+    state: StateStore
+    semantics: Semantics
+    log: AuditLog
+    adapters: Sequence[Adapter]
+    generators: Sequence[Generator]
+    probes: Sequence[Callable[[], Awaitable[Check]]]
+    metrics: Metrics
+    policy: Policy
+    request_timeout_s: float
+    floor_default: float
+    zone: tzinfo
+    watch: Watch
+    eraser: Eraser
+    drafts: Drafts[Any]
+    refuted: Refutes
+    uses: UseTally | None = None
+    mirror: Mirror | None = None
