@@ -15,7 +15,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from node.answer.context import Block
 from node.answer.grounding import ground
@@ -106,29 +106,28 @@ class Peers:
     weigh: Callable[[str], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
 class Rescorer:
     """For one node. ``least`` is the confidence from which an answer is stored."""
 
-    def __init__(
-        self, kept: Kept, peers: Peers, clock: Clock, rescore: Rescore, *, least: float, policy: str
-    ) -> None:
-        self._kept = kept
-        self._peers = peers
-        self._clock = clock
-        self._rescore = rescore
-        self._least = least
-        self._policy = policy
+    kept: Kept
+    peers: Peers
+    clock: Clock
+    rescore: Rescore
+    _: KW_ONLY
+    least: float
+    policy: str
 
     async def is_due(self) -> bool:
         """Whether what is stored was let in by another rule. Raises ``Unavailable``."""
-        return await self._kept.state.get_meta(_DONE) != RULE
+        return await self.kept.state.get_meta(_DONE) != RULE
 
     async def run(self, until: int) -> Rescored:
         """Judge what was stored up to sequence ``until``; of peers also what has come into service since, for
         a weighing puts old records there anew. Raises ``Unavailable``."""
         seen = withdrawn = renewed = sequence = 0
         roots: dict[str, None] = {}
-        while page := await self._kept.records.since(sequence, limit=_PAGE):
+        while page := await self.kept.records.since(sequence, limit=_PAGE):
             for stored in page:
                 sequence = stored.sequence
                 record = stored.record
@@ -138,21 +137,21 @@ class Rescorer:
                 if record.source.kind != "llm":
                     continue
                 # In a thread: the longest answer takes tenths of a second.
-                confidence = await asyncio.to_thread(self._rescore, record)
+                confidence = await asyncio.to_thread(self.rescore, record)
                 if confidence is None:
                     continue
                 seen += 1
-                if confidence < self._least:
+                if confidence < self.least:
                     if not is_ours:
-                        await self._peers.begin(stored.origin)
+                        await self.peers.begin(stored.origin)
                         roots[stored.origin] = None
                     withdrawn += await self._withdraw(stored)
                 elif is_ours and ppm(confidence) != record.confidence:
                     renewed += await self._renew(record, confidence)
             await asyncio.sleep(0)
         for root in roots:
-            await self._peers.weigh(root)
-        await self._kept.state.set_meta(_DONE, RULE)
+            await self.peers.weigh(root)
+        await self.kept.state.set_meta(_DONE, RULE)
         if seen:
             log.info(
                 "%d answers of models were judged again: %d went out of service, %d were stored anew",
@@ -171,16 +170,16 @@ class Rescorer:
 
     async def _withdraw(self, stored: StoredRecord) -> bool:
         entry, private = quarantine_entry(
-            target=str(stored.cid), reason="rescored", scope=stored.record.scope, policy=self._policy
+            target=str(stored.cid), reason="rescored", scope=stored.record.scope, policy=self.policy
         )
-        await self._kept.decisions.append(entry, private_texts=private)
-        self._kept.semantics.remove(stored.cid)
-        return await self._kept.records.withdraw(stored.cid, "rescored")
+        await self.kept.decisions.append(entry, private_texts=private)
+        self.kept.semantics.remove(stored.cid)
+        return await self.kept.records.withdraw(stored.cid, "rescored")
 
     async def _renew(self, record: AnswerRecord, confidence: float) -> bool:
         left = None
         if record.expires is not None:
-            left = int((record.expires - self._clock.now()).total_seconds())
+            left = int((record.expires - self.clock.now()).total_seconds())
             if left <= 0:
                 return False
         source = record.source
@@ -205,4 +204,4 @@ class Rescorer:
             llm=record.llm,
             embed="later",
         )
-        return (await self._kept.rememberer.keep(memory)).is_durable
+        return (await self.kept.rememberer.keep(memory)).is_durable

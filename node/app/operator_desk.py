@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -79,25 +79,17 @@ class LaterSemantics:
         return SemanticFacts(0, 0, 0, 0)
 
 
+@dataclass(frozen=True, slots=True)
 class OperatorDesk:
     """Build one per data directory. Each method takes and returns what JSON can hold. ``peers``: the part of
     it that has commands of its own."""
 
-    def __init__(
-        self,
-        file: CacheFile,
-        invalidator: Invalidator,
-        rotation: KeyRotation,
-        cars: CarFile,
-        erasure: Erasure,
-        peers: PeerDesk,
-    ) -> None:
-        self._file = file
-        self._invalidator = invalidator
-        self._rotation = rotation
-        self._cars = cars
-        self._erasure = erasure
-        self._peers = peers
+    file: CacheFile
+    invalidator: Invalidator
+    rotation: KeyRotation
+    cars: CarFile
+    erasure: Erasure
+    peers: PeerDesk
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate`` or one of
@@ -108,10 +100,10 @@ class OperatorDesk:
             "export": self.page,
             "invalidate": self.invalidate,
             "rotate": self.rotate,
-            "export_car": partial(_blocks, self._cars),
-            "name": partial(_name, self._cars),
-            "erase": partial(_erase, self._erasure),
-            **self._peers.commands(),
+            "export_car": partial(_blocks, self.cars),
+            "name": partial(_name, self.cars),
+            "erase": partial(_erase, self.erasure),
+            **self.peers.commands(),
         }
         if what not in commands:
             raise BadInput(f"there is no command {what[:64]!r}", field="command")
@@ -123,7 +115,7 @@ class OperatorDesk:
         ``Unavailable``."""
         if what != "ingest":
             raise BadInput(f"there is no command {what[:64]!r}", field="command")
-        done = await self._cars.take(chunks)
+        done = await self.cars.take(chunks)
         return {
             "roots": [str(root) for root in done.roots[:ROOTS_SHOWN]],
             "roots_count": len(done.roots),
@@ -143,14 +135,14 @@ class OperatorDesk:
             given = [(int(number), base64.b64decode(line, validate=True)) for number, line in lines]
         except (TypeError, ValueError) as exc:
             raise BadInput("a line is not a number and base64", field="lines") from exc
-        return {"outcomes": [asdict(outcome) for outcome in await self._file.take(given)]}
+        return {"outcomes": [asdict(outcome) for outcome in await self.file.take(given)]}
 
     async def page(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``{"after", "scope"}`` -> ``{"lines": [text, …], "after"}``; ``after`` is null at the end."""
         after, scope = _after(asked), asked.get("scope")
         if scope is not None and scope != ALL_SCOPES:
             scope = scope_of(scope)
-        page = await self._file.page(after, scope)
+        page = await self.file.page(after, scope)
         return {"lines": [line.decode() for line in page.lines], "after": page.after}
 
     async def invalidate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,7 +167,7 @@ class OperatorDesk:
                 wanted["cid"] = str(Cid.parse(wanted["cid"]))
             except Rejected as exc:
                 raise BadInput(str(exc), field="cid") from exc
-        done = await self._invalidator.run(Invalidation(**wanted), None)
+        done = await self.invalidator.run(Invalidation(**wanted), None)
         return {"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)}
 
     async def rotate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,7 +176,7 @@ class OperatorDesk:
         use, drop_old = asked.get("use"), asked.get("drop_old", False)
         if not isinstance(use, str) or not isinstance(drop_old, bool) or asked.keys() - {"use", "drop_old"}:
             raise BadInput("rotate takes use, a text, and drop_old, true or false", field="use")
-        done = await self._rotation.rotate(use, drop_old=drop_old)
+        done = await self.rotation.rotate(use, drop_old=drop_old)
         place = done.decision
         return {
             "use": use,

@@ -9,6 +9,7 @@ import select
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -35,16 +36,16 @@ class Do(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class _OverSocket:
     """The desk of a running node. One connection for each call: a restart in between is survived."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self._data_dir = data_dir
+    data_dir: Path
 
     def answers(self) -> bool:
         from node.api import local
 
-        connection = local.connect(self._data_dir, _NODE_TIMEOUT_S)
+        connection = local.connect(self.data_dir, _NODE_TIMEOUT_S)
         if connection is None:
             return False
         connection.close()
@@ -68,7 +69,7 @@ class _OverSocket:
     def _call(self, send: Callable[[HTTPConnection], None]) -> dict[str, Any]:
         from node.api import local
 
-        connection = local.connect(self._data_dir, _NODE_TIMEOUT_S)
+        connection = local.connect(self.data_dir, _NODE_TIMEOUT_S)
         if connection is None:
             raise Unavailable("the node that ran on this data directory has gone; run the command again")
         http = HTTPConnection("localhost", timeout=_NODE_TIMEOUT_S)
@@ -95,22 +96,22 @@ def _until_answered(connection: socket.socket, chunks: Iterator[bytes]) -> Itera
         yield chunk
 
 
+@dataclass(frozen=True, slots=True)
 class _Here:
     """The desk in this process, for as long as it holds the data directory."""
 
-    def __init__(self, runner: asyncio.Runner, desk: OperatorDesk) -> None:
-        self._runner = runner
-        self._desk = desk
+    runner: asyncio.Runner
+    desk: OperatorDesk
 
     def __call__(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return self._runner.run(self._desk.do(what, asked))
+        return self.runner.run(self.desk.do(what, asked))
 
     def stream(self, what: str, chunks: Iterator[bytes]) -> dict[str, Any]:
         async def read() -> AsyncIterator[bytes]:
             while chunk := await asyncio.to_thread(next, chunks, b""):
                 yield chunk
 
-        return self._runner.run(self._desk.stream(what, read()))
+        return self.runner.run(self.desk.stream(what, read()))
 
 
 @contextmanager

@@ -151,18 +151,18 @@ def _keys(settings: Settings, origin: str) -> Iterator[KeyOf]:
             table.close()
 
 
+@dataclass(frozen=True, slots=True)
 class _Search:
     """Looks for entries in one log, newest first. What it finds is not checked yet."""
 
-    def __init__(self, reader: LogReader, size: int, key_of: KeyOf, progress: Hear) -> None:
-        self._reader = reader
-        self._size = size
-        self._key_of = key_of
-        self._progress = progress
+    reader: LogReader
+    size: int
+    key_of: KeyOf
+    progress: Hear
 
     async def find(self, what: str) -> _Found:
         """Raises ``Rejected`` where there is no such entry, ``BadInput``, ``NotFound``, ``Unavailable``."""
-        if what.isascii() and what.isdigit() and len(what) <= _DIGITS_MAX and int(what) < self._size:
+        if what.isascii() and what.isdigit() and len(what) <= _DIGITS_MAX and int(what) < self.size:
             return _Found([int(what), *await self._write_back(int(what))], [])
         if not _NAME.fullmatch(what):
             raise BadInput(f"{what!r} is no request's id, no CID and no number", field="what")
@@ -180,7 +180,7 @@ class _Search:
                     break
         if not found:
             raise _NoSuchEntry(
-                f"no entry about {what} is under the newest checkpoint ({self._size} entries); decisions are "
+                f"no entry about {what} is under the newest checkpoint ({self.size} entries); decisions are "
                 "published within a second or so"
             )
         first = found[0] if decision is None else decision
@@ -188,12 +188,12 @@ class _Search:
         return _Found([first, *behind], sorted(set(found) - {first, *behind}))
 
     async def _backwards(self) -> AsyncIterator[tuple[int, bytes]]:
-        for number in range((self._size - 1) // WIDTH, -1, -1):
-            first, width = number * WIDTH, width_at(self._size, number)
-            entries = await self._reader.entries(first, width, self._size)
+        for number in range((self.size - 1) // WIDTH, -1, -1):
+            first, width = number * WIDTH, width_at(self.size, number)
+            entries = await self.reader.entries(first, width, self.size)
             for index in range(first + width - 1, first - 1, -1):
                 yield index, entries[index - first]
-            self._progress(self._size - first, self._size)
+            self.progress(self.size - first, self.size)
 
     def _commits_to(self, index: int, entry: bytes, text: str, members: re.Pattern[str]) -> bool:
         """Whether one of the entry's commitments that may be meant is to this text, by the key that is still
@@ -202,18 +202,18 @@ class _Search:
         if not isinstance(named, dict):
             return False
         given = [value for name, value in named.items() if members.fullmatch(name) and isinstance(value, str)]
-        key = self._key_of(index) if given else None
+        key = self.key_of(index) if given else None
         return key is not None and commitment(key, text) in given
 
     async def _write_back(self, index: int) -> list[int]:
         """The entry about storing what the decision ``index`` came to: one of the next that name the same
         request."""
-        [entry] = await self._reader.entries(index, 1, self._size)
+        [entry] = await self.reader.entries(index, 1, self.size)
         request = _member(entry, "request") if _is_decision(entry) else None
         if not isinstance(request, str):
             return []
         first = index + 1
-        behind = await self._reader.entries(first, min(_AFTER_MAX, self._size - first), self._size)
+        behind = await self.reader.entries(first, min(_AFTER_MAX, self.size - first), self.size)
         for other, data in enumerate(behind, first):
             if _member(data, "kind") == "store" and _member(data, "request") == request:
                 return [other]

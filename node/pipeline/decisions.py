@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from node.audit.decisions.answer_entry import decision_entry
 from node.audit.recorder import Recorder
@@ -16,40 +16,33 @@ Hear = Callable[[Answer, Mapping[str, Json]], None]
 """Is told every answer and its decision, for those who ask about it later."""
 
 
+@dataclass(frozen=True, slots=True)
 class Decisions:
     """See the module."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        recorder: Recorder,
-        semantics: Semantics,
-        policy: Policy,
-        hear: Hear = lambda _answer, _entry: None,
-    ) -> None:
-        self._clock = clock
-        self._recorder = recorder
-        self._semantics = semantics
-        self._policy = policy
-        self._hear = hear
+    clock: Clock
+    recorder: Recorder
+    semantics: Semantics
+    policy: Policy
+    hear: Hear = lambda _answer, _entry: None
 
     async def record(self, answer: Answer, outcomes: Sequence[Reached]) -> Answer:
         first = outcomes[0]
         entry, private = decision_entry(
             answer,
-            policy=self._policy.version,
+            policy=self.policy.version,
             embedder=next(
-                (one.vector.info for one in outcomes if one.vector is not None), self._semantics.info
+                (one.vector.info for one in outcomes if one.vector is not None), self.semantics.info
             ),
             will_store=any(outcome.will_store for outcome in outcomes),
             store_reason=first.store_reason,
             scope=first.remembered.memory.scope if first.remembered else answer.query.caller.default_scope,
         )
-        self._hear(answer, entry)
-        started = self._clock.monotonic()
-        entered = await self._recorder.enter(entry, private, kind="answer")
+        self.hear(answer, entry)
+        started = self.clock.monotonic()
+        entered = await self.recorder.enter(entry, private, kind="answer")
         if entered.place is None:
             step = Step("record", "unlogged", entered.problem, code="log_failed")
             return replace(answer, trace=(*answer.trace, step))
-        step = Step("record", "logged", "", since_ms(self._clock, started))
+        step = Step("record", "logged", "", since_ms(self.clock, started))
         return replace(answer, decision=entered.ref, trace=(*answer.trace, step))

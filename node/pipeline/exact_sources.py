@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from node.answer import reasons
 from node.answer.score.agreement import Weighed, weigh
@@ -35,19 +35,17 @@ DOUBTFUL_MAX = 0.5
 """Reliability at most of a figure that another source contradicts by a wide margin."""
 
 
+@dataclass(frozen=True, slots=True)
 class ExactSources:
     """See the module. ``failures`` are said again for a while instead of asking once more."""
 
-    def __init__(
-        self, clock: Clock, adapters: Mapping[str, Adapter], failures: NegativeCache[Outcome | Ended]
-    ) -> None:
-        self._clock = clock
-        self._adapters = adapters
-        self._failures = failures
+    clock: Clock
+    adapters: Mapping[str, Adapter]
+    failures: NegativeCache[Outcome | Ended]
 
     async def ask(self, walk: Walk) -> Reached | None:
         route = walk.route
-        adapter = None if route.adapter is None else self._adapters.get(route.adapter)
+        adapter = None if route.adapter is None else self.adapters.get(route.adapter)
         if adapter is None:
             if route.kind is Kind.DETERMINISTIC:
                 walk.could_not_look_up = reasons.say("no_source", language_of(walk.query.text))
@@ -78,31 +76,29 @@ class ExactSources:
         if best.partial or route.kind not in (Kind.DETERMINISTIC, Kind.HISTORICAL):
             walk.evidence.extend(one.evidence for one in weighed)
             return None
-        return self._from_adapter(walk, self._adapters[weighed[0].adapter], weighed)
+        return self._from_adapter(walk, self.adapters[weighed[0].adapter], weighed)
 
     async def _ask_all(
         self, walk: Walk, adapter: Adapter, claim: Recognition
     ) -> list[tuple[Recognition, Outcome, float, str]]:
         """Ask the adapter of the route and, beside it, the others of the same key. An answer does not wait
         long for a second opinion; a failure waits for it as for the first."""
-        started = self._clock.monotonic()
+        started = self.clock.monotonic()
         asked: list[tuple[Recognition, Adapter]] = [(claim, adapter)]
         asked += [
-            (one, other)
-            for one in walk.route.others
-            if (other := self._adapters.get(one.adapter)) is not None
+            (one, other) for one in walk.route.others if (other := self.adapters.get(one.adapter)) is not None
         ]
 
         async def ask(one: Recognition, other: Adapter) -> tuple[Recognition, Outcome, float, str]:
             outcome, before = await self._ask_one(walk, one, other)
-            return one, outcome, since_ms(self._clock, started), before
+            return one, outcome, since_ms(self.clock, started), before
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(ask(one, other)) for one, other in asked]
             first = await tasks[0]
             rest = set(tasks[1:])
             if rest and isinstance(first[1], Found):
-                timer = group.create_task(self._clock.sleep(SECOND_OPINION_WAIT_S))
+                timer = group.create_task(self.clock.sleep(SECOND_OPINION_WAIT_S))
                 while not timer.done() and not all(task.done() for task in rest):
                     waiting = {task for task in rest if not task.done()}
                     await asyncio.wait({timer, *waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -120,15 +116,15 @@ class ExactSources:
             return await adapter.ask(one, query), ""
         key = (asker_key(query, one.key), adapter.name)
         if not query.no_cache:
-            found = self._failures.find(key, patience_s=left_s(self._clock, query), max_age_s=query.max_age_s)
+            found = self.failures.find(key, patience_s=left_s(self.clock, query), max_age_s=query.max_age_s)
             if found is not None and not isinstance(found.value, Ended):
                 return found.value, f"asked {found.age_s:.0f} s ago"
         outcome = await adapter.ask(one, query)
         failure, retry_after_s = replies.failure_of(outcome)
         if failure is None:
-            self._failures.clear(key)
-        elif left_s(self._clock, query) > HURRY_S:
-            self._failures.remember(
+            self.failures.clear(key)
+        elif left_s(self.clock, query) > HURRY_S:
+            self.failures.remember(
                 key, outcome, failure, patience_s=walk.patience_s, retry_after_s=retry_after_s
             )
         return outcome, ""

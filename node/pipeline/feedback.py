@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from node.audit.decisions.answer_entry import store_entry
@@ -31,15 +32,13 @@ async def visible(records: RecordStore, cid: str, caller: Caller) -> StoredRecor
     return stored
 
 
+@dataclass(frozen=True, slots=True)
 class Judging:
     """``put`` stores a correction."""
 
-    def __init__(
-        self, ports: Ports, recorder: Recorder, put: Callable[[Entry, str], Awaitable[Kept]]
-    ) -> None:
-        self._p = ports
-        self._recorder = recorder
-        self._put = put
+    ports: Ports
+    recorder: Recorder
+    put: Callable[[Entry, str], Awaitable[Kept]]
 
     async def give(self, said: Said) -> Feedback:
         """Enter a signed validation; its decision first, so that what the log refuses is not begun. What is
@@ -51,11 +50,11 @@ class Judging:
             raise Forbidden("this key may not write, so it cannot correct")
         if cid is None:
             assert request_id is not None
-            known = await self._p.state.cid_of_request(request_id)
+            known = await self.ports.state.cid_of_request(request_id)
             if known is None:
                 return await self._on_draft(request_id, verdict, correction, caller)
             cid = str(known)
-        stored = await visible(self._p.records, cid, caller)
+        stored = await visible(self.ports.records, cid, caller)
         record = stored.record
         if not isinstance(record, AnswerRecord):
             raise NotFound("no such entry")
@@ -64,26 +63,26 @@ class Judging:
             target=str(stored.cid),
             verdict=verdict,
             scope=record.scope,
-            policy=self._p.policy.version,
+            policy=self.ports.policy.version,
             tenant=caller.tenant,
         )
-        decision = (await self._recorder.enter(entry, private)).ref
+        decision = (await self.recorder.enter(entry, private)).ref
         if request_id is not None:
-            await self._p.watch.feedback(request_id, str(stored.cid), verdict)
+            await self.ports.watch.feedback(request_id, str(stored.cid), verdict)
         # A merged record is served through the one it was merged into, which a verdict withdraws with it.
-        served = {stored.cid, await self._p.records.survivor(stored.cid) or stored.cid}
-        live = set(await self._p.records.live([*served]))
-        statement = await self._p.rememberer.validate(stored, verdict, said.note)
-        after = await self._p.records.get(stored.cid)
-        for gone in live - set(await self._p.records.live([*served])):
+        served = {stored.cid, await self.ports.records.survivor(stored.cid) or stored.cid}
+        live = set(await self.ports.records.live([*served]))
+        statement = await self.ports.rememberer.validate(stored, verdict, said.note)
+        after = await self.ports.records.get(stored.cid)
+        for gone in live - set(await self.ports.records.live([*served])):
             entry, private = quarantine_entry(
-                target=str(gone), reason=verdict, scope=record.scope, policy=self._p.policy.version
+                target=str(gone), reason=verdict, scope=record.scope, policy=self.ports.policy.version
             )
-            await self._recorder.enter(entry, private, is_done=True)
+            await self.recorder.enter(entry, private, is_done=True)
         kept = None
         if verdict == "invalid":
-            asked = None if request_id is None else self._p.pipeline.asked_in(request_id, caller.tenant)
-            await self._p.refuted.invalid(stored.cid, record, asked=asked, tenant=caller.tenant)
+            asked = None if request_id is None else self.ports.pipeline.asked_in(request_id, caller.tenant)
+            await self.ports.refuted.invalid(stored.cid, record, asked=asked, tenant=caller.tenant)
             if correction is not None:
                 is_private = record.scope not in (SCOPE_SHARED, SCOPE_PUBLIC)
                 kept = await self._correct(
@@ -109,7 +108,7 @@ class Judging:
     async def _correct(self, entry: Entry) -> str:
         """Store a correction; its CID. What it corrects is withdrawn by now, which the error says."""
         try:
-            return (await self._put(entry, new_id())).cid
+            return (await self.put(entry, new_id())).cid
         except (Rejected, Unavailable) as exc:
             raise type(exc)(f"the answer is withdrawn, but the correction was {exc}") from exc
 
@@ -117,7 +116,7 @@ class Judging:
         self, request_id: str, verdict: str, correction: str | None, caller: Caller
     ) -> Feedback:
         """A verdict on what was never stored: ``invalid`` drops it."""
-        drafts: list[Draft[Any]] = self._p.drafts.of_request(request_id, caller.tenant)
+        drafts: list[Draft[Any]] = self.ports.drafts.of_request(request_id, caller.tenant)
         if not drafts:
             raise NotFound("no stored answer and no draft belongs to this request_id")
         if correction is not None and len(drafts) > 1:
@@ -130,14 +129,16 @@ class Judging:
             outcome="skipped",
             reason=verdict,
             scope=scope,
-            policy=self._p.policy.version,
+            policy=self.ports.policy.version,
         )
-        decision = (await self._recorder.enter(entry, private)).ref
+        decision = (await self.recorder.enter(entry, private)).ref
         kept = None
         if verdict == "invalid":
             for draft in drafts:
-                self._p.drafts.drop(draft.key)
-                self._p.refuted.invalid_draft(draft.question, draft.answer, scope=scope, tenant=caller.tenant)
+                self.ports.drafts.drop(draft.key)
+                self.ports.refuted.invalid_draft(
+                    draft.question, draft.answer, scope=scope, tenant=caller.tenant
+                )
             if correction is not None:
                 kept = await self._correct(Entry(drafts[0].question, correction, caller))
         return Feedback(None, verdict, None, 0, 0, verdict == "valid", decision, kept)

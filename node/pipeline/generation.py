@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from node.answer import reasons
 from node.answer.compose import Composer
 from node.answer.composed import Composed
@@ -21,35 +23,35 @@ _REWORDS = frozenset({"simpler", "language"})
 """Orders for which the last answer itself is better than nothing."""
 
 
+@dataclass(frozen=True, slots=True)
 class Generation:
     """See the module."""
 
-    def __init__(self, clock: Clock, composer: Composer, policy: Policy) -> None:
-        self._clock = clock
-        self._composer = composer
-        self._policy = policy
+    clock: Clock
+    composer: Composer
+    policy: Policy
 
     async def compose(self, walk: Walk) -> Reached:
         order = None if walk.query.pasted else conversation.order(walk.query.text)
         if walk.route.needs_history or (order is not None and not walk.history):
             return await self._revise(walk, order)
-        started = self._clock.monotonic()
+        started = self.clock.monotonic()
         composed = await self.composed(walk, walk.query.deadline, tell=walk.tell)
         walk.retry_after_s = composed.retry_after_s
         walk.trace.extend(composed.tried)
         outcome = self.reached(walk, composed)
         sure = outcome.answer.confidence.value
         is_lookup = order is None and not conversation.asks_to_write(walk.query.text)
-        if is_lookup and sure < self._policy.confidence_min and not composed.abstained:
+        if is_lookup and sure < self.policy.confidence_min and not composed.abstained:
             # What people stored is shown as it stands rather than told by a model that may have it wrong.
-            shown = self._composer.shown_instead(composed, language=language_of(walk.query.text))
+            shown = self.composer.shown_instead(composed, language=language_of(walk.query.text))
             if shown is not None:
                 walk.note("doubt", "quoted", f"the model's words about the notes: {sure:.2f}")
                 walk.trace.extend(shown.tried)
                 if walk.tell is not None:
                     walk.tell("reset", {})
                 composed, outcome = shown, self.reached(walk, shown)
-        walk.note("compose", composed.source.kind, composed.source.id, since_ms(self._clock, started))
+        walk.note("compose", composed.source.kind, composed.source.id, since_ms(self.clock, started))
         return outcome
 
     async def composed(
@@ -61,7 +63,7 @@ class Generation:
         seed: int = 0,
         tell: Tell | None = None,
     ) -> Composed:
-        return await self._composer.compose(
+        return await self.composer.compose(
             walk.query.text,
             walk.evidence,
             route_kind=walk.route.kind,
@@ -86,8 +88,8 @@ class Generation:
             return self.reached(walk, unanswered(conversation.order_reply(code, "no_answer")))
         if kind == "again":
             return self.reached(walk, quoted(answered))
-        started = self._clock.monotonic()
-        composed = await self._composer.revise(
+        started = self.clock.monotonic()
+        composed = await self.composer.revise(
             revision(walk.history, walk.query.text, kind, target),
             deadline=walk.query.deadline,
             tag=random_bytes(6).hex(),
@@ -102,7 +104,7 @@ class Generation:
             else:
                 name = "no_answer" if is_empty else "without_model" if kind in _REWORDS else "no_more"
                 composed = unanswered(conversation.order_reply(code, name, answered))
-        walk.note("compose", composed.source.kind, composed.source.id, since_ms(self._clock, started))
+        walk.note("compose", composed.source.kind, composed.source.id, since_ms(self.clock, started))
         return self.reached(walk, composed)
 
     def reached(self, walk: Walk, composed: Composed) -> Reached:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from node.audit.decisions.entry import tombstone_entry
@@ -19,24 +20,16 @@ from node.store.retention.erase import Eraser
 from node.store.retention.invalidate import Invalidated, invalidate
 
 
+@dataclass(frozen=True, slots=True)
 class Invalidator:
     """Invalidation for callers and for the operator."""
 
-    def __init__(
-        self,
-        records: RecordStore,
-        rememberer: Rememberer,
-        eraser: Eraser,
-        recorder: Recorder,
-        clock: Clock,
-        version: str,
-    ) -> None:
-        self._records = records
-        self._rememberer = rememberer
-        self._eraser = eraser
-        self._recorder = recorder
-        self._clock = clock
-        self._version = version
+    records: RecordStore
+    rememberer: Rememberer
+    eraser: Eraser
+    recorder: Recorder
+    clock: Clock
+    version: str
 
     async def run(self, wanted: Invalidation, caller: Caller | None) -> Invalidated:
         """Withdraw what fits, and erase what of it is private. ``caller`` None is the operator, who owns the
@@ -50,21 +43,21 @@ class Invalidator:
                 private.setdefault(ref.scope, []).append(ref.cid)
 
         try:
-            done = await invalidate(self._records, self._rememberer, enter, selection, dry_run=wanted.dry_run)
+            done = await invalidate(self.records, self.rememberer, enter, selection, dry_run=wanted.dry_run)
         finally:  # what is withdrawn is not selected again: it is erased now
             for scope, cids in private.items():
-                live = set(await self._records.live(cids))
-                await self._eraser.clear([cid for cid in cids if cid not in live], scope=scope)
+                live = set(await self.records.live(cids))
+                await self.eraser.clear([cid for cid in cids if cid not in live], scope=scope)
         if done.withdrawn:
-            await self._eraser.scrub()
+            await self.eraser.scrub()
         return done
 
     async def _enter(self, ref: BlockRef) -> None:
         """The log first, as for every decision: where it must have it and cannot, nothing is begun."""
         entry, private = tombstone_entry(
-            target=str(ref.cid), reason="invalidated", scope=ref.scope, policy=self._version
+            target=str(ref.cid), reason="invalidated", scope=ref.scope, policy=self.version
         )
-        await self._recorder.enter(entry, private)
+        await self.recorder.enter(entry, private)
 
     async def _selection(self, wanted: Invalidation, caller: Caller | None) -> Selection:
         if wanted == Invalidation(dry_run=wanted.dry_run, like=wanted.like):
@@ -77,9 +70,9 @@ class Invalidator:
         cid = None if wanted.cid is None else Cid.parse(wanted.cid)
         before = None
         if wanted.older_than_s is not None:
-            before = self._clock.now() - timedelta(seconds=wanted.older_than_s)
+            before = self.clock.now() - timedelta(seconds=wanted.older_than_s)
         return Selection(
-            cid=None if cid is None else await self._records.survivor(cid) or cid,
+            cid=None if cid is None else await self.records.survivor(cid) or cid,
             query_hash=query_hash(text) if text is not None and words is None else None,
             keyword_key=words,
             source=wanted.source,

@@ -3,7 +3,7 @@ question ("The parcel never came")."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from node.answer.compose import Composer
 from node.core.model import Answer, Confidence, Freshness, SourceRef
@@ -19,13 +19,13 @@ STATEMENT_WORDS, LOOKED_UP_WORDS = 4, 5
 """Words that only tell are read beside the notes from so many on, and looked up: fewer are remarks."""
 
 
+@dataclass(frozen=True, slots=True)
 class Statements:
     """See the module."""
 
-    def __init__(self, stored: Stored, generation: Generation, composer: Composer) -> None:
-        self._stored = stored
-        self._generation = generation
-        self._composer = composer
+    stored: Stored
+    generation: Generation
+    composer: Composer
 
     async def answer(self, walk: Walk, revalidate: Revalidate) -> Reached:
         said = conversation.talk(walk.query.text)
@@ -35,7 +35,7 @@ class Statements:
         if said is None:
             text = conversation.acknowledge(walk.query.text, reacts=walk.route.reason == REACTION)
         else:
-            text = conversation.answer(said, await self._composer.present() if "model" in said.topics else ())
+            text = conversation.answer(said, await self.composer.present() if "model" in said.topics else ())
         walk.note("acknowledge", "statement", "nothing_asked")
         answer = Answer(
             query=walk.query,
@@ -54,16 +54,16 @@ class Statements:
         walk.route = replace(route, floor=STATEMENT_FLOOR)
         try:
             if len(walk.query.text.split()) >= LOOKED_UP_WORDS and (
-                hit := await self._stored.recall(walk, revalidate)
+                hit := await self.stored.recall(walk, revalidate)
             ):
                 return hit
         finally:
             walk.route = route
         if not tongue.may_be_english(walk.query.text):
             return None
-        await self._stored.consult(walk)
-        composed = await self._composer.told(walk.query.text, walk.evidence, language="en")
+        await self.stored.consult(walk)
+        composed = await self.composer.told(walk.query.text, walk.evidence, language="en")
         if composed is None:
             return None
         walk.trace.extend(composed.tried)
-        return replace(self._generation.reached(walk, composed), store_reason="statement")
+        return replace(self.generation.reached(walk, composed), store_reason="statement")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from node.answer import reasons
 from node.answer.compose import Composer
@@ -30,33 +30,23 @@ Revalidate = Callable[[Query, Route, float], Awaitable[bool]]
 """Computes an answer anew up to a deadline; whether it was stored."""
 
 
+@dataclass(frozen=True, slots=True)
 class Stored:
     """See the module. ``notes`` reads what is near."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        recaller: Recaller,
-        retriever: Retriever,
-        semantics: Semantics,
-        notes: Composer,
-        policy: Policy,
-        refresh: Refresh,
-        is_live: IsLive,
-    ) -> None:
-        self._clock = clock
-        self._recaller = recaller
-        self._retriever = retriever
-        self._semantics = semantics
-        self._notes = notes
-        self._policy = policy
-        self._refresh = refresh
-        self._is_live = is_live
+    clock: Clock
+    recaller: Recaller
+    retriever: Retriever
+    semantics: Semantics
+    notes: Composer
+    policy: Policy
+    refresh: Refresh
+    is_live: IsLive
 
     async def knows(self, query: Query) -> bool:
         """Whether these very words have an answer stored: then nothing is embedded to route them."""
         try:
-            return await self._recaller.knows(query)
+            return await self.recaller.knows(query)
         except NodeError:
             return False
 
@@ -66,18 +56,18 @@ class Stored:
             reason = "no_cache_asked" if query.no_cache else "needs_history"
             walk.note("recall", "bypassed", reason)
             return None
-        started = self._clock.monotonic()
+        started = self.clock.monotonic()
         try:
-            recall = await self._recaller.recall(query, route, lambda: self._embed(walk))
+            recall = await self.recaller.recall(query, route, lambda: self._embed(walk))
         except NodeError as exc:
-            walk.note("recall", "failed", str(exc), since_ms(self._clock, started), "store_failed")
+            walk.note("recall", "failed", str(exc), since_ms(self.clock, started), "store_failed")
             return None
         walk.expired, walk.recall = recall.expired, recall
-        if self._policy.shadow and replies.is_semantic(recall):
-            walk.trace.append(replies.shadow_step(recall, since_ms(self._clock, started)))
+        if self.policy.shadow and replies.is_semantic(recall):
+            walk.trace.append(replies.shadow_step(recall, since_ms(self.clock, started)))
             return None
         outcome = "hit" if recall.found is not None else "miss"
-        walk.note("recall", outcome, recall.reason, since_ms(self._clock, started), recall.code)
+        walk.note("recall", outcome, recall.reason, since_ms(self.clock, started), recall.code)
         if recall.found is None:
             return await self._serve_while_refreshing(walk, revalidate)
         return Reached(
@@ -91,15 +81,15 @@ class Stored:
         """One embedding per text: kept for the write-back."""
         if walk.embedded:
             return walk.vector
-        started = self._clock.monotonic()
+        started = self.clock.monotonic()
         walk.embedded = True
         try:
-            [walk.vector] = await self._semantics.embed([walk.query.text])
+            [walk.vector] = await self.semantics.embed([walk.query.text])
         except Unavailable as exc:
-            walk.note("embed", "failed", str(exc), since_ms(self._clock, started), "unavailable")
+            walk.note("embed", "failed", str(exc), since_ms(self.clock, started), "unavailable")
             return None
         outcome = "too_long" if walk.vector is None else "ok"
-        walk.note("embed", outcome, "", since_ms(self._clock, started))
+        walk.note("embed", outcome, "", since_ms(self.clock, started))
         return walk.vector
 
     async def _expired(self, walk: Walk, window: Callable[[Stale], int]) -> StoredRecord | None:
@@ -107,7 +97,7 @@ class Stored:
         query, stored = walk.query, walk.expired
         if stored is None or not isinstance(stored.record, AnswerRecord) or stored.record.expires is None:
             return None
-        record, expires, now = stored.record, stored.record.expires, self._clock.now()
+        record, expires, now = stored.record, stored.record.expires, self.clock.now()
         life_s = int((expires - record.timestamp).total_seconds())
         looked_up = record.source.kind == "adapter" and record.route == str(Kind.DETERMINISTIC)
         past_s = (now - expires).total_seconds()
@@ -116,14 +106,14 @@ class Stored:
             return None
         if query.max_age_s is not None and age_s > query.max_age_s:
             return None
-        if record.confidence < self._policy.confidence_min * PPM:
+        if record.confidence < self.policy.confidence_min * PPM:
             return None
         if walk.route.time_sensitive and walk.route.key is None:
             made = record.timestamp.astimezone(query.zone).date()
             if made != now.astimezone(query.zone).date():
                 return None  # the same words of "today" mean another day
         try:
-            return stored if await self._is_live(stored) else None
+            return stored if await self.is_live(stored) else None
         except NodeError:
             return None
 
@@ -155,12 +145,12 @@ class Stored:
         async def refresh(deadline: float) -> bool:
             return await revalidate(query, route, deadline)
 
-        if not self._refresh((asker_key(query, route.key), route.kind, route.adapter), refresh):
+        if not self.refresh((asker_key(query, route.key), route.kind, route.adapter), refresh):
             return None
         record = stored.record
         assert isinstance(record, AnswerRecord)
         assert record.expires is not None
-        now = self._clock.now()
+        now = self.clock.now()
         reason = f"expired {(now - record.expires).total_seconds():.0f} s ago; it is asked anew behind this"
         walk.note("stale", "served", reason, code="while_revalidating")
         answer = replies.from_expired(walk.query, walk.route, stored, record)
@@ -178,21 +168,21 @@ class Stored:
             walk.note("documents", "bypassed", "no_cache_asked")
             return None
         vector = await self._embed(walk)
-        walk.read_as, said = await self._notes.in_english(
+        walk.read_as, said = await self.notes.in_english(
             query.text, deadline=query.deadline, tag=random_bytes(6).hex()
         )
         walk.trace.extend(said)
         subject = conversation.subject(walk.read_as or query.text)
         try:
             if subject != query.text:
-                [vector] = await self._semantics.embed([subject])
-            found = await self._retriever.retrieve(
+                [vector] = await self.semantics.embed([subject])
+            found = await self.retriever.retrieve(
                 subject, vector, scopes=query.caller.visible_scopes, context=query.context, k=NOTES_MAX
             )
         except NodeError as exc:
             walk.note("documents", "failed", str(exc), code="store_failed")
             found = []
-        hit = walk.recall.found if self._policy.shadow and walk.recall is not None else None
+        hit = walk.recall.found if self.policy.shadow and walk.recall is not None else None
         if hit is not None and walk.route.kind is not Kind.HISTORICAL:
             # An answer made from the hit that is kept back could not tell whether it was right.
             found = [one for one in found if one.stored.cid != hit.stored.cid]
@@ -218,15 +208,15 @@ class Stored:
         query, route = walk.query, walk.route
         # An entry is as old as the node's copy: who asks for something fresher does not get it as the answer.
         wants_fresh = query.no_cache or query.max_age_s is not None or route.time_sensitive
-        bypassed = wants_fresh or bool(query.pasted or walk.evidence) or self._policy.shadow
+        bypassed = wants_fresh or bool(query.pasted or walk.evidence) or self.policy.shadow
         if bypassed or route.floor is None or route.kind not in (Kind.GENERATIVE, Kind.UNCLASSIFIED):
             return None
-        found = await self._notes.meant(subject, offered)
+        found = await self.notes.meant(subject, offered)
         if found is None:
             return None
         at, share = found
         walk.note("documents", "hit", f"an entry is the answer: {share:.2f}", code="read")
         answer = replies.from_read(
-            query, route, near[at].stored, self._clock.now(), cosine=near[at].cosine, share=share
+            query, route, near[at].stored, self.clock.now(), cosine=near[at].cosine, share=share
         )
         return Reached(answer, walk.vector, None, store_reason="from_cache")

@@ -156,7 +156,7 @@ async def test_who_gets_no_turn_gets_what_is_stored_about_it(tmp_path: Path, emb
             assert node.node is not None
             stored = "The lock of the boat house opens with the brass key that hangs behind the stove."
             await node.store("How can the boat house lock be opened?", stored, confidence=0.5)
-            queue = node.node.service._p.pipeline._stations.generation._composer.engines[0].queue
+            queue = node.node.service._p.pipeline._stations.generation.composer.engines[0].queue
             with queue.place(until=math.inf, due=0.0):  # somebody has the turn all the while
                 reply = await node.ask("Explain how the lock of the boat house opens")
             assert model.chats == []

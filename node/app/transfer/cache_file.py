@@ -34,7 +34,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -113,23 +113,16 @@ class _Parsed:
     """A model said it on no evidence: it would come in as somebody's knowledge."""
 
 
+@dataclass(frozen=True, slots=True)
 class CacheFile:
     """Imports and exports for one node."""
 
-    def __init__(
-        self,
-        records: RecordStore,
-        rememberer: Rememberer,
-        router: Router,
-        clock: Clock,
-        *,
-        publish: str,
-    ) -> None:
-        self._records = records
-        self._rememberer = rememberer
-        self._router = router
-        self._clock = clock
-        self._publish = publish
+    records: RecordStore
+    rememberer: Rememberer
+    router: Router
+    clock: Clock
+    _: KW_ONLY
+    publish: str
 
     # --- in ---------------------------------------------------------------------------------------
 
@@ -173,13 +166,13 @@ class CacheFile:
         memory = self._memory(parsed)
         if memory is None:
             return LineOutcome(number, "expired")
-        done = await self._rememberer.keep(memory)
+        done = await self.rememberer.keep(memory)
         reason = "" if done.is_durable else done.reason
         return LineOutcome(number, done.code, reason, cid=done.cid)
 
     def _memory(self, parsed: _Parsed) -> Memory | None:
         """A line as a memory; None when its time is over."""
-        now = self._clock.now()
+        now = self.clock.now()
         asked_s = LIFETIME_DEFAULT_S
         if parsed.has_expiry:
             asked_s = LIFETIME_MAX_S
@@ -187,7 +180,7 @@ class CacheFile:
                 asked_s = min(asked_s, int((parsed.expires - now).total_seconds()))
         if asked_s <= 0:
             return None
-        route = self._router.route(parsed.query, now=now)
+        route = self.router.route(parsed.query, now=now)
         live = route.kind is Kind.DETERMINISTIC
         source = parsed.source
         return Memory(
@@ -197,7 +190,7 @@ class CacheFile:
             route=str(route.kind),
             source=source,
             confidence=Confidence(parsed.confidence, {"source": parsed.confidence}),
-            scope=scope_for(parsed.scope, self._publish, source, False),
+            scope=scope_for(parsed.scope, self.publish, source, False),
             lifetime_s=lifetime_s(
                 Freshness.TIME_SENSITIVE if live else Freshness.DEFINITION,
                 query=parsed.query,
@@ -218,11 +211,11 @@ class CacheFile:
     async def page(self, after: int, scope: str | None = None) -> Page:
         """The lines of what is live and was written after sequence ``after`` (0 at first). ``scope``: one
         scope, ``all``, or None for what is not private."""
-        found = await self._records.since(after, limit=EXPORT_LINES)
+        found = await self.records.since(after, limit=EXPORT_LINES)
         if not found:
             return Page((), None)
         lines: list[bytes] = []
-        size, now = 0, self._clock.now()
+        size, now = 0, self.clock.now()
         for stored in found:
             if size >= EXPORT_BYTES:
                 return Page(tuple(lines), stored.sequence - 1)
@@ -233,9 +226,9 @@ class CacheFile:
                 continue
             first = len(lines)
             lines.append(line_of(stored, record, None))
-            for alias in await self._records.aliases(stored.cid):
+            for alias in await self.records.aliases(stored.cid):
                 try:
-                    merged = await self._records.get(alias.cid)
+                    merged = await self.records.get(alias.cid)
                 except (NotFound, CorruptState):
                     continue  # reclaimed: its wording is known here by its hash only; or its block is damaged
                 if isinstance(merged.record, AnswerRecord):

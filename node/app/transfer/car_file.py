@@ -58,31 +58,31 @@ class BlockPage:
     after: int | None
 
 
+@dataclass(frozen=True, slots=True)
 class CarFile:
     """CARs for one node."""
 
-    def __init__(self, foreign: ForeignStore, names: KeptNames, records: RecordStore, clock: Clock) -> None:
-        self._foreign = foreign
-        self._names = names
-        self._records = records
-        self._clock = clock
+    foreign: ForeignStore
+    names: KeptNames
+    records: RecordStore
+    clock: Clock
 
     async def take(self, chunks: AsyncIterator[bytes]) -> Imported:
         """Import a CAR. Raises ``Rejected``, ``Unavailable``."""
         try:
-            return await self._foreign.add(chunks)
+            return await self.foreign.add(chunks)
         except Unavailable:
             # What was begun lies in the file's write-ahead log. On a full disk that is the room that records
             # and the log of decisions need.
             with suppress(NodeError):
-                await self._foreign.scrub()
+                await self.foreign.scrub()
             raise
 
     async def take_name(self, name: str, record: bytes) -> tuple[str, bool]:
         """Keep an IPNS record: the name in its usual form, and whether it was kept (False: a better one is).
         Raises ``Rejected``, ``Unavailable``."""
         parsed = IpnsName.parse(name)
-        return parsed.text, await self._names.put(parsed, record, by_operator=True)
+        return parsed.text, await self.names.put(parsed, record, by_operator=True)
 
     async def page(self, after: int, scope: str) -> BlockPage:
         """What was written after sequence ``after`` (0 at first). Raises ``BadInput`` for a scope that is
@@ -93,18 +93,18 @@ class CarFile:
                 field="scope",
                 limit="public or shared",
             )
-        refs = (await self._records.block_changes(after, _NO_CHANGES, limit=PAGE_RECORDS)).written
+        refs = (await self.records.block_changes(after, _NO_CHANGES, limit=PAGE_RECORDS)).written
         if not refs:
             return BlockPage((), None)
         blocks: list[tuple[Cid, bytes]] = []
-        size, now = 0, self._clock.now()
+        size, now = 0, self.clock.now()
         for ref in refs:
             if size >= PAGE_BYTES:
                 return BlockPage(tuple(blocks), ref.number - 1)
             if ref.scope not in (SCOPE_PUBLIC, scope):
                 continue
             try:
-                record = (await self._records.get(ref.cid)).record
+                record = (await self.records.get(ref.cid)).record
             except (NotFound, CorruptState):
                 continue  # gone since the page was read; or damaged, which the store has logged
             if _is_wanted(record, scope, now):

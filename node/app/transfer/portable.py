@@ -24,7 +24,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -92,38 +92,29 @@ class Keeping:
     state: StateStore
 
 
+@dataclass(frozen=True, slots=True)
 class PortableIndex:
     """Reads and writes the portable index of one node. ``blocks`` finds records by CID, in a daemon or
     at peers; without it entries are imported from their own text."""
 
-    def __init__(
-        self,
-        keeping: Keeping,
-        router: Router,
-        clock: Clock,
-        signer: Signer,
-        *,
-        blocks: Gets | None = None,
-        publish: str = "none",
-        class_limit: Callable[[AnswerRecord], ClassLimit] | None = None,
-    ) -> None:
-        self._to = keeping
-        self._router = router
-        self._clock = clock
-        self._signer = signer
-        self._blocks = blocks
-        self._publish = publish
-        self._class_limit = class_limit
+    keeping: Keeping
+    router: Router
+    clock: Clock
+    signer: Signer
+    _: KW_ONLY
+    blocks: Gets | None = None
+    publish: str = "none"
+    class_limit: Callable[[AnswerRecord], ClassLimit] | None = None
 
     # --- in ---------------------------------------------------------------------------------------
 
     async def import_changed(self, path: Path) -> int:
         """Import the file if it is another than at the last time, or if records of it were missing then; how
         many entries were stored because of it. A damaged file is reported, not fatal."""
-        before = _noted(await self._to.state.get_meta(_IMPORTED))
+        before = _noted(await self.keeping.state.get_meta(_IMPORTED))
         try:
             digest = await in_thread(lambda: index_file.digest_of(path))
-            if before.get("digest") == digest and not (before.get("waiting") and self._blocks is not None):
+            if before.get("digest") == digest and not (before.get("waiting") and self.blocks is not None):
                 return 0
             index = await in_thread(lambda: OpenIndex.open(path))
         except NotFound:
@@ -145,16 +136,16 @@ class PortableIndex:
         if not outcomes["failed"]:  # else the next start tries again
             note = {
                 "entries": kept,
-                "at": self._clock.now().isoformat(),
+                "at": self.clock.now().isoformat(),
                 "digest": index.layout.digest,
                 "waiting": outcomes["waiting"],
             }
-            await self._to.state.set_meta(_IMPORTED, orjson.dumps(note).decode())
+            await self.keeping.state.set_meta(_IMPORTED, orjson.dumps(note).decode())
         return kept
 
     async def _import(self, index: OpenIndex, path: Path, outcomes: _Outcomes) -> None:
         places = index.places()
-        fetcher = None if self._blocks is None else Fetcher(self._blocks, self._clock)
+        fetcher = None if self.blocks is None else Fetcher(self.blocks, self.clock)
         said = 0
         while batch := await in_thread(lambda: list(islice(places, _AT_ONCE))):
             groups: dict[str, list[Place]] = {}
@@ -197,9 +188,9 @@ class PortableIndex:
         live = await self._same_live(entry)
         if live is not None:
             outcome = await self._embedded(live, entry, embed)
-            await self._to.state.set_meta(mark, "")
+            await self.keeping.state.set_meta(mark, "")
             return outcome, ""
-        if await self._to.state.get_meta(mark) is not None:
+        if await self.keeping.state.get_meta(mark) is not None:
             return "withdrawn", ""
         if entry.extra.get(UNVERIFIED) is True:
             return "refused", "it is not imported: a model said it on no evidence"
@@ -216,17 +207,17 @@ class PortableIndex:
             if memory is None:
                 has_record = cid is not None and entry.answer is None
                 return "waiting" if has_record else "incomplete", problem
-            done = await self._to.rememberer.keep(memory)
+            done = await self.keeping.rememberer.keep(memory)
             outcome = done.code
             problem = problem if done.stored is not None else f"it is not imported: {done.reason}"
         if outcome != "failed":
-            await self._to.state.set_meta(mark, "")
+            await self.keeping.state.set_meta(mark, "")
         return outcome, problem
 
     async def _here(self, cid: Cid) -> StoredRecord | None:
         """The record, live or not. A damaged one counts as absent: its block may be had again."""
         try:
-            return await self._to.records.get(cid)
+            return await self.keeping.records.get(cid)
         except (NotFound, CorruptState):
             return None
 
@@ -235,7 +226,7 @@ class PortableIndex:
         if entry.answer is None or entry.query is None:
             return None
         key = query_hash(normalise(entry.query))
-        found = await self._to.records.find(
+        found = await self.keeping.records.find(
             "query_hash", key, scopes=[SCOPE_SHARED, SCOPE_PUBLIC], context=None
         )
         for stored in found:
@@ -263,7 +254,7 @@ class PortableIndex:
         ):
             return "known"
         embedded = self._vector(entry)
-        now = self._clock.now()
+        now = self.clock.now()
         if record.expires is not None and record.expires <= now:
             return "known"
         kept = dict(stored.kept or {})
@@ -271,8 +262,8 @@ class PortableIndex:
             kept[OWED] = True
         again = replace(
             record,
-            issuer=self._signer.root,
-            key=self._signer.node,
+            issuer=self.signer.root,
+            key=self.signer.node,
             timestamp=now,
             embedding=None if embedded is None else embedding_of(embedded),
             supersedes=str(stored.cid),
@@ -290,8 +281,8 @@ class PortableIndex:
         replaces: Cid | None = None,
     ) -> StoredRecord:
         if replaces is not None:
-            record = sign(record, self._signer.sign)
-        stored = await self._to.records.add(
+            record = sign(record, self.signer.sign)
+        stored = await self.keeping.records.add(
             record,
             origin=origin,
             supersede=[] if replaces is None else [replaces],
@@ -300,8 +291,8 @@ class PortableIndex:
         )
         if stored.state == LIVE:
             if replaces is not None:
-                self._to.semantics.remove(replaces)
-            self._to.semantics.keep(stored, embedded)
+                self.keeping.semantics.remove(replaces)
+            self.keeping.semantics.keep(stored, embedded)
         return stored
 
     async def _from_block(self, cid: Cid, entry: IndexEntry, fetcher: Fetcher) -> str:
@@ -333,19 +324,19 @@ class PortableIndex:
         """What stands beside another node's record. That the operator's own file names it by its CID is the
         operator's word on this record, not on its issuer; its class still ends it."""
         until = beside.ends(record, record.issuer, entry.extra)
-        if self._class_limit is not None:
-            limit = self._class_limit(record)
+        if self.class_limit is not None:
+            limit = self.class_limit(record)
             if limit.limit_s is not None:
                 end = record.timestamp + timedelta(seconds=limit.limit_s)
                 until = end if until is None else min(until, end)
-        if until is not None and until <= self._clock.now():
+        if until is not None and until <= self.clock.now():
             raise Rejected("its class has ended it here")
         share = trust_ppm(Standing(record.issuer, Level.TRUSTED), Tier.TRUSTED)
-        is_read = self._router.route(record.query, now=record.timestamp).key == record.slot_key
+        is_read = self.router.route(record.query, now=record.timestamp).key == record.slot_key
         return beside.imported(beside.beside(Tier.TRUSTED, share, until, is_slot_key_read=is_read))
 
     def _agrees(self, record: AnswerRecord, entry: IndexEntry) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         if (other := difference(record, entry)) is not None:
             raise Rejected(other)
         if record.expires is not None and record.expires <= now:
@@ -358,8 +349,8 @@ class PortableIndex:
     def _check_scope(self, record: AnswerRecord) -> bool:
         """Whether it is this node's own record. Only a key that this node has proves that: the root's name
         alone anybody can write. Raises ``Rejected`` for what this node may not hold."""
-        if record.issuer == self._signer.root:
-            if record.key != self._signer.node:
+        if record.issuer == self.signer.root:
+            if record.key != self.signer.node:
                 raise Rejected("it names this node as its issuer and is signed by a key that is not its own")
             if record.scope not in (SCOPE_PUBLIC, SCOPE_SHARED):
                 raise Rejected("it is private")
@@ -372,14 +363,14 @@ class PortableIndex:
         """An entry as a memory; None where the question or the answer's text is not in the file."""
         if entry.query is None or entry.answer is None or not normalise(entry.query):
             return None
-        now = self._clock.now()
+        now = self.clock.now()
         lifetime_s = None
         if entry.expires is not None:
             lifetime_s = int((entry.expires - now) / timedelta(seconds=1))
             if lifetime_s <= 0:
                 return None
         query = normalise(entry.query)
-        route = self._router.route(entry.query, now=now)
+        route = self.router.route(entry.query, now=now)
         source = SourceRef("documents", entry.source or "import", time=entry.timestamp)
         # A copy of what was kept from peers, or came from one, is not to leave as our own word.
         is_ours_to_share = entry.extra.get(SCOPE, SCOPE_PUBLIC) == SCOPE_PUBLIC and ORIGIN not in entry.extra
@@ -390,7 +381,7 @@ class PortableIndex:
             route=str(route.kind),
             source=source,
             confidence=Confidence(entry.confidence, {"source": entry.confidence}),
-            scope=scope_for(SCOPE_SHARED, self._publish if is_ours_to_share else "none", source, False),
+            scope=scope_for(SCOPE_SHARED, self.publish if is_ours_to_share else "none", source, False),
             lifetime_s=lifetime_s,
             slots=route.slots or None,
             slot_key=route.key,
@@ -402,7 +393,7 @@ class PortableIndex:
     def _vector(self, entry: IndexEntry) -> Embedded | None:
         """The entry's embedding if it is of this node's model and length; one of another model is made anew
         later."""
-        info, embedding = self._to.semantics.info, entry.embedding
+        info, embedding = self.keeping.semantics.info, entry.embedding
         if embedding is None or embedding.model != info.model or len(embedding.data) != info.dim * 4:
             return None
         import numpy as np
@@ -415,15 +406,15 @@ class PortableIndex:
 
     async def export(self, path: Path) -> int:
         """Write every live record that is not private; how many. Left out while the store is large."""
-        counts = await self._to.records.counts()
+        counts = await self.keeping.records.counts()
         if counts["live"] > EXPORT_ENTRIES_MAX:
             log.info("knowledge index not exported: over %d entries", EXPORT_ENTRIES_MAX)
             await drop(path)  # an old one would keep what was erased
             return 0
         entries: list[IndexEntry] = []
         sequence = 0
-        now = self._clock.now()
-        while page := await self._to.records.since(sequence, limit=_PAGE):
+        now = self.clock.now()
+        while page := await self.keeping.records.since(sequence, limit=_PAGE):
             for stored in page:
                 sequence = stored.sequence
                 record = stored.record
@@ -432,7 +423,7 @@ class PortableIndex:
                 ends = beside.ends(record, stored.origin, stored.kept)
                 if ends is None or ends > now:
                     entries.append(exported(stored, record))
-        await asyncio.to_thread(index_file.write, path, entries, self._to.semantics.info.model)
+        await asyncio.to_thread(index_file.write, path, entries, self.keeping.semantics.info.model)
         return len(entries)
 
 
