@@ -27,6 +27,9 @@ class Behind(Generic[T]):
     """Use from one event loop. The worker exists only while there is work. ``busy``: people wait for answers
     now; ``name`` is for the log."""
 
+    LATE = logging.WARNING
+    """How the log takes one that was not finished in time."""
+
     def __init__(
         self, clock: Clock, name: str, *, deadline_s: float, busy: Callable[[], bool], grace_s: float = 0.0
     ) -> None:
@@ -102,7 +105,7 @@ class Behind(Generic[T]):
             async with asyncio.timeout(self._limit_s):
                 return await work(self._clock.monotonic() + self._deadline_s)
         except TimeoutError:
-            log.warning("%s was not finished within %g s", self._name, self._limit_s)
+            log.log(self.LATE, "%s was not finished within %g s", self._name, self._limit_s)
         except NodeError as exc:
             log.warning("%s failed: %s", self._name, exc)
         return None

@@ -4,6 +4,7 @@ tried again later, ``TRIES`` times."""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Hashable
 
@@ -20,6 +21,8 @@ WAIT_MAX_S = 600.0
 
 class SecondSamples(Behind[None]):
     """A sample asks once more, judges, and stores or does not."""
+
+    LATE = logging.INFO
 
     def __init__(
         self, clock: Clock, *, deadline_s: float, busy: Callable[[], bool], queue_max: int = QUEUE_MAX
