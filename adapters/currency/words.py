@@ -26,25 +26,9 @@ def _script(name: str) -> str:
 
 FILLERS, TRAPS = every(TABLES, "fillers"), every(TABLES, "traps")
 MINUS, TARGET, ARTICLES = every(TABLES, "minus"), every(TABLES, "target"), every(TABLES, "articles")
-ENGLISH = frozenset(
-    (
-        "how",
-        "what",
-        "is",
-        "are",
-        "was",
-        "were",
-        "does",
-        "do",
-        "did",
-        "the",
-        "of",
-        "for",
-        "can",
-        "could",
-        "will",
-    )
-) | {"would", "buy", "get", "worth", "much"}
+ENGLISH = tables.words(
+    "how what is are was were does do did the of for can could will would buy get worth much"
+)
 TOLD = every(TABLES, "told")
 """Where these stand, "in canadian" may be a way to speak."""
 RATE, RATE_OF = every(TABLES, "rate"), every(TABLES, "rate_of")

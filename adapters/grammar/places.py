@@ -251,7 +251,10 @@ def _qualifier(
     data: Gazetteer, tokens: Sequence[Token], at: int, towns: tuple[int, ...], regions_too: bool
 ) -> tuple[Region | None, str | None, int] | None:
     start = at
-    if start < len(tokens) and tokens[start].key in ("in", "the", "en", "of"):
+    is_dutch_and = any(token.key == "tussen" for token in tokens[:at])  # "tussen Rotterdam en New York"
+    if start < len(tokens) and tokens[start].key in (
+        ("in", "the", "of") if is_dutch_and else ("in", "the", "en", "of")
+    ):
         start += 1
         if start < len(tokens) and tokens[start].key == "the":
             start += 1

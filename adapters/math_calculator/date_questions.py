@@ -27,13 +27,10 @@ from adapters.math_calculator.dates import (
 from adapters.math_calculator.numbers import Undefined
 from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.tokens import NotMath
-from node.language import tables
+from node.language import numbers, tables
 from node.language.tables import read_table
 
-_NUMBER = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
-           "eight": 8,
-           "nine": 9, "ten": 10, "twelve": 12, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
-           "ninety": 90}  # fmt: skip
+_NUMBER = {**numbers.single_words("en"), "a": 1, "an": 1}
 
 _KEYWORDS = re.compile(
     r"\b(?:days?|weeks?|months?|years?|date|until|till|since|born|leap|weekday|today|today's|tomorrow|age"

@@ -27,7 +27,7 @@ from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.tokens import CHARS_MAX, NotMath, tokenise
 from adapters.math_calculator.tree import Node, is_operation, show
 from adapters.math_calculator.words import IDIOMS, LANGUAGES, Language, fold
-from node.language.reading import word_list
+from node.language import tables
 
 _PREFIXES_MAX = 8
 _SUFFIXES_MAX = 4
@@ -378,30 +378,8 @@ def _without_thanks(text: str) -> str | None:
     return text[: end.start()] if end and end.end() == len(text) else text
 
 
-_CHAT = frozenset(
-    word_list(
-        "please plz pls plss hey hi hiya hello yo sup ok okay k so well um umm uh hmm hm oh now just like"
-        " lol lmao haha"
-        " bro bruh dude man mate buddy guys bot assistant siri alexa can could would will you u ya cud any"
-        " anyone"
-        " someone somebody idea ideas clue know tell me us give gimme lemme quick quickly question real"
-        " really"
-        " help need want to i'd i id love wanna wondering wonder curious was do does did i'm im trying"
-        " figure out"
-        " check me math maths q stupid dumb silly simple easy one my the for a second sec pop quiz"
-    )
-)
-_CHAT_ASKS = frozenset(
-    word_list("what whats what's wats wat is how much are hows equals would be know figure out tell")
-)
-_CHAT_END = frozenset(
-    word_list(
-        "please plz pls thx thanks thank you ty ta lol haha bro bruh dude man mate buddy again real quick"
-        " quickly"
-        " exactly anyone someone anybody somebody u ok okay tho though ya asap cheers and is for me equal"
-        " to equals now"
-    )
-)
+_TALK = tables.read_table(__package__, "languages/en.toml")["chat"]
+_CHAT, _CHAT_ASKS, _CHAT_END = (tables.words(_TALK[name]) for name in ("before", "asks", "behind"))
 _CHAT_WORDS_MAX = 14
 _WORD_AND_BLANK = re.compile(r"([^\W\d_]+(?:'[^\W\d_]+)?)[\s,:;.!?-]+")
 _BLANK_AND_WORD = re.compile(r"[\s,:;.!?-]+([^\W\d_]+(?:'[^\W\d_]+)?)[\s.!?]*$")

@@ -8,6 +8,8 @@ from importlib.resources import files
 
 import pytest
 
+from adapters.currency import questions as currency
+from adapters.local_time import questions as local_time
 from adapters.weather.questions import understand
 from node.core.model import CLAIM
 from node.language import tables
@@ -52,3 +54,30 @@ def test_dutch_weather(text: str, place: str, when: str | None, metric: str) -> 
     assert found is not None
     assert found.strength >= CLAIM
     assert (found.question.place, found.question.when, found.question.metric) == (place, when, metric)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "other"),
+    [
+        ("hoe laat is het nu in Tokio", "Tokyo", None),
+        ("tijdsverschil tussen Rotterdam en New York", "Rotterdam", "New York"),
+    ],
+)
+def test_dutch_time(text: str, place: str, other: str | None) -> None:
+    found = local_time.read_question(text, date(2026, 11, 23))
+    assert found is not None
+    assert (found.question.place, found.question.other) == (place, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "base", "quote"),
+    [
+        ("hoeveel euro is vijfentwintig dollar", "25", "usd", "eur"),
+        ("reken 100 Britse pond om naar euro", "100", "gbp", "eur"),
+        ("wisselkoers van de euro in yen", None, "eur", "jpy"),
+    ],
+)
+def test_dutch_money(text: str, amount: str | None, base: str, quote: str) -> None:
+    found = currency.read_question(text, date(2026, 11, 23))
+    assert found is not None
+    assert (found.question.amount, found.question.base, found.question.quote) == (amount, base, quote)
