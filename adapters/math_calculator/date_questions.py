@@ -30,6 +30,7 @@ from adapters.math_calculator.tokens import NotMath
 from node.language import numbers, tables
 from node.language.tables import read_table
 
+_DATA = read_table(__package__, "dates.toml")
 _NUMBER = {**numbers.single_words("en"), "a": 1, "an": 1}
 
 _KEYWORDS = re.compile(
@@ -96,6 +97,21 @@ def _between(start: Day, end: Day, unit: str) -> Solution:
     return Solution(expr, "date", "a span between two dates", sentence, answer, is_exact, unit, relative)
 
 
+def _say(
+    kind: str,
+    answer: str,
+    values: Mapping[str, object],
+    is_relative: bool,
+    *,
+    is_exact: bool = True,
+    unit: str | None = None,
+) -> Solution:
+    """The answer of a kind: its canonical text, reason and sentence are templates of the table."""
+    row = _DATA["answers"][kind]
+    expr, sentence = row["expr"].format_map(values), row["sentence"].format_map(values)
+    return Solution(expr, "date", row["reason"], sentence, answer, is_exact, unit, is_relative)
+
+
 _YEARLESS = re.compile(
     rf"(?:on )?(?:(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTH})"
     rf"|(?:{MONTH})\.? (?:the )?\d{{1,2}}(?:st|nd|rd|th)?)"
@@ -130,19 +146,19 @@ def _move(start: Day, amount: int, unit: str) -> Solution:
         value = shifted(start.value, amount * (7 if unit == "week" else 1))
     else:
         value = months_on(start.value, amount * (12 if unit == "year" else 1))
-    side = "before" if amount < 0 else "after"
     size = abs(amount)
-    name = unit if size == 1 else unit + "s"
-    weekday = calendar.day_name[value.weekday()]
-    verb = "falls on"
-    return Solution(
-        f"{size} {unit}s {side} {start.text}",
-        "date",
-        "a date so many days, weeks, months or years away",
-        f"{size} {name} {side} {long_day(start.value)} {verb} {weekday}, {long_day(value)}.",
-        value.isoformat(),
-        is_relative=start.is_relative,
-    )
+    values = {
+        "size": str(size),
+        "unit": unit,
+        "counted": unit if size == 1 else unit + "s",
+        "start": start.text,
+    }
+    values |= {"side": "before" if amount < 0 else "after", "from_day": long_day(start.value)}
+    return _say("away", value.isoformat(), {**values, "day": _named_day(value)}, start.is_relative)
+
+
+def _named_day(day: date) -> str:
+    return f"{calendar.day_name[day.weekday()]}, {long_day(day)}"
 
 
 def _amount(text: str) -> int:
@@ -174,14 +190,8 @@ def _solve_weekday(match: re.Match[str], today: date) -> Solution:
     day = read(match[1], today)
     name = calendar.day_name[day.value.weekday()]
     tense = "is" if day.value == today else "was" if day.value < today else "will be"
-    return Solution(
-        f"weekday of {day.text}",
-        "date",
-        "the weekday of a date",
-        f"{long_day(day.value)} {tense} a {name}.",
-        name,
-        is_relative=day.is_relative,
-    )
+    values = {"on": day.text, "day": long_day(day.value), "tense": tense, "name": name}
+    return _say("weekday", name, values, day.is_relative)
 
 
 def _solve_age(match: re.Match[str], today: date) -> Solution:
@@ -191,16 +201,9 @@ def _solve_age(match: re.Match[str], today: date) -> Solution:
         age = at.value.year - int(born_text)
         if age < 0:
             raise Undefined(f"{born_text} is not in the past")
-        return Solution(
-            f"age at {at.text} of birth {born_text}",
-            "date",
-            "an age from a year of birth",
-            f"Someone born in {born_text} is {max(age - 1, 0)} or {age} years old on {long_day(at.value)}.",
-            str(age),
-            is_exact=False,
-            unit="years",
-            is_relative=at.is_relative,
-        )
+        ages = {"least": max(age - 1, 0), "age": age}
+        values = {"at": at.text, "born": born_text, "day": long_day(at.value), **ages}
+        return _say("age by year", str(age), values, at.is_relative, is_exact=False, unit="years")
     return _age(read(born_text, today, -1), at)
 
 
@@ -209,16 +212,10 @@ def _age(born: Day, at: Day) -> Solution:
         raise Undefined(f"{long_day(born.value)} is after {long_day(at.value)}")
     had_birthday = (at.value.month, at.value.day) >= (born.value.month, born.value.day)
     age = at.value.year - born.value.year - (not had_birthday)
-    return Solution(
-        f"age at {at.text} of birth {born.value.isoformat()}",
-        "date",
-        "an age from a date of birth",
-        f"Someone born on {long_day(born.value)} is {age} year{'s' if age != 1 else ''} old on "
-        f"{long_day(at.value)}.",
-        str(age),
-        unit="years",
-        is_relative=at.is_relative,
-    )
+    values = {"at": at.text, "born": born.value.isoformat(), "birth": long_day(born.value)}
+    years = f"{age} year{'s' if age != 1 else ''}"
+    values |= {"years": years, "day": long_day(at.value)}
+    return _say("age", str(age), values, at.is_relative, unit="years")
 
 
 def _solve_age_canonical(match: re.Match[str], today: date) -> Solution:
@@ -249,27 +246,14 @@ def _solve_leap(match: re.Match[str], today: date) -> Solution:
         else "it is divisible by 4 and not by 100" if leap
         else "it is not divisible by 4"
     )  # fmt: skip
-    return Solution(
-        f"is {year} a leap year",
-        "date",
-        "a leap year question",
-        f"{'Yes' if leap else 'No'}: {year} {'is' if leap else 'is not'} a leap year, because {rule}.",
-        "yes" if leap else "no",
-        is_relative=relative,
-    )
+    yes, verb = ("Yes", "is") if leap else ("No", "is not")
+    return _say("leap", yes.lower(), {"year": year, "yes": yes, "verb": verb, "rule": rule}, relative)
 
 
 def _solve_next_leap(match: re.Match[str], today: date) -> Solution:
     start = _year(match[1], today)[0] if match[1] else today.year
     year = next((y for y in range(start + 1, start + 9) if calendar.isleap(y)), start)
-    return Solution(
-        f"next leap year after {start}",
-        "date",
-        "a leap year question",
-        f"The next leap year after {start} is {year}.",
-        str(year),
-        is_relative=not match[1],
-    )
+    return _say("next leap", str(year), {"start": start, "year": year}, not match[1])
 
 
 def _solve_days_in(match: re.Match[str], today: date) -> Solution:
@@ -303,28 +287,15 @@ def _length(
 
 
 def _solve_today(match: re.Match[str], today: date) -> Solution:
-    name = calendar.day_name[today.weekday()]
-    return Solution(
-        f"date of today({today.isoformat()})",
-        "date",
-        "today's date",
-        f"Today is {name}, {long_day(today)}.",
-        today.isoformat(),
-        is_relative=True,
-    )
+    values = {"today": today.isoformat(), "day": _named_day(today)}
+    return _say("today", today.isoformat(), values, is_relative=True)
 
 
 def _solve_week(match: re.Match[str], today: date) -> Solution:
     day = read(match[1], today)
     week = day.value.isocalendar().week
-    return Solution(
-        f"week number of {day.text}",
-        "date",
-        "the ISO week of a date",
-        f"{long_day(day.value)} is in ISO week {week}.",
-        str(week),
-        is_relative=day.is_relative,
-    )
+    values = {"on": day.text, "day": long_day(day.value), "week": week}
+    return _say("week", str(week), values, day.is_relative)
 
 
 def _solve_years(match: re.Match[str], today: date) -> Solution:
@@ -335,15 +306,8 @@ def _solve_years(match: re.Match[str], today: date) -> Solution:
         (this, until) if until else (first or since or ago, second if second and second.isdigit() else this)
     )
     span = abs(int(high) - int(low))
-    return Solution(
-        f"years from {low} to {high}",
-        "date",
-        "a span between two years",
-        f"There {'is' if span == 1 else 'are'} {span} year{'s' if span != 1 else ''} from {low} to {high}.",
-        str(span),
-        unit="years",
-        is_relative=relative,
-    )
+    years = "is 1 year" if span == 1 else f"are {span} years"
+    return _say("years", str(span), {"low": low, "high": high, "years": years}, relative, unit="years")
 
 
 def _solve_when(match: re.Match[str], today: date) -> Solution:
@@ -356,14 +320,8 @@ def _solve_when(match: re.Match[str], today: date) -> Solution:
         if text[-1:].isdigit() and text[:1].isdigit()
         else " ".join(word[:1].upper() + word[1:] for word in text.split())
     )
-    return Solution(
-        f"calendar day {day.text}",
-        "date",
-        "the date of a named day",
-        f"{named} is {calendar.day_name[day.value.weekday()]}, {long_day(day.value)}.",
-        day.value.isoformat(),
-        is_relative=day.is_relative,
-    )
+    values = {"on": day.text, "named": named, "day": _named_day(day.value)}
+    return _say("when", day.value.isoformat(), values, day.is_relative)
 
 
 _SOLVES: Mapping[str, Callable[[re.Match[str], date], Solution]] = {
@@ -385,7 +343,6 @@ _SOLVES: Mapping[str, Callable[[re.Match[str], date], Solution]] = {
     "when": _solve_when,
     "since": _solve_since,
 }
-_DATA = read_table(__package__, "dates.toml")
 _NAMED = sorted((re.escape(name) for name in (*FEASTS, *WEEKDAYS)), key=len, reverse=True)
 _WORDS = {**_DATA["words"], "month": [MONTH], "named": _NAMED}
 _QUESTIONS = tuple(
