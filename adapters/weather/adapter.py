@@ -23,7 +23,7 @@ from adapters.weather import asked as slots
 from adapters.weather import coordinates, questions
 from adapters.weather.as_data import day_data, present_data
 from adapters.weather.asked import NOW_METRICS, SPAN_DAYS_MAX, SPAN_STATS, WeatherQuestion
-from adapters.weather.open_meteo import OpenMeteo
+from adapters.weather.open_meteo import Asking, OpenMeteo
 from adapters.weather.say import (
     in_unit,
     say_day,
@@ -43,7 +43,6 @@ from adapters.weather.values import (
     Days,
     Part,
     Present,
-    System,
     Town,
     Units,
 )
@@ -101,20 +100,11 @@ class _Asked:
     spot: Spot
     today: date
     key: str
-    deadline: float
-    max_age_s: float | None
+    asking: Asking
 
     @property
     def units(self) -> Units:
         return slots.units_of(self.question.unit)
-
-    @property
-    def system(self) -> System:
-        return self.units.system
-
-    @property
-    def where(self) -> tuple[float, float]:
-        return self.spot.latitude, self.spot.longitude
 
 
 class Weather:
@@ -207,7 +197,9 @@ class Weather:
             if not isinstance(spot, Spot):
                 return spot
             max_age_s = 0.0 if query.no_cache else query.max_age_s
-            asked = _Asked(question, spot, today, key or "", deadline, max_age_s)
+            units = slots.units_of(question.unit)
+            asking = Asking((spot.latitude, spot.longitude), units.system, deadline, max_age_s)
+            asked = _Asked(question, spot, today, key or "", asking)
             if slots.is_now(question):
                 return await self._present(asked)
             if question.when == "tonight" and question.stat is None and question.metric in NOW_METRICS:
@@ -271,9 +263,7 @@ class Weather:
 
     async def _present(self, asked: _Asked) -> Outcome:
         wind = asked.question.metric == "wind"
-        got, url = await self._source.present(
-            asked.where, asked.system, asked.deadline, asked.max_age_s, wind=wind
-        )
+        got, url = await self._source.present(asked.asking, wind=wind)
         now = got.value
         sentence = say_present(asked.spot.label, now, asked.question.metric, asked.units)
         if sentence is None:
@@ -302,9 +292,7 @@ class Weather:
         )
 
     async def _night(self, asked: _Asked) -> Outcome:
-        got, url = await self._source.night(
-            asked.where, asked.today, asked.system, asked.deadline, asked.max_age_s
-        )
+        got, url = await self._source.night(asked.asking, asked.today)
         sentence = say_day(
             asked.spot.label, got.value, asked.question.metric, None, asked.units, asked.today, night=True
         )
@@ -371,16 +359,7 @@ class Weather:
         settled = asked.today - ARCHIVE_DELAY
 
         async def rows(begin: date, end: date, *, archive: bool) -> Guarded[Days]:
-            return await self._source.days(
-                asked.where,
-                begin,
-                end,
-                part,
-                asked.system,
-                archive=archive,
-                deadline=asked.deadline,
-                max_age_s=asked.max_age_s,
-            )
+            return await self._source.days(asked.asking, begin, end, part, archive=archive)
 
         if last > settled and first >= recent:
             return await rows(first, last, archive=False)
@@ -441,7 +420,7 @@ class Weather:
                 "place": asked.spot.label,
                 "latitude": asked.spot.latitude,
                 "longitude": asked.spot.longitude,
-                "unit": asked.question.unit or asked.system.value,
+                "unit": asked.question.unit or asked.units.system.value,
                 "licence": LICENCE,
                 "stale": got.stale,
             },

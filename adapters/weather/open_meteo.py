@@ -8,8 +8,10 @@ It knows neither questions nor sentences.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from typing import TypeVar
 from urllib.parse import urlencode
 
 from adapters.fetch import Http, Reply, Source
@@ -61,6 +63,19 @@ _SKY = tuple(_DATA["sky"])
 _HOURLY = tuple(_DATA["hourly"])
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What every request for figures has: where, in which units, by when, and how old an answer may be."""
+
+    spot: tuple[float, float]
+    system: System
+    deadline: float
+    max_age_s: float | None
+
+
 # --- the client -----------------------------------------------------------------------------------
 
 
@@ -100,63 +115,37 @@ class OpenMeteo:
             deadline=deadline,
         )
 
-    async def present(
-        self,
-        spot: tuple[float, float],
-        system: System,
-        deadline: float,
-        max_age_s: float | None,
-        *,
-        wind: bool = False,
-    ) -> tuple[Guarded[Present], str]:
+    async def present(self, asked: Asking, *, wind: bool = False) -> tuple[Guarded[Present], str]:
         """The weather now, or all of its wind, with the range of the place's own today; and the address of
         the figures."""
         params = {
-            **_where(spot),
+            **_where(asked.spot),
             "current": ",".join(_CURRENT_WIND if wind else _CURRENT),
             "daily": ",".join(_CURRENT_DAY),
             "forecast_days": "1",
-            **_units(system),
+            **_units(asked.system),
         }
-        got = await self._forecast.get(
-            "/v1/forecast",
-            self._with_key("forecast", params),
-            key=f"now:{urlencode(params)}",
-            read=lambda reply: read_present(of_spot(reply, spot), system),
-            ttl_s=TTL_NOW_S,
-            deadline=deadline,
-            max_age_s=max_age_s,
+        got = await self._get(
+            "now", params, asked, lambda reply: read_present(reply, asked.system), TTL_NOW_S
         )
         return got, f"{FORECAST_URL}/v1/forecast?{urlencode(params)}"
 
     async def days(
-        self,
-        spot: tuple[float, float],
-        first: date,
-        last: date,
-        part: Part,
-        system: System,
-        *,
-        archive: bool,
-        deadline: float,
-        max_age_s: float | None,
+        self, asked: Asking, first: date, last: date, part: Part, *, archive: bool
     ) -> Guarded[Days]:
         """The days from ``first`` to ``last`` of one host, asked in pieces of ``REQUEST_DAYS_MAX``."""
-        pieces: list[tuple[date, date]] = []
-        begin = first
-        while begin <= last:
-            end = min(last, begin + timedelta(days=REQUEST_DAYS_MAX - 1))
-            pieces.append((begin, end))
-            begin = end + timedelta(days=1)
+        starts = range(0, (last - first).days + 1, REQUEST_DAYS_MAX)
+        begins = [first + timedelta(days=start) for start in starts]
+        ends = [min(last, begin + timedelta(days=REQUEST_DAYS_MAX - 1)) for begin in begins]
         got = await asyncio.gather(
             *(
-                self._piece(spot, begin, end, part, system, archive, deadline, max_age_s)
-                for begin, end in pieces
+                self._piece(asked, begin, end, part, archive=archive)
+                for begin, end in zip(begins, ends, strict=True)
             )
         )
         rows = tuple(day for piece in got for day in piece.value)
         host = f"{ARCHIVE_URL}/v1/archive" if archive else f"{FORECAST_URL}/v1/forecast"
-        url = f"{host}?{urlencode(_daily(spot, first, last, part, system, archive))}"
+        url = f"{host}?{urlencode(_daily(asked, first, last, part, archive=archive))}"
         return Guarded(
             Days(rows, url),
             stale=any(piece.stale for piece in got),
@@ -165,54 +154,52 @@ class OpenMeteo:
         )
 
     async def _piece(
-        self,
-        spot: tuple[float, float],
-        first: date,
-        last: date,
-        part: Part,
-        system: System,
-        archive: bool,
-        deadline: float,
-        max_age_s: float | None,
+        self, asked: Asking, first: date, last: date, part: Part, *, archive: bool
     ) -> Guarded[tuple[Day, ...]]:
-        params = _daily(spot, first, last, part, system, archive)
-        host = "archive" if archive else "forecast"
-        return await (self._archive if archive else self._forecast).get(
-            f"/v1/{host}",
-            self._with_key(host, params),
-            key=f"days:{host}:{urlencode(params)}",
-            read=lambda reply: read_days(of_spot(reply, spot), first, last, system),
-            ttl_s=TTL_PAST_S if archive else TTL_FORECAST_S,
-            deadline=deadline,
-            max_age_s=None if archive else max_age_s,
-        )
+        params = _daily(asked, first, last, part, archive=archive)
 
-    async def night(
-        self,
-        spot: tuple[float, float],
-        day: date,
-        system: System,
-        deadline: float,
-        max_age_s: float | None,
-    ) -> tuple[Guarded[Day], str]:
+        def read(reply: Reply) -> tuple[Day, ...]:
+            return read_days(reply, first, last, asked.system)
+
+        if archive:
+            return await self._get(
+                "days:archive", params, replace(asked, max_age_s=None), read, TTL_PAST_S, "archive"
+            )
+        return await self._get("days:forecast", params, asked, read, TTL_FORECAST_S)
+
+    async def night(self, asked: Asking, day: date) -> tuple[Guarded[Day], str]:
         """The night that begins on ``day``: 18:00 to 06:00 local time, as one row."""
         params = {
-            **_where(spot),
+            **_where(asked.spot),
             "hourly": ",".join(_HOURLY),
             "start_date": day.isoformat(),
             "end_date": (day + timedelta(days=1)).isoformat(),
-            **_units(system),
+            **_units(asked.system),
         }
-        got = await self._forecast.get(
-            "/v1/forecast",
-            self._with_key("forecast", params),
-            key=f"night:{urlencode(params)}",
-            read=lambda reply: read_night(of_spot(reply, spot), day, system),
-            ttl_s=TTL_FORECAST_S,
-            deadline=deadline,
-            max_age_s=max_age_s,
+        got = await self._get(
+            "night", params, asked, lambda reply: read_night(reply, day, asked.system), TTL_FORECAST_S
         )
         return got, f"{FORECAST_URL}/v1/forecast?{urlencode(params)}"
+
+    async def _get(
+        self,
+        what: str,
+        params: Mapping[str, str],
+        asked: Asking,
+        read: Callable[[Reply], T],
+        ttl_s: float,
+        host: str = "forecast",
+    ) -> Guarded[T]:
+        """What one host answers, of the place that was asked for."""
+        return await (self._archive if host == "archive" else self._forecast).get(
+            f"/v1/{host}",
+            self._with_key(host, params),
+            key=f"{what}:{urlencode(params)}",
+            read=lambda reply: read(of_spot(reply, asked.spot)),
+            ttl_s=ttl_s,
+            deadline=asked.deadline,
+            max_age_s=asked.max_age_s,
+        )
 
     def _with_key(self, host: str, params: Mapping[str, str]) -> dict[str, str]:
         key = self._keys[host]
@@ -267,17 +254,15 @@ def _units(system: System) -> dict[str, str]:
     return {"temperature_unit": "fahrenheit", "wind_speed_unit": "mph", "precipitation_unit": "inch"}
 
 
-def _daily(
-    spot: tuple[float, float], first: date, last: date, part: Part, system: System, archive: bool
-) -> dict[str, str]:
+def _daily(asked: Asking, first: date, last: date, part: Part, *, archive: bool) -> dict[str, str]:
     air = _AIR if archive else _AIR_AHEAD
     names = {Part.SKY: _SKY, Part.WIND: _WIND, Part.AIR: air}[part]
     return {
-        **_where(spot),
+        **_where(asked.spot),
         "daily": ",".join(names),
         "start_date": first.isoformat(),
         "end_date": last.isoformat(),
-        **_units(system),
+        **_units(asked.system),
     }
 
 
