@@ -19,35 +19,25 @@ from adapters.math_calculator.solution import Solution
 from adapters.math_calculator.tokens import NotMath, tokenise
 from adapters.math_calculator.understand import understand
 from adapters.math_calculator.words import LANGUAGES, fold
+from node.language import tables
 
 FRAGMENT_CHARS_MAX = 100
 EARLIER_CHARS_MAX = 400
 _EXPR_CHARS_MAX = 300
 
-_LEAD = re.compile(
-    r"^(?:(?:and|what about|how about|ok|okay|so|then|now|also|but|or|please|what is|what's|whats|what if"
-    r"|y|que tal"
-    r"|und|was ist mit|dann|et|puis|e|ed|poi|depois|а|и|теперь|cuanto es|wie viel ist|combien font?"
-    r"|quanto fa)\b[\s,:]*)+"
-)
+_FOLLOW = {code: table["follow"] for code, table in tables.by_language("languages", __package__).items()}
+
+
+def _any(name: str) -> str:
+    return "|".join(tables.entries(_FOLLOW, name))
+
+
+_LEAD = re.compile(rf"^(?:(?:{_any('lead')})\b[\s,:]*)+")
 _END = re.compile(
     r"(?:[\s,]+(?:please|pls|plz|then|now|too|as well|instead|bitte|por favor|is|equals))*[\s?.!=]*$"
 )
-_IT = re.compile(
-    r"\b(?:that|it|this|the (?:result|answer|total|sum|number|same)|eso|esto|das ergebnis|das|davon|dem|ca"
-    r"|cela|questo|isso"
-    r"|этого|это)\b"
-)
-_GOES_ON = re.compile(
-    r"^(?:[-+*/^×÷!]|(?:plus|minus|times|x|multiplied|multiply by|divided|divide by|over|mod|modulo|to the"
-    r"|raised|squared"
-    r"|cubed|factorial|doubled|tripled|halved|increased|decreased|reduced|rounded|less|take away|in|as|with"
-    r"|mas|menos|por|multiplicado|entre|dividido|elevado|al|mal|hoch|geteilt|weniger|durch|multipliziert"
-    r"|fois|multiplie"
-    r"|divise|moins|puissance|au|per|diviso|piu|meno|moltiplicato|vezes|mais|ao|умножить|разделить|плюс"
-    r"|минус|в степени"
-    r"|в квадрате|поделить)\b)"
-)
+_IT = re.compile(rf"\b(?:{_any('it')})\b")
+_GOES_ON = re.compile(rf"^(?:[-+*/^×÷!]|(?:{_any('goes_on')})\b)")
 _ORDERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?:add|plus another) (.+)"), r"+ \1"),
     (re.compile(r"(?:subtract|take away|take off|deduct|minus another) (.+)"), r"- \1"),
