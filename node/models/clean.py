@@ -308,16 +308,14 @@ def clean(
         text, complete = _bounded(text, chars_max), False
     if any(char.isalnum() for char in text):
         return Cleaned(text, complete, think_blocks, looped, echoed)
-    if looped:
-        reason = "it ran in circles"
-    elif echoed:
-        reason = "it repeated the prompt"
-    elif not complete:
-        reason = "it was cut off before the first whole sentence"
-    elif think_blocks:
-        reason = "it was thinking only"
-    else:
-        reason = "it was empty"
+    reasons = (
+        (looped, "it ran in circles"),
+        (echoed, "it repeated the prompt"),
+        (not complete, "it was cut off before the first whole sentence"),
+        (think_blocks, "it was thinking only"),
+        (True, "it was empty"),
+    )
+    reason = next(said for holds, said in reasons if holds)
     return Cleaned("", complete, think_blocks, looped, echoed, reason)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from node.core.errors import Unavailable
 from node.core.ports import Embedder, Vector
+from node.language.tables import read_table
 from node.models.embedders.vectors import why_degenerate
 
 DISTINCT_COSINE_MAX = 0.98
@@ -28,24 +29,10 @@ few hundred dimensions seldom reaches 0.1 once, let alone for all of them."""
 
 REPEAT_TOLERANCE = 1e-5
 
-_TRIPLES = (
-    # (a question, the same in other words, something else)
-    (
-        "How do I reset the password of my account?",
-        "What is the way to reset my account password?",
-        "Whales sleep with one half of the brain at a time.",
-    ),
-    (
-        "What is the capital city of France?",
-        "Which city is the capital of France?",
-        "The recipe needs two eggs and some flour.",
-    ),
-    (
-        "Why does bread dough rise before baking?",
-        "What makes bread dough rise before it is baked?",
-        "The train to the coast leaves from platform nine.",
-    ),
-)
+_KINDS = ("question", "paraphrase", "unrelated")
+_TEXTS = [
+    row[kind] for row in read_table("node.models.embedders", "self_test.toml")["triples"] for kind in _KINDS
+]
 
 
 def _degenerate(reason: str) -> Unavailable:
@@ -69,7 +56,7 @@ async def _vectors(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
 async def self_test(embedder: Embedder) -> None:
     """Return when ``embedder`` can be trusted with an index; raise ``Unavailable`` with the reason
     (``degenerate embedder: ...``, or whatever the engine itself raised) when it cannot."""
-    texts = [text for triple in _TRIPLES for text in triple]
+    texts = _TEXTS
     vectors = await _vectors(embedder, texts)
 
     cosines = np.vstack(vectors) @ np.vstack(vectors).T
@@ -81,7 +68,7 @@ async def self_test(embedder: Embedder) -> None:
                     f"(cosine {cosines[row, column]:.3f})"
                 )
 
-    for first in range(0, len(texts), 3):
+    for first in range(0, len(texts), len(_KINDS)):
         same, other = float(cosines[first, first + 1]), float(cosines[first, first + 2])
         if same < other + PARAPHRASE_MARGIN:
             raise _degenerate(
