@@ -333,10 +333,10 @@ def decode(data: bytes, *, check_signature: bool = True) -> Record:
     if not isinstance(given, dict):
         raise Rejected("record: not a map")
     kind = _BY_KIND.get(given["kind"]) if isinstance(given.get("kind"), str) else None
-    if given.get("v") != VERSION or kind is None:
-        raise Rejected(
-            f"record: unknown kind {str(given.get('kind'))[:32]!r} of version {given.get('v')!r:.32}"
-        )
+    if given.get("v") != VERSION:
+        raise Rejected(f"record: v is not an integer from {VERSION} to {VERSION}")
+    if kind is None:
+        raise Rejected(f"record: unknown kind {str(given.get('kind'))[:32]!r}")
     names = {*_NAMES[kind], "v", "kind", *(("query_hash",) if kind is AnswerRecord else ())}
     if missing := names - given.keys():
         raise Rejected(f"record: {min(missing)} is missing")
