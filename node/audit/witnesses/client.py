@@ -78,8 +78,7 @@ class WitnessClient:
             clock,
             Limits(
                 concurrency=1,
-                attempts=1,
-                # the next checkpoint is the next attempt
+                attempts=1,  # the next checkpoint is the next attempt
                 breaker_failures=BREAKER_FAILURES,
                 breaker_open_s=BREAKER_OPEN_S,
             ),
