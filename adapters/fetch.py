@@ -48,6 +48,21 @@ class Reply:
         except orjson.JSONDecodeError as exc:
             raise Rejected(f"{self.source} answered with something that is not JSON") from exc
 
+    def stated(self) -> Mapping[str, object]:
+        """The members of a body that states an error; empty for any other body."""
+        if b'"error' not in self.body:
+            return {}
+        try:
+            value = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def wait_s(self, clock: Clock, *names: str) -> float:
+        """The wait that the first of these headers states (Retry-After without names), else the usual one."""
+        stated = (wait_s(self.headers.get(name), clock) for name in names or ("retry-after",))
+        return next((wait for wait in stated if wait is not None), WAIT_UNSTATED_S)
+
 
 Explain = Callable[[Reply], NodeError | None]
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from node.language.reading import fold, word_list
+from node.language.reading import fold
+from node.language.tables import any_of, lexicon, pattern
 
 TEXT_CHARS = 1_000
 """A longer text is no title, topic or name."""
@@ -27,55 +28,15 @@ DIGITS_MIN = 6
 """A run of so many digits is a number of something; more in groups, for dates and scores come in groups."""
 GROUPED_MIN = 7
 
-_WORD_ROWS: tuple[str, ...] = (
-    # What opens something: passwords and keys.
-    r"passwords?|passwd|pwd|passphrases?|passcodes?|pass ?words?|secrets?|private keys?|secret keys?"
-    r"|api keys?|access tokens?|seed (?:phrases?|words?)|recovery (?:phrases?|codes?)|credentials?|pins?"
-    r"|pin codes?|cvv|passwort|passworter|kennwort|geheimnis\w*|geheimzahl|privater? schlussel"
-    r"|privaten schlussels?"
-    r"|mots? de passe|cles? privees?|codes? secrets?|contrasenas?|clave|claves|llaves? privadas?|secretos?"
-    r"|parola d'ordine|chiav[ei] privat[ae]|segret[oi]|senhas?|chaves? privadas?|segredos?",
-    # What identifies or finds a person.
-    r"ssn|social security|national insurance number|tax (?:id|number)|passport numbers?|licen[cs]e plates?"
-    r"|driver'?s? licen[cs]e|(?:phone|telephone|mobile|cell) ?numbers?"
-    r"|(?:tele)?phone (?:of|de)|address(?:es)?|e-?mail (?:of|for)"
-    r"|date of birth|birth ?date|dob|iban|account numbers?|bank account|card numbers?|room number"
-    r"|telefonnummern?|handynummern?|rufnummer|anschrift|adressen?|geburtsdatum|kontonummer|ausweisnummer"
-    r"|sozialversicherungsnummer|steuernummer|steuer-?id"
-    r"|numeros? de telephone|adresses?|date de naissance|numero de securite sociale|numero de compte"
-    r"|numeros? de telefono|telefono del?|direccion|domicilio|fecha de nacimiento|seguridad social|dni|nif"
-    r"|numero di telefono|telefono di|indirizz[oi]|codice fiscale|data di nascita"
-    r"|numero de telefone|telefone d[aeo]|endereco|morada|data de nascimento|cpf",
-    # What a record says of a person.
-    r"salary|salaries|payslips?|diagnos[ie]s|diagnosed|patients?|medical (?:records?|history)|prescriptions?"
-    r"|criminal record|confidential"
-    r"|gehalt|gehalter|diagnosen?|patient(?:in|en|innen)?|befunde?|krankenakte|vorstrafen"
-    r"|salaires?|diagnostics?|patientes?|dossier medical|ordonnance"
-    r"|salarios?|sueldos?|nominas?|diagnosticos?|pacientes?|historia clinica"
-    r"|stipendi[oi]?|diagnosi|pazient[ei]|cartella clinica|prontuario",
-)
-_WORDS = re.compile(rf"(?<![^\W_])(?:{'|'.join(_WORD_ROWS)})(?![^\W_])")
-_SCRIPT_WORDS = re.compile(
-    r"パスワード|秘密鍵|暗証番号|電話番号|住所|給料|年収|診断|患者"
-    r"|密码|密碼|私钥|私鑰|电话号码|電話號碼|地址|工资|工資|诊断|診斷|病人|身份证|身份證"
-    r"|парол[ьяей]|секретн|приватн\w+ ключ|телефон|адрес|зарплат|диагноз|пациент|снилс|паспорт"
-)
-_TERMS = re.compile(
-    r"(?<![^\W_])(?:gettysburg address|(?:ip|mac|memory|email|web|internet) address(?:es)?"
-    r"|address (?:space|bus)"
-    r"|secret (?:service|garden|history|santa|sharing|societ(?:y|ies)|life of pets)|victoria'?s secret"
-    r"|the secret of|chamber of secrets|trade secrets?|state secrets?|english patient|patient zero"
-    r"|salary (?:cap|arbitration)|private key (?:cryptography|encryption)|pin diode|(?:bowling|rolling) pin"
-    r"|password (?:manager|hashing|cracking|policy)|medical diagnosis|differential diagnosis"
-    r"|social security act|social security administration)(?![^\W_])"
-)
+_TABLE = lexicon(__package__).tables["words"]
+_ALONE = r"(?<![^\W_])<any>(?![^\W_])"
+"""As words, not within one."""
+_WORDS = pattern([*_TABLE["opens"], *_TABLE["finds"], *_TABLE["record"]], {}, _ALONE)
+"""What opens something (passwords, keys), what identifies or finds a person, what a record says of one."""
+_SCRIPT_WORDS = pattern(_TABLE["script_words"], {})
+_TERMS = pattern(_TABLE["terms"], {}, _ALONE)
 """Names of public things that hold such a word."""
-
-_OWN = re.compile(
-    r"(?<![^\W_])(?:my|mine|our|ours|mein(?:e[mnrs]?)?|unser(?:e[mnrs]?)?|mon|ma|mes|notre|nos|mi|mis|nuestr[oa]s?"
-    r"|mio|mia|miei|mie|nostr[oaie]|meus?|minhas?|noss[oa]s?|mой|мо[йяеи]|моего|моей|наш\w{0,3})(?![^\W_])"
-    r"|私の|僕の|俺の|我的|我们的|我們的"
-)
+_OWN = re.compile(f"{pattern(_TABLE['own'], {}, _ALONE).pattern}|{any_of(_TABLE['script_own'])}")
 
 _MAIL = re.compile(
     r"@|(?<![^\W_])at [^\W_]{2,40} dot [a-z]{2,6}(?![^\W_])|[^\W_]\s?[\[(](?:at|a)[\])]\s?[^\W_]",
@@ -113,10 +74,8 @@ _KNOWN_STREET = re.compile(
     r"(?<![^\W_])(?:10,? downing street|11,? downing street|221 ?b,? baker street|21 jump street"
     r"|1600 pennsylvania ave(?:nue)?)(?![^\W_])"
 )
-_SMALL = frozenset(
-    word_list("of the and in de la le du des von van der den da di del el y e al on at for to a an with")
-)
-_ARTICLE = re.compile(r"^(?:the|a|an|la|le|les|el|los|las|der|die|das|il|lo|o|os|un|una|une|ein|eine)\s+")
+_SMALL = frozenset(_TABLE["small"])
+_ARTICLE = pattern(_TABLE["articles"], {}, r"^<any>\s+")
 
 
 def may_leave(text: str) -> bool:

@@ -17,14 +17,11 @@ from __future__ import annotations
 
 import asyncio
 import io
-import math
 import queue
-import re
 import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from email.utils import parsedate_to_datetime
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +35,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from node.core.clock import Clock
 from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
+from node.core.http import wait_s
 
 PUBLIC_URL = "https://api.coingecko.com/api/v3"
 PRO_HOST = "pro-api.coingecko.com"
@@ -228,7 +226,7 @@ class _Line:
     def _error(self, body: object, clock: Clock) -> NodeError | None:
         """What the status and the body say went wrong, whatever shape they say it in."""
         status, code = self._transport.status, _error_code(body)
-        stated = _seconds(self._transport.retry_after, clock)
+        stated = wait_s(self._transport.retry_after, clock)
         if 429 in (status, code):
             wait = WAIT_UNSTATED_S if stated is None else stated
             return RateLimited("CoinGecko's limit of calls is reached", retry_after_s=wait)
@@ -271,20 +269,6 @@ def _error_code(body: object) -> int | None:
             code = int(code[:9])
         return code if isinstance(code, int) and not isinstance(code, bool) else 0
     return None
-
-
-def _seconds(retry_after: str | None, clock: Clock) -> float | None:
-    """Retry-After in seconds, from a number or an HTTP date; None when absent or unreadable."""
-    if not retry_after:
-        return None
-    text = retry_after.strip()[:64]
-    if re.fullmatch(r"\d{1,9}(?:\.\d{1,6})?", text):
-        return float(text)
-    try:
-        wait = (parsedate_to_datetime(text) - clock.now()).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return max(0.0, wait) if math.isfinite(wait) else None
 
 
 class CoinGeckoClient:

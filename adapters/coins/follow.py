@@ -131,62 +131,71 @@ def _fill(
     items: Sequence[Item], before: CoinQuestion, said: str | None, *, named_today: bool
 ) -> CoinQuestion | None:
     """The question with every item of the fragment in its slot; None when one has none."""
-    merged = before
+    merged: CoinQuestion | None = before
     ids: list[str] = []
     names: list[str] = []
     for at, item in enumerate(items):
-        previous = items[at - 1] if at else None
-        if item.kind in ("and", "link"):
-            if at + 1 == len(items):
-                return None
-        elif item.kind == "currency":
-            merged = replace(merged, vs=item.value)
-        elif item.kind == "coin":
-            quoted = previous is not None and previous.kind == "link" and previous.value != "vs"
-            if quoted and not ids and before.ids and item.value not in before.ids:
-                if item.value not in COIN_CURRENCIES:
-                    return None
-                merged = replace(merged, vs=COIN_CURRENCIES[item.value])
-            elif item.sure or item.shown or item.alias in FAMILIAR or item.alias in UNPRICED:
-                ids.append(item.value)
-            else:
-                return None
-        elif item.kind == "name":
-            if (known := misspelt(item.value)) is not None:
+        if merged is None:
+            return None
+        if item.kind in ("coin", "name"):
+            quoted = at > 0 and items[at - 1].kind == "link" and items[at - 1].value != "vs"
+            if quoted and item.kind == "coin" and not ids and before.ids and item.value not in before.ids:
+                merged = replace(merged, vs=COIN_CURRENCIES.get(item.value, ""))
+            elif (known := _known_coin(item)) is not None:
                 ids.append(known)
-            elif _may_be_ticker(item, items):
+            elif item.kind == "name" and _may_be_ticker(item, items):
                 names.append(item.value)
             else:
                 return None
-        elif item.kind == "fig" and item.value in _WORDS:
-            merged = _with_metric(merged, item.value)
-        elif item.kind == "24h" and item.value:
-            merged = _with_metric(merged, f"change_{item.value}")
-        elif item.kind in _METRIC_KINDS:
-            merged = _with_metric(merged, _METRIC_KINDS[item.kind])
+        elif item.kind == "number":
+            merged = _counted(merged, item, items)
         elif item.kind == "date":
             merged = replace(merged, date=None if named_today else said)
-        elif item.kind == "now":
-            merged = replace(merged, date=None)
-        elif item.kind == "number":
-            amount = decimal_of(item.value)
-            if not amount or any(one.kind in ("currency", "times") for one in items):
-                return None
-            if merged.metric in LISTS:
-                if not amount.isdecimal() or not 1 <= int(amount[:4]) <= 100:
-                    return None
-                merged = replace(merged, limit=int(amount))
-            elif merged.money is not None:
-                merged = replace(merged, money=amount)
-            else:
-                merged = replace(merged, amount=None if amount == "1" else amount)
+        elif item.kind in ("and", "link"):
+            merged = merged if at + 1 < len(items) else None
+        elif (filled := _with_word(merged, item)) is not None:
+            merged = filled
         elif not _goes_along(item, items[at + 1 :], bool(ids or names), before):
             return None
-    if ids or names:
+    if merged is not None and (ids or names):
         if before.metric in LISTS or len(ids) + len(names) > COINS_MAX:
             return None
         merged = replace(merged, ids=tuple(sorted(set(ids))), unresolved=tuple(names))
-    return merged if _fits(merged) else None
+    return merged if merged is not None and merged.vs and _fits(merged) else None
+
+
+def _known_coin(item: Item) -> str | None:
+    """The coin that an item names after a question about coins."""
+    if item.kind == "name":
+        return misspelt(item.value)
+    is_meant = item.sure or item.shown or item.alias in FAMILIAR or item.alias in UNPRICED
+    return item.value if is_meant else None
+
+
+def _with_word(question: CoinQuestion, item: Item) -> CoinQuestion | None:
+    """The question with what a word says in its slot; None for a word that says nothing of it."""
+    if item.kind == "currency":
+        return replace(question, vs=item.value)
+    if item.kind == "now":
+        return replace(question, date=None)
+    if item.kind == "fig" and item.value in _WORDS:
+        return _with_metric(question, item.value)
+    if item.kind == "24h" and item.value:
+        return _with_metric(question, f"change_{item.value}")
+    return _with_metric(question, _METRIC_KINDS[item.kind]) if item.kind in _METRIC_KINDS else None
+
+
+def _counted(question: CoinQuestion, item: Item, items: Sequence[Item]) -> CoinQuestion | None:
+    """The question with a number in it: of coins in a list, of money, or of one coin."""
+    amount = decimal_of(item.value)
+    if not amount or any(one.kind in ("currency", "times") for one in items):
+        return None
+    if question.metric in LISTS:
+        fits = amount.isdecimal() and 1 <= int(amount[:4]) <= 100
+        return replace(question, limit=int(amount)) if fits else None
+    if question.money is not None:
+        return replace(question, money=amount)
+    return replace(question, amount=None if amount == "1" else amount)
 
 
 def _goes_along(item: Item, rest: Sequence[Item], named: bool, before: CoinQuestion) -> bool:

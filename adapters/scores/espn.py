@@ -9,7 +9,6 @@ asks rarely and never twice at a time for one day. The interface is unofficial: 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -27,6 +26,7 @@ from node.core.guard import Guard, Guarded
 from node.core.limits import Limits, Window
 from node.core.model import Budget
 from node.core.settings import AdapterSettings
+from node.language.reading import fold as folded
 
 NAME: Final = "ESPN"
 PUBLIC_URL: Final = "https://site.api.espn.com"
@@ -286,8 +286,7 @@ def _same(full: str, short: str, names: list[str]) -> bool:
 
 def fold(name: str) -> str:
     """Lower case without accents and punctuation, to compare names by."""
-    plain = "".join(char for char in unicodedata.normalize("NFD", name) if not unicodedata.combining(char))
-    return " ".join(re.sub(r"[^\w]+", " ", plain.casefold()).split())
+    return " ".join(re.findall(r"\w+", folded(name)))
 
 
 def _judged(game: Game, status: object, sides: Mapping[object, object], league: str, now: datetime) -> Game:

@@ -22,7 +22,6 @@ from adapters.fetch import WAIT_UNSTATED_S, Reply
 from adapters.outside import listing, mapping, number, plain, text, unquoted, whole
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, RateLimited, Rejected
-from node.core.http import wait_s
 
 SOURCE = "Snapshot"
 TITLED_MAX = 1_000
@@ -147,21 +146,9 @@ class Listed:
 def explain(reply: Reply, clock: Clock) -> NodeError | None:
     """The error that an answer states whatever its status: the limit, or GraphQL errors in a 200."""
     if reply.status == 429:
-        stated = wait_s(reply.headers.get("retry-after"), clock)
-        if stated is None:
-            stated = wait_s(reply.headers.get("ratelimit-reset"), clock)
-        return RateLimited(
-            f"the limit of calls to {SOURCE} is reached",
-            retry_after_s=WAIT_UNSTATED_S if stated is None else stated,
-        )
-    if reply.status not in (200, 400) or not (b'"errors"' in reply.body or b'"error"' in reply.body):
-        return None
-    try:
-        value = orjson.loads(reply.body)
-    except orjson.JSONDecodeError:
-        return None
-    if not isinstance(value, dict):
-        return None
+        wait = reply.wait_s(clock, "retry-after", "ratelimit-reset")
+        return RateLimited(f"the limit of calls to {SOURCE} is reached", retry_after_s=wait)
+    value = reply.stated() if reply.status in (200, 400) else {}
     errors = value.get("errors")
     said = ""
     if isinstance(errors, list) and errors:

@@ -19,9 +19,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 from urllib.parse import quote
 
-import orjson
-
-from adapters.fetch import WAIT_UNSTATED_S, Http, Reply, Source
+from adapters.fetch import Http, Reply, Source
 from adapters.outcomes import failed
 from adapters.outside import listing, mapping, plain, text, unquoted, whole
 from adapters.prose import sentences
@@ -31,7 +29,6 @@ from adapters.wikipedia.questions import folded
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, RateLimited, Rejected, Unavailable
 from node.core.guard import Guard, Guarded
-from node.core.http import wait_s
 from node.core.limits import Limits, Window
 from node.core.model import (
     CLAIM,
@@ -324,21 +321,12 @@ def _joined(parts: Sequence[str]) -> str:
 
 def explain(reply: Reply, clock: Clock) -> NodeError | None:
     """The error that the API states in a body, whatever the status."""
-    if reply.status != 200 or b'"error"' not in reply.body:
-        return None
-    try:
-        value = orjson.loads(reply.body)
-    except orjson.JSONDecodeError:
-        return None
-    error = value.get("error") if isinstance(value, dict) else None
+    error = reply.stated().get("error") if reply.status == 200 else None
     if error is None:
         return None
     code = text(error.get("code") if isinstance(error, dict) else error, most=40) or "unnamed"
     if code in ("ratelimited", "maxlag", "actionthrottledtext"):
-        stated = wait_s(reply.headers.get("retry-after"), clock)
-        return RateLimited(
-            f"{SOURCE} asks to wait ({code})", retry_after_s=WAIT_UNSTATED_S if stated is None else stated
-        )
+        return RateLimited(f"{SOURCE} asks to wait ({code})", retry_after_s=reply.wait_s(clock))
     if code.startswith(("internal_api_error", "readonly", "cirrussearch")):
         return Unavailable(f"{SOURCE} failed ({code})")
     return Rejected(f"{SOURCE} refused the query ({code})")
