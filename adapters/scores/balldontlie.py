@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
 
 from adapters import outside
 from adapters.fetch import Http, Reply, Source
 from adapters.scores.days import eastern_day
-from adapters.scores.espn import EARLY, base_of, fold
+from adapters.scores.espn import EARLY, base_of, ending, fold, moment_of
 from adapters.scores.provider import GAMES_MAX, SCORE_MAX, Board, Game, Side, State
 from adapters.scores.teams import from_feed
 from node.core.clock import Clock
@@ -47,7 +47,6 @@ _TIME: Final = re.compile(
 )
 _OFF: Final = re.compile(r"(postponed|cancell?ed|suspended)\Z", re.IGNORECASE)
 _CLOCK: Final = re.compile(r"\b(\d{1,2}:\d{2}|\d{1,2}\.\d)\b")
-_MOMENT: Final = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(?::\d{2}(?:\.\d{1,6})?)?(?:Z|\+00:00)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,7 @@ def _game(row: object, day: date, now: datetime) -> Game | None:
         return None
     status = row.get("status")
     status = status.strip() if isinstance(status, str) else ""
-    start = _moment(row.get("datetime")) or _moment(status)
+    start = moment_of(row.get("datetime")) or moment_of(status)
     ident = row.get("id")
     key = str(ident) if isinstance(ident, int) else f"{home.code}-{away.code}-{on}"
     return _judged(Game(key, on, start, home, away, State.SCHEDULED), row, status, now)
@@ -197,7 +196,7 @@ def _judged(game: Game, row: dict[str, object], status: str, now: datetime) -> G
     period = row.get("period")
     period = period if isinstance(period, int) and not isinstance(period, bool) and 0 <= period <= 20 else 0
     if _FINAL.match(status):
-        game = replace(game, state=State.FINAL, note=_ending(period))
+        game = replace(game, state=State.FINAL, note=ending("nba", period))
     elif (quarter := _QUARTER.match(status)) or _OVERTIME.match(status) or _HALFTIME.match(status):
         number = int(quarter[1] or quarter[2]) if quarter else period
         pause = _HALFTIME.match(status) is not None
@@ -222,21 +221,6 @@ def _judged(game: Game, row: dict[str, object], status: str, now: datetime) -> G
     if game.state is State.FINAL and home == away:
         return replace(game, trouble=f"{NAME} gives a tie, which there is not in this sport")
     return replace(game, home=replace(game.home, score=home), away=replace(game.away, score=away))
-
-
-def _ending(period: int) -> str:
-    extra = period - 4
-    return "" if extra < 1 else "overtime" if extra == 1 else f"{extra} overtimes"
-
-
-def _moment(value: object) -> datetime | None:
-    match = _MOMENT.match(value) if isinstance(value, str) else None
-    if match is None:
-        return None
-    try:
-        return datetime.fromisoformat(f"{match[1]}+00:00").astimezone(UTC)
-    except ValueError:
-        return None
 
 
 def _side(team: object) -> Side | None:

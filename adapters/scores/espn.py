@@ -67,7 +67,7 @@ _LIVE_NAMES: Final = re.compile(
     r"STATUS_(?:IN_PROGRESS|HALFTIME|END_PERIOD|FIRST_HALF|SECOND_HALF|OVERTIME|EXTRA_TIME|SHOOTOUT|END_OF_\w+)\Z"
 )
 _PAUSES: Final[Mapping[str, str]] = {"STATUS_HALFTIME": "half-time", "STATUS_END_PERIOD": "end"}
-_DATE: Final = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::\d{2})?Z\Z")
+_MOMENT: Final = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(?::\d{2}(?:\.\d{1,6})?)?(?:Z|\+00:00)\Z")
 _CLOCK: Final = re.compile(r"\d{1,3}(?::\d{2})?(?:\.\d)?(?:'(?:\+\d{1,2}'?)?)?\Z")
 _CODE: Final = re.compile(r"[A-Z0-9&]{1,6}\Z")
 
@@ -229,7 +229,7 @@ def _game(event: object, league: str, day: date, now: datetime, at: int) -> Game
     home, away = _side(sides["home"], league), _side(sides["away"], league)
     if home is None or away is None or home.code == away.code or home.names & away.names:
         return None
-    start = _moment(_get(event, "date")) or _moment(_get(competition, "date"))
+    start = moment_of(_get(event, "date")) or moment_of(_get(competition, "date"))
     ident = outside.text(_get(event, "id"), most=40) or f"{home.code}-{away.code}-{at}"
     status = _get(event, "status") if isinstance(_get(event, "status"), dict) else _get(competition, "status")
     # Games of that day are on at most a few hours after midnight, Eastern time.
@@ -246,12 +246,11 @@ def _day_of(start: datetime, day: date) -> date:
     return day if eastern_day(start) == day and there - day <= timedelta(days=1) else there
 
 
-def _moment(value: object) -> datetime | None:
-    match = _DATE.match(value) if isinstance(value, str) else None
-    if match is None:
-        return None
+def moment_of(value: object) -> datetime | None:
+    """A time in UTC, to the minute; None for anything else."""
+    match = _MOMENT.match(value) if isinstance(value, str) else None
     try:
-        return datetime.fromisoformat(f"{match[1]}T{match[2]}+00:00").astimezone(UTC)
+        return None if match is None else datetime.fromisoformat(f"{match[1]}+00:00").astimezone(UTC)
     except ValueError:
         return None
 
@@ -354,7 +353,7 @@ def _scored(game: Game, status: object, name: str, sides: Mapping[object, object
         return _troubled(game, f"{NAME} names a winner that its scores contradict")
     if home == away and sport in ("basketball", "baseball"):
         return _troubled(game, f"{NAME} gives a tie, which there is not in this sport")
-    return replace(game, note=_ending(league, period, name, flags))
+    return replace(game, note=ending(league, period, name, flags))
 
 
 def _half(competitor: object, league: str, score: int) -> int | None:
@@ -372,11 +371,12 @@ def _half(competitor: object, league: str, score: int) -> int | None:
     return half if half <= score else None
 
 
-def _ending(league: str, period: int, name: str, flags: Mapping[str, object]) -> str:
+def ending(league: str, period: int, name: str = "", flags: Mapping[str, object] | None = None) -> str:
+    """How a game ended, where that is not in regular time."""
     sport = LEAGUES[league].sport
     if sport == "soccer":
         if "PEN" in name:
-            won = [where for where in ("home", "away") if flags[where] is True]
+            won = [where for where in ("home", "away") if (flags or {}).get(where) is True]
             return f"penalties:{won[0]}" if len(won) == 1 else "penalties"
         return "after extra time" if name in ("STATUS_FINAL_AET",) or period > 2 else ""
     regular = 2 if league == "ncaam" else PERIODS.get(sport, 50)
