@@ -135,11 +135,7 @@ def _read(text: str, today: date, hinted: bool, outlets: Collection[str]) -> Ask
         best = Asked(best.question, strength, best.reason)
         if whole is not None and best.question.when is None and whole.question.when is not None:
             question = best.question
-            best = Asked(
-                NewsQuestion(question.topic, whole.question.when, question.source, question.limit),
-                strength,
-                best.reason,
-            )
+            best = replace(best, question=replace(question, when=whole.question.when))
     if best is None or (whole is not None and whole.strength > best.strength):
         return whole
     return best
@@ -208,8 +204,9 @@ def _clause(
         return None
     reported = words if source is not None else without_press(words)
     has_outlet = source is not None or reported != words
+    question = NewsQuestion(None, when, source, limit)
     if has_outlet and (said := worded("reports", " ".join(reported))) is not None:
-        return loose_found(reported, said, NewsQuestion(None, when, source, limit))
+        return loose_found(reported, said, question)
     further = WORDS["article_words"] if source is not None else frozenset()
     if limit is not None or not WORDS["headline_verbs"].isdisjoint(words):
         further |= {  # "trois titres de Daft Punk" are songs
@@ -219,21 +216,21 @@ def _clause(
         }
     place = _news_at(words, further)
     if place is not None:
-        return _framed(words, place, source, when, limit, asked)
-    if source_news and (named := _behind_outlet(words, NewsQuestion(None, when, source, limit))) is not None:
+        return _framed(words, place, question, asked)
+    if source_news and (named := _behind_outlet(words, question)) is not None:
         return named
-    loose = read_loosely(words, source, when, limit, today)
+    loose = read_loosely(words, question, today)
     if loose is not None:
         return loose
     if source_news and all(word in FRAME or word in WORDS["intro"] for word in words):
         # "fox news", "hacker news today": the outlet's name says news
-        return Asked(NewsQuestion(None, when, source, limit), CERTAIN, f"asks for headlines of {source}")
+        return Asked(question, CERTAIN, f"asks for headlines of {source}")
     if not hinted:
         return None
     topic = topic_of(words)
     if topic is None and any(word not in FRAME and word not in WORDS["intro"] for word in words):
         return None
-    return Asked(NewsQuestion(topic, when, source, limit), 0.6, "is said to ask for news")
+    return Asked(replace(question, topic=topic), 0.6, "is said to ask for news")
 
 
 def _behind_outlet(words: tuple[str, ...], question: NewsQuestion) -> Asked | None:
@@ -311,12 +308,7 @@ def _news_at(words: tuple[str, ...], further: Collection[str]) -> tuple[int, int
 
 
 def _framed(
-    words: tuple[str, ...],
-    place: tuple[int, int],
-    source: str | None,
-    when: When | None,
-    limit: int | None,
-    asked: bool,
+    words: tuple[str, ...], place: tuple[int, int], question: NewsQuestion, asked: bool
 ) -> Asked | None:
     """A frame around a word for news."""
     start, end = place
@@ -329,7 +321,7 @@ def _framed(
         topic, odd = bounded(f"{left} {right}"), odd_left + odd_right
     else:
         topic, odd = left or right, odd_left + odd_right
-    question = NewsQuestion(topic, when, source, limit)
+    question = replace(question, topic=topic)
     if not odd:
         return Asked(question, 0.95, "asks for news")
     if not left and start == 0 and len(words) - end <= 3 and WORDS["no_topic"].isdisjoint(odd):

@@ -7,6 +7,7 @@ Questions are read by ``questions`` and ``pairs``, looked up by ``asking``, told
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from adapters.fetch import Http, Source
@@ -98,9 +99,9 @@ class Snapshot(Remote):
             )
         asking = Asking(self._source, self._clock, question, question.space, query)
         try:
-            evidence = await asking.answer(partial=recognition.strength < CLAIM)
+            evidence = await asking.answer()
         except NotFound as exc:
             return Missed(str(exc))
         except NodeError as exc:
             return failed(exc)
-        return Found(evidence)
+        return Found(replace(evidence, partial=evidence.partial or recognition.strength < CLAIM))

@@ -61,16 +61,16 @@ class Asking:
         self._query = query
         self._look = Look(deadline=query.deadline, max_age_s=max_age_s(query))
 
-    async def answer(self, *, partial: bool) -> Evidence:
+    async def answer(self) -> Evidence:
         """Raises ``NotFound`` and whatever asking the hub raises."""
         question = self._question
         if question.other is not None:
-            return await self._pair(question.proposal, question.other, partial)
+            return await self._pair(question.proposal, question.other)
         if question.proposal is not None:
             head, found, notes = await self._numbered(question.proposal)
-            return self._single(head, found, notes, lasting=True, partial=partial)
+            return self._single(head, found, notes, lasting=True)
         if question.topic is not None:
-            return await self._about(question.topic, partial)
+            return await self._about(question.topic)
         if question.metric == "count":
             listed = await self._list({}, 1)
             if listed.space.count is None:
@@ -79,15 +79,15 @@ class Asking:
             text = (
                 f"{self._label(listed.space)} has had {listed.space.count:,} {words}, according to Snapshot."
             )
-            return self._evidence(text, {"count": listed.space.count}, None, partial=partial)
+            return self._evidence(text, {"count": listed.space.count}, None)
         if question.when == LAST and question.metric != "list":
             listed = await self._list({}, 1)
             if not listed.proposals:
                 raise NotFound(f"{self._label(listed.space)} has no proposals on Snapshot")
             found = await self._one(listed.proposals[0].id, listed.proposals[0].end)
             head = f"{self._label(listed.space)}'s latest proposal, “{found.title}”,"
-            return self._single(head, found, (), lasting=False, partial=partial)
-        return await self._several(partial)
+            return self._single(head, found, (), lasting=False)
+        return await self._several()
 
     # --- finding the proposal ---------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class Asking:
         last = [await self._one(each.id, each.end) for each in listed.proposals[:2]]
         return [(f"{self._label(listed.space)}'s proposal “{each.title}”", each, ()) for each in last]
 
-    async def _pair(self, one: str | None, two: str, partial: bool) -> Evidence:
+    async def _pair(self, one: str | None, two: str) -> Evidence:
         """Two proposals side by side, each with its own citation; the last two without ``one``."""
         metric, now = self._question.metric, self._clock.now()
         # One after the other: how old the answer is, is counted for both.
@@ -134,12 +134,12 @@ class Asking:
         text = " ".join((f"{'; '.join(clauses)}, according to Snapshot.", *([more] if more else ()), *notes))
         lasting = one is not None and first.final and second.final
         evidence = self._evidence(
-            text, {"proposals": [facts_of(first), facts_of(second)]}, first, lasting=lasting, partial=partial
+            text, {"proposals": [facts_of(first), facts_of(second)]}, first, lasting=lasting
         )
         other = self._evidence("", {}, second)
         return replace(evidence, citations=(*evidence.citations, *other.citations))
 
-    async def _about(self, topic: str, partial: bool) -> Evidence:
+    async def _about(self, topic: str) -> Evidence:
         words = topic.split()
         longest = sorted(words, key=len, reverse=True)[:2]
         days = self._days()
@@ -157,22 +157,22 @@ class Asking:
                 chosen = await self._one(fitting[0].id, fitting[0].end)
                 head = f"{self._label(space)}'s proposal “{chosen.title}”"
                 notes = others("Others that fit", fitting[1:])
-                return self._single(head, chosen, notes, lasting=days is None, partial=partial)
+                return self._single(head, chosen, notes, lasting=days is None)
         label = self._space if space is None else self._label(space)
         raise NotFound(f"{label} has no proposal on Snapshot whose title holds “{topic}”")
 
-    async def _several(self, partial: bool) -> Evidence:
+    async def _several(self) -> Evidence:
         question = self._question
         days = self._days()
         if question.when == UPCOMING:
             listed = await self._list({"state": "pending"}, wire.LISTED_MAX)
-            return self._listing(listed, "upcoming", lambda p: f"opens {day_of(p.start)}", partial)
+            return self._listing(listed, "upcoming", lambda p: f"opens {day_of(p.start)}")
         if question.metric == "status":
             listed = await self._list({"state": "active"}, wire.LISTED_MAX)
-            return self._listing(listed, "open", lambda p: f"closes {day_of(p.end)}", partial)
+            return self._listing(listed, "open", lambda p: f"closes {day_of(p.end)}")
         if days is None:
             listed = await self._list({}, wire.LISTED_MAX)
-            return self._listing(listed, "latest", short_verdict, partial)
+            return self._listing(listed, "latest", short_verdict)
         by_end = question.metric == "result"
         name = "end" if by_end else "created"
         bounds: dict[str, object] = {
@@ -185,7 +185,7 @@ class Asking:
         last = days[1] - timedelta(days=1)
         begins, ends = day_of(days[0]), day_of(last)
         span = f"on {begins}" if begins == ends else f"from {begins} to {ends}"
-        return self._listing(listed, f"{'closed' if by_end else 'new'} {span}", short_verdict, partial)
+        return self._listing(listed, f"{'closed' if by_end else 'new'} {span}", short_verdict)
 
     def _days(self) -> tuple[datetime, datetime] | None:
         """First moment of the asked time and the first after it, on the asker's clock."""
@@ -234,9 +234,7 @@ class Asking:
         known = BY_ID.get(space.id)
         return space.name if known is None else known.label
 
-    def _single(
-        self, head: str, proposal: Proposal, notes: Sequence[str], *, lasting: bool, partial: bool
-    ) -> Evidence:
+    def _single(self, head: str, proposal: Proposal, notes: Sequence[str], *, lasting: bool) -> Evidence:
         question = self._question
         extra = list(notes)
         if question.metric in (None, "summary", "amount"):
@@ -251,12 +249,10 @@ class Asking:
             proposal,
             lasting=lasting and proposal.final,
             # What a proposal asks for stands in its text: a model has to read it.
-            partial=partial or question.metric == "amount",
+            partial=question.metric == "amount",
         )
 
-    def _listing(
-        self, listed: Listed, which: str, said: Callable[[Proposal], str], partial: bool
-    ) -> Evidence:
+    def _listing(self, listed: Listed, which: str, said: Callable[[Proposal], str]) -> Evidence:
         label, rows = self._label(listed.space), listed.proposals
         shown = [f"“{row.title}” ({said(row)})" for row in rows[: wire.LISTED_MAX]]
         kind, _, span = which.partition(" ")
@@ -271,7 +267,7 @@ class Asking:
             noun = "proposal" if len(rows) == 1 else "proposals"
             head = f"{label} {'had' if span else 'has'} {capped}{len(rows)} {kind} {noun} on Snapshot{span}"
             text = f"{head}: {'; '.join(shown)}{f'; and {more} more' if more else ''}."
-        return self._evidence(text, {"proposals": [facts_of(row) for row in rows]}, None, partial=partial)
+        return self._evidence(text, {"proposals": [facts_of(row) for row in rows]}, None)
 
     def _evidence(
         self,

@@ -42,6 +42,7 @@ def found(text: str, *, past: bool = False) -> tuple[str | None, tuple[str, ...]
         ("in the last 7 days", "today-7d"),
         ("over the past week", "today-7d"),
         ("the last 24 hours", "today-1d"),
+        ("les dernieres 24 heures", "today-1d"),
         ("the last two weeks", "today-14d"),
         ("the past couple of days", "today-2d"),
         ("the next 3 days", "today+3d"),
