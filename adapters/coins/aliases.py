@@ -45,6 +45,8 @@ OTHER_THINGS, NO_TICKERS = map(_kind, ("other_things", "no_tickers"))
 COIN_CURRENCIES: Mapping[str, str] = _DATA["quoted"]
 PEGS: Mapping[str, str] = _DATA["pegs"]
 ON_COINBASE: Mapping[str, str] = _DATA["coinbase"]
+ASKED_AS: Mapping[str, str] = _DATA["asked"]
+"""English words for each figure of a coin."""
 TYPED: Mapping[str, list[str]] = {word: meant.split() for word, meant in _DATA["typed"].items()}
 
 MISSPELLABLE: tuple[str, ...] = tuple(

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import date
 
 from adapters.coins import dates, scripts
-from adapters.coins.aliases import BY_ID, COIN_CURRENCIES, EVERYDAY, FAMILIAR, UNPRICED
+from adapters.coins.aliases import ASKED_AS, BY_ID, COIN_CURRENCIES, EVERYDAY, FAMILIAR, UNPRICED
 from adapters.coins.claims import claim
 from adapters.coins.figures import COINS_MAX, decimal_of
 from adapters.coins.items import Item, misspelt
@@ -37,26 +37,6 @@ _METRIC_KINDS = {
     "chg": "change_24h",
     "24h": "change_24h",
     "price": "price",
-}
-_WORDS = {
-    "price": "price",
-    "market_cap": "market cap",
-    "volume_24h": "trading volume",
-    "change_24h": "24h change",
-    "ath": "all time high",
-    "atl": "all time low",
-    "high_24h": "24h high",
-    "low_24h": "24h low",
-    "fdv": "fully diluted valuation",
-    "circulating_supply": "circulating supply",
-    "total_supply": "total supply",
-    "max_supply": "max supply",
-    "rank": "rank",
-    "change_7d": "7d change",
-    "change_30d": "30d change",
-    "change_1y": "1y change",
-    "dominance": "dominance",
-    "peg": "peg",
 }
 _LEAD = re.compile(rf"^(?:(?:{any_of(TABLES['words']['follow_leads'])})\b[\s,]*)+", re.IGNORECASE)
 _ITS = re.compile(rf"^(?:{any_of(TABLES['words']['its'])})\s+", re.IGNORECASE)
@@ -93,7 +73,7 @@ def phrase(question: CoinQuestion, today: date) -> str | None:
         listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
         when = "" if question.date is None else f" {dates.phrase(question.date)}"
         amount = "" if question.amount is None else f"{question.amount} "
-        words = f"{_WORDS[question.metric]} of {amount}{listed}{when}{vs}"
+        words = f"{ASKED_AS[question.metric]} of {amount}{listed}{when}{vs}"
         if question.money is not None:
             words = f"{question.money} {'turkish lira' if question.vs == 'try' else question.vs} in {listed}"
     read_back = claim(words, today)
@@ -178,7 +158,7 @@ def _with_word(question: CoinQuestion, item: Item) -> CoinQuestion | None:
         return replace(question, vs=item.value)
     if item.kind == "now":
         return replace(question, date=None)
-    if item.kind == "fig" and item.value in _WORDS:
+    if item.kind == "fig" and item.value in ASKED_AS:
         return _with_metric(question, item.value)
     if item.kind == "24h" and item.value:
         return _with_metric(question, f"change_{item.value}")
@@ -217,7 +197,7 @@ def _with_metric(question: CoinQuestion, metric: str) -> CoinQuestion:
 def _fits(question: CoinQuestion) -> bool:
     if question.metric in LISTS:
         return question.date is None
-    if question.metric not in _WORDS or not (question.ids or question.unresolved):
+    if question.metric not in ASKED_AS or not (question.ids or question.unresolved):
         return False
     if question.money is not None and (question.date is not None or len(question.ids) != 1):
         return False
