@@ -33,6 +33,7 @@ _SPELLED_DOT = re.compile(fill(r" <dot> |\(dot"))
 _DOTTED = re.compile(fill(r"\w\.[^\W\d_]{2}|[(\[{<]\.[)\]}>]|(?<![^\W_])<dot>(?![^\W_])"))
 _LAST = re.compile(r"[^\W\d_]{2,24}$")
 _PROVIDERS = re.compile(fill(r"<providers>\.[a-z.]{2,6}$"))
+_MARKED_AT = re.compile(r"[(\[{][aä]")
 _SPACED_MAIL = re.compile(
     r"(?<![\w.])[\w+-]{1,32}(?: ?\. ?[\w+-]{1,32}){0,3} ?[(\[{](?:at|ät|a|arroba)[)\]}] ?[\w-]{2,40}"
     r"(?: ?(?:\.|[(\[{](?:dot|punkt)[)\]}]) ?[a-z]{2,12}){1,3}(?!\w)",
@@ -97,7 +98,8 @@ def find(read: Text) -> str | None:
     """``url_login``, ``email``, ``ip``, ``mac`` or None."""
     if _url_login(read):
         return "url_login"
-    if _mail(read) or _written_out_mail(read) or _SPACED_MAIL.search(read.text) is not None:
+    is_marked = _MARKED_AT.search(read.lower) is not None and _SPACED_MAIL.search(read.text) is not None
+    if is_marked or _mail(read) or _written_out_mail(read):
         return "email"
     if any(_is_somebodys(read, *found) for found in _addresses(read)):
         return "ip"

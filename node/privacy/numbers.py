@@ -45,7 +45,7 @@ _GLUED_AFTER = re.compile(r"_?(?:(?:exp|cvv|cvc|valid)\d{2,6}|[^\W\d_]{0,8})(?![
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}[ .-]?[A-Za-z0-9]{4}[ .-]?[A-Za-z0-9]{3}")
 _SORT_CODE = re.compile(r"(?<![\d-])\d\d-\d\d-\d\d[ ,/;]{1,3}(?:acc?\w{0,6}\.? ?(?:no\.? ?)?)?\d{8}(?!\d)")
 """A British sort code and the account after it."""
-_MAY_BE_CODE = re.compile(r"\d(?:[ .-]?\d){4}|[A-Z]\d{4}[A-Z]|\d\d ?[A-Z]\d\d", re.IGNORECASE)
+_MAY_BE_CODE = re.compile(r"\d(?:(?:[ .-]?\d){4}|\d{3}[A-Za-z]|\d ?[A-Za-z]\d\d)")
 _NINO = re.compile(
     r"(?![DFIUV])[A-Z](?![DFIOUV])[A-Z](?<!BG)(?<!GB)(?<!NK)(?<!KN)(?<!TN)(?<!NT)(?<!ZZ)\d{6}[A-D]"
 )
@@ -229,9 +229,8 @@ def _is_card(read: Text, one: Cluster) -> bool:
         return False
     around = read.around(one.start, one.end, 64, 40)
     named = word("cards").search(around) is not None
-    personal = (
-        word("me", "theirs", "holders").search(around) is not None or "cvv" in around or "exp" in around
-    )
+    owned = word("me", "theirs", "holders").search(around) is not None
+    personal = owned or "cvv" in around or "exp" in around
     if not _CARD_START.match(digits):
         return named and personal and len(digits) in (15, 16)
     usual = lengths in _CARD_GROUPS

@@ -123,7 +123,8 @@ def _with_code(read: Text) -> bool:
 
 
 def _with_home(read: Text) -> bool:
-    return not listed("house_hints").isdisjoint(read.words) and _HOUSE_NAMED.search(read.text) is not None
+    is_home = word("house_is", "house_was").search(read.lower) is not None
+    return is_home and _HOUSE_NAMED.search(read.text) is not None
 
 
 def _is_famous(read: Text, start: int, end: int) -> bool:

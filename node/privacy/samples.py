@@ -29,12 +29,13 @@ _FICTION_PHONE = re.compile(  # 555-01xx of North America; Ofcom's numbers for d
     + fill(r"|(?<!\w)(?:\+44 ?(?:\(0\) ?)?|0)<fiction_phones> ?\d{3}(?!\d)")
 )
 _ALWAYS = re.compile(  # numbers void because they were printed; never issued; constants of nature
-    r"(?<![\w-])(?:078-?05-?1120|219-?09-?9999|457-?55-?5462|987-65-432\d|666-\d\d-\d{4})(?![\w-])"
+    r"(?<!\w)(?=[\daA])(?:"
+    r"(?<!-)(?:078-?05-?1120|219-?09-?9999|457-?55-?5462|987-65-432\d|666-\d\d-\d{4})(?![\w-])"
     r"|(?<![\w.])(\d)\1{2}[ .-]?(?:\1{3}[ .-]?){1,3}\1{0,4}(?![\w]|[.-]\d)"
     r"|(?<![\w.:])\d{1,3}\.\d{2,12}e[+-]?\d{1,3}(?![\w.:])"
     r"|\b1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\b"
     r"|(?<![\w.:-])(?i:00([:-])?11\2?22[.:-]?33\2?44[.:-]?55|aa([:-])bb\3cc\3dd\3ee\3ff)(?![\w:-])"
-    rf"|(?<![\w.:])(?:{'|'.join(map(re.escape, entries('resolvers')))})(?![\w:/]|\.\d)"
+    rf"|(?<![\w.:])(?:{'|'.join(map(re.escape, entries('resolvers')))})(?![\w:/]|\.\d))"
 )
 _QUOTED_LINE = re.compile(fill(r"\"[^\"\n]{0,60}?(?<![^\W_])<said>(?![^\W_])[^\"\n]{0,160}\""), re.IGNORECASE)
 _BARE_LINE = re.compile(
@@ -90,9 +91,8 @@ def _is_shown(found: re.Match[str]) -> bool:
 
 
 def _is_owned(found: re.Match[str]) -> bool:
-    before = found.string[max(0, found.start() - 40) : found.start()].lower()
-    after = found.string[found.end() : found.end() + 24].lower()
-    return word("me", "theirs", "charges").search(before + " # " + after) is not None
+    around = Text(found.string, found.string.lower()).around(*found.span(), 40)
+    return word("me", "theirs", "charges").search(around) is not None
 
 
 def _without_lines(text: str) -> str:
