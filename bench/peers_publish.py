@@ -38,7 +38,7 @@ from node.core.record import AnswerRecord, RecordSource, did_key, sign
 from node.core.signed_note import Ed25519Signer
 from node.peers.rules.entry import Publish, read
 from node.peers.rules.sorted_set import SortedSet
-from node.peers.sync.publish import Publisher
+from node.peers.sync.publish import Places, Publisher, ReadBack
 from node.peers.sync.publish_index import root_at
 from node.store.sqlite import SqliteStore
 
@@ -83,12 +83,10 @@ class Node:
             self.store.records,
             self.log,
             self.clock,
-            state_path=self.folder / "publications.json",
+            ReadBack(self.entries, self.root_at),
             own=DID,
             class_of=lambda _: "general",
-            entries=self.entries,
-            index_path=self.index,
-            root_at=self.root_at,
+            places=Places(self.folder / "publications.json", self.index),
         )
 
     async def close(self) -> None:

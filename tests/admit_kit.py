@@ -8,17 +8,21 @@ from dataclasses import replace
 from typing import Any
 
 from node.audit.decisions.memory import MemoryLog
+from node.audit.recorder import Recorder
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.core.ipld.cid import Cid
+from node.core.metrics import Metrics
 from node.core.ports import RecordStore, StoredRecord
 from node.core.record import AnswerRecord, KeyRecord, RecordSource, ValidationRecord, block_of
 from node.peers.ports import PeerStore
 from node.peers.rules.admission import ClassLimit
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import KeyRing
-from node.peers.rules.values import Level, Quota
-from node.peers.sync.admit import Admitter
+from node.peers.rules.values import Level, Quota, Terms
+from node.peers.sync.admit import Admitter, Reading
+from node.peers.sync.ledger import PeerLedger
+from node.peers.sync.serving import Serving
 from node.store.sqlite import SqliteStore
 from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
@@ -103,23 +107,26 @@ class Door:
         def count(result: str, reason: str) -> None:
             self.counted[(result, reason)] += 1
 
-        return Admitter(
-            self.store,
+        def limit(record: AnswerRecord) -> ClassLimit:
+            return self.limits.get(record.query, ClassLimit("general", None, False))
+
+        serving = Serving(
             self.records,
             self.main.blocks,
             self.semantics,
-            self.clock,
-            own_root=US.did,
-            class_limit=lambda one: self.limits.get(one.query, ClassLimit("general", None, False)),
-            recompute=recompute,
-            is_private=is_private,
             keyword_key=keyword_key,
-            quota=self.quota,
-            quorum=self.quorum,
-            log=self.log,
-            count=count,
-            policy="test",
             slot_key=self.slot_key,
+            near=self.quota.near,
+        )
+        recorder = Recorder(self.log, Metrics().unlogged, refuses=False)
+        return Admitter(
+            self.store,
+            serving,
+            self.clock,
+            Reading(limit, recompute, is_private),
+            Terms(US.did, self.quota, self.quorum),
+            PeerLedger(recorder, self.clock, "test"),
+            count,
         )
 
     async def stand(self, issuer: Issuer, level: Level = Level.TRUSTED, group: str | None = None) -> None:

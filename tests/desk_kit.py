@@ -9,14 +9,17 @@ from pathlib import Path
 
 from node.audit.decisions.memory import MemoryLog
 from node.audit.log.contradictions import Evidence
+from node.audit.recorder import Recorder
 from node.core.errors import Unavailable
 from node.core.files import Files
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
+from node.core.metrics import Metrics, Unlogged
+from node.core.ports import AuditLog
 from node.core.record import block_of
 from node.peers.ports import PeerLink, PeerStore
-from node.peers.rules.values import Quota, Standing, SyncReport
-from node.peers.sync.desk import PeerDesk
+from node.peers.rules.values import Quota, Standing, SyncReport, Terms
+from node.peers.sync.desk import Own, PeerDesk
 from node.peers.sync.ledger import PeerLedger
 from tests.manual_clock import ManualClock
 from tests.references.peer_store import MemoryPeerStore
@@ -107,6 +110,12 @@ class Kit:
     decisions: MemoryLog
 
 
+def ledger_over(log: AuditLog, *, refuses: bool = True, unlogged: Unlogged | None = None) -> PeerLedger:
+    """Enters what is decided about peers in this log."""
+    recorder = Recorder(log, Metrics().unlogged if unlogged is None else unlogged, refuses=refuses)
+    return PeerLedger(recorder, ManualClock(), "test")
+
+
 def kit(folder: Path, store: MemoryPeerStore | None = None, ledger: PeerLedger | None = None) -> Kit:
     """A desk whose node is new. ``ledger``: over another log than ``decisions``."""
     clock, far = ManualClock(), dict[str, Far]()
@@ -123,12 +132,9 @@ def kit(folder: Path, store: MemoryPeerStore | None = None, ledger: PeerLedger |
         rounds,
         judged,
         clock,
-        identity=own,
-        publications=lambda: 7,
-        link=link,
-        quota=QUOTA,
-        quorum=2,
-        evidence=evidence,
-        ledger=PeerLedger(decisions, "test", refuse_unlogged=True) if ledger is None else ledger,
+        Own(own, lambda: 7, Terms(own.root, QUOTA, 2)),
+        link,
+        evidence,
+        ledger_over(decisions) if ledger is None else ledger,
     )
     return Kit(desk, store, rounds, judged, clock, own, evidence, far, decisions)

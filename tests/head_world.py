@@ -17,7 +17,7 @@ from node.core.normalise import normalise, query_hash
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, decode
 from node.ipfs.gateway.dag import resolve
-from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Links, Signing
+from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Signing
 from node.ipfs.kubo import KuboBlockStore
 from node.store.ipns_records import Names
 from tests.manual_clock import ManualClock
@@ -139,7 +139,7 @@ class World:
         names = await WatchedNames.open(self.folder / "names.sqlite", self.clock, own=self.owners[-1].name)
         names.told = self._note
         head = self.head = Head(
-            Content(self.records, Links(lambda: self.links[0], lambda: self.links[1])),
+            Content(self.records, lambda: self.links[0], lambda: self.links[1]),
             HeadBlocks(self.shelf, self.shelf.stored),
             names,
             self.clock,

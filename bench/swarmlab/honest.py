@@ -17,12 +17,14 @@ from bench.swarmlab.loop import START, VirtualClock
 from bench.swarmlab.net import Net
 from node.audit.decisions.memory import MemoryLog as Decisions
 from node.audit.log.committer import Compose
+from node.audit.recorder import Recorder
 from node.audit.tlog.tiles import Tile
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
 from node.core.errors import NotFound
 from node.core.ipld.cid import Cid
+from node.core.metrics import Metrics
 from node.core.model import SCOPE_PUBLIC
 from node.core.normalise import normalise
 from node.core.ports import StoredRecord
@@ -34,10 +36,12 @@ from node.peers.rules.admission import ClassLimit
 from node.peers.rules.entry import Publish
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.reconcile import answer
-from node.peers.rules.values import Level, Quota
-from node.peers.sync.admit import Admitter
-from node.peers.sync.follow import PeerSync
-from node.peers.sync.publish import Publisher
+from node.peers.rules.values import Level, Quota, Terms
+from node.peers.sync.admit import Admitter, Reading
+from node.peers.sync.follow import PeerSync, Watch, Ways
+from node.peers.sync.ledger import PeerLedger
+from node.peers.sync.publish import Publisher, ReadBack
+from node.peers.sync.serving import Serving
 from node.store.record_rules import LOCAL
 from tests.peer_builders import seeded
 from tests.record_builders import Author
@@ -176,38 +180,35 @@ class Honest:
             self.main.records,
             self.log,
             self.clock,
-            state_path=None,
+            ReadBack(self.log.read),
             own=self.root,
             class_of=lambda record: class_limit(record).name,
-            entries=self.log.read,
         )
-        self.admitter = self._parts.admitter(
-            self.store,
+        serving = Serving(
             self.main.records,
             self.main.blocks,
             self._semantics,
-            self.clock,
-            own_root=self.root,
-            class_limit=class_limit,
-            recompute=recompute,
-            is_private=_is_private,
             keyword_key=keyword_key,
-            quota=Quota(),
-            quorum=QUORUM,
-            log=self._decisions,
-            count=self._count,
-            policy="swarm",
+            slot_key=lambda record: None,
+            near=Quota().near,
+        )
+        recorder = Recorder(self._decisions, Metrics().unlogged, refuses=False)
+        self.admitter = self._parts.admitter(
+            self.store,
+            serving,
+            self.clock,
+            Reading(class_limit, recompute, _is_private),
+            Terms(self.root, Quota(), QUORUM),
+            PeerLedger(recorder, self.clock, "swarm"),
+            self._count,
         )
         self.sync = PeerSync(
             self.store,
             self.admitter,
-            None,
             self.clock,
-            link=self.links.__getitem__,
-            told=self.links.__getitem__,
-            others=lambda: self.others,
-            evidence=self._keep,
-            own_root=self.root,
+            Ways(self.links.__getitem__, self.links.__getitem__, lambda: self.others),
+            Watch(self._keep),
+            self.root,
         )
 
     def _count(self, result: str, reason: str) -> None:

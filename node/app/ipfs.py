@@ -19,7 +19,7 @@ from node.core.key_ring import Rotation
 from node.core.model import Check
 from node.core.ports import BlockStore
 from node.core.record import NODE
-from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Links, NameKey, Signing
+from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, NameKey, Signing
 from node.ipfs.kubo import KuboBlockStore
 from node.store.imported_blocks import ForeignStore
 from node.store.ipns_records import Names
@@ -102,7 +102,7 @@ async def open_ipfs(ground: Ground, daemon: KuboBlockStore | None) -> Ipfs:
         return [NameKey(IpnsName.of(public), sign) for public, sign in identity.node_keys()]
 
     head = Head(
-        Content(ground.store.records, Links(newest("publications"), newest("decisions"))),
+        Content(ground.store.records, newest("publications"), newest("decisions")),
         HeadBlocks(blocks.blocks, blocks.stored),
         names,
         clock,

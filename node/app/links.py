@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound
@@ -13,10 +13,11 @@ from node.core.ipld import ipns
 from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.peer_address import address_of
 from node.core.settings import Settings
+from node.ipfs.kubo import KuboBlockStore
 from node.models.deadline import within
 from node.peers.ports import PeerLink
 from node.peers.sync.block_link import BlockPeer
-from node.peers.sync.blocks import Gets, PeerBlocks
+from node.peers.sync.blocks import PeerBlocks
 from node.peers.sync.client import HttpPeer, resolved
 from node.store.ipns_records import Names
 
@@ -29,21 +30,12 @@ _Record: TypeAlias = Callable[[IpnsName], Awaitable[bytes | None]]
 """What somebody has for a name, if anything. Raises ``NodeError``."""
 
 
-class Daemon(Protocol):
-    """An IPFS daemon: ``KuboBlockStore``."""
-
-    @property
-    def blocks(self) -> Gets: ...
-
-    async def get_name(self, name: IpnsName) -> bytes | None: ...
-
-
 class Links:
     """The way to each address: one for each, so that what is learned of a peer is kept. ``blocks``: any block
     by its CID, from whoever has it."""
 
     def __init__(
-        self, settings: Settings, http: Http, names: Names, daemon: Daemon | None, clock: Clock
+        self, settings: Settings, http: Http, names: Names, daemon: KuboBlockStore | None, clock: Clock
     ) -> None:
         self._timeout_s = settings.peers.timeout_s
         self._http = http

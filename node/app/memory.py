@@ -21,7 +21,7 @@ from node.core.ports import Semantics
 from node.models.embedders.reference import ReferenceEmbedder
 from node.peers.store.sqlite import SqlitePeerStore
 from node.store.imported_blocks import ForeignStore, WithForeign
-from node.store.remember import Remembered, Rememberer, Report
+from node.store.remember import Questions, Remembered, Rememberer, Report
 from node.store.retention.erase import Eraser, Scrub
 from node.store.retention.volatility import volatility
 from node.store.write_back import WriteBack
@@ -62,10 +62,8 @@ async def open_kept(ground: Ground, semantics: Semantics, vectors: Semantics | N
         ground.identity,
         ground.clock,
         queue,
-        keyword_key=keyword_key,
-        report=_into_log(ground),
-        same_question=same_question,
-        is_personal=lambda query: volatility(query).personal,
+        Questions(keyword_key, same_question, lambda query: volatility(query).personal),
+        _into_log(ground),
     )
     refuted = await RefutedAnswers.open(
         ground.data_dir / "refuted.sqlite", ground.store.records, vectors, ground.clock

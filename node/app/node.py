@@ -49,8 +49,7 @@ from node.pipeline.ports import Ports
 from node.pipeline.service import Service
 from node.store.hit_counts import UseTally
 from node.store.retention.erase import Eraser
-from node.store.retention.evict import evict
-from node.store.retention.expire import sweep
+from node.store.retention.sweeps import evict, sweep
 from node.store.sqlite import SqliteStore
 from node.store.write_back import WriteBack
 
@@ -138,7 +137,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     _schedule(scheduler, ground, memory, portable, eraser, uses)
     logs = await open_logs(ground, daemon, scheduler)
     ipfs.start(logs.heads)
-    admitter = admitter_of(ground, peer_store, memory.semantics, walk.router)
+    admitter = admitter_of(ground, peer_store, memory.semantics, walk.router, ledger)
     known = Known(peer_store, admitter, links, ledger)
     peers = await open_peers(ground, known, logs.publications, logs.witness, walk.router, scheduler)
     listeners.append(peers.publisher.changed)

@@ -47,7 +47,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
         peer_store = await open_store(settings, ground.data_dir, ground.state, clock, stack, ledger)
         eraser = kept.eraser(ground, ipfs.foreign, peer_store, drop_copies)
         router = router_of(settings, ground.adapters)
-        admitter = admitter_of(ground, peer_store, semantics, router)
+        admitter = admitter_of(ground, peer_store, semantics, router, ledger)
         links = Links(settings, ground.http, ipfs.names, None, clock)
         known = Known(peer_store, admitter, links, ledger)
         peers, _ = desk_of(ground, known, None, partial(published_size, ground.data_dir))
@@ -68,10 +68,8 @@ def operator_desk(
             records,
             eraser,
             ipfs.foreign,
-            decisions,
+            ground.recorder,
             VERSION,
-            ground.metrics.unlogged,
-            refuse_unlogged=ground.settings.log.on_failure == "refuse",
             forget_question=kept.refuted.forget_question,
         ),
         peers,

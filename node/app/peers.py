@@ -25,7 +25,6 @@ from node.core.errors import NotFound
 from node.core.files import DISK
 from node.core.follower import Follower, Rest
 from node.core.ipld.cid import Cid
-from node.core.metrics import Metrics
 from node.core.peer_address import address_of
 from node.core.ports import Semantics
 from node.core.record import AnswerRecord
@@ -33,15 +32,16 @@ from node.core.scheduler import Scheduler
 from node.core.settings import Settings
 from node.core.signed_note import Checkpoint
 from node.peers.ports import PeerStore
-from node.peers.rules.values import Contact, Level, Quota, SyncReport
+from node.peers.rules.values import Contact, Level, Quota, Terms
 from node.peers.store.sqlite import SqlitePeerStore
-from node.peers.sync.admit import Admitter
-from node.peers.sync.desk import PeerDesk
-from node.peers.sync.follow import PeerSync
+from node.peers.sync.admit import Admitter, Reading
+from node.peers.sync.desk import Own, PeerDesk
+from node.peers.sync.follow import PeerSync, Watch, Ways
 from node.peers.sync.ledger import SETTINGS, PeerLedger
 from node.peers.sync.peers_of_peers import is_told
-from node.peers.sync.publish import Publisher
+from node.peers.sync.publish import Places, Publisher, ReadBack
 from node.peers.sync.publish_index import root_at
+from node.peers.sync.serving import Serving
 from node.pipeline.class_limit import class_limit
 from node.pipeline.recompute import Recompute
 from node.pipeline.understanding.route import Router
@@ -72,16 +72,16 @@ class Peers:
     probes: tuple[Probe, ...]
 
 
-def quota_of(settings: Settings) -> Quota:
-    """What one root may take here."""
-    own = settings.peers
-    return Quota(own.records_max, own.bytes_max, own.validations_per_hour, own.near_max)
+def terms_of(ground: Ground) -> Terms:
+    """On which this node takes from others."""
+    own = ground.settings.peers
+    quota = Quota(own.records_max, own.bytes_max, own.validations_per_hour, own.near_max)
+    return Terms(ground.identity.root, quota, own.quorum)
 
 
 def ledger_of(ground: Ground) -> PeerLedger:
     """Where what is decided about peers is entered."""
-    refuses = ground.settings.log.on_failure == "refuse"
-    return PeerLedger(ground.decisions, VERSION, ground.metrics.unlogged, refuse_unlogged=refuses)
+    return PeerLedger(ground.recorder, ground.clock, VERSION)
 
 
 async def open_store(
@@ -143,7 +143,9 @@ async def forget_held(store: PeerStore, cids: Sequence[str]) -> None:
             await store.release(cid)
 
 
-def admitter_of(ground: Ground, store: SqlitePeerStore, semantics: Semantics, router: Router) -> Admitter:
+def admitter_of(
+    ground: Ground, store: SqlitePeerStore, semantics: Semantics, router: Router, ledger: PeerLedger
+) -> Admitter:
     """What lets peers' records in."""
     settings, clock = ground.settings, ground.clock
     limit = class_limit(router, clock, ground.zone)
@@ -156,24 +158,16 @@ def admitter_of(ground: Ground, store: SqlitePeerStore, semantics: Semantics, ro
         per_hour=settings.peers.verify_per_hour,
         timeout_s=settings.peers.timeout_s,
     )
-    return Admitter(
-        store,
+    serving = Serving(
         ground.store.records,
         ground.store.blocks,
         semantics,
-        clock,
-        own_root=ground.identity.root,
-        class_limit=limit,
-        recompute=recompute,
-        is_private=_private,
         keyword_key=keyword_key,
-        quota=quota_of(settings),
-        quorum=settings.peers.quorum,
-        log=ground.decisions,
-        count=ground.metrics.admission,
-        policy=VERSION,
         slot_key=recompute.slot_key,
+        near=settings.peers.near_max,
     )
+    reading = Reading(limit, recompute, _private)
+    return Admitter(store, serving, clock, reading, terms_of(ground), ledger, ground.metrics.admission)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,31 +192,18 @@ def desk_of(
         case = f"{hashlib.sha256(root.encode()).hexdigest()[:16]}-{digest[:16]}"
         await asyncio.to_thread(evidence.keep, EQUIVOCATION, case, notes)
 
+    ways, watch = Ways(links.to, links.told, links.over_http), Watch(keep, witness, ground.metrics.synced)
     sync = PeerSync(
         known.store,
         known.admitter,
-        witness,
         ground.clock,
-        link=links.to,
-        others=links.over_http,
-        evidence=keep,
-        own_root=ground.identity.root,
-        told=links.told,
+        ways,
+        watch,
+        ground.identity.root,
         of_peers=settings.peers.of_peers,
     )
-    desk = PeerDesk(
-        known.store,
-        _Counted(sync, ground.metrics),
-        known.admitter,
-        ground.clock,
-        identity=ground.identity,
-        publications=publications,
-        link=links.to,
-        quota=quota_of(settings),
-        quorum=settings.peers.quorum,
-        evidence=evidence,
-        ledger=known.ledger,
-    )
+    own = Own(ground.identity, publications, terms_of(ground))
+    desk = PeerDesk(known.store, sync, known.admitter, ground.clock, own, links.to, evidence, known.ledger)
     return desk, sync
 
 
@@ -250,7 +231,7 @@ async def open_peers(
     stack.push_async_callback(weighing.close, LAST_PUBLISH_TIMEOUT_S)
     weighing.start()
 
-    _schedule(scheduler, ground, known, sync, desk)
+    _schedule(scheduler, ground, known, sync, publications.size)
     return Peers(
         desk,
         Peering(desk, publisher.answer, settings.server.request_timeout_s),
@@ -278,23 +259,20 @@ def _publisher(ground: Ground, publications: TileLog, router: Router) -> Publish
         ground.store.records,
         publications,
         ground.clock,
-        state_path=ground.data_dir / "publications.json",
+        ReadBack(entries, root),
         own=ground.identity.root,
         class_of=lambda record: limit(record).name,
-        entries=entries,
-        index_path=ground.data_dir / "publications.index",
-        root_at=root,
+        places=Places(ground.data_dir / "publications.json", ground.data_dir / "publications.index"),
     )
 
 
-def _schedule(scheduler: Scheduler, ground: Ground, known: Known, sync: PeerSync, desk: PeerDesk) -> None:
+def _schedule(
+    scheduler: Scheduler, ground: Ground, known: Known, sync: PeerSync, publications: Callable[[], int]
+) -> None:
     store, metrics = known.store, ground.metrics
 
     async def poll() -> None:
-        before = dict(sync.reports)
-        for report in await sync.sync_all():
-            if report is not before.get(report.address):  # else it was left alone this time
-                metrics.synced(report.outcome)
+        await sync.sync_all()
         known.links.forget_others([contact.address for contact in await store.contacts()])
 
     async def mend() -> None:
@@ -303,43 +281,20 @@ def _schedule(scheduler: Scheduler, ground: Ground, known: Known, sync: PeerSync
                 await sync.mend(contact.address)
 
     async def count() -> None:
-        numbers = await desk.numbers()
+        summary = await store.summary(ground.clock.now())
         metrics.set(
-            peers=numbers.peers,
-            peers_dropped=numbers.dropped,
-            peer_bytes=numbers.bytes,
-            publications_size=numbers.publications,
+            peers=summary.contacts,
+            peers_dropped=summary.dropped,
+            peer_bytes=summary.bytes,
+            publications_size=publications(),
         )
-        metrics.peer_records(numbers.tiers)
+        metrics.peer_records(summary.tiers)
 
     settings = ground.settings
     scheduler.every(settings.peers.every_s, "sync_peers", poll)
     scheduler.every(MEND_EVERY_S, "mend_peers", mend)
     scheduler.every(settings.cache.sweep_every_s, "sweep_peers", known.admitter.sweep)
     scheduler.every(COUNT_EVERY_S, "count_peers", count)
-
-
-class _Counted:
-    """Rounds that somebody asked for count like those on the clock."""
-
-    def __init__(self, sync: PeerSync, metrics: Metrics) -> None:
-        self._sync = sync
-        self._metrics = metrics
-
-    @property
-    def reports(self) -> Mapping[str, SyncReport]:
-        return self._sync.reports
-
-    async def sync(self, address: str) -> SyncReport:
-        report = await self._sync.sync(address)
-        self._metrics.synced(report.outcome)
-        return report
-
-    async def sync_all(self, *, is_hurried: bool = False) -> list[SyncReport]:
-        reports = await self._sync.sync_all(is_hurried=is_hurried)
-        for report in reports:
-            self._metrics.synced(report.outcome)
-        return reports
 
 
 async def _private(record: AnswerRecord) -> str | None:

@@ -29,13 +29,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from node.core import state_file
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected
 from node.core.files import put
 from node.core.follower import Follower, Rest
 from node.core.ipld import ipns
 from node.core.ipld.cid import Cid
-from node.core.ipld.ipns import IpnsName, IpnsRecord
+from node.core.ipld.ipns import RECORD_BYTES_MAX, IpnsName, IpnsRecord
 from node.core.model import SCOPE_PUBLIC, Check
 from node.core.ports import BlockStore, RecordStore
 from node.core.record import Sign, format_time, time_us
@@ -76,19 +77,15 @@ class NameKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
-    """The newest heads of the logs' blocks, as they are now."""
+class Content:
+    """What a head leads to: the records, and the newest heads of the logs' blocks as they are now."""
 
+    records: RecordStore
     publications: Callable[[], Cid | None]
     decisions: Callable[[], Cid | None]
 
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What a head leads to."""
-
-    records: RecordStore
-    links: Links
+    def log_heads(self) -> tuple[Cid | None, Cid | None]:
+        return self.publications(), self.decisions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +251,7 @@ class Head:
         problem: NodeError | None = None
         if not self._is_loaded:
             await self._load()
-        self._is_hinted |= self._linked != (
-            self._content.links.publications(),
-            self._content.links.decisions(),
-        )
+        self._is_hinted |= self._linked != self._content.log_heads()
         if self._follower.is_stopping or (self._is_hinted and self._clock.monotonic() >= self._due_at):
             self._is_hinted = False
             try:
@@ -293,10 +287,7 @@ class Head:
             before = {} if old is None else await self._read_index(old.index)
             index = await build(self._content.records, self._blocks, before)
         self._left_out = index.left_out
-        publications, decisions = self._linked = (
-            self._content.links.publications(),
-            self._content.links.decisions(),
-        )
+        publications, decisions = self._linked = self._content.log_heads()
         time = format_time(self._clock.now())
         new = HeadBlock(self._signing_as.issuer, self.name.text, time, publications, decisions, index.cid)
         if old is None or new != replace(old, time=time):
@@ -355,6 +346,10 @@ class Head:
             return {cid}
         return {cid, head.index, *(await self._read_index(head.index)).values()}
 
+    async def _kept(self) -> set[Cid]:
+        """The blocks of every head that the state names."""
+        return set[Cid]().union(*[await self._blocks_of(cid) for cid in self._state.held])
+
     async def _change(self, **fields: Any) -> None:
         """Save the state with these fields, then delete what no head that it names needs any more."""
         async with self._saving:
@@ -366,9 +361,7 @@ class Head:
             gone = old.held - new.held
             if not gone:
                 return
-            kept: set[Cid] = set()
-            for cid in new.held:
-                kept |= await self._blocks_of(cid)
+            kept = await self._kept()
             for cid in gone:
                 self._replaced_at.pop(cid, None)
                 for only in await self._blocks_of(cid) - kept:
@@ -377,10 +370,7 @@ class Head:
     async def _sweep(self) -> None:
         """Delete what a process that was killed, or a state that was lost, has left behind."""
         async with self._saving:
-            kept: set[Cid] = set()
-            for cid in self._state.held:
-                kept |= await self._blocks_of(cid)
-            for orphan in set(await self._stored()) - kept:
+            for orphan in set(await self._stored()) - await self._kept():
                 await self._blocks.delete(orphan)
 
     # --- the record -------------------------------------------------------------------------------
@@ -429,7 +419,7 @@ class Head:
         Raises ``Unavailable``."""
         if name in self._last:
             return self._last[name]
-        on_disk = await asyncio.to_thread(head_state.read_record, self._files.record)
+        on_disk = await asyncio.to_thread(state_file.read, self._files.record, RECORD_BYTES_MAX)
         found = [
             (data, record)
             for data in (on_disk, await self._names.known(name))

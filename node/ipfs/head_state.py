@@ -1,4 +1,4 @@
-"""What the head remembers on disk: its state, and the newest record that it signed."""
+"""What the head remembers on disk."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
-from node.core.errors import Rejected, Unavailable
-from node.core.files import DISK, put, translated
+from node.core import state_file
+from node.core.errors import Rejected
+from node.core.files import put
 from node.core.ipld.cid import Cid
-from node.core.ipld.ipns import RECORD_BYTES_MAX
 
 _STATE_VERSION = 1
 _STATE_BYTES_MAX = 16 * 2**10
@@ -37,16 +37,8 @@ class State:
         return {cid for cid in (self.head, *self.older, self.given) if cid is not None}
 
 
-def read_record(path: Path) -> bytes | None:
-    """Raises ``Unavailable`` for a file that is there and cannot be read."""
-    with translated(f"{path} cannot be read"):
-        try:
-            return DISK.read(path, RECORD_BYTES_MAX)
-        except FileNotFoundError:
-            return None
-
-
 def save(path: Path, state: State) -> None:
+    """Raises ``Unavailable``."""
     fields = {
         "v": _STATE_VERSION,
         "head": _text(state.head),
@@ -59,26 +51,24 @@ def save(path: Path, state: State) -> None:
 
 
 def read(path: Path) -> State:
-    """What ``_save`` wrote. Anything else is no state: a new head is made."""
+    """What ``save`` wrote. Anything else is no state: a new head is made. Raises ``Unavailable``."""
     try:
-        with path.open("rb") as file:
-            fields: dict[str, Any] = orjson.loads(file.read(_STATE_BYTES_MAX))
-        if fields["v"] != _STATE_VERSION:
-            raise Rejected("of another version")
-        return State(
-            head=_cid(fields["head"]),
-            older=tuple(Cid.parse(text) for text in fields["older"][:OLDER_MAX]),
-            given=_cid(fields["given"]),
-            sequence=int(fields["sequence"]),
-            change=int(fields["change"]),
-        )
-    except FileNotFoundError:
+        return state_file.read_json(path, _STATE_BYTES_MAX, _parsed) or State()
+    except Rejected as exc:
+        _log.warning("event=head_again reason=%s", exc)
         return State()
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
-    except (AttributeError, KeyError, TypeError, ValueError, Rejected) as exc:
-        _log.warning("event=head_again reason=%s is unreadable: %s", path, exc)
-        return State()
+
+
+def _parsed(fields: Any) -> State:
+    if fields["v"] != _STATE_VERSION:
+        raise Rejected("of another version")
+    return State(
+        head=_cid(fields["head"]),
+        older=tuple(Cid.parse(text) for text in fields["older"][:OLDER_MAX]),
+        given=_cid(fields["given"]),
+        sequence=int(fields["sequence"]),
+        change=int(fields["change"]),
+    )
 
 
 def _text(cid: Cid | None) -> str | None:

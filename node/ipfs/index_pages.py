@@ -19,13 +19,11 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from cbrrr import CID
 
 from node.core.errors import Rejected
 from node.core.ipld import dagcbor
 from node.core.ipld.cid import DAG_CBOR, Cid
+from node.core.ipld.dagcbor import link
 from node.core.ports import BlockStore, RecordStore
 
 VERSION = 1
@@ -64,9 +62,9 @@ class HeadBlock:
                 "issuer": self.issuer,
                 "name": self.name,
                 "time": self.time,
-                "publications": None if self.publications is None else _link(self.publications),
-                "decisions": None if self.decisions is None else _link(self.decisions),
-                "index": _link(self.index),
+                "publications": link(self.publications),
+                "decisions": link(self.decisions),
+                "index": link(self.index),
             }
         )
 
@@ -107,12 +105,12 @@ class Index:
 
 def encode_page(answers: Answers) -> bytes:
     """One page's bytes."""
-    return dagcbor.encode({query_hash: _link(cid) for query_hash, cid in answers})
+    return dagcbor.encode({query_hash: link(cid) for query_hash, cid in answers})
 
 
 def encode_index(pages: Mapping[str, Cid]) -> bytes:
     """The index's bytes, for all 4,096 pages 184 KB."""
-    return dagcbor.encode({prefix: _link(cid) for prefix, cid in pages.items()})
+    return dagcbor.encode({prefix: link(cid) for prefix, cid in pages.items()})
 
 
 def parse_index(data: bytes) -> dict[str, Cid]:
@@ -120,7 +118,7 @@ def parse_index(data: bytes) -> dict[str, Cid]:
     value = dagcbor.decode(data)
     if not isinstance(value, dict) or not all(_PREFIX.match(name) for name in value):
         raise Rejected("not an index of public answers")
-    return {name: _cid(link) for name, link in value.items()}
+    return {name: _cid(one) for name, one in value.items()}
 
 
 async def build(records: RecordStore, blocks: BlockStore, before: Mapping[str, Cid]) -> Index:
@@ -176,14 +174,5 @@ async def _put(blocks: BlockStore, some: Sequence[tuple[Cid, bytes]]) -> None:
             raise outcome
 
 
-def _link(cid: Cid) -> CID:
-    return CID(bytes(cid))
-
-
-def _cid(link: Any) -> Cid:
-    if not isinstance(link, CID):
-        raise Rejected("a head has something else where a link belongs")
-    cid = Cid.from_bytes(link.cid_bytes)
-    if cid.codec != DAG_CBOR:
-        raise Rejected(f"a head links to a block of codec {cid.codec:#x}")
-    return cid
+def _cid(value: object) -> Cid:
+    return dagcbor.linked(value, DAG_CBOR, "a head")

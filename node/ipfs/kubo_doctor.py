@@ -8,7 +8,7 @@ only whether the daemon knows the call is asked, by leaving out what the call re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 
 from node.core import http
@@ -38,7 +38,7 @@ async def examine(url: str, session: Http, clock: Clock) -> list[Check]:
     except NodeError as exc:
         return [first, Check("ipfs:block", "warn", str(exc))]
     calls = _Calls(store)
-    rest = await asyncio.gather(_dag(calls), _name(calls, version), _routing(calls), _pubsub(calls, version))
+    rest = await asyncio.gather(*_known(calls, version), _pubsub(calls, version))
     return [first, *await _blocks(store, version), *rest]
 
 
@@ -65,30 +65,21 @@ async def _blocks(store: KuboBlockStore, version: Version) -> list[Check]:
     return [block, pin]
 
 
-async def _dag(calls: _Calls) -> Check:
-    return await calls.known(
-        "ipfs:dag", ("dag/import",), "takes CARs whole", "takes no CARs; blocks go one by one"
-    )
-
-
-async def _name(calls: _Calls, version: Version) -> Check:
-    how = (
+def _known(calls: _Calls, version: Version) -> list[Awaitable[Check]]:
+    """What the daemon knows of the calls that are told by leaving out what they require."""
+    names = (
         "publishes the head under this node's own name"
         if version.takes_records
         else "publishes the head under a key of the daemon; this node's own name is served by this node "
         "(Kubo 0.24 and later publish that too)"
     )
-    without = "publishes no names; this node serves its own"
-    return await calls.known("ipfs:name", ("name/publish",), how, without)
-
-
-async def _routing(calls: _Calls) -> Check:
-    return await calls.known(
-        "ipfs:routing",
-        ("routing/findprovs", "dht/findprovs"),
-        "finds and announces providers",
-        "neither finds nor announces providers; clients find this node by its address",
-    )
+    providers = "finds and announces providers"
+    no_providers = "neither finds nor announces providers; clients find this node by its address"
+    return [
+        calls.known("ipfs:dag", ["dag/import"], "takes CARs whole", "takes no CARs; blocks go one by one"),
+        calls.known("ipfs:name", ["name/publish"], names, "publishes no names; this node serves its own"),
+        calls.known("ipfs:routing", ["routing/findprovs", "dht/findprovs"], providers, no_providers),
+    ]
 
 
 async def _pubsub(calls: _Calls, version: Version) -> Check:

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from node.core.errors import Rejected, Unavailable
+from node.core import state_file
+from node.core.errors import Rejected
 from node.core.files import put
 from node.core.ipld.cid import Cid
 
@@ -66,24 +67,22 @@ def save(path: Path, state: State) -> None:
 
 def read(path: Path) -> State:
     """What ``save`` wrote, also as version 1 did, which knew one older head and took the daemon's back at
-    once. Anything else is no state: everything is then done again."""
+    once. Anything else is no state: everything is then done again. Raises ``Unavailable``."""
     try:
-        with path.open("rb") as file:
-            fields: dict[str, Any] = orjson.loads(file.read(_STATE_BYTES_MAX))
-        version = fields["v"]
-        if version == 1:
-            fields |= {"older": [text for text in [fields["before"]] if text is not None], "given_older": []}
-        elif version != _STATE_VERSION:
-            raise Rejected("of another version")
-        cids = {name: None if (text := fields[name]) is None else Cid.parse(text) for name in _CIDS}
-        older = first(OLDER_MAX, *(Cid.parse(text) for text in fields["older"]))
-        given_older = first(GIVEN_OLDER_MAX, *(Cid.parse(text) for text in fields["given_older"]))
-        origin, pages = str(fields["origin"]), int(fields["pages"])
-        return State(origin=origin, pages=pages, older=older, given_older=given_older, **cids)
-    except FileNotFoundError:
+        return state_file.read_json(path, _STATE_BYTES_MAX, _parsed) or State()
+    except Rejected as exc:
+        _log.warning("event=log_blocks_again reason=%s", exc)
         return State()
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
-    except (AttributeError, KeyError, TypeError, ValueError, Rejected) as exc:
-        _log.warning("event=log_blocks_again reason=%s is unreadable: %s", path, exc)
-        return State()
+
+
+def _parsed(fields: Any) -> State:
+    version = fields["v"]
+    if version == 1:
+        fields |= {"older": [text for text in [fields["before"]] if text is not None], "given_older": []}
+    elif version != _STATE_VERSION:
+        raise Rejected("of another version")
+    cids = {name: None if (text := fields[name]) is None else Cid.parse(text) for name in _CIDS}
+    older = first(OLDER_MAX, *(Cid.parse(text) for text in fields["older"]))
+    given_older = first(GIVEN_OLDER_MAX, *(Cid.parse(text) for text in fields["given_older"]))
+    origin, pages = str(fields["origin"]), int(fields["pages"])
+    return State(origin=origin, pages=pages, older=older, given_older=given_older, **cids)

@@ -19,14 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from cbrrr import CID
 
 from node.audit.tlog.tiles import WIDTH, Tile, tiles_between
 from node.core.errors import Rejected
 from node.core.ipld import dagcbor
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
+from node.core.ipld.dagcbor import link
 
 VERSION = 1
 PAGE_ENTRIES = WIDTH * WIDTH
@@ -64,12 +62,12 @@ class Head:
                 "v": VERSION,
                 "origin": self.origin,
                 "size": self.size,
-                "checkpoint": _link(self.checkpoint),
+                "checkpoint": link(self.checkpoint),
                 "new": {
-                    path: _link(cids[0]) if len(cids) == 1 else [_link(cid) for cid in cids]
+                    path: link(cids[0]) if len(cids) == 1 else [link(cid) for cid in cids]
                     for path, cids in self.new.items()
                 },
-                "prev": _link(self.prev),
+                "prev": link(self.prev),
             }
         )
 
@@ -90,7 +88,7 @@ class Head:
                 Tile.parse(path)
             if links == []:
                 raise Rejected("a log head names a file without blocks")
-            files[path] = tuple(_cid(link, RAW) for link in (links if isinstance(links, list) else [links]))
+            files[path] = tuple(_cid(one, RAW) for one in (links if isinstance(links, list) else [links]))
         return cls(
             origin,
             size,
@@ -110,14 +108,5 @@ def split(data: bytes) -> list[bytes]:
     return [data[at : at + PART_BYTES_MAX] for at in range(0, len(data), PART_BYTES_MAX)] or [b""]
 
 
-def _link(cid: Cid | None) -> CID | None:
-    return None if cid is None else CID(bytes(cid))
-
-
-def _cid(link: Any, codec: int) -> Cid:
-    if not isinstance(link, CID):
-        raise Rejected("a log head has something else where a link belongs")
-    cid = Cid.from_bytes(link.cid_bytes)
-    if cid.codec != codec:
-        raise Rejected(f"a log head links to a block of codec {cid.codec:#x}")
-    return cid
+def _cid(value: object, codec: int) -> Cid:
+    return dagcbor.linked(value, codec, "a log head")

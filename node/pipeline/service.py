@@ -47,9 +47,9 @@ from node.pipeline.replies import is_semantic, search_answer, shadow_step
 from node.pipeline.requests import Ask, CacheStats, Entry, Feedback, Invalidation, Kept, Merged, Said
 from node.pipeline.understanding.understand import Part
 from node.store.remember import Memory, scope_for
-from node.store.retention.freshness import HOUR_S, lifetime_s
+from node.store.retention.freshness import lifetime_s
 from node.store.retention.invalidate import Invalidated
-from node.store.retention.volatility import only_sounds_of_now, volatility
+from node.store.retention.volatility import HOUR_S, only_sounds_of_now, volatility
 
 log = logging.getLogger("neuroswarm.service")
 

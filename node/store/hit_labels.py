@@ -14,10 +14,11 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from node.core.errors import Rejected
 from node.store.hit_label import Hit, Label
-from node.store.writer import Schema, SqliteFile
+from node.store.writer import FileStore, Schema, SqliteFile
 
 LABELS_MAX = 100_000
 REQUESTS_MAX = 10_000
@@ -45,15 +46,15 @@ _SCHEMA = Schema(
     synchronous="NORMAL",
     page_bytes=4_096,
 )
-_COLUMNS = "cid, kind, tier, similarity, score, u, query_hash, near"
+_COLUMNS = ("cid", "kind", "tier", "similarity", "score", "u", "query_hash", "near")
 
 
-class LabelStore:
+class LabelStore(FileStore):
     """Build with ``open`` inside a running event loop. Methods raise ``Rejected`` for what is past the limits
     of this module and ``Unavailable`` when the disk says no."""
 
     def __init__(self, file: SqliteFile, labels_max: int, requests_max: int) -> None:
-        self._file = file
+        super().__init__(file)
         self._labels_max = labels_max
         self._requests_max = requests_max
 
@@ -67,55 +68,28 @@ class LabelStore:
     async def add(self, label: Label) -> None:
         """Keep a label; the oldest is forgotten when there are too many."""
         _check(label.hit, label.source, label.verdict)
-        values = (label.source, label.verdict, round(label.time.timestamp() * 1_000), *_values(label.hit))
-
-        def job(connection: sqlite3.Connection) -> None:
-            number = connection.execute(
-                f"INSERT INTO label (source, verdict, time_ms, {_COLUMNS}) "  # noqa: S608 - constants
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
-                values,
-            ).fetchone()[0]
-            connection.execute("DELETE FROM label WHERE number <= ?", (number - self._labels_max,))
-
-        await self._file.write(job)
+        time_ms = round(label.time.timestamp() * 1_000)
+        row = {"source": label.source, "verdict": label.verdict, "time_ms": time_ms, **_values(label.hit)}
+        await self._file.keep_newest("label", row, self._labels_max)
 
     async def newest(self, limit: int = LABELS_MAX) -> list[Label]:
         """The newest labels, oldest of them first."""
-        rows = await self._file.read(
-            lambda connection: connection.execute(
-                f"SELECT source, verdict, time_ms, {_COLUMNS} FROM label "  # noqa: S608 - constants
-                "ORDER BY number DESC LIMIT ?",
-                (max(0, limit),),
-            ).fetchall()
-        )
+        rows = await self._file.rows("SELECT * FROM label ORDER BY number DESC LIMIT ?", (max(0, limit),))
         return [
-            Label(_hit(row[3:]), row[0], row[1], datetime.fromtimestamp(row[2] / 1_000, UTC))
+            Label(
+                _hit(row), row["source"], row["verdict"], datetime.fromtimestamp(row["time_ms"] / 1_000, UTC)
+            )
             for row in reversed(rows)
         ]
 
     async def remember(self, request: str, hit: Hit) -> None:
         """Keep which hit answered a request, so that feedback may name the request."""
         _check(hit, request)
-        values = (request, *_values(hit))
-
-        def job(connection: sqlite3.Connection) -> None:
-            number = connection.execute(
-                f"INSERT OR REPLACE INTO served (request, {_COLUMNS}) "  # noqa: S608 - constants
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
-                values,
-            ).fetchone()[0]
-            connection.execute("DELETE FROM served WHERE number <= ?", (number - self._requests_max,))
-
-        await self._file.write(job)
+        await self._file.keep_newest("served", {"request": request, **_values(hit)}, self._requests_max)
 
     async def served(self, request: str) -> Hit | None:
         """The hit that answered, or None when there was none or it is forgotten."""
-        row = await self._file.read(
-            lambda connection: connection.execute(
-                f"SELECT {_COLUMNS} FROM served WHERE request = ?",  # noqa: S608 - constants
-                (request,),
-            ).fetchone()
-        )
+        row = await self._file.row("SELECT * FROM served WHERE request = ?", (request,))
         return None if row is None else _hit(row)
 
     async def forget(self, cids: Sequence[str]) -> None:
@@ -130,14 +104,6 @@ class LabelStore:
 
         await self._file.write(job)
 
-    async def scrub(self) -> None:
-        """Leave nothing of what was forgotten on disk. Raises ``Unavailable``."""
-        await self._file.scrub()
-
-    async def close(self) -> None:
-        """Idempotent."""
-        await self._file.close()
-
 
 def _check(hit: Hit, *texts: str) -> None:
     longest = max(map(len, (*texts, hit.cid, hit.kind, hit.tier, hit.query_hash, *hit.near)))
@@ -147,10 +113,11 @@ def _check(hit: Hit, *texts: str) -> None:
         raise Rejected("a neighbour's CID holds a space")
 
 
-def _values(hit: Hit) -> tuple[object, ...]:
-    near = _SEPARATOR.join(hit.near)
-    return (hit.cid, hit.kind, hit.tier, hit.similarity, hit.score, hit.u, hit.query_hash, near)
+def _values(hit: Hit) -> dict[str, Any]:
+    """The columns of a hit; ``is_private`` is not kept."""
+    return {name: getattr(hit, name) for name in _COLUMNS} | {"near": _SEPARATOR.join(hit.near)}
 
 
-def _hit(row: tuple[str, str, str, float | None, float, float | None, str, str]) -> Hit:
-    return Hit(*row[:7], near=tuple(row[7].split(_SEPARATOR)) if row[7] else ())
+def _hit(row: sqlite3.Row) -> Hit:
+    columns = {name: row[name] for name in _COLUMNS}
+    return Hit(**{**columns, "near": tuple(row["near"].split())})

@@ -26,7 +26,7 @@ from node.core.ipld.car import CarReader, refuse_gzip
 from node.core.ipld.cid import BLAKE2B_256, RAW, SHA2_256, SHA2_512, Cid
 from node.core.ports import BlockStore
 from node.store.verifying import BLOCK_BYTES_MAX
-from node.store.writer import Schema, SqliteFile
+from node.store.writer import FileStore, Schema, SqliteFile
 
 PAGE_BYTES = 16_384
 """As for records: most foreign blocks are small or of 256 KiB."""
@@ -148,10 +148,11 @@ def _select_many(connection: sqlite3.Connection, cids: Sequence[Cid], bytes_max:
     return found
 
 
-class ForeignStore:
+class ForeignStore(FileStore):
     """One open file. ``blocks`` is its ``BlockStore``; closing either closes both."""
 
     def __init__(self, file: SqliteFile, bytes_max: int) -> None:
+        super().__init__(file)
         self.file = file
         self._bytes_max = bytes_max
         self.blocks = ForeignBlocks(self)
@@ -208,22 +209,11 @@ class ForeignStore:
 
     async def counts(self) -> dict[str, int]:
         """``blocks``, ``bytes``, ``bytes_max``."""
-        blocks, size = await self.file.read(
-            lambda connection: connection.execute("SELECT blocks, bytes FROM total").fetchone()
-        )
+        [[blocks, size]] = await self.file.rows("SELECT blocks, bytes FROM total")
         return {"blocks": blocks, "bytes": size, "bytes_max": self._bytes_max}
 
-    async def scrub(self) -> None:
-        """Leave nothing of deleted blocks on disk. Raises ``Unavailable``."""
-        await self.file.scrub()
-
-    async def close(self) -> None:
-        """Idempotent."""
-        await self.file.close()
-
     async def _insert(self, blocks: Sequence[tuple[Cid, bytes]]) -> _Batch:
-        given = tuple(blocks)
-        return await self.file.write(lambda connection: _insert(connection, given, self._bytes_max))
+        return await self.file.write(_insert, tuple(blocks), self._bytes_max)
 
     def _is_full(self, cid: Cid) -> Rejected:
         return Rejected(
@@ -251,7 +241,7 @@ class ForeignBlocks:
         await self._store.put(cid, data)
 
     async def get(self, cid: Cid) -> bytes:
-        data = await self._store.file.read(lambda connection: _select(connection, cid))
+        data = await self._store.file.read(_select, cid)
         if data is None:
             raise NotFound(f"block {cid} is not here")
         return data
@@ -259,54 +249,39 @@ class ForeignBlocks:
     async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
         """Those of the blocks that are here and sound, in one read, until they have ``bytes_max`` or more.
         Raises ``Unavailable``."""
-        return await self._store.file.read(lambda connection: _select_many(connection, cids, bytes_max))
+        return await self._store.file.read(_select_many, cids, bytes_max)
 
     async def has(self, cid: Cid) -> bool:
-        row = await self._store.file.read(
-            lambda connection: connection.execute(
-                "SELECT 1 FROM block WHERE multihash = ?", (cid.multihash,)
-            ).fetchone()
-        )
-        return row is not None
+        look = "SELECT 1 FROM block WHERE multihash = ?"
+        return await self._store.file.row(look, (cid.multihash,)) is not None
 
     async def delete(self, cid: Cid) -> None:
         """These bytes, under whatever hash function they came."""
-        await self._store.file.write(partial(_delete, cid=cid))
+        await self._store.file.write(_delete, cid)
 
     async def delete_bytes(self, data: bytes) -> None:
         """``delete`` for whoever has the bytes. Raises ``Unavailable``."""
         names = await self._store.file.offload(partial(_names, data))
-        await self._store.file.write(partial(_delete_named, names=names))
+        await self._store.file.write(_delete_named, names)
 
     async def close(self) -> None:
         await self._store.close()
 
 
 class WithForeign:
-    """``here``, but ``delete`` takes imported copies of the block away too: what is erased leaves the disk.
-    Copies under another hash function are found while the block can be read. Closes neither."""
+    """Deletes blocks of ours with imported copies of them: what is erased leaves the disk. Copies under
+    another hash function are found while the block can be read."""
 
     def __init__(self, here: BlockStore, foreign: ForeignBlocks) -> None:
         self._here = here
         self._foreign = foreign
 
-    async def put(self, cid: Cid, data: bytes) -> None:
-        await self._here.put(cid, data)
-
-    async def get(self, cid: Cid) -> bytes:
-        return await self._here.get(cid)
-
-    async def has(self, cid: Cid) -> bool:
-        return await self._here.has(cid)
-
     async def delete(self, cid: Cid) -> None:
+        """Idempotent. Raises ``Unavailable``."""
         await self._foreign.delete(cid)
         with suppress(NotFound, CorruptState):
             await self._foreign.delete_bytes(await self._here.get(cid))
         await self._here.delete(cid)
-
-    async def close(self) -> None:
-        """The two belong to whoever opened them."""
 
 
 def _kind(exc: NodeError) -> type[NodeError]:

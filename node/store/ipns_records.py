@@ -25,7 +25,7 @@ from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld import ipns
 from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.record import time_us
-from node.store.writer import Schema, SqliteFile
+from node.store.writer import FileStore, Schema, SqliteFile
 
 NAMES_MAX = 1_000
 """Names of strangers. A record has at most 10 KiB, so they take 10 MB."""
@@ -57,11 +57,11 @@ class Kept:
     left_s: int
 
 
-class Names:
+class Names(FileStore):
     """Build with ``open`` inside a running event loop. Raises ``Unavailable`` where the disk says no."""
 
     def __init__(self, file: SqliteFile, clock: Clock, own: IpnsName, names_max: int) -> None:
-        self._file = file
+        super().__init__(file)
         self.clock = clock
         self._own = {own.multihash}
         self._names_max = names_max
@@ -71,11 +71,7 @@ class Names:
     async def open(cls, path: Path, clock: Clock, *, own: IpnsName, names_max: int = NAMES_MAX) -> Self:
         """Open or create the file. Raises ``Unavailable``, ``CorruptState``."""
         names = cls(await SqliteFile.open(path, _SCHEMA, readers=2), clock, own, names_max)
-        rows = await names._file.read(
-            lambda connection: connection.execute(
-                "SELECT multihash FROM name WHERE own = ?", (_OURS,)
-            ).fetchall()
-        )
+        rows = await names._file.rows("SELECT multihash FROM name WHERE own = ?", (_OURS,))
         names._own |= {bytes(row[0]) for row in rows}
         return names
 
@@ -137,7 +133,7 @@ class Names:
 
     async def known(self, name: IpnsName) -> bytes | None:
         """The record that is kept for a name, expired or not."""
-        found = await self._file.read(lambda connection: _find(connection, name))
+        found = await self._file.read(_find, name)
         return None if found is None else found[0]
 
     def heard(self, name: IpnsName) -> int:
@@ -145,24 +141,21 @@ class Names:
         Above our last one it says that this node's state is older than what it has published."""
         return self._heard.get(name.multihash, -1)
 
-    async def close(self) -> None:
-        """Idempotent."""
-        await self._file.close()
-
     def _make_room(self, connection: sqlite3.Connection, now: datetime) -> None:
         """Room for one more name of a stranger. Raises ``Unavailable``."""
-        if self._count(connection) < self._names_max:
+        if _strangers(connection) < self._names_max:
             return
         connection.execute("DELETE FROM name WHERE NOT own AND validity <= ?", (time_us(now),))
-        if self._count(connection) >= self._names_max:
+        if _strangers(connection) >= self._names_max:
             raise Unavailable(
                 f"{self._names_max} names are kept here already and none has expired; give the record to "
                 "another router, or later"
             )
 
-    @staticmethod
-    def _count(connection: sqlite3.Connection) -> int:
-        return int(connection.execute("SELECT count(*) FROM name WHERE NOT own").fetchone()[0])
+
+def _strangers(connection: sqlite3.Connection) -> int:
+    """How many names of strangers are kept."""
+    return int(connection.execute("SELECT count(*) FROM name WHERE NOT own").fetchone()[0])
 
 
 def _find(connection: sqlite3.Connection, name: IpnsName) -> tuple[bytes, IpnsRecord] | None:

@@ -15,42 +15,13 @@ It knows nothing of scopes, requests or formats.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from node.core.errors import CorruptState, NotFound, Unavailable
 from node.core.ipld.cid import COMPUTED, SHA2_256, Cid
 from node.core.ports import BlockStore
-
-
-class NotPublic(NotFound):
-    """What was asked for is a record of this node, live or not, and not for strangers. Never told to them."""
-
-
-class PublicRecords(Protocol):
-    """The record store, as far as strangers may look."""
-
-    async def public_block(self, cid: Cid) -> bytes:
-        """The block of a public live record. Raises ``NotFound``, ``NotPublic``, ``CorruptState``,
-        ``Unavailable``."""
-        ...
-
-    async def public_blocks(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes | None]:
-        """What ``public_block`` says of a few hundred. None: it is no record of this node. Left out: what it
-        refuses, and the records behind those that have ``bytes_max`` or more together. Raises
-        ``Unavailable``."""
-        ...
-
-
-class Imported(Protocol):
-    """Blocks of others."""
-
-    async def get(self, cid: Cid) -> bytes:
-        """Raises ``NotFound``, ``CorruptState``, ``Unavailable``."""
-        ...
-
-    async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
-        """As ``PublicBlocks.get_many``."""
-        ...
+from node.store.imported_blocks import ForeignBlocks
+from node.store.record_reads import NotPublic
+from node.store.sqlite import SqliteStore
 
 
 class PublicReader:
@@ -58,11 +29,11 @@ class PublicReader:
     everything is public. Closes none of them."""
 
     def __init__(
-        self, store: PublicRecords, others: Sequence[BlockStore], imported: Imported | None = None
+        self, store: SqliteStore, others: Sequence[BlockStore], imported: ForeignBlocks | None = None
     ) -> None:
         self._store = store
         self._imported = imported
-        self._behind: tuple[Imported | BlockStore, ...] = (*([] if imported is None else [imported]), *others)
+        self._behind: tuple[BlockStore, ...] = (*([] if imported is None else [imported]), *others)
 
     async def get(self, cid: Cid) -> bytes:
         """Raises ``NotFound``; ``Unavailable``, also where the only copy is damaged."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -20,7 +21,6 @@ from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.ports import Alias, BlockChanges, BlockRef, Selection, StoredRecord
 from node.core.record import AnswerRecord, decode
 from node.store import private_rows, record_rules
-from node.store.public_blocks import NotPublic
 from node.store.record_keys import RecordKeys
 
 _log = logging.getLogger(__name__)
@@ -64,6 +64,10 @@ _PUBLIC_ANSWERS = (
 )
 
 
+class NotPublic(NotFound):
+    """What was asked for is a record of this node, live or not, and not for strangers. Never told to them."""
+
+
 def record_cid(multihash: bytes) -> Cid:
     return Cid(DAG_CBOR, multihash[2:])
 
@@ -72,6 +76,26 @@ def open_block(keys: RecordKeys, multihash: bytes, key_id: int | None, data: byt
     """A block's bytes, unsealed if they are sealed. Raises ``NotFound`` (its key was destroyed),
     ``CorruptState``."""
     return data if key_id is None else private_rows.open_record(keys, multihash, key_id, data)[0]
+
+
+def block(connection: sqlite3.Connection, keys: RecordKeys, cid: Cid) -> bytes | None:
+    """Any block. Raises ``NotFound`` (its key was destroyed), ``CorruptState``."""
+    row = connection.execute(
+        "SELECT multihash, key_id, data FROM block WHERE multihash = ?", (cid.multihash,)
+    ).fetchone()
+    return None if row is None else bytes(open_block(keys, *row))
+
+
+def one(connection: sqlite3.Connection, keys: RecordKeys, cid: Cid) -> StoredRecord | None:
+    """A record in whatever state. Raises as ``read_row`` does."""
+    row = connection.execute(f"{SELECT} WHERE r.multihash = ?", (cid.multihash,)).fetchone()
+    return None if row is None else read_row(keys, row)
+
+
+def survivor(connection: sqlite3.Connection, multihash: bytes) -> bytes | None:
+    """What a merged record was merged into."""
+    row = connection.execute("SELECT survivor FROM alias WHERE multihash = ?", (multihash,)).fetchone()
+    return None if row is None else bytes(row[0])
 
 
 def read_row(keys: RecordKeys, row: Sequence[Any]) -> StoredRecord:
@@ -196,20 +220,15 @@ def select(
     if selection.cid is not None:
         where.append("r.multihash = :cid")
         values["cid"] = selection.cid.multihash
-    if selection.query_hash is not None:
-        where.append(
-            "(r.query_hash IN (:query, :query_name) OR r.multihash IN"
-            " (SELECT survivor FROM alias WHERE query_hash IN (:query, :query_name)))"
-        )
-        values["query"] = selection.query_hash
-        values["query_name"] = private_rows.mark_if_any(keys, "query_hash", selection.query_hash)
-    if selection.keyword_key is not None:
-        where.append(
-            "(r.keyword_key IN (:words, :words_name) OR r.multihash IN"
-            " (SELECT survivor FROM alias WHERE keyword_key IN (:words, :words_name)))"
-        )
-        values["words"] = selection.keyword_key
-        values["words_name"] = private_rows.mark_if_any(keys, "keyword_key", selection.keyword_key)
+    for column, asked in (
+        ("query_hash", selection.query_hash),
+        ("keyword_key", selection.keyword_key),
+    ):
+        if asked is not None:
+            names = f"{column} IN (:{column}, :{column}_name)"
+            where.append(f"(r.{names} OR r.multihash IN (SELECT survivor FROM alias WHERE {names}))")
+            values[column] = asked
+            values[f"{column}_name"] = private_rows.mark_if_any(keys, column, asked)
     if selection.source is not None:
         where.append("(r.source_kind = :source OR r.source_id IN (:source, :source_name))")
         values["source"] = selection.source
@@ -232,20 +251,28 @@ def select(
         f"{SELECT_PLACE} WHERE {' AND '.join(where)} ORDER BY r.sequence LIMIT :limit",
         values,
     ).fetchall()
-    return [BlockRef(number, record_cid(multihash), scope) for number, multihash, scope in rows]
+    return [_place(row) for row in rows]
+
+
+def _among(
+    connection: sqlite3.Connection, statement: str, values: Sequence[object], behind: str = ""
+) -> Iterator[Sequence[Any]]:
+    """Rows of a statement whose last column is one of ``values``, however many these are."""
+    for start in range(0, len(values), CHUNK):
+        chunk = tuple(values[start : start + CHUNK])
+        yield from connection.execute(f"{statement} IN ({', '.join('?' * len(chunk))}) {behind}", chunk)
+
+
+def _place(row: Sequence[Any]) -> BlockRef:
+    """A row of ``SELECT_PLACE``."""
+    return BlockRef(row[0], record_cid(row[1]), row[2])
 
 
 def live(
     connection: sqlite3.Connection, keys: RecordKeys, multihashes: Sequence[bytes]
 ) -> list[StoredRecord]:
-    rows: list[Sequence[Any]] = []
-    for start in range(0, len(multihashes), CHUNK):
-        chunk = multihashes[start : start + CHUNK]
-        marks = ", ".join("?" * len(chunk))
-        rows += connection.execute(
-            f"{SELECT} WHERE {LIVE_ANSWER} AND r.multihash IN ({marks})", tuple(chunk)
-        ).fetchall()
-    return read_whole_rows(keys, rows)
+    asked = f"{SELECT} WHERE {LIVE_ANSWER} AND r.multihash"
+    return read_whole_rows(keys, list(_among(connection, asked, multihashes)))
 
 
 def since(connection: sqlite3.Connection, keys: RecordKeys, sequence: int, limit: int) -> list[StoredRecord]:
@@ -281,8 +308,8 @@ def public_blocks(
     """None: no record. Left out: what ``public_block`` refuses, and records behind ``bytes_max``. At most
     ``CHUNK`` CIDs."""
     names = {cid: cid.multihash for cid in cids}
-    marks = ", ".join("?" * len(names))
-    known = {row[0] for row in connection.execute(f"{_KNOWN} IN ({marks})", tuple(names.values()))}
+    asked = "SELECT multihash FROM record WHERE multihash"
+    known = {row[0] for row in _among(connection, asked, list(names.values()))}
     found: dict[Cid, bytes | None] = {cid: None for cid, name in names.items() if name not in known}
     for cid, name in names.items():
         if bytes_max <= 0:
@@ -296,14 +323,11 @@ def public_blocks(
     return found
 
 
-_KNOWN = "SELECT multihash FROM record WHERE multihash"
-
-
 def public_answers(
     connection: sqlite3.Connection, first: str, last: str, limit: int
-) -> list[tuple[str, bytes]]:
-    rows = connection.execute(_PUBLIC_ANSWERS, {"first": first, "last": last, "limit": limit}).fetchall()
-    return [(key, multihash) for key, multihash, _ in rows]
+) -> list[tuple[str, Cid]]:
+    rows = connection.execute(_PUBLIC_ANSWERS, {"first": first, "last": last, "limit": limit})
+    return [(key, record_cid(multihash)) for key, multihash, _ in rows]
 
 
 def block_changes(connection: sqlite3.Connection, sequence: int, change: int, limit: int) -> BlockChanges:
@@ -323,7 +347,7 @@ def block_changes(connection: sqlite3.Connection, sequence: int, change: int, li
             BlockRef(number, record_cid(multihash), scope, bool(gave_way))
             for number, multihash, scope, gave_way in withdrawn
         ),
-        tuple(BlockRef(number, record_cid(multihash), scope) for number, multihash, scope in written),
+        tuple(map(_place, written)),
     )
 
 
@@ -344,12 +368,12 @@ def tally(
     least = float("-inf") if since is None else since.timestamp()
     end = float("inf") if before is None else before.timestamp()
     marks = ", ".join("?" * len(scopes))
-    where = f"{LIVE_ANSWER} AND r.scope IN ({marks}) AND r.timestamp >= ? AND r.timestamp < ?"
-    (number,) = connection.execute(f"{_TALLY} {where}", (*scopes, least, end)).fetchone()
+    (number,) = connection.execute(
+        f"SELECT count(*) FROM record AS r WHERE {LIVE_ANSWER} AND r.scope IN ({marks})"
+        " AND r.timestamp >= ? AND r.timestamp < ?",
+        (*scopes, least, end),
+    ).fetchone()
     return int(number)
-
-
-_TALLY = "SELECT count(*) FROM record AS r WHERE"
 
 
 def counts(connection: sqlite3.Connection) -> dict[str, int]:
@@ -366,28 +390,13 @@ def counts(connection: sqlite3.Connection) -> dict[str, int]:
     }
 
 
-def verdicts(connection: sqlite3.Connection, targets: Sequence[bytes]) -> list[bytes]:
+def verdicts(connection: sqlite3.Connection, targets: Sequence[bytes]) -> list[Cid]:
     """The validations about these records that are here, by the index of what is said about what."""
-    found: list[bytes] = []
-    for start in range(0, len(targets), CHUNK):
-        chunk = targets[start : start + CHUNK]
-        marks = ", ".join("?" * len(chunk))
-        rows = connection.execute(f"{_VERDICTS} IN ({marks}) ORDER BY sequence", tuple(chunk)).fetchall()
-        found += [multihash for (multihash,) in rows]
-    return found
-
-
-_VERDICTS = "SELECT multihash FROM record WHERE kind = 'validation' AND block_id IS NOT NULL AND target"
+    asked = "SELECT multihash FROM record WHERE kind = 'validation' AND block_id IS NOT NULL AND target"
+    return [record_cid(row[0]) for row in _among(connection, asked, targets, "ORDER BY sequence")]
 
 
 def shredded(connection: sqlite3.Connection, slots: Sequence[int], limit: int) -> list[BlockRef]:
     """Records whose keys were destroyed and that are still here."""
-    found: list[BlockRef] = []
-    for start in range(0, len(slots), CHUNK):
-        chunk = slots[start : start + CHUNK]
-        marks = ", ".join("?" * len(chunk))
-        rows = connection.execute(
-            f"{SELECT_PLACE} JOIN block AS b ON b.id = r.block_id WHERE b.key_id IN ({marks})", tuple(chunk)
-        ).fetchall()
-        found += [BlockRef(number, record_cid(multihash), scope) for number, multihash, scope in rows]
-    return found[:limit]
+    asked = f"{SELECT_PLACE} JOIN block AS b ON b.id = r.block_id WHERE b.key_id"
+    return [_place(row) for row in islice(_among(connection, asked, slots), limit)]

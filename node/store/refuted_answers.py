@@ -16,7 +16,7 @@ from pathlib import Path
 
 from node.core.normalise import query_hash
 from node.store.record_rules import is_private
-from node.store.writer import Schema, SqliteFile
+from node.store.writer import FileStore, Schema, SqliteFile
 
 ROWS_MAX = 1_024
 ANSWER_CHARS_MAX = 4_000
@@ -56,11 +56,11 @@ class RefutedRow:
     slot_key: str | None = None
 
 
-class RefutedStore:
+class RefutedStore(FileStore):
     """Build with ``open`` in a running event loop. Methods raise ``Unavailable`` where the disk says no."""
 
     def __init__(self, file: SqliteFile, rows_max: int) -> None:
-        self._file = file
+        super().__init__(file)
         self._rows_max = rows_max
 
     @classmethod
@@ -72,36 +72,25 @@ class RefutedStore:
         """Keep a row; the oldest is forgotten when there are too many."""
         is_open = row.query is not None and not is_private(row.scope)
         query = row.query if is_open else None
-        values = (
-            row.cid,
-            row.scope,
-            row.context if is_open else None,
-            row.tenant,
-            round(row.time.timestamp() * 1_000),
-            row.source_kind,
-            None if query is None else query_hash(query),
-            query,
-            (row.answer or "")[:ANSWER_CHARS_MAX] if is_open else None,
-            row.slot_key if is_open else None,
-        )
-
-        def job(connection: sqlite3.Connection) -> None:
-            number = connection.execute(
-                "INSERT INTO refuted (cid, scope, context, tenant, time_ms, source_kind, query_hash, query,"
-                " answer, slot_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
-                values,
-            ).fetchone()[0]
-            connection.execute("DELETE FROM refuted WHERE number <= ?", (number - self._rows_max,))
-
-        await self._file.write(job)
+        values = {
+            "cid": row.cid,
+            "scope": row.scope,
+            "context": row.context if is_open else None,
+            "tenant": row.tenant,
+            "time_ms": round(row.time.timestamp() * 1_000),
+            "source_kind": row.source_kind,
+            "query_hash": None if query is None else query_hash(query),
+            "query": query,
+            "answer": (row.answer or "")[:ANSWER_CHARS_MAX] if is_open else None,
+            "slot_key": row.slot_key if is_open else None,
+        }
+        await self._file.keep_newest("refuted", values, self._rows_max)
 
     async def rows(self) -> list[RefutedRow]:
         """All of them, oldest first."""
-        found = await self._file.read(
-            lambda connection: connection.execute(
-                "SELECT cid, scope, tenant, time_ms, source_kind, query, answer, context, slot_key"
-                " FROM refuted ORDER BY number"
-            ).fetchall()
+        found = await self._file.rows(
+            "SELECT cid, scope, tenant, time_ms, source_kind, query, answer, context, slot_key"
+            " FROM refuted ORDER BY number"
         )
         return [
             RefutedRow(cid, scope, tenant, datetime.fromtimestamp(time_ms / 1_000, UTC), *rest)
@@ -119,16 +108,4 @@ class RefutedStore:
 
     async def forget_question(self, key: str) -> None:
         """Every answer to the question with this hash is erased, also of records that are here no more."""
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM refuted WHERE query_hash = ?", (key,))
-
-        await self._file.write(job)
-
-    async def scrub(self) -> None:
-        """Leave nothing of what was forgotten on disk."""
-        await self._file.scrub()
-
-    async def close(self) -> None:
-        """Idempotent."""
-        await self._file.close()
+        await self._file.run("DELETE FROM refuted WHERE query_hash = ?", (key,))

@@ -22,7 +22,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from node.core.clock import Clock, new_id
 from node.core.errors import NodeError, Rejected, Unavailable, Withdrawn
@@ -42,6 +42,7 @@ from node.core.record import (
     sign,
 )
 from node.privacy import private_reason
+from node.store.record_rules import LIVE, LOCAL, is_private
 from node.store.write_back import WriteBack
 
 _log = logging.getLogger("neuroswarm.remember")
@@ -123,7 +124,6 @@ class Remembered:
 
 
 Report = Callable[[Remembered], Awaitable[None]]
-SameQuestion = Callable[[str, str], bool]
 
 
 def never_the_same(one: str, other: str) -> bool:
@@ -136,11 +136,18 @@ def never_personal(query: str) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """How questions are read. ``keyword_key`` is recall's key function, ``same_question`` the gate's word on
+    two questions, strict enough that one answer serves both; ``is_personal``: it is about whoever asks it."""
+
+    keyword_key: Callable[[str], str | None]
+    same_question: Callable[[str, str], bool] = never_the_same
+    is_personal: Callable[[str], bool] = never_personal
+
+
 class Rememberer:
-    """Builds and stores records. ``keyword_key`` is recall's key function, ``same_question`` the gate's word
-    on two questions, strict enough that one answer serves both; ``is_personal`` whether a question is about
-    whoever asks it; ``report`` enters each outcome in the
-    decision log."""
+    """Builds and stores records. ``report`` enters each outcome in the decision log."""
 
     def __init__(
         self,
@@ -149,21 +156,16 @@ class Rememberer:
         signer: Signer,
         clock: Clock,
         queue: WriteBack,
-        *,
-        keyword_key: Callable[[str], str | None],
+        questions: Questions,
         report: Report,
-        same_question: SameQuestion = never_the_same,
-        is_personal: Callable[[str], bool] = never_personal,
     ) -> None:
         self._records = records
         self._semantics = semantics
         self._signer = signer
         self._clock = clock
         self._queue = queue
-        self._keyword_key = keyword_key
+        self._questions = questions
         self._report = report
-        self._same_question = same_question
-        self._is_personal = is_personal
 
     async def submit(self, memory: Memory) -> asyncio.Future[Remembered]:
         """Queue one write. The future is done when the record is durable (or the write failed);
@@ -197,7 +199,7 @@ class Rememberer:
             return memory
         if memory.source.kind == "llm" and not memory.citations:
             reason: str | None = "unverified"
-        elif self._is_personal(memory.query):
+        elif self._questions.is_personal(memory.query):
             reason = "personal_question"
         else:
             reason = await asyncio.to_thread(private_reason, *shown(memory))
@@ -226,7 +228,7 @@ class Rememberer:
         stored = await self._add(memory, now, embedded, rivals, twins, survivor)
         for gone in (*rivals, *twins):
             self._semantics.remove(gone.cid)
-        if stored.state != "live":
+        if stored.state != LIVE:
             assert survivor is not None
             reason = "the same answer to the same question in other words is already stored"
             return Remembered("merged", reason, memory, survivor, 1)
@@ -240,34 +242,23 @@ class Rememberer:
         first."""
         digest = None if embedded is None else embedded.info.digest
         mine = {rival.cid for rival in rivals}
-        keys = [("query_hash", query_hash(memory.query)), ("keyword_key", self._keyword_key(memory.query))]
-        found: dict[Cid, StoredRecord] = {}
-        for column, key in keys:
-            if key is None:
-                continue
-            for stored in await self._records.find(
-                column, key, scopes=[memory.scope], context=memory.context
-            ):
-                record = stored.record
-                if (
-                    stored.cid not in mine
-                    and stored.origin == "local"
-                    and isinstance(record, AnswerRecord)
-                    and record.source.kind == memory.source.kind
-                    and record.slot_key == memory.slot_key
-                    and (None if record.embedding is None else record.embedding.digest) == digest
-                    and (record.expires is None or record.expires > now)
-                    and normalise(record.answer) == normalise(memory.answer)
-                    and self._same_question(memory.query, record.query)
-                ):
-                    found[stored.cid] = stored
-        return sorted(found.values(), key=_lives_until, reverse=True)
+        own, words = query_hash(memory.query), self._questions.keyword_key(memory.query)
+        found = [
+            stored
+            for stored, record in await self._like(memory, ("query_hash", own), ("keyword_key", words))
+            if stored.cid not in mine
+            and (None if record.embedding is None else record.embedding.digest) == digest
+            and (record.expires is None or record.expires > now)
+            and normalise(record.answer) == normalise(memory.answer)
+            and self._questions.same_question(memory.query, record.query)
+        ]
+        return sorted(found, key=_lives_until, reverse=True)
 
     async def _is_alias(self, memory: Memory, survivor: StoredRecord) -> bool:
         """Whether the same source has said it in these words before."""
-        key, source_id = query_hash(memory.query), memory.source.id[:_SHORT]
+        said = (query_hash(memory.query), memory.source.id[:_SHORT])
         aliases = await self._records.aliases(survivor.cid)
-        return any(alias.query_hash == key and alias.source_id == source_id for alias in aliases)
+        return any((alias.query_hash, alias.source_id) == said for alias in aliases)
 
     async def _add(
         self,
@@ -291,7 +282,7 @@ class Rememberer:
                 stored = await self._records.add(
                     record,
                     supersede=[rival.cid for rival in rivals],
-                    keyword_key=self._keyword_key(memory.query),
+                    keyword_key=self._questions.keyword_key(memory.query),
                     kept=kept,
                     cost_us=memory.cost_us,
                     merge=[twin.cid for twin in twins],
@@ -300,7 +291,7 @@ class Rememberer:
             except Withdrawn:  # and erased: its block is not here any more
                 follows = block_of(record)[0]
                 continue
-            if stored.state == "live":
+            if stored.state == LIVE:
                 return stored
             if survivor is not None and await self._records.survivor(stored.cid) is not None:
                 return stored
@@ -310,33 +301,39 @@ class Rememberer:
     async def _rivals(self, memory: Memory) -> list[StoredRecord]:
         """Own live records that the new one replaces: same question (or slots), scope, context and
         kind of source."""
-        found: dict[Cid, StoredRecord] = {}
-        own = query_hash(memory.query)
-        keys = [("query_hash", own)]
-        if memory.slot_key is not None:
-            keys.append(("slot_key", memory.slot_key))
+        own, slots = query_hash(memory.query), memory.slot_key
+        return [
+            stored
+            for stored, record in await self._like(memory, ("query_hash", own), ("slot_key", slots))
+            if record.query_hash == own or slots is not None
+        ]
+
+    async def _like(
+        self, memory: Memory, *keys: tuple[str, str | None]
+    ) -> list[tuple[StoredRecord, AnswerRecord]]:
+        """Own live records under any of these keys (column, value), of one scope, context, kind of source and
+        slots with the new one."""
+        found: dict[Cid, tuple[StoredRecord, AnswerRecord]] = {}
         for column, key in keys:
+            if key is None:
+                continue
             for stored in await self._records.find(
                 column, key, scopes=[memory.scope], context=memory.context
             ):
                 record = stored.record
                 if (
                     isinstance(record, AnswerRecord)
-                    and stored.origin == "local"
+                    and stored.origin == LOCAL
                     and record.source.kind == memory.source.kind
                     and record.slot_key == memory.slot_key
-                    and (record.query_hash == own or column == "slot_key")
                 ):
-                    found[stored.cid] = stored
+                    found[stored.cid] = (stored, record)
         return list(found.values())
 
     def _build(
         self, memory: Memory, now: datetime, embedded: Embedded | None, follows: Cid | None
     ) -> AnswerRecord:
-        embedding = None
-        if embedded is not None:
-            info, data = embedded.info, embedded.vector.astype("<f4").tobytes()
-            embedding = Embedding(info.model, info.digest, info.dim, data)
+        embedding = None if embedded is None else as_embedding(embedded)
         source = memory.source
         expires = None if memory.lifetime_s is None else now + timedelta(seconds=memory.lifetime_s)
         record = AnswerRecord(
@@ -369,16 +366,18 @@ class Rememberer:
         )
         return sign(record, self._signer.sign)
 
+    def _said_now(self, scope: str) -> dict[str, Any]:
+        """What every statement of ours begins with."""
+        own = self._signer
+        now = self._clock.now()
+        return {"issuer": own.root, "key": own.node, "scope": scope, "timestamp": now, "expires": None}
+
     async def validate(self, target: StoredRecord, verdict: str, note: str | None) -> StoredRecord:
         """Store this node's signed verdict on a record, durable on return; ``invalid`` withdraws it.
         A verdict on a public record is public, the words of whoever gave it are not: they stay beside it."""
         is_public = target.record.scope == SCOPE_PUBLIC
         statement = ValidationRecord(
-            issuer=self._signer.root,
-            key=self._signer.node,
-            scope=target.record.scope,
-            timestamp=self._clock.now(),
-            expires=None,
+            **self._said_now(target.record.scope),
             target=str(target.cid),
             verdict=verdict,
             statement=new_id(),
@@ -397,11 +396,7 @@ class Rememberer:
         """Withdraw a record of this scope, which need not be read for it, for good by a signed tombstone,
         durable on return."""
         statement = TombstoneRecord(
-            issuer=self._signer.root,
-            key=self._signer.node,
-            scope=scope,
-            timestamp=self._clock.now(),
-            expires=None,
+            **self._said_now(scope),
             target=str(target),
             reason=reason,
         )
@@ -410,13 +405,15 @@ class Rememberer:
         return stored
 
 
+def as_embedding(embedded: Embedded) -> Embedding:
+    """As a record holds it."""
+    info = embedded.info
+    return Embedding(info.model, info.digest, info.dim, embedded.vector.astype("<f4").tobytes())
+
+
 def _lives_until(stored: StoredRecord) -> float:
     expires = stored.record.expires
     return float("inf") if expires is None else expires.timestamp()
-
-
-def _lives_on_s(stored: StoredRecord, now: datetime) -> float:
-    return _lives_until(stored) - now.timestamp()
 
 
 def _ends(memory: Memory, now: datetime) -> float:
@@ -471,18 +468,18 @@ def scope_for(
     stored records (``made_from``: their scopes) is never seen by more people than they are.
     """
     for scope in made_from:
-        if scope not in ("shared", SCOPE_PUBLIC):
+        if is_private(scope):
             return scope  # the asker's own private records: no other tenant's are ever evidence
-        if scope == "shared":
+        if scope == SCOPE_SHARED:
             publish = "none"
     if source.kind == "client":
         wanted = publish == "all" and memory_scope == SCOPE_PUBLIC
     else:
         sourced = source.kind in ("adapter", "documents") and publish in ("sourced", "grounded", "all")
         wanted = sourced or (source.kind == "llm" and grounded and publish in ("grounded", "all"))
-    if wanted and memory_scope in ("shared", SCOPE_PUBLIC):
-        return SCOPE_PUBLIC
-    return "shared" if memory_scope == SCOPE_PUBLIC else memory_scope
+    if is_private(memory_scope):
+        return memory_scope
+    return SCOPE_PUBLIC if wanted else SCOPE_SHARED
 
 
 def _same_answer(rival: StoredRecord, memory: Memory, now: datetime) -> bool:
@@ -494,7 +491,10 @@ def _same_answer(rival: StoredRecord, memory: Memory, now: datetime) -> bool:
         and (record.expires is None) == (memory.lifetime_s is None)
         and (record.expires is None or record.expires > now)
         and record.confidence == ppm(memory.confidence.value)
-        and (memory.lifetime_s is None or _lives_on_s(rival, now) >= _RENEWED_BELOW * memory.lifetime_s)
+        and (
+            memory.lifetime_s is None
+            or _lives_until(rival) - now.timestamp() >= _RENEWED_BELOW * memory.lifetime_s
+        )
     )
 
 

@@ -7,12 +7,11 @@ moments in a power cut. Format 1 (``PRAGMA user_version``), application id ``NSs
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
-from node.store.writer import Schema, SqliteFile
+from node.store.writer import FileStore, Schema, SqliteFile
 
 REQUESTS_MAX = 10_000
 KEY_CHARS_MAX = 256
@@ -33,11 +32,11 @@ _SCHEMA = Schema(
 )
 
 
-class StateStore:
+class StateStore(FileStore):
     """Build with ``open`` inside a running event loop. Raises ``Unavailable``, ``CorruptState``."""
 
     def __init__(self, file: SqliteFile, requests_max: int) -> None:
-        self._file = file
+        super().__init__(file)
         self._requests_max = requests_max
 
     @classmethod
@@ -47,44 +46,22 @@ class StateStore:
 
     async def get_meta(self, key: str) -> str | None:
         """The value set last, or None."""
-        row = await self._file.read(
-            lambda connection: connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        )
+        row = await self._file.row("SELECT value FROM meta WHERE key = ?", (key,))
         return None if row is None else str(row[0])
 
     async def set_meta(self, key: str, value: str) -> None:
         """Raises ``Rejected`` past the limits of this module."""
         if len(key) > KEY_CHARS_MAX or len(value) > VALUE_CHARS_MAX:
             raise Rejected(f"meta holds keys of {KEY_CHARS_MAX} and values of {VALUE_CHARS_MAX} characters")
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
-        await self._file.write(job)
+        await self._file.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     async def remember_request(self, request_id: str, cid: Cid) -> None:
         """Keep which record answered a request; the oldest request is forgotten when there are too many."""
         if len(request_id) > KEY_CHARS_MAX:
             raise Rejected(f"a request id has at most {KEY_CHARS_MAX} characters")
-
-        def job(connection: sqlite3.Connection) -> None:
-            number = connection.execute(
-                "INSERT OR REPLACE INTO request (id, cid) VALUES (?, ?) RETURNING number",
-                (request_id, bytes(cid)),
-            ).fetchone()[0]
-            connection.execute("DELETE FROM request WHERE number <= ?", (number - self._requests_max,))
-
-        await self._file.write(job)
+        await self._file.keep_newest("request", {"id": request_id, "cid": bytes(cid)}, self._requests_max)
 
     async def cid_of_request(self, request_id: str) -> Cid | None:
         """The record that answered, or None when unknown or forgotten."""
-        row = await self._file.read(
-            lambda connection: connection.execute(
-                "SELECT cid FROM request WHERE id = ?", (request_id,)
-            ).fetchone()
-        )
+        row = await self._file.row("SELECT cid FROM request WHERE id = ?", (request_id,))
         return None if row is None else Cid.from_bytes(row[0])
-
-    async def close(self) -> None:
-        """Idempotent."""
-        await self._file.close()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import logging
 import os
 import sqlite3
@@ -20,14 +19,17 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from node.core.errors import CorruptState, NodeError, Rejected, Unavailable
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+P = ParamSpec("P")
 Job: TypeAlias = Callable[[sqlite3.Connection], T]
+Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
+"""What a statement is run with, by place or by name."""
 
 BUSY_TIMEOUT_S = 5.0
 BATCH_MAX = 256
@@ -63,14 +65,28 @@ class Schema:
     upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    value: Any
+def _nothing() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Failed:
-    error: NodeError
+class Hooks:
+    """``after_commit`` runs in the writer thread after each commit of writes, outside of a transaction and
+    before those who wait hear of theirs; what it raises is logged. ``after_rollback`` runs there when the
+    disk refused a whole transaction."""
+
+    after_commit: Job[None] | None = None
+    after_rollback: Callable[[], None] = _nothing
+
+
+def insert(table: str, row: Mapping[str, Any]) -> str:
+    """The statement that writes a row of these columns, by name."""
+    return f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(f':{name}' for name in row)})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    value: Any = None
+    error: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +100,11 @@ def _primary_code(exc: sqlite3.Error) -> int:
     return code & 0xFF
 
 
-def _damaged(name: str, path: Path, exc: Exception) -> str:
-    return (
-        f"{path} is damaged or not a {name} ({exc}); stop the node, keep the file aside, "
-        "and restore it from a backup or start without it"
+def _damaged(path: Path, what: str) -> CorruptState:
+    return CorruptState(
+        f"{path} is {what}; stop the node, keep the file aside, and restore it from a backup or start "
+        "without it"
     )
-
-
-def _translate(exc: sqlite3.Error, name: str, path: Path) -> NodeError:
-    """The error of ours that says what happened to which file, with ``exc`` as its cause."""
-    code = _primary_code(exc)
-    error: NodeError
-    if code in _DAMAGED:
-        error = CorruptState(_damaged(name, path, exc))
-    elif code in _REFUSED:
-        error = Rejected(f"the {name} refused a value: {exc}")
-    else:
-        error = Unavailable(f"the {name} {path} cannot be used now: {exc}")
-    error.__cause__ = exc
-    return error
 
 
 class SqliteFile:
@@ -115,13 +117,11 @@ class SqliteFile:
         *,
         queue_max: int,
         readers: int,
-        after_commit: Job[None] | None = None,
-        after_rollback: Callable[[], None] = lambda: None,
+        hooks: Hooks,
     ) -> None:
-        self._path = path
+        self.path = path
         self._schema = schema
-        self._after_commit = after_commit
-        self._after_rollback = after_rollback
+        self._hooks = hooks
         self._queue_max = queue_max
         self._waiting: deque[_Waiting] = deque()
         self._drainer: asyncio.Task[None] | None = None
@@ -132,7 +132,8 @@ class SqliteFile:
         self._connection: sqlite3.Connection | None = None
         self._reader_connections: list[sqlite3.Connection] = []
         self._reader_local = threading.local()
-        self._commits = 0
+        self.commits = 0
+        """Transactions since the file was opened: shows how many writes share a sync."""
 
     @classmethod
     async def open(
@@ -142,21 +143,11 @@ class SqliteFile:
         *,
         queue_max: int = 1_024,
         readers: int = 2,
-        after_commit: Job[None] | None = None,
-        after_rollback: Callable[[], None] = lambda: None,
+        hooks: Hooks | None = None,
     ) -> SqliteFile:
-        """Open or create the file (mode 0600). ``after_commit`` runs in the writer thread after each commit
-        of writes, outside of a transaction and before those who wait hear of theirs; what it raises is
-        logged. ``after_rollback`` runs there when the disk refused a whole transaction. Raises
-        ``CorruptState`` for a damaged, foreign or newer file and ``Unavailable`` when the disk says no."""
-        file = cls(
-            path,
-            schema,
-            queue_max=queue_max,
-            readers=readers,
-            after_commit=after_commit,
-            after_rollback=after_rollback,
-        )
+        """Open or create the file (mode 0600). Raises ``CorruptState`` for a damaged, foreign or newer file
+        and ``Unavailable`` when the disk says no."""
+        file = cls(path, schema, queue_max=queue_max, readers=readers, hooks=hooks or Hooks())
         opening = asyncio.get_running_loop().run_in_executor(file._writer, file._open)
         try:
             await asyncio.shield(opening)
@@ -165,17 +156,10 @@ class SqliteFile:
                 opening.add_done_callback(lambda _: file._abandon())
         return file
 
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    @property
-    def commits(self) -> int:
-        """Transactions committed since the file was opened: shows how many writes share a sync."""
-        return self._commits
-
-    async def write(self, job: Job[T]) -> T:
-        """Run ``job`` in the writer thread and return its value once it is committed.
+    async def write(
+        self, job: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **more: P.kwargs
+    ) -> T:
+        """Run ``job`` over the connection in the writer thread; its value once it is committed.
 
         The job may be run a second time in a transaction of its own when the disk refuses a shared one: it
         has no effect outside the connection. Cancelled before it starts, it is skipped. Raises what the job
@@ -185,14 +169,39 @@ class SqliteFile:
         if len(self._waiting) >= self._queue_max:
             raise Unavailable(f"the {self._schema.name} has {self._queue_max} writes waiting already")
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(job, future))
+        self._waiting.append(_Waiting(lambda connection: job(connection, *args, **more), future))
         if self._drainer is None or self._drainer.done():
-            self._drainer = asyncio.create_task(self._drain(), name=f"drain {self._path.name}")
+            self._drainer = asyncio.create_task(self._drain(), name=f"drain {self.path.name}")
         return await future
 
-    async def read(self, job: Job[T]) -> T:
-        """Run ``job`` on a read-only connection in a reader thread; it sees one state of the file."""
-        return await self.offload(functools.partial(self._read, job))
+    async def read(
+        self, job: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **more: P.kwargs
+    ) -> T:
+        """Run ``job`` over a read-only connection in a reader thread; it sees one state of the file."""
+        return await self.offload(lambda: self._read(lambda connection: job(connection, *args, **more)))
+
+    async def rows(self, statement: str, values: Values = ()) -> list[sqlite3.Row]:
+        """All rows that one statement finds."""
+        return await self.read(lambda connection: connection.execute(statement, values).fetchall())
+
+    async def row(self, statement: str, values: Values = ()) -> sqlite3.Row | None:
+        """The first row that one statement finds, if any."""
+        return await self.read(lambda connection: connection.execute(statement, values).fetchone())
+
+    async def run(self, statement: str, values: Values = ()) -> int:
+        """Run one statement as ``write`` does; how many rows it changed."""
+        return await self.write(lambda connection: connection.execute(statement, values).rowcount)
+
+    async def keep_newest(self, table: str, row: Mapping[str, Any], most: int) -> None:
+        """Write a row into a table that numbers its rows (``number``) and forget all but the newest
+        ``most``."""
+        statement = f"{insert(table, row)} RETURNING number".replace("INSERT", "INSERT OR REPLACE", 1)
+
+        def job(connection: sqlite3.Connection) -> None:
+            [number] = connection.execute(statement, row).fetchone()
+            connection.execute(f"DELETE FROM {table} WHERE number <= ?", (number - most,))
+
+        await self.write(job)
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Run ``work`` in a reader thread: for hashing and signature checks that would hold the loop."""
@@ -209,28 +218,54 @@ class SqliteFile:
         ``Unavailable`` while a reader keeps it from that, which is rare and brief."""
         self._check_open()
         for _ in range(_SCRUBS_MAX):
-            if await asyncio.get_running_loop().run_in_executor(self._writer, self._truncate_wal):
+            [busy, *_] = await self._alone("PRAGMA wal_checkpoint(TRUNCATE)")
+            if not busy:
                 return
-        raise Unavailable(f"the {self._schema.name} {self._path} is being read; its WAL is emptied later")
+        raise Unavailable(f"the {self._schema.name} {self.path} is being read; its WAL is emptied later")
 
     async def compact(self) -> None:
         """Write the file anew, so that nothing lies in it that no row holds; takes as long as copying it.
         Raises ``Unavailable``."""
         self._check_open()
-        await asyncio.get_running_loop().run_in_executor(self._writer, self._vacuum)
+        await self._alone("VACUUM")
         await self.scrub()
 
     async def close(self) -> None:
         """Finish the writes that wait, merge the WAL into the file, end the threads. Idempotent."""
         if self._closing is None:
-            self._closing = asyncio.create_task(self._close(), name=f"close {self._path.name}")
+            self._closing = asyncio.create_task(self._close(), name=f"close {self.path.name}")
         await asyncio.shield(self._closing)
+
+    def _translated(self, exc: sqlite3.Error) -> NodeError:
+        """The error of ours that says what happened to which file, with ``exc`` as its cause."""
+        code, name = _primary_code(exc), self._schema.name
+        error: NodeError
+        if code in _DAMAGED:
+            error = _damaged(self.path, f"damaged or not a {name} ({exc})")
+        elif code in _REFUSED:
+            error = Rejected(f"the {name} refused a value: {exc}")
+        else:
+            error = Unavailable(f"the {name} {self.path} cannot be used now: {exc}")
+        error.__cause__ = exc
+        return error
 
     # --- on the event loop ------------------------------------------------------------------------
 
     def _check_open(self) -> None:
         if self._closing is not None:
             raise Unavailable(f"the {self._schema.name} is closed")
+
+    async def _alone(self, statement: str) -> Sequence[Any]:
+        """Run a statement in the writer thread, outside of a transaction; the row that it gives."""
+
+        def job() -> Sequence[Any]:
+            assert self._connection is not None
+            try:
+                return self._connection.execute(statement).fetchone() or ()
+            except sqlite3.Error as exc:
+                raise self._translated(exc) from exc
+
+        return await asyncio.get_running_loop().run_in_executor(self._writer, job)
 
     def _count_down(self, _: asyncio.Future[Any]) -> None:
         self._reading -= 1
@@ -256,16 +291,13 @@ class SqliteFile:
                         item.future.cancel()
 
     @staticmethod
-    def _settle(batch: Sequence[_Waiting], run: asyncio.Future[list[_Done | _Failed]]) -> None:
+    def _settle(batch: Sequence[_Waiting], run: asyncio.Future[list[_Outcome]]) -> None:
         fault = run.exception()
-        for position, item in enumerate(batch):
+        outcomes = run.result() if fault is None else [_Outcome(error=fault)] * len(batch)
+        for item, outcome in zip(batch, outcomes, strict=True):
             if item.future.done():
                 continue
-            if fault is not None:
-                item.future.set_exception(fault)
-                continue
-            outcome = run.result()[position]
-            if isinstance(outcome, _Done):
+            if outcome.error is None:
                 item.future.set_result(outcome.value)
             else:
                 item.future.set_exception(outcome.error)
@@ -285,33 +317,34 @@ class SqliteFile:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            f"{self._path.absolute().as_uri()}?mode={mode}",
+            f"{self.path.absolute().as_uri()}?mode={mode}",
             uri=True,
             timeout=BUSY_TIMEOUT_S,
             isolation_level=None,
             check_same_thread=False,
         )
+        connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten in the file
         return connection
 
     def _open(self) -> None:
         try:
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         except PermissionError:
-            if not self._path.exists():
-                raise Unavailable(f"the {self._schema.name} {self._path} cannot be created") from None
+            if not self.path.exists():
+                raise Unavailable(f"the {self._schema.name} {self.path} cannot be created") from None
         except OSError as exc:
             raise Unavailable(
-                f"the {self._schema.name} {self._path} cannot be opened: {exc.strerror}"
+                f"the {self._schema.name} {self.path} cannot be opened: {exc.strerror}"
             ) from exc
         try:
             connection = self._connection = self._connect("rw")
             self._prepare(connection)
         except sqlite3.Error as exc:
-            raise _translate(exc, self._schema.name, self._path) from exc
+            raise self._translated(exc) from exc
         except UnicodeDecodeError as exc:  # of a message that quotes damaged statements
-            raise CorruptState(_damaged(self._schema.name, self._path, exc)) from exc
+            raise _damaged(self.path, f"damaged or not a {self._schema.name} ({exc})") from exc
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         schema = self._schema
@@ -327,14 +360,14 @@ class SqliteFile:
                 f"PRAGMA user_version = {schema.version}; COMMIT;"
             )
         elif application != schema.application_id:
-            raise CorruptState(f"{self._path} is not a {schema.name}; move it away and start again")
+            raise CorruptState(f"{self.path} is not a {schema.name}; move it away and start again")
         elif version > schema.version:
             raise CorruptState(
-                f"{self._path} was written by a newer program (format {version}, this one knows "
+                f"{self.path} was written by a newer program (format {version}, this one knows "
                 f"{schema.version}); run that program, or move the file away"
             )
         elif any(older not in schema.upgrades for older in range(version, schema.version)):
-            raise CorruptState(f"{self._path} has the unknown format {version}; move it away and start again")
+            raise CorruptState(f"{self.path} has the unknown format {version}; move it away and start again")
         else:
             connection.execute(f"PRAGMA synchronous = {schema.synchronous}")
             self._check_whole(connection)
@@ -363,29 +396,9 @@ class SqliteFile:
             return
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
-            raise CorruptState(
-                f"{self._path} is damaged ({str(found)[:200]}); stop the node, keep the file aside, "
-                "and restore it from a backup or start without it"
-            )
+            raise _damaged(self.path, f"damaged ({str(found)[:200]})")
 
-    def _vacuum(self) -> None:
-        connection = self._connection
-        assert connection is not None
-        try:
-            connection.execute("VACUUM")
-        except sqlite3.Error as exc:
-            raise _translate(exc, self._schema.name, self._path) from exc
-
-    def _truncate_wal(self) -> bool:
-        connection = self._connection
-        assert connection is not None
-        try:
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except sqlite3.Error as exc:
-            raise _translate(exc, self._schema.name, self._path) from exc
-        return not busy
-
-    def _run_batch(self, jobs: Sequence[Job[Any]]) -> list[_Done | _Failed]:
+    def _run_batch(self, jobs: Sequence[Job[Any]]) -> list[_Outcome]:
         """One transaction for all; if the disk refuses it as a whole, each job on its own."""
         connection = self._connection
         assert connection is not None
@@ -393,47 +406,46 @@ class SqliteFile:
             return self._commit(connection, jobs)
         except sqlite3.Error as exc:
             self._roll_back(connection)
-            self._after_rollback()
+            self._hooks.after_rollback()
             if len(jobs) > 1 and _primary_code(exc) in _MAY_BE_ONE_ITEM:
                 return [outcome for job in jobs for outcome in self._run_batch([job])]
-            return [_Failed(_translate(exc, self._schema.name, self._path)) for _ in jobs]
+            return [_Outcome(error=self._translated(exc)) for _ in jobs]
         finally:
             self._roll_back(connection)
 
-    def _commit(self, connection: sqlite3.Connection, jobs: Sequence[Job[Any]]) -> list[_Done | _Failed]:
+    def _commit(self, connection: sqlite3.Connection, jobs: Sequence[Job[Any]]) -> list[_Outcome]:
         connection.execute("BEGIN IMMEDIATE")
         outcomes = [self._run_one(connection, job) for job in jobs]
         connection.execute("COMMIT")
-        self._commits += 1
+        self.commits += 1
         self._tell(connection)
         return outcomes
 
     def _tell(self, connection: sqlite3.Connection) -> None:
         """The writes stand, whatever comes of this."""
-        if self._after_commit is not None:
+        if self._hooks.after_commit is not None:
             try:
-                self._after_commit(connection)
+                self._hooks.after_commit(connection)
             except (sqlite3.Error, NodeError) as exc:
-                _log.error("event=after_commit_failed file=%s reason=%s", self._path.name, exc)
+                _log.error("event=after_commit_failed file=%s reason=%s", self.path.name, exc)
             finally:
                 self._roll_back(connection)
 
-    def _run_one(self, connection: sqlite3.Connection, job: Job[Any]) -> _Done | _Failed:
+    def _run_one(self, connection: sqlite3.Connection, job: Job[Any]) -> _Outcome:
         connection.execute("SAVEPOINT item")
-        outcome: _Done | _Failed
         try:
-            outcome = _Done(job(connection))
+            outcome = _Outcome(job(connection))
         except sqlite3.Error as exc:
             if not connection.in_transaction:
                 raise  # a full disk or an I/O error has rolled back the whole transaction
-            outcome = _Failed(_translate(exc, self._schema.name, self._path))
+            outcome = _Outcome(error=self._translated(exc))
         except NodeError as exc:
-            outcome = _Failed(exc)
+            outcome = _Outcome(error=exc)
         except (UnicodeEncodeError, OverflowError) as exc:
             refusal = Rejected(f"the {self._schema.name} cannot hold a value: {exc}")
             refusal.__cause__ = exc
-            outcome = _Failed(refusal)
-        if isinstance(outcome, _Failed):
+            outcome = _Outcome(error=refusal)
+        if outcome.error is not None:
             connection.execute("ROLLBACK TO item")
         connection.execute("RELEASE item")
         return outcome
@@ -467,6 +479,21 @@ class SqliteFile:
             finally:
                 self._roll_back(connection)
         except sqlite3.Error as exc:
-            raise _translate(exc, self._schema.name, self._path) from exc
+            raise self._translated(exc) from exc
         except (UnicodeEncodeError, OverflowError) as exc:
             raise Rejected(f"the {self._schema.name} cannot hold a value: {exc}") from exc
+
+
+class FileStore:
+    """A store that is one file: the base of those that have nothing else to close."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+
+    async def scrub(self) -> None:
+        """Leave nothing of what was deleted on disk. Raises ``Unavailable``."""
+        await self._file.scrub()
+
+    async def close(self) -> None:
+        """Idempotent."""
+        await self._file.close()

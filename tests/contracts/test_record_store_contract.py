@@ -27,7 +27,7 @@ from node.core.record import (
 )
 from node.store import record_rules
 from node.store.private_rows import SEALED_EXTRA_BYTES
-from node.store.public_blocks import NotPublic
+from node.store.record_reads import NotPublic
 from node.store.sqlite import SqliteStore
 from tests.record_builders import SCOPES, START, Author
 from tests.references.record_store import MemoryStore

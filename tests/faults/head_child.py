@@ -13,7 +13,7 @@ from pathlib import Path
 from node.core.clock import SystemClock
 from node.core.ipld import ipns
 from node.core.ipld.ipns import IpnsName
-from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Links, Signing
+from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Signing
 from node.store.sqlite import SqliteStore
 from tests.head_world import WatchedNames
 from tests.name_owner import Owner
@@ -37,7 +37,7 @@ async def publish_until_killed(folder: Path, run: str) -> None:
     names = await WatchedNames.open(folder / "names.sqlite", clock, own=OWNER.name)
     published = asyncio.Event()
     head = Head(
-        Content(store.records, Links(lambda: None, lambda: None)),
+        Content(store.records, lambda: None, lambda: None),
         HeadBlocks(blocks.blocks, blocks.stored),
         names,
         clock,

@@ -15,7 +15,7 @@ from node.audit.log.writer import Pace, TileLog
 from node.core.clock import SystemClock
 from node.core.errors import NotFound
 from node.core.record import AnswerRecord
-from node.peers.sync.publish import Publisher
+from node.peers.sync.publish import Places, Publisher, ReadBack
 from node.peers.sync.publish_index import root_at
 from node.store.sqlite import SqliteStore
 from tests.record_builders import Author
@@ -55,13 +55,10 @@ async def opened(folder: Path) -> tuple[SqliteStore, TileLog, Publisher]:
         store.records,
         log,
         clock,
-        state_path=folder / "publications.json",
+        ReadBack(entries, root),
         own=US.did,
         class_of=word,
-        entries=entries,
-        index_path=folder / "publications.index",
-        root_at=root,
-        index_after=5,
+        places=Places(folder / "publications.json", folder / "publications.index", 5),
     )
     return store, log, publisher
 

@@ -20,7 +20,7 @@ from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Contact
 from node.peers.store.sqlite import SqlitePeerStore
 from node.peers.sync.client import HttpPeer
-from node.peers.sync.follow import Limits, PeerSync
+from node.peers.sync.follow import Limits, PeerSync, Watch, Ways
 from tests.peer_builders import held_of
 from tests.record_builders import Author
 
@@ -70,13 +70,10 @@ async def follow(folder: Path, url: str) -> None:
         sync = PeerSync(
             store,
             Keeper(store),
-            None,
             clock,
-            link=lambda address: link,
-            told=lambda address: link,
-            others=list,
-            evidence=keep,
-            own_root=Author(99).did,
+            Ways(lambda address: link, lambda address: link, list),
+            Watch(keep),
+            Author(99).did,
             limits=Limits(entries=512),
         )
         while (await sync.sync(url)).outcome == "partial":

@@ -18,7 +18,7 @@ from node.core.model import SCOPE_PUBLIC, Json
 from node.core.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
 from node.core.record import AnswerRecord, Record, TombstoneRecord, ValidationRecord
 from node.store import record_rules
-from node.store.public_blocks import NotPublic
+from node.store.record_reads import NotPublic
 from node.store.verifying import VerifyingBlockStore
 
 BYTES_MAX = 256 * 2**20

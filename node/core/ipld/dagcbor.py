@@ -28,6 +28,21 @@ _CONTAINERS = (4, 5)
 _TAG = 6
 
 
+def link(cid: Cid | None) -> cbrrr.CID | None:
+    """A CID as a value of a block."""
+    return None if cid is None else cbrrr.CID(bytes(cid))
+
+
+def linked(value: object, codec: int, name: str) -> Cid:
+    """The CID that a value of the block ``name`` links to, a block of ``codec``. Raises ``Rejected``."""
+    if not isinstance(value, cbrrr.CID):
+        raise Rejected(f"{name} has something else where a link belongs")
+    cid = Cid.from_bytes(value.cid_bytes)
+    if cid.codec != codec:
+        raise Rejected(f"{name} links to a block of codec {cid.codec:#x}")
+    return cid
+
+
 def _check_shape(data: bytes, depth_max: int) -> None:
     """Walk the heads once, without recursion, and refuse nesting deeper than ``depth_max`` and more items
     than ``ITEMS_MAX``."""

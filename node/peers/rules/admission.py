@@ -36,7 +36,7 @@ from node.core.ipld.dagcbor import BLOCK_BYTES_MAX
 from node.core.model import SCOPE_PUBLIC
 from node.core.normalise import VERSION as NORMALISER
 from node.core.normalise import normalise
-from node.core.record import AnswerRecord, decode
+from node.core.record import AnswerRecord, TombstoneRecord, ValidationRecord, decode
 from node.peers.rules import injection
 from node.peers.rules.entry import Publish
 from node.peers.rules.keys import AHEAD_MAX, KeyRing
@@ -46,6 +46,8 @@ QUERY_CHARS_MAX = 4_096
 """A question that others may ask as well is not longer."""
 ANSWER_CHARS_MAX = 32_768
 TAG_CHARS_MAX = 128
+STATEMENT_BYTES_MAX = 8_192
+"""Of a validation or a tombstone, which hold a few ids and a short note."""
 
 CODES: dict[str, str] = {
     "size": "it is larger than a record may be, or its texts are",
@@ -213,6 +215,29 @@ def _written_for_a_model(record: AnswerRecord) -> str | None:
         texts += [one.source, one.locator, one.snippet]
         addresses.append(one.url)
     return injection.screen_all(texts, addresses)
+
+
+def statement(
+    cid: Cid, data: bytes, *, issuer_root: str, ring: KeyRing, now: datetime
+) -> ValidationRecord | TombstoneRecord | str:
+    """A validation or tombstone of this root, or the code of what is wrong with it."""
+    if len(data) > STATEMENT_BYTES_MAX:
+        return "size"
+    if Cid.of(data) != cid:
+        return "cid"
+    try:
+        record = decode(data)
+    except Rejected:
+        return "schema"
+    if record.issuer != issuer_root:
+        return "issuer"
+    if record.scope != SCOPE_PUBLIC:
+        return "scope"
+    if record.timestamp > now + AHEAD_MAX:
+        return "clock"
+    if code := ring.good(record.key, "node", record.timestamp):
+        return code
+    return record if isinstance(record, ValidationRecord | TombstoneRecord) else "kind"
 
 
 def _refused(code: str) -> Refused:

@@ -42,7 +42,7 @@ _TALLY_MAX = 10**9
 def trust_ppm(standing: Standing, tier: Tier) -> int:
     """Rules 1 and 2, in millionths; 0 for what is not served."""
     share = SHARE_PPM[tier]
-    if tier is not Tier.LOCAL and (standing.dropped or standing.level is Level.BLOCKED):
+    if tier is not Tier.LOCAL and standing.unheard:
         return 0
     if tier in (Tier.LOCAL, Tier.VERIFIED) or not share:
         return share
@@ -56,7 +56,7 @@ def outvoted(statements: Mapping[str, str], standings: Mapping[str, Standing], i
     votes: dict[tuple[str, str], bool] = {}
     for root, verdict in statements.items():
         standing = standings.get(root)
-        if standing is None or standing.dropped or standing.level not in (Level.KNOWN, Level.TRUSTED):
+        if standing is None or not standing.has_voice:
             continue
         if root == issuer and verdict == "valid":
             continue

@@ -21,13 +21,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from node.peers.rules.values import Held, Level, Standing, Tier
 
-_VOTING = (Level.KNOWN, Level.TRUSTED)
-
 
 def tier_of(standing: Standing, *, is_verified: bool | None, groups_agreeing: int, quorum: int) -> Tier:
     """The tier of a record whose issuer has this standing. ``is_verified``: what recomputing it came to;
     None: it was not, or cannot be."""
-    if is_verified is False or standing.dropped or standing.level is Level.BLOCKED:
+    if is_verified is False or standing.unheard:
         return Tier.UNTRUSTED
     if is_verified:
         return Tier.VERIFIED
@@ -48,7 +46,7 @@ def groups_agreeing(
     said: dict[str, set[str]] = {}
     for one in rivals:
         standing = standings.get(one.issuer)
-        if standing is None or standing.dropped or standing.level not in _VOTING:
+        if standing is None or not standing.has_voice:
             continue
         if not one.agreed or one.key in revoked:
             continue

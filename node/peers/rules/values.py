@@ -68,6 +68,18 @@ class Standing:
     valid: int = 0
     invalid: int = 0
 
+    @property
+    def unheard(self) -> str:
+        """Why nothing of this root counts (``dropped``, ``blocked``); empty where it may."""
+        if self.dropped:
+            return "dropped"
+        return "blocked" if self.level is Level.BLOCKED else ""
+
+    @property
+    def has_voice(self) -> bool:
+        """Whether it is heard beside others: on statements and for a quorum."""
+        return not self.unheard and self.level is not Level.UNKNOWN
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -121,6 +133,15 @@ class Quota:
     bytes: int = 512 * 2**20
     validations_per_hour: int = 1_000
     near: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On which a node takes from others. ``root``: its own; ``quota``: what one root may take here."""
+
+    root: str
+    quota: Quota
+    quorum: int
 
 
 @dataclass(frozen=True, slots=True)

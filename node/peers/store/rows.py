@@ -13,7 +13,7 @@ from typing import Any
 from node.core.errors import CorruptState, Rejected
 from node.core.ipld.cid import Cid
 from node.core.record import time_us
-from node.peers.rules.values import Held, Level, Position, Standing, Tier
+from node.peers.rules.values import Contact, Held, Level, Position, Standing, Tier
 
 EDGE_HASH_BYTES = 32
 FOREVER = 2**63 - 1
@@ -93,6 +93,17 @@ def read_held(row: sqlite3.Row) -> Held | None:
     except (Rejected, ValueError, TypeError, OverflowError):
         return None
     return held if cid.multihash == row["multihash"] and cid.matches(data) else None
+
+
+def read_contact(row: sqlite3.Row) -> Contact:
+    """A row of ``contact``."""
+    added = None if row["added"] is None else time_of(row["added"])
+    return Contact(row["address"], row["source"], row["root"], added)
+
+
+def standing_values(one: Standing) -> tuple[Any, ...]:
+    """The columns of ``standing`` but the number of its root."""
+    return one.level.value, one.group, one.dropped, one.refuted, one.valid, one.invalid
 
 
 def read_standing(row: sqlite3.Row) -> Standing:

@@ -10,7 +10,7 @@ has damaged is let go when it is read, so that it can be fetched again. Deleted 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -25,7 +25,7 @@ from node.peers.rules.values import Contact, Held, Level, Position, Standing, Su
 from node.peers.store import rows
 from node.peers.store.rows import OTHER_CODE, RIVALS_OF_ONE, Limits
 from node.peers.store.schema import SCHEMA
-from node.store.writer import SqliteFile
+from node.store.writer import FileStore, SqliteFile, insert
 
 __all__ = ["Limits", "SqlitePeerStore"]
 
@@ -36,17 +36,20 @@ RECOUNTED_AT_ONCE = 1_000
 PRUNED_AT_ONCE = 64
 """Tombstones past their end that go when one comes."""
 _TIMES_MAX = 2**62
+_NUMBER = "(SELECT id FROM root WHERE did = ?)"
+"""The number of a root's row."""
+_STANDING = "SELECT did, standing.* FROM standing JOIN root ON root.id = standing.root"
 
 T = TypeVar("T")
 _Age = tuple[int, int, int]
 
 
-class SqlitePeerStore:
+class SqlitePeerStore(FileStore):
     """``PeerStore`` on disk. Build with ``open`` inside a running event loop. Beside ``Unavailable``, calls
     raise ``CorruptState`` for a file that is damaged."""
 
     def __init__(self, file: SqliteFile, clock: Clock, limits: Limits) -> None:
-        self._file = file
+        super().__init__(file)
         self._clock = clock
         self._limits = limits
 
@@ -55,25 +58,11 @@ class SqlitePeerStore:
         """Open or create the file. Raises ``Unavailable``, ``CorruptState`` (damaged, foreign, newer)."""
         return cls(await SqliteFile.open(path, SCHEMA, readers=2), clock, limits or Limits())
 
-    async def scrub(self) -> None:
-        """Leave nothing of deleted rows on disk. Raises ``Unavailable``."""
-        await self._file.scrub()
-
-    async def close(self) -> None:
-        """Idempotent."""
-        await self._file.close()
-
     # --- contacts -------------------------------------------------------------------------------------
 
     async def contacts(self) -> list[Contact]:
-        def job(connection: sqlite3.Connection) -> list[Contact]:
-            found = connection.execute("SELECT address, source, root, added FROM contact ORDER BY number")
-            return [
-                Contact(address, source, root, None if added is None else rows.time_of(added))
-                for address, source, root, added in found
-            ]
-
-        return await self._file.read(job)
+        found = await self._file.rows("SELECT address, source, root, added FROM contact ORDER BY number")
+        return list(map(rows.read_contact, found))
 
     async def put_contact(self, contact: Contact) -> None:
         added = None if contact.added is None else time_us(contact.added)
@@ -85,7 +74,7 @@ class SqlitePeerStore:
             ).rowcount
             if changed:
                 return
-            if connection.execute("SELECT count(*) FROM contact").fetchone()[0] >= self._limits.contacts:
+            if _number(connection, "SELECT count(*) FROM contact") >= self._limits.contacts:
                 raise Rejected(rows.too_many_contacts(self._limits))
             connection.execute(
                 "INSERT INTO contact (source, root, added, address) VALUES (?, ?, ?, ?)", values
@@ -94,25 +83,15 @@ class SqlitePeerStore:
         await self._file.write(job)
 
     async def remove_contact(self, address: str) -> bool:
-        return await self._file.write(
-            lambda connection: (
-                connection.execute("DELETE FROM contact WHERE address = ?", (address,)).rowcount > 0
-            )
-        )
+        return await self._file.run("DELETE FROM contact WHERE address = ?", (address,)) > 0
 
     # --- roots ----------------------------------------------------------------------------------------
 
     async def standing(self, root: str) -> Standing:
-        return await self._read(partial(_standing, root=root))
+        return await self._file.read(_standing, root)
 
     async def standings(self) -> dict[str, Standing]:
-        def job(connection: sqlite3.Connection) -> dict[str, Standing]:
-            found = connection.execute(
-                "SELECT did, standing.* FROM standing JOIN root ON root.id = standing.root"
-            )
-            return {row["did"]: rows.read_standing(row) for row in found}
-
-        return await self._read(job)
+        return {row["did"]: rows.read_standing(row) for row in await self._file.rows(_STANDING)}
 
     async def set_standing(self, standing: Standing) -> None:
         await self._write(standing.root, partial(_set_standing, standing=standing))
@@ -122,77 +101,50 @@ class SqlitePeerStore:
 
         def job(connection: sqlite3.Connection, number: int) -> None:
             before = _standing(connection, root)
-            after = replace(
-                before,
-                refuted=before.refuted + (what == "refuted"),
-                valid=before.valid + (what == "valid"),
-                invalid=before.invalid + (what == "invalid"),
-            )
-            _set_standing(connection, number, after)
+            _set_standing(connection, number, replace(before, **{what: getattr(before, what) + 1}))
 
         await self._write(root, job)
 
     async def begin(self, root: str) -> None:
-        def job(connection: sqlite3.Connection, number: int) -> None:
-            connection.execute("INSERT INTO begun (root) VALUES (?) ON CONFLICT DO NOTHING", (number,))
-
-        await self._write(root, job)
+        await self._change(root, "INSERT INTO begun (root) VALUES (:root) ON CONFLICT DO NOTHING")
 
     async def finish(self, root: str) -> None:
-        await self._file.write(
-            lambda connection: connection.execute(
-                "DELETE FROM begun WHERE root = (SELECT id FROM root WHERE did = ?)", (root,)
-            )
-        )
+        await self._file.run(f"DELETE FROM begun WHERE root = {_NUMBER}", (root,))
 
     async def unfinished(self) -> list[str]:
-        def job(connection: sqlite3.Connection) -> list[str]:
-            found = connection.execute(
-                "SELECT did FROM begun JOIN root ON root.id = begun.root ORDER BY number"
-            )
-            return [row["did"] for row in found]
-
-        return await self._read(job)
+        found = await self._file.rows(
+            "SELECT did FROM begun JOIN root ON root.id = begun.root ORDER BY number"
+        )
+        return [row["did"] for row in found]
 
     async def position(self, root: str) -> Position | None:
-        def job(connection: sqlite3.Connection) -> Position | None:
-            row = connection.execute(
-                "SELECT did, position.* FROM position JOIN root ON root.id = position.root WHERE did = ?",
-                (root,),
-            ).fetchone()
-            return None if row is None else rows.read_position(row)
-
-        return await self._read(job)
+        row = await self._file.row(
+            "SELECT did, position.* FROM position JOIN root ON root.id = position.root WHERE did = ?", (root,)
+        )
+        return None if row is None else rows.read_position(row)
 
     async def set_position(self, position: Position) -> None:
         rows.check_position(position)
-        values = (position.origin, position.size, b"".join(position.edge), position.note)
-
-        def job(connection: sqlite3.Connection, number: int) -> None:
-            connection.execute(
-                "INSERT OR REPLACE INTO position (root, origin, size, edge, note) VALUES (?, ?, ?, ?, ?)",
-                (number, *values),
-            )
-
-        await self._write(position.root, job)
+        await self._change(
+            position.root,
+            "INSERT OR REPLACE INTO position (root, origin, size, edge, note) "
+            "VALUES (:root, :origin, :size, :edge, :note)",
+            origin=position.origin,
+            size=position.size,
+            edge=b"".join(position.edge),
+            note=position.note,
+        )
 
     async def keys(self, root: str) -> list[bytes]:
-        def job(connection: sqlite3.Connection) -> list[bytes]:
-            found = connection.execute(
-                "SELECT data FROM key WHERE root = (SELECT id FROM root WHERE did = ?) ORDER BY number",
-                (root,),
-            )
-            return [bytes(row["data"]) for row in found]
-
-        return await self._read(job)
+        found = await self._file.rows(f"SELECT data FROM key WHERE root = {_NUMBER} ORDER BY number", (root,))
+        return [bytes(row["data"]) for row in found]
 
     async def add_key(self, root: str, cid: Cid, data: bytes) -> bool:
         def job(connection: sqlite3.Connection, number: int) -> bool:
             named = (number, cid.multihash)
             if connection.execute("SELECT 1 FROM key WHERE root = ? AND multihash = ?", named).fetchone():
                 return False
-            kept = connection.execute("SELECT keys FROM root WHERE id = ?", (number,)).fetchone()[0]
-            if kept >= self._limits.keys_of_root:
+            if _number(connection, "SELECT keys FROM root WHERE id = ?", number) >= self._limits.keys_of_root:
                 raise Rejected(rows.too_many_keys(self._limits))
             connection.execute("INSERT INTO key (root, multihash, data) VALUES (?, ?, ?)", (*named, data))
             return True
@@ -212,31 +164,17 @@ class SqlitePeerStore:
         await self._write(root, job)
 
     async def counts(self, root: str) -> dict[str, int]:
-        def job(connection: sqlite3.Connection) -> dict[str, int]:
-            found = connection.execute(
-                "SELECT code, times FROM count WHERE root = (SELECT id FROM root WHERE did = ?) "
-                "ORDER BY code",
-                (root,),
-            )
-            return {row["code"]: row["times"] for row in found}
-
-        return await self._read(job)
+        asked = f"SELECT code, times FROM count WHERE root = {_NUMBER} ORDER BY code"
+        return {row["code"]: row["times"] for row in await self._file.rows(asked, (root,))}
 
     async def summary(self, now: datetime) -> Summary:
-        return await self._read(partial(_summary, hour=rows.hour_of(now)))
+        return await self._file.read(_summary, rows.hour_of(now))
 
     async def usage(self, root: str, now: datetime) -> Usage:
-        def job(connection: sqlite3.Connection) -> Usage:
-            row = connection.execute(
-                "SELECT records, bytes, hour, taken FROM root WHERE did = ?", (root,)
-            ).fetchone()
-            if row is None:
-                return Usage()
-            return Usage(
-                row["records"], row["bytes"], row["taken"] if row["hour"] == rows.hour_of(now) else 0
-            )
-
-        return await self._read(job)
+        row = await self._file.row("SELECT records, bytes, hour, taken FROM root WHERE did = ?", (root,))
+        if row is None:
+            return Usage()
+        return Usage(row["records"], row["bytes"], row["taken"] if row["hour"] == rows.hour_of(now) else 0)
 
     # --- held -----------------------------------------------------------------------------------------
 
@@ -247,42 +185,22 @@ class SqlitePeerStore:
             for held in given:
                 values = rows.held_values(held, self._row_of(connection, held.issuer))
                 connection.execute("DELETE FROM held WHERE multihash = ?", (values["multihash"],))
-                connection.execute(
-                    "INSERT INTO held (multihash, issuer, tier, trust_ppm, received, until, log_index, cid, "
-                    "key, query_hash, slot_key, agreed, data) VALUES (:multihash, :issuer, :tier, "
-                    ":trust_ppm, :received, :until, :log_index, :cid, :key, :query_hash, :slot_key, "
-                    ":agreed, :data)",
-                    values,
-                )
+                connection.execute(insert("held", values), values)
 
         await self._file.write(job)
 
     async def held(self, cid: Cid) -> Held | None:
-        found = await self._sound(
-            lambda connection: connection.execute(
-                "SELECT * FROM held_row WHERE multihash = ?", (cid.multihash,)
-            ).fetchall()
-        )
+        found = await self._sound(_found("SELECT * FROM held_row WHERE multihash = ?", cid.multihash))
         return found[0] if found else None
 
     async def known(self, cids: Sequence[Cid]) -> set[Cid]:
-        asked = tuple(cids)
-
-        def job(connection: sqlite3.Connection) -> set[Cid]:
-            look = "SELECT 1 FROM held WHERE multihash = ?"
-            return {cid for cid in asked if connection.execute(look, (cid.multihash,)).fetchone()}
-
-        return await self._file.read(job)
+        return await self._there(cids, "SELECT 1 FROM held WHERE multihash = ?")
 
     async def held_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Held]:
-        def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
-            return connection.execute(
-                "SELECT * FROM held_row WHERE issuer = (SELECT id FROM root WHERE did = ?) AND multihash > ? "
-                "ORDER BY multihash LIMIT ?",
-                (issuer, after, max(0, limit)),
-            ).fetchall()
-
-        return await self._sound(job)
+        asked = (
+            f"SELECT * FROM held_row WHERE issuer = {_NUMBER} AND multihash > ? ORDER BY multihash LIMIT ?"
+        )
+        return await self._sound(_found(asked, issuer, after, max(0, limit)))
 
     async def rivals(self, query_hash: str, slot_key: str | None, *, limit: int = 256) -> list[Held]:
         def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
@@ -293,38 +211,25 @@ class SqlitePeerStore:
         return await self._sound(job)
 
     async def set_tier(self, cid: Cid, tier: Tier, trust_ppm: int) -> None:
-        await self._file.write(
-            lambda connection: connection.execute(
-                "UPDATE held SET tier = ?, trust_ppm = ? WHERE multihash = ?",
-                (tier.value, trust_ppm, cid.multihash),
-            )
+        await self._file.run(
+            "UPDATE held SET tier = ?, trust_ppm = ? WHERE multihash = ?",
+            (tier.value, trust_ppm, cid.multihash),
         )
 
     async def release(self, cid: Cid) -> bool:
-        return await self._file.write(
-            lambda connection: (
-                connection.execute("DELETE FROM held WHERE multihash = ?", (cid.multihash,)).rowcount > 0
-            )
-        )
+        return await self._file.run("DELETE FROM held WHERE multihash = ?", (cid.multihash,)) > 0
 
     async def ended(self, now: datetime, *, limit: int = 1_000) -> list[Cid]:
-        def job(connection: sqlite3.Connection) -> list[bytes]:
-            found = connection.execute(
-                "SELECT cid FROM held WHERE until <= ? ORDER BY until, multihash LIMIT ?",
-                (time_us(now), max(0, limit)),
-            )
-            return [bytes(row["cid"]) for row in found]
-
-        return [_cid(name) for name in await self._read(job)]
+        found = await self._file.rows(
+            "SELECT cid FROM held WHERE until <= ? ORDER BY until, multihash LIMIT ?",
+            (time_us(now), max(0, limit)),
+        )
+        return [_cid(row["cid"]) for row in found]
 
     async def forget(self, root: str) -> list[Cid]:
-        await self._file.write(
-            lambda connection: connection.execute(
-                "DELETE FROM position WHERE root = (SELECT id FROM root WHERE did = ?)", (root,)
-            )
-        )
+        await self._file.run(f"DELETE FROM position WHERE root = {_NUMBER}", (root,))
         gone: list[Cid] = []
-        while names := await self._file.write(partial(_forget_some, root=root)):
+        while names := await self._file.write(_forget_some, root):
             gone += map(_cid, names)
         return gone
 
@@ -350,28 +255,18 @@ class SqlitePeerStore:
         await self._write(issuer, job)
 
     async def tombstones(self, targets: Sequence[Cid], issuer: str) -> set[Cid]:
-        asked = tuple(targets)
-
-        def job(connection: sqlite3.Connection) -> set[Cid]:
-            row = connection.execute("SELECT id FROM root WHERE did = ?", (issuer,)).fetchone()
-            if row is None:
-                return set()
-            look = "SELECT 1 FROM tombstone WHERE issuer = ? AND target = ?"
-            return {cid for cid in asked if connection.execute(look, (row[0], cid.multihash)).fetchone()}
-
-        return await self._file.read(job)
+        return await self._there(
+            targets, f"SELECT 1 FROM tombstone WHERE target = ? AND issuer = {_NUMBER}", issuer
+        )
 
     async def tombstone_blocks(self, named: Sequence[tuple[Cid, Cid]], issuer: str) -> dict[Cid, bytes]:
         asked = tuple(named)
+        look = f"SELECT data FROM tombstone WHERE issuer = {_NUMBER} AND target = ? AND cid = ?"
 
         def job(connection: sqlite3.Connection) -> dict[Cid, bytes]:
-            row = connection.execute("SELECT id FROM root WHERE did = ?", (issuer,)).fetchone()
-            if row is None:
-                return {}
-            look = "SELECT data FROM tombstone WHERE issuer = ? AND target = ? AND cid = ?"
             found: dict[Cid, bytes] = {}
             for target, stone in asked:
-                kept = connection.execute(look, (row[0], target.multihash, bytes(stone))).fetchone()
+                kept = connection.execute(look, (issuer, target.multihash, bytes(stone))).fetchone()
                 if kept is not None and stone.matches(bytes(kept[0])):
                     found[stone] = bytes(kept[0])
             return found
@@ -401,76 +296,60 @@ class SqlitePeerStore:
         return await self._write(issuer, job)
 
     async def statements(self, target: Cid) -> dict[str, str]:
-        def job(connection: sqlite3.Connection) -> dict[str, str]:
-            name = target.multihash
-            return {
-                row["did"]: row["verdict"]
-                for issuer in _issuers(
-                    connection,
-                    "SELECT min(issuer) FROM statement WHERE target = ? AND issuer > ? AND counts = 1",
-                    name,
-                )
-                for row in connection.execute(
-                    "SELECT did, verdict FROM statement JOIN root ON root.id = issuer "
-                    "WHERE target = ? AND issuer = ? AND counts = 1 "
-                    "ORDER BY at DESC, multihash DESC LIMIT 1",
-                    (name, issuer),
-                )
-            }
-
-        return await self._read(job)
+        return await self._file.read(_statements, target.multihash)
 
     async def known_statements(self, cids: Sequence[Cid], issuer: str) -> set[Cid]:
-        asked = tuple(cids)
-
-        def job(connection: sqlite3.Connection) -> set[Cid]:
-            look = (
-                "SELECT 1 FROM statement JOIN root ON root.id = issuer WHERE statement.multihash = ? "
-                "AND did = ?"
-            )
-            return {cid for cid in asked if connection.execute(look, (cid.multihash, issuer)).fetchone()}
-
-        return await self._file.read(job)
+        return await self._there(
+            cids, f"SELECT 1 FROM statement WHERE multihash = ? AND issuer = {_NUMBER}", issuer
+        )
 
     async def recount(self, issuer: str, signers: Mapping[str, tuple[datetime, datetime]]) -> int:
         spans = {key: (time_us(since), time_us(until)) for key, (since, until) in signers.items()}
         changed = 0
-        while some := await self._file.write(partial(_recount_some, issuer=issuer, spans=spans)):
+        while some := await self._file.write(_recount_some, issuer, spans):
             changed += some
         return changed
 
     async def spoken_of(self, issuer: str, *, after: bytes = b"", limit: int = 256) -> list[Cid]:
-        def job(connection: sqlite3.Connection) -> list[Cid]:
-            found = connection.execute(
-                "SELECT DISTINCT target FROM statement WHERE issuer = (SELECT id FROM root WHERE did = ?) "
-                "AND target > ? ORDER BY target LIMIT ?",
-                (issuer, after, max(0, limit)),
-            )
-            return [Cid(DAG_CBOR, row["target"][2:]) for row in found]  # a multihash of sha2-256
-
-        return await self._read(job)
+        found = await self._file.rows(
+            f"SELECT DISTINCT target FROM statement WHERE issuer = {_NUMBER} AND target > ? "
+            "ORDER BY target LIMIT ?",
+            (issuer, after, max(0, limit)),
+        )
+        return [Cid(DAG_CBOR, row["target"][2:]) for row in found]  # a multihash of sha2-256
 
     # --- pieces ---------------------------------------------------------------------------------------
 
-    async def _read(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """As the file's, with rows by name."""
-        return await self._file.read(lambda connection: job(_named(connection)))
-
     async def _write(self, root: str, job: Callable[[sqlite3.Connection, int], T]) -> T:
-        """Likewise, with the number of the root's row, which is made where there is none."""
+        """As the file's, with the number of the root's row, which is made where there is none."""
         return await self._file.write(lambda connection: job(connection, self._row_of(connection, root)))
 
-    async def _sound(self, job: Callable[[sqlite3.Connection], list[sqlite3.Row]]) -> list[Held]:
+    async def _change(self, root: str, statement: str, **values: object) -> None:
+        """One statement about a root, whose number it names ``:root``."""
+        await self._write(
+            root, lambda connection, number: connection.execute(statement, {"root": number, **values})
+        )
+
+    async def _there(self, cids: Sequence[Cid], look: str, *values: object) -> set[Cid]:
+        """Those for which ``look`` finds a row by multihash."""
+        asked = tuple(cids)
+
+        def job(connection: sqlite3.Connection) -> set[Cid]:
+            return {cid for cid in asked if connection.execute(look, (cid.multihash, *values)).fetchone()}
+
+        return await self._file.read(job)
+
+    async def _sound(self, job: Callable[[sqlite3.Connection], Iterable[sqlite3.Row]]) -> list[Held]:
         """What the rows of ``held_row`` hold; those that the disk has damaged are let go first. Ends, for
         each turn takes rows away."""
         while True:
-            pairs = await self._read(
+            pairs = await self._file.read(
                 lambda connection: [(int(row["id"]), rows.read_held(row)) for row in job(connection)]
             )
             damaged = [(number,) for number, held in pairs if held is None]
             if not damaged:
                 return [held for _, held in pairs if held is not None]
-            await self._file.write(partial(_let_go, numbers=damaged))
+            await self._file.write(_let_go, damaged)
 
     def _row_of(self, connection: sqlite3.Connection, root: str) -> int:
         """The number of the root's row, made where there is none. One of which nothing but counts is kept
@@ -478,7 +357,7 @@ class SqlitePeerStore:
         row = connection.execute("SELECT id FROM root WHERE did = ?", (root,)).fetchone()
         if row is not None:
             return int(row[0])
-        if connection.execute("SELECT count(*) FROM root").fetchone()[0] >= self._limits.roots:
+        if _number(connection, "SELECT count(*) FROM root") >= self._limits.roots:
             spare = connection.execute(
                 "DELETE FROM root WHERE id = (SELECT id FROM root WHERE records = 0 AND keys = 0 AND "
                 "tombstones = 0 AND statements = 0 AND id NOT IN (SELECT root FROM standing) AND id NOT IN "
@@ -486,16 +365,14 @@ class SqlitePeerStore:
             ).rowcount
             if not spare:
                 raise Unavailable(rows.too_many_roots(self._limits))
-        inserted = connection.execute("INSERT INTO root (did) VALUES (?) RETURNING id", (root,))
-        return int(inserted.fetchone()[0])
+        return _number(connection, "INSERT INTO root (did) VALUES (?) RETURNING id", root)
 
     def _make_room_for_statement(self, connection: sqlite3.Connection, number: int) -> None:
-        own = connection.execute("SELECT statements FROM root WHERE id = ?", (number,)).fetchone()[0]
+        own = _number(connection, "SELECT statements FROM root WHERE id = ?", number)
         if own <= self._limits.statements_of_root:
-            if connection.execute("SELECT statements FROM total").fetchone()[0] <= self._limits.statements:
+            if _number(connection, "SELECT statements FROM total") <= self._limits.statements:
                 return
-            most = connection.execute("SELECT id FROM root ORDER BY statements DESC, id LIMIT 1")
-            number = most.fetchone()[0]
+            number = _number(connection, "SELECT id FROM root ORDER BY statements DESC, id LIMIT 1")
         connection.execute(
             "DELETE FROM statement WHERE id = "
             "(SELECT id FROM statement WHERE issuer = ? ORDER BY counts, id LIMIT 1)",
@@ -503,9 +380,14 @@ class SqlitePeerStore:
         )
 
 
-def _named(connection: sqlite3.Connection) -> sqlite3.Connection:
-    connection.row_factory = sqlite3.Row
-    return connection
+def _number(connection: sqlite3.Connection, statement: str, *values: object) -> int:
+    """The number that a statement finds; 0 for none."""
+    row = connection.execute(statement, values).fetchone()
+    return int((row and row[0]) or 0)
+
+
+def _found(statement: str, *values: object) -> Callable[[sqlite3.Connection], Iterable[sqlite3.Row]]:
+    return lambda connection: connection.execute(statement, values)
 
 
 def _cid(name: bytes) -> Cid:
@@ -519,11 +401,7 @@ def _cid(name: bytes) -> Cid:
 
 
 def _standing(connection: sqlite3.Connection, root: str) -> Standing:
-    cursor = connection.cursor()
-    cursor.row_factory = sqlite3.Row
-    row = cursor.execute(
-        "SELECT did, standing.* FROM standing JOIN root ON root.id = standing.root WHERE did = ?", (root,)
-    ).fetchone()
+    row = connection.execute(f"{_STANDING} WHERE did = ?", (root,)).fetchone()
     return Standing(root) if row is None else rows.read_standing(row)
 
 
@@ -533,15 +411,7 @@ def _set_standing(connection: sqlite3.Connection, number: int, standing: Standin
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (root) DO UPDATE SET level = excluded.level, "
         "trust_group = excluded.trust_group, dropped = excluded.dropped, refuted = excluded.refuted, "
         "valid = excluded.valid, invalid = excluded.invalid",
-        (
-            number,
-            standing.level.value,
-            standing.group,
-            standing.dropped,
-            standing.refuted,
-            standing.valid,
-            standing.invalid,
-        ),
+        (number, *rows.standing_values(standing)),
     )
 
 
@@ -550,11 +420,8 @@ def _let_go(connection: sqlite3.Connection, numbers: Sequence[tuple[int]]) -> No
 
 
 def _forget_some(connection: sqlite3.Connection, root: str) -> list[bytes]:
-    found = connection.execute(
-        "SELECT id, cid FROM held WHERE issuer = (SELECT id FROM root WHERE did = ?) "
-        "ORDER BY multihash LIMIT ?",
-        (root, FORGOTTEN_AT_ONCE),
-    ).fetchall()
+    asked = f"SELECT id, cid FROM held WHERE issuer = {_NUMBER} ORDER BY multihash LIMIT ?"
+    found = connection.execute(asked, (root, FORGOTTEN_AT_ONCE)).fetchall()
     _let_go(connection, [(number,) for number, _ in found])
     return [bytes(name) for _, name in found]
 
@@ -565,34 +432,26 @@ def _summary(connection: sqlite3.Connection, hour: int) -> Summary:
     for row in connection.execute("SELECT kind, name, count FROM tally WHERE kind != 'group'"):
         sums.setdefault(row["kind"], {})[row["name"]] = row["count"]
 
-    def one(asked: str, *values: int) -> int:
-        return int(connection.execute(asked, values).fetchone()[0] or 0)
-
     return Summary(
-        contacts=one("SELECT count(*) FROM contact"),
+        contacts=_number(connection, "SELECT count(*) FROM contact"),
         levels={level: count for level in Level if (count := sums.get("level", {}).get(level.value))},
         dropped=sums.get("dropped", {}).get("", 0),
-        groups=one("SELECT count(*) FROM tally WHERE kind = 'group'"),
+        groups=_number(connection, "SELECT count(*) FROM tally WHERE kind = 'group'"),
         bytes=sums.get("bytes", {}).get("", 0),
         tiers={tier: count for tier in Tier if (count := sums.get("tier", {}).get(tier.value))},
         fullest=Usage(
-            one("SELECT max(records) FROM root"),
-            one("SELECT max(bytes) FROM root"),
-            one("SELECT max(taken) FROM root WHERE hour = ?", hour),
+            _number(connection, "SELECT max(records) FROM root"),
+            _number(connection, "SELECT max(bytes) FROM root"),
+            _number(connection, "SELECT max(taken) FROM root WHERE hour = ?", hour),
         ),
     )
 
 
 def _recount_some(connection: sqlite3.Connection, issuer: str, spans: Mapping[str, tuple[int, int]]) -> int:
     """How many statements count or do not count now that did otherwise: some of them, 0 for none."""
-    row = connection.execute("SELECT id FROM root WHERE did = ?", (issuer,)).fetchone()
+    number = _number(connection, "SELECT id FROM root WHERE did = ?", issuer)  # 0: of whom nothing is here
     left, key = RECOUNTED_AT_ONCE, ""
-    if row is None:
-        return 0
-    number, change = (
-        row[0],
-        "UPDATE statement SET counts = {} WHERE id IN (SELECT id FROM statement {} LIMIT ?)",
-    )
+    change = "UPDATE statement SET counts = {} WHERE id IN (SELECT id FROM statement {} LIMIT ?)"
     of_key = "WHERE issuer = ? AND key = ? AND counts = {} AND at {}"
     next_key = "SELECT min(key) FROM statement WHERE issuer = ? AND key > ?"
     while left and (key := connection.execute(next_key, (number, key)).fetchone()[0]) is not None:
@@ -607,6 +466,20 @@ def _recount_some(connection: sqlite3.Connection, issuer: str, spans: Mapping[st
     return RECOUNTED_AT_ONCE - left
 
 
+def _statements(connection: sqlite3.Connection, target: bytes) -> dict[str, str]:
+    """Each issuer's newest verdict that counts."""
+    next_issuer = "SELECT min(issuer) FROM statement WHERE target = ? AND issuer > ? AND counts = 1"
+    newest = (
+        "SELECT did, verdict FROM statement JOIN root ON root.id = issuer "
+        "WHERE target = ? AND issuer = ? AND counts = 1 ORDER BY at DESC, multihash DESC LIMIT 1"
+    )
+    return {
+        row["did"]: row["verdict"]
+        for issuer in _issuers(connection, next_issuer, target)
+        for row in connection.execute(newest, (target, issuer))
+    }
+
+
 def _issuers(connection: sqlite3.Connection, next_issuer: str, asked: str | bytes) -> Iterator[int]:
     """Goes from issuer to issuer in an index: how many rows one of them has there does not matter."""
     issuer = 0
@@ -617,25 +490,15 @@ def _issuers(connection: sqlite3.Connection, next_issuer: str, asked: str | byte
 
 def _rivals(connection: sqlite3.Connection, query_hash: str, slot_key: str | None) -> list[int]:
     """Numbers of rows, everybody's newest first, then everybody's second, and so on."""
-    looks = [
-        (
-            query_hash,
-            "SELECT min(issuer) FROM held WHERE query_hash = ? AND issuer > ?",
-            "SELECT received, log_index, id FROM held WHERE query_hash = ? AND issuer = ? "
-            "ORDER BY received DESC, log_index DESC, id DESC LIMIT ?",
-        )
-    ]
-    if slot_key is not None:
-        looks.append(
-            (
-                slot_key,
-                "SELECT min(issuer) FROM held WHERE slot_key = ? AND issuer > ?",
-                "SELECT received, log_index, id FROM held WHERE slot_key = ? AND issuer = ? "
-                "ORDER BY received DESC, log_index DESC, id DESC LIMIT ?",
-            )
-        )
     ages: dict[int, set[_Age]] = {}
-    for asked, next_issuer, newest in looks:
+    for column, asked in (("query_hash", query_hash), ("slot_key", slot_key)):
+        if asked is None:
+            continue
+        next_issuer = f"SELECT min(issuer) FROM held WHERE {column} = ? AND issuer > ?"
+        newest = (
+            f"SELECT received, log_index, id FROM held WHERE {column} = ? AND issuer = ? "
+            "ORDER BY received DESC, log_index DESC, id DESC LIMIT ?"
+        )
         for issuer in _issuers(connection, next_issuer, asked):
             found = connection.execute(newest, (asked, issuer, RIVALS_OF_ONE))
             ages.setdefault(issuer, set()).update((row[0], row[1], row[2]) for row in found)

@@ -19,89 +19,61 @@ not know how records arrive.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 
 from node.core.clock import Clock
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
-from node.core.model import SCOPE_PUBLIC
-from node.core.normalise import normalise
-from node.core.ports import AuditLog, BlockStore, RecordStore, Semantics
-from node.core.record import AnswerRecord, KeyRecord, Record, TombstoneRecord, ValidationRecord, decode
+from node.core.record import AnswerRecord, TombstoneRecord, ValidationRecord
 from node.peers.ports import PeerStore
 from node.peers.rules import standing as standings
-from node.peers.rules import tiers
-from node.peers.rules.admission import ClassLimit, Refused, examine
+from node.peers.rules.admission import ClassLimit, Refused, examine, statement
 from node.peers.rules.entry import Publish, Retract
-from node.peers.rules.keys import AHEAD_MAX, KeyRing
-from node.peers.rules.values import SERVED, Held, Level, Quota, Standing, Tier
+from node.peers.rules.keys import KeyRing
+from node.peers.rules.values import SERVED, Held, Terms, Tier
 from node.peers.sync.ledger import PeerLedger
-from node.peers.sync.quarantine import Quarantine
 from node.peers.sync.serving import Place, Serving
+from node.peers.sync.weigh import REFUTED, Scales, age, agreed, answer_of, asks_the_same, has_voice
 
-Recompute = Callable[[AnswerRecord], Awaitable[bool | None]]
-"""Whether what is computed or looked up here says the same; None: cannot tell."""
-
-STATEMENT_BYTES_MAX = 8_192
-"""Of a validation or a tombstone, which hold a few ids and a short note."""
-RINGS_MAX = 1_024
-ANSWERS_MAX = 256
-"""Held answers that stay decoded: a question's rivals are read again with each new one."""
 _PAGE = 256
-_REFUTED = ""
-"""In the place of ``Held.agreed``."""
 
 
-def no_slot_key(record: AnswerRecord) -> str | None:
-    """No slot key of a peer is believed."""
-    return None
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What this node makes of a peer's record. ``recompute``: whether what is computed or looked up here says
+    the same (None: cannot tell); ``private``: what the privacy gate finds in it."""
+
+    class_limit: Callable[[AnswerRecord], ClassLimit]
+    recompute: Callable[[AnswerRecord], Awaitable[bool | None]]
+    private: Callable[[AnswerRecord], Awaitable[str | None]]
 
 
 class Admitter:
     """Use from one event loop. ``count`` hears (result, reason) of everything that is taken, refused or
-    withdrawn; ``is_private`` is the privacy gate's word; ``slot_key`` our own reading of a question."""
+    withdrawn."""
 
     def __init__(
         self,
         store: PeerStore,
-        records: RecordStore,
-        blocks: BlockStore,
-        semantics: Semantics,
+        serving: Serving,
         clock: Clock,
-        *,
-        own_root: str,
-        class_limit: Callable[[AnswerRecord], ClassLimit],
-        recompute: Recompute,
-        is_private: Callable[[AnswerRecord], Awaitable[str | None]],
-        keyword_key: Callable[[str], str | None],
-        quota: Quota,
-        quorum: int,
-        log: AuditLog,
+        reading: Reading,
+        terms: Terms,
+        ledger: PeerLedger,
         count: Callable[[str, str], None],
-        policy: str,
-        slot_key: Callable[[AnswerRecord], str | None] = no_slot_key,
     ) -> None:
         self._store = store
-        self._records = records
+        self._serving = serving
         self._clock = clock
-        self._own_root = own_root
-        self._class_limit = class_limit
-        self._recompute = recompute
-        self._is_private = is_private
-        self._quota = quota
-        self._quorum = quorum
+        self._reading = reading
+        self._own_root = terms.root
+        self._quota = terms.quota
+        self._ledger = ledger
         self._count = count
-        self._quarantine = Quarantine(log, clock, policy)
-        self._ledger = PeerLedger(log, policy)
-        self._serving = Serving(
-            records, blocks, semantics, keyword_key=keyword_key, slot_key=slot_key, near=quota.near
-        )
-        self._rings: OrderedDict[str, KeyRing] = OrderedDict()
+        self._scales = Scales(store, clock, terms.quorum)
         self._deciding = asyncio.Lock()
         """One decision at a time: each rests on what is held, and changes it."""
         self._changes = 0
@@ -117,19 +89,19 @@ class Admitter:
         """Look at a block that ``root`` published under ``cid`` as entry ``index`` of its log. The tier that
         it is served in, ``held`` (kept aside), ``known``, or the code of why it is refused or held back.
         Raises ``Unavailable``."""
-        self._remember_ring(root, ring)
+        self._scales.remember(root, ring)
         now, changes = self._clock.now(), self._changes
         if code := await self._stopped(root, cid, data, now):
             return code if code == "known" else await self._refuse(root, cid, code)
         examined = examine(
-            cid, data, issuer_root=root, entry=entry, ring=ring, now=now, limit=self._class_limit
+            cid, data, issuer_root=root, entry=entry, ring=ring, now=now, limit=self._reading.class_limit
         )
         if isinstance(examined, Refused):
             return await self._refuse(root, cid, examined.code)
         record = examined.record
-        if await self._is_private(record) is not None:
+        if await self._reading.private(record) is not None:
             return await self._refuse(root, cid, "private")
-        is_verified = await self._recompute(record)
+        is_verified = await self._reading.recompute(record)
         held = Held(
             cid=cid,
             data=data,
@@ -138,7 +110,7 @@ class Admitter:
             tier=Tier.VERIFIED if is_verified else Tier.UNTRUSTED,
             query_hash=record.query_hash,
             slot_key=self._serving.slot_key_of(record),
-            agreed=_REFUTED if is_verified is False else _agreed(record),
+            agreed=REFUTED if is_verified is False else agreed(record),
             received=now,
             until=examined.until,
             trust_ppm=0,
@@ -161,7 +133,7 @@ class Admitter:
         )
         if known:
             return "known"
-        if code := _unheard(standing):
+        if code := standing.unheard:
             return code
         if buried:
             return "tombstoned"
@@ -172,20 +144,20 @@ class Admitter:
     async def _refuse(self, root: str, cid: Cid, code: str) -> str:
         self._count("refused", code)
         await self._store.count(root, code)
-        await self._quarantine.note(root, cid, code)
+        await self._ledger.quarantined(root, cid, code)
         return code
 
     async def _enter(self, held: Held, record: AnswerRecord) -> str:
         """Decide and keep."""
         root, cid = held.issuer, held.cid
         self._changes += 1
-        rivals = await self._rivals(held)
-        is_refuted = held.agreed == _REFUTED
+        rivals = await self._scales.rivals(held)
+        is_refuted = held.agreed == REFUTED
         earlier = [] if is_refuted else [one for one in rivals if one.issuer == root]
-        if any(_age(one) > _age(held) for one in earlier):
+        if any(age(one) > age(held) for one in earlier):
             return await self._refuse(root, cid, "superseded")
         known = await self._store.standings()
-        tier, why = await self._weigh(held, [one for one in rivals if one.issuer != root], known)
+        tier, why = await self._scales.tier(held, [one for one in rivals if one.issuer != root], known)
         if why in ("blocked", "dropped"):
             return await self._refuse(root, cid, why)
         if is_refuted:
@@ -197,65 +169,14 @@ class Admitter:
         await asyncio.gather(self._store.hold([held]), self._store.count(root, counted))
         for one in earlier:
             await self._let_go(one)
-        if _votes(known.get(root)):
+        if has_voice(known.get(root)):
             await self._weigh_rivals(held)
         self._count("admitted" if held.tier in SERVED else "held", outcome)
         if why:
-            await self._quarantine.note(root, cid, why)
+            await self._ledger.quarantined(root, cid, why)
         return outcome
 
     # --- weighing ---------------------------------------------------------------------------------
-
-    async def _rivals(self, held: Held) -> list[Held]:
-        """What else is held to the same question and was not found wrong here, of whatever issuer."""
-        return [
-            one
-            for one in await self._store.rivals(held.query_hash, held.slot_key)
-            if one.cid != held.cid and one.agreed != _REFUTED and _asks_the_same(one, held)
-        ]
-
-    async def _weigh(
-        self, held: Held, rivals: Sequence[Held], known: Mapping[str, Standing]
-    ) -> tuple[Tier, str]:
-        """The tier of a held record as things stand now, and a code where something speaks against it.
-        ``known``: the standings."""
-        standing = known.get(held.issuer, Standing(held.issuer))
-        if code := _unheard(standing):
-            return Tier.UNTRUSTED, code
-        if code := (await self._ring(held.issuer)).good(held.key, "node", _age(held)[0]):
-            return Tier.UNTRUSTED, code
-        if _answer(held).is_unverified:  # let in before there was this rule
-            return Tier.UNTRUSTED, "unverified"
-        if held.agreed == _REFUTED:
-            return Tier.UNTRUSTED, "refuted"
-        is_verified = held.tier is Tier.VERIFIED or None
-        tier = tiers.tier_of(
-            standing,
-            is_verified=is_verified,
-            groups_agreeing=await self._groups(held, rivals, known),
-            quorum=self._quorum,
-        )
-        if tier in SERVED and not is_verified:
-            statements = await self._store.statements(held.cid)
-            if statements and standings.outvoted(statements, known, held.issuer):
-                return Tier.UNTRUSTED, "outvoted"
-        return tier, ""
-
-    async def _groups(self, held: Held, rivals: Sequence[Held], known: Mapping[str, Standing]) -> int:
-        """How many trust groups say what this record says."""
-        now = self._clock.now()
-        voices = [
-            one
-            for one in (held, *rivals)
-            if _votes(known.get(one.issuer))
-            and (one.until is None or one.until > now)
-            and not _answer(one).is_unverified
-        ]
-        revoked: set[str] = set()
-        for root in {one.issuer for one in voices}:
-            gone = (await self._ring(root)).revoked  # a root speaks of its own keys, and of nobody else's
-            revoked |= {one.key for one in voices if one.issuer == root and one.key in gone}
-        return tiers.groups_agreeing(voices, held.agreed, known, revoked)
 
     async def _served(
         self, held: Held, record: AnswerRecord, tier: Tier, why: str, replaces: tuple[Cid, ...] = ()
@@ -277,13 +198,15 @@ class Admitter:
         held = await self._store.held(cid)
         if held is None:
             return
-        tier, why = await self._weigh(held, await self._rivals(held), await self._store.standings())
-        after, why = await self._served(held, _answer(held), tier, why)
+        tier, why = await self._scales.tier(
+            held, await self._scales.rivals(held), await self._store.standings()
+        )
+        after, why = await self._served(held, answer_of(held), tier, why)
         if (after.tier, after.trust_ppm) != (held.tier, held.trust_ppm):
             await self._store.set_tier(cid, after.tier, after.trust_ppm)
         if held.tier in SERVED and after.tier not in SERVED:
             self._count("withdrawn", why or "untrusted")
-            await self._quarantine.note(held.issuer, cid, why or "untrusted")
+            await self._ledger.quarantined(held.issuer, cid, why or "untrusted")
         elif held.tier not in SERVED and after.tier in SERVED:
             self._count("admitted", after.tier.value)
 
@@ -291,12 +214,12 @@ class Admitter:
         """Records of others to the same question whose tier may rest on this one: of roots with a voice."""
         known = await self._store.standings()
         for one in await self._store.rivals(held.query_hash, held.slot_key):
-            if one.issuer != held.issuer and _asks_the_same(one, held) and _votes(known.get(one.issuer)):
+            if one.issuer != held.issuer and asks_the_same(one, held) and has_voice(known.get(one.issuer)):
                 await self._weigh_again(one.cid)
 
     async def _weigh_supported(self, held: Held) -> None:
         """Likewise, where this issuer's word counts for anything."""
-        if _votes(await self._store.standing(held.issuer)):
+        if (await self._store.standing(held.issuer)).has_voice:
             await self._weigh_rivals(held)
 
     async def _let_go(self, held: Held) -> bool:
@@ -310,27 +233,27 @@ class Admitter:
     async def validation(self, root: str, ring: KeyRing, cid: Cid, data: bytes) -> str:
         """Take a signed statement on a record, whether that is here or not. ``counted``, ``known``, or the
         code of why it is refused. Raises ``Unavailable``."""
-        self._remember_ring(root, ring)
+        self._scales.remember(root, ring)
         now = self._clock.now()
-        code = "own" if root == self._own_root else _unheard(await self._store.standing(root))
+        code = "own" if root == self._own_root else (await self._store.standing(root)).unheard
         if not code:
             usage = await self._store.usage(root, now)
             if usage.validations >= self._quota.validations_per_hour:
                 code = "quota_validations"
-        statement = None if code else _statement(cid, data, root, ring, now)
-        if isinstance(statement, ValidationRecord):
-            target = Cid.parse(statement.target)
-            async with self._deciding:
-                self._changes += 1
-                is_new = await self._store.add_statement(
-                    cid, data, root, statement.key, target, statement.verdict, statement.timestamp
-                )
-                if not is_new:
-                    return "known"
-                await self._weigh_again(target)
-            self._count("counted", statement.verdict)
-            return "counted"
-        return await self._refuse(root, cid, code or (statement if isinstance(statement, str) else "kind"))
+        said = code or statement(cid, data, issuer_root=root, ring=ring, now=now)
+        if not isinstance(said, ValidationRecord):
+            return await self._refuse(root, cid, said if isinstance(said, str) else "kind")
+        target = Cid.parse(said.target)
+        async with self._deciding:
+            self._changes += 1
+            is_new = await self._store.add_statement(
+                cid, data, root, said.key, target, said.verdict, said.timestamp
+            )
+            if not is_new:
+                return "known"
+            await self._weigh_again(target)
+        self._count("counted", said.verdict)
+        return "counted"
 
     async def retract(self, root: str, entry: Retract, tombstone_block: bytes | None) -> str:
         """A root takes back a record of its own: out of service, and for good where its signed tombstone
@@ -363,33 +286,32 @@ class Admitter:
 
     async def _bury(self, root: str, entry: Retract, data: bytes, *, is_here: bool) -> str:
         """Keep a tombstone; the code of why it is not one, or why there is no room for it."""
-        ring, now = await self._ring(root), self._clock.now()
-        stone = None if entry.tombstone is None else _statement(entry.tombstone, data, root, ring, now)
-        if isinstance(stone, str):
-            return stone
-        if entry.tombstone is None or not isinstance(stone, TombstoneRecord):
+        if entry.tombstone is None:
             return "kind"
+        ring, now = await self._scales.ring(root), self._clock.now()
+        stone = statement(entry.tombstone, data, issuer_root=root, ring=ring, now=now)
+        if not isinstance(stone, TombstoneRecord):
+            return stone if isinstance(stone, str) else "kind"
         if Cid.parse(stone.target) != entry.cid:
             return "entry"
         if not await self._entombed(root, entry.cid, entry.tombstone, data, is_here=is_here):
             return "quota_records"
-        await self._records.add(stone, origin=root)
+        await self._serving.bury(stone, root)
         return ""
 
     async def _entombed(self, root: str, target: Cid, stone: Cid, data: bytes, *, is_here: bool) -> bool:
         """Whether the withdrawal is remembered. Of what is not here a root buries no more than it may have
         here; what is read again counts once."""
         is_new = not await self._store.tombstones([target], root)
-        if is_new and not is_here and await self._buried(root) >= self._quota.records:
-            return False
+        if is_new and not is_here:
+            buried = (await self._store.counts(root)).get("entombed", 0)
+            if buried >= self._quota.records:
+                return False
         if is_new or data:  # a bare withdrawal takes no signed one's place
             await self._store.entomb(target, root, stone, data, None)
         if is_new:
             await self._store.count(root, "entombed")
         return True
-
-    async def _buried(self, root: str) -> int:
-        return (await self._store.counts(root)).get("entombed", 0)
 
     # --- everything of one root -------------------------------------------------------------------
 
@@ -398,11 +320,11 @@ class Admitter:
         the quorum. Raises ``Unavailable``; then ``resume`` goes on."""
         self._weighing[root] += 1
         try:
-            self._rings.pop(root, None)
+            self._scales.forget(root)
             await self._store.begin(root)
             async with self._deciding:  # no statement comes in between the keys and what they mean for it
-                await self._store.recount(root, (await self._ring(root)).spans("node"))
-            if code := _unheard(await self._store.standing(root)):
+                await self._store.recount(root, (await self._scales.ring(root)).spans("node"))
+            if code := (await self._store.standing(root)).unheard:
                 await self._clear(root, code)
             else:
                 await self._weigh_held_of(root)
@@ -445,7 +367,7 @@ class Admitter:
             async with self._deciding:
                 await self._weigh_again(held.cid)
                 await self._weigh_rivals(held)
-        revoked = (await self._ring(root)).revoked
+        revoked = (await self._scales.ring(root)).revoked
         if revoked:  # also what an import brought in, which is not held
             await self._serving.take_out_all(root, lambda record: record.key in revoked)
 
@@ -466,7 +388,7 @@ class Admitter:
                 gone += await self._let_go(held)
                 await self._weigh_rivals(held)
             if gone == 1:
-                await self._quarantine.note(root, held.cid, code)
+                await self._ledger.quarantined(root, held.cid, code)
         gone += await self._serving.take_out_all(root, lambda record: True)
         for cid in await self._store.forget(root):
             gone += await self._serving.take_out(cid, root)
@@ -479,82 +401,3 @@ class Admitter:
             after = page[-1].cid.multihash
             for held in page:
                 yield held
-
-    # --- keys -------------------------------------------------------------------------------------
-
-    def _remember_ring(self, root: str, ring: KeyRing) -> None:
-        self._rings[root] = ring
-        self._rings.move_to_end(root)
-        while len(self._rings) > RINGS_MAX:
-            self._rings.popitem(last=False)
-
-    async def _ring(self, root: str) -> KeyRing:
-        """The keys that a root has certified, as far as we were told."""
-        ring = self._rings.get(root)
-        if ring is None:
-            ring = KeyRing(root)
-            for data in await self._store.keys(root):
-                record = decode(data, check_signature=False)  # it held when it was stored
-                if isinstance(record, KeyRecord):
-                    ring.add(record)
-            self._remember_ring(root, ring)
-        return ring
-
-
-def _unheard(standing: Standing) -> str:
-    """Why nothing of a root counts; empty where it may."""
-    if standing.dropped:
-        return "dropped"
-    return "blocked" if standing.level is Level.BLOCKED else ""
-
-
-def _votes(standing: Standing | None) -> bool:
-    return standing is not None and not _unheard(standing) and standing.level is not Level.UNKNOWN
-
-
-def _agreed(record: AnswerRecord) -> str:
-    return hashlib.sha256(normalise(record.answer).encode()).hexdigest()
-
-
-def _answer(held: Held) -> AnswerRecord:
-    """What is held, which passed when it came. Raises ``Rejected``."""
-    return _decoded(held.data)
-
-
-@lru_cache(maxsize=ANSWERS_MAX)
-def _decoded(data: bytes) -> AnswerRecord:
-    record = decode(data, check_signature=False)
-    if not isinstance(record, AnswerRecord):
-        raise Rejected("what is held is no answer")
-    return record
-
-
-def _age(held: Held) -> tuple[datetime, bytes]:
-    """Orders what one issuer says to one question; the newest counts, on every node alike."""
-    return _answer(held).timestamp, held.cid.multihash
-
-
-def _asks_the_same(one: Held, other: Held) -> bool:
-    """The same slots by our own reading, else the same words."""
-    if one.slot_key is not None and other.slot_key is not None:
-        return one.slot_key == other.slot_key
-    return one.query_hash == other.query_hash
-
-
-def _statement(cid: Cid, data: bytes, root: str, ring: KeyRing, now: datetime) -> Record | str:
-    """A validation or tombstone of this root, or the code of what is wrong with it."""
-    if len(data) > STATEMENT_BYTES_MAX:
-        return "size"
-    if Cid.of(data) != cid:
-        return "cid"
-    try:
-        record = decode(data)
-    except Rejected:
-        return "schema"
-    if record.issuer != root:
-        return "issuer"
-    if record.scope != SCOPE_PUBLIC:
-        return "scope"
-    if record.timestamp > now + AHEAD_MAX:
-        return "clock"
-    return ring.good(record.key, "node", record.timestamp) or record

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
@@ -18,16 +17,11 @@ from node.core.ipld.cid import Cid
 from node.core.record import KeyRecord, decode
 from node.peers.ports import PeerStore
 from node.peers.rules.keys import KeyRing
+from node.peers.sync.admit import Admitter
 
 KEY_BYTES_MAX = 2_048
 ROOTS_MAX = 1_024
 _SEEN_MAX = 1_024
-
-
-class Weighs(Protocol):
-    """``Admitter``."""
-
-    async def retier(self, root: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -42,7 +36,7 @@ class _Known:
 class PeerKeys:
     """Use from one event loop, for each root one call at a time."""
 
-    def __init__(self, store: PeerStore, admitter: Weighs, clock: Clock) -> None:
+    def __init__(self, store: PeerStore, admitter: Admitter, clock: Clock) -> None:
         self._store = store
         self._admitter = admitter
         self._clock = clock

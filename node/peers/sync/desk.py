@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from node.audit.log.contradictions import Evidence
 from node.core.clock import Clock
@@ -31,7 +31,9 @@ from node.core.signed_note import NOTE_BYTES_MAX
 from node.peers.ports import PeerLink, PeerStore
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.standing import trust_ppm
-from node.peers.rules.values import Contact, Level, Quota, Standing, Summary, SyncReport, Tier
+from node.peers.rules.values import Contact, Level, Standing, Summary, Terms, Tier
+from node.peers.sync.admit import Admitter
+from node.peers.sync.follow import PeerSync
 from node.peers.sync.ledger import OPERATOR, PeerLedger
 from node.peers.sync.peers_of_peers import is_told
 
@@ -50,52 +52,27 @@ _LOG_SUFFIX = ".neuroswarm/"
 _LINE_BYTES_MAX = 1_024
 
 
-class Rounds(Protocol):
-    """``PeerSync``, where somebody asks: no peer is passed over because it failed lately."""
-
-    @property
-    def reports(self) -> Mapping[str, SyncReport]: ...
-
-    async def sync(self, address: str) -> SyncReport: ...
-
-    async def sync_all(self, *, is_hurried: bool = False) -> list[SyncReport]: ...
-
-
-class Admission(Protocol):
-    """``Admitter``."""
-
-    async def retier(self, root: str) -> object: ...
-
-
 @dataclass(frozen=True, slots=True)
-class Numbers:
-    """For gauges. ``bytes``: held of all roots; ``tiers``: how many records are held in each;
-    ``publications``: entries of our own log."""
+class Own:
+    """This node, as peers see it. ``publications``: the size of its own log."""
 
-    peers: int
-    dropped: int
-    bytes: int
-    tiers: Mapping[Tier, int]
-    publications: int
+    identity: Identity
+    publications: Callable[[], int]
+    terms: Terms
 
 
 class PeerDesk:
-    """Build one per data directory. ``publications``: the size of our own log; ``link``: the way to an
-    address; ``evidence``: what contradicts itself, each case a few signed notes; ``ledger``: where decisions
-    are entered, None where there is no decision log."""
+    """Build one per data directory. ``link``: the way to an address; ``evidence``: what contradicts itself,
+    each case a few signed notes."""
 
     def __init__(
         self,
         store: PeerStore,
-        sync: Rounds,
-        admitter: Admission,
+        sync: PeerSync,
+        admitter: Admitter,
         clock: Clock,
-        *,
-        identity: Identity,
-        publications: Callable[[], int],
+        own: Own,
         link: Callable[[str], PeerLink],
-        quota: Quota,
-        quorum: int,
         evidence: Evidence,
         ledger: PeerLedger,
     ) -> None:
@@ -103,11 +80,11 @@ class PeerDesk:
         self._sync = sync
         self._admitter = admitter
         self._clock = clock
-        self._identity = identity
-        self._publications = publications
+        self._identity = own.identity
+        self._publications = own.publications
+        self._quota = own.terms.quota
+        self._quorum = own.terms.quorum
         self._link = link
-        self._quota = quota
-        self._quorum = quorum
         self._evidence = evidence
         self._ledger = ledger
 
@@ -296,32 +273,20 @@ class PeerDesk:
     def commands(self) -> Mapping[str, Command]:
         """The methods as commands of the operator's desk, by name; unknown fields are refused."""
 
-        async def peers_list(asked: Mapping[str, Any]) -> dict[str, Any]:
-            _take(asked)
-            return await self.list()
+        known: Mapping[str, tuple[Callable[..., Awaitable[dict[str, Any]]], tuple[str, ...]]] = {
+            "list": (self.list, ()),
+            "add": (self.add, ("address!",)),
+            "trust": (self.trust, ("who!", "level", "group")),
+            "sync": (self.sync, ("address",)),
+            "remove": (self.remove, ("address!",)),
+            "evidence": (self.evidence, ("root",)),
+        }
 
-        async def peers_add(asked: Mapping[str, Any]) -> dict[str, Any]:
-            (address,) = _take(asked, "address")
-            return await self.add(_must(address, "address"))
+        def command(name: str) -> Command:
+            act, fields = known[name]
+            return lambda asked: _asked(act, fields, asked)
 
-        async def peers_trust(asked: Mapping[str, Any]) -> dict[str, Any]:
-            who, level, group = _take(asked, "who", "level", "group")
-            return await self.trust(_must(who, "who"), level, group)
-
-        async def peers_sync(asked: Mapping[str, Any]) -> dict[str, Any]:
-            (address,) = _take(asked, "address")
-            return await self.sync(address)
-
-        async def peers_remove(asked: Mapping[str, Any]) -> dict[str, Any]:
-            (address,) = _take(asked, "address")
-            return await self.remove(_must(address, "address"))
-
-        async def peers_evidence(asked: Mapping[str, Any]) -> dict[str, Any]:
-            (root,) = _take(asked, "root")
-            return await self.evidence(root)
-
-        named = (peers_list, peers_add, peers_trust, peers_sync, peers_remove, peers_evidence)
-        return {command.__name__: command for command in named}
+        return {f"peers_{name}": command(name) for name in known}
 
     async def probe(self) -> Check:
         """Standing and quotas, for ``/health``."""
@@ -343,17 +308,6 @@ class PeerDesk:
             text += f"; {summary.dropped} dropped for contradicting themselves: neuroswarm peers evidence"
         status = "warn" if summary.dropped or fullest >= FULL_SHARE else "pass"
         return Check("peers", status, text, observed=summary.contacts, unit="peers")
-
-    async def numbers(self) -> Numbers:
-        """For ``/metrics``. Raises ``Unavailable``."""
-        summary = await self._store.summary(self._clock.now())
-        return Numbers(
-            peers=summary.contacts,
-            dropped=summary.dropped,
-            bytes=summary.bytes,
-            tiers=summary.tiers,
-            publications=self._publications(),
-        )
 
     # --- pieces ---------------------------------------------------------------------------------------
 
@@ -492,8 +446,12 @@ def _signer(note: str) -> str | None:
     return _ROOT + root if suffix else None
 
 
-def _take(asked: Mapping[str, Any], *known: str) -> Sequence[str | None]:
-    """The fields of a command, all of them texts. Raises ``BadInput``."""
+async def _asked(
+    act: Callable[..., Awaitable[dict[str, Any]]], fields: Sequence[str], asked: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Do what a command asks for. ``fields``: those that it takes, in order, all of them texts; one that ends
+    in an exclamation mark is required. Raises ``BadInput``."""
+    known = [field.rstrip("!") for field in fields]
     unknown = min(asked.keys() - set(known), default=None)
     if unknown is not None:
         listed = ", ".join(known) or "none"
@@ -501,10 +459,7 @@ def _take(asked: Mapping[str, Any], *known: str) -> Sequence[str | None]:
     for name in known:
         if not isinstance(asked.get(name), str | None):
             raise BadInput(f"{name} must be text", field=name)
-    return [asked.get(name) for name in known]
-
-
-def _must(value: str | None, name: str) -> str:
-    if not value:
-        raise BadInput(f"{name} is required", field=name)
-    return value
+    for name, field in zip(known, fields, strict=True):
+        if field != name and not asked.get(name):
+            raise BadInput(f"{name} is required", field=name)
+    return await act(*(asked.get(name) for name in known))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected
@@ -21,7 +21,7 @@ from node.peers.ports import PeerStore
 from node.peers.rules import entry as entries
 from node.peers.rules.admission import look
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate
-from node.peers.rules.keys import KeyRing
+from node.peers.sync.admit import Admitter
 from node.peers.sync.certified_keys import PeerKeys
 from node.peers.sync.fetch import Missing
 from node.peers.sync.round import Round
@@ -35,18 +35,6 @@ MISSING_AT_ONCE = 256
 
 _Wanted: TypeAlias = dict[Cid, tuple[int, PublicationEntry]]
 """Block → the entry that names it, and its index."""
-
-
-class Admits(Protocol):
-    """``Admitter``."""
-
-    async def admit(
-        self, root: str, ring: KeyRing, index: int, entry: Publish | None, cid: Cid, data: bytes
-    ) -> str: ...
-
-    async def retract(self, root: str, entry: Retract, tombstone_block: bytes | None) -> str: ...
-
-    async def validation(self, root: str, ring: KeyRing, cid: Cid, data: bytes) -> str: ...
 
 
 class Slice:
@@ -81,7 +69,7 @@ def _read(index: int, leaf: bytes) -> PublicationEntry | None:
 class Entries:
     """Use from one event loop, for each root one call at a time."""
 
-    def __init__(self, store: PeerStore, admitter: Admits, keys: PeerKeys, clock: Clock) -> None:
+    def __init__(self, store: PeerStore, admitter: Admitter, keys: PeerKeys, clock: Clock) -> None:
         self._store = store
         self._admitter = admitter
         self._keys = keys

@@ -25,7 +25,6 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from node.audit.decisions.origin import epoch_of
 from node.audit.witnesses.ours import Witness
@@ -41,8 +40,9 @@ from node.peers.ports import PeerLink, PeerStore
 from node.peers.rules.edge import Edge
 from node.peers.rules.values import Contact, Level, Position, Standing, SyncReport
 from node.peers.sync import held_set
-from node.peers.sync.certified_keys import PeerKeys, Weighs
-from node.peers.sync.entries import Admits, Entries, Slice
+from node.peers.sync.admit import Admitter
+from node.peers.sync.certified_keys import PeerKeys
+from node.peers.sync.entries import Entries, Slice
 from node.peers.sync.feed import Chunk, Feed
 from node.peers.sync.fetch import Fetcher
 from node.peers.sync.history import Contradiction, History
@@ -74,10 +74,24 @@ class Limits:
     seconds: float = 300.0
 
 
-class Admitting(Admits, Weighs, Protocol):
-    """``Admitter``."""
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """To peers. ``to``: the way to an address; ``told``: the guarded one to an address that a peer has named;
+    ``others``: who may be asked for blocks that an issuer has not."""
 
-    async def drop(self, root: str, reason: str) -> None: ...
+    to: Callable[[str], PeerLink]
+    told: Callable[[str], PeerLink]
+    others: Callable[[], Sequence[PeerLink]]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Over what peers sign. ``keep`` keeps signed notes that contradict each other, by their role, durably;
+    ``witness`` cosigns what goes on rightly; ``count`` hears what each round came to."""
+
+    keep: Callable[[str, Mapping[str, bytes]], Awaitable[None]]
+    witness: Witness | None = None
+    count: Callable[[str], None] = lambda _: None
 
 
 @dataclass(slots=True)
@@ -89,38 +103,31 @@ class _Pace:
 
 
 class PeerSync:
-    """Use from one event loop. ``link``: the way to an address, ``told``: the guarded one to an address that
-    a peer has named; ``others``: who may be asked for blocks that an issuer has not; ``evidence`` keeps
-    signed notes, by their role, durably. ``of_peers``: poll also whom peers name."""
+    """Use from one event loop. ``of_peers``: poll also whom peers name."""
 
     def __init__(
         self,
         store: PeerStore,
-        admitter: Admitting,
-        witness: Witness | None,
+        admitter: Admitter,
         clock: Clock,
-        *,
-        link: Callable[[str], PeerLink],
-        told: Callable[[str], PeerLink],
-        others: Callable[[], Sequence[PeerLink]],
-        evidence: Callable[[str, Mapping[str, bytes]], Awaitable[None]],
+        ways: Ways,
+        watch: Watch,
         own_root: str,
+        *,
         of_peers: bool = False,
         limits: Limits | None = None,
     ) -> None:
         self._store = store
         self._admitter = admitter
         self._clock = clock
-        self._link = link
-        self._told = told
-        self._others = others
-        self._evidence = evidence
+        self._ways = ways
+        self._watch = watch
         self._own_root = own_root
         self._of_peers = of_peers
         self._limits = limits or Limits()
         self._keys = PeerKeys(store, admitter, clock)
         self._entries = Entries(store, admitter, self._keys, clock)
-        self._history = History(witness)
+        self._history = History(watch.witness)
         self._reports: dict[str, SyncReport] = {}
         self._paces: dict[str, _Pace] = {}
         self._etags: dict[str, tuple[str, str, Checkpoint]] = {}
@@ -141,7 +148,9 @@ class PeerSync:
     async def sync(self, address: str) -> SyncReport:
         """One round with a contact, now. Raises ``NotFound`` (no such contact), ``Unavailable`` (our own
         store)."""
-        return await self._work(address, self._follow)
+        report = await self._work(address, self._follow)
+        self._watch.count(report.outcome)
+        return report
 
     async def mend(self, address: str) -> SyncReport:
         """Compare what is held of a peer with what it publishes; where something is missing here, read its
@@ -190,7 +199,7 @@ class PeerSync:
             contact = await self._contact(address)
             if contact is None:
                 raise NotFound(f"{address} is not polled; neuroswarm peers add {address} adds it")
-            link = (self._told if is_told(contact) else self._link)(address)
+            link = (self._ways.told if is_told(contact) else self._ways.to)(address)
             fetcher = Fetcher(link, await self._askable(address))
             now = Round(contact, link, fetcher, self._clock.monotonic(), contact.root)
             report = await self._come_to_an_end(now, work)
@@ -250,13 +259,13 @@ class PeerSync:
 
     async def _askable(self, address: str) -> list[PeerLink]:
         """Who else may be asked: nobody who is blocked or was dropped."""
-        links = [other for other in self._others() if other.address != address]
+        links = [other for other in self._ways.others() if other.address != address]
         if not links:
             return []
         standings = await self._store.standings()
         roots = {contact.address: contact.root for contact in await self._store.contacts()}
         return [
-            link for link in links if not _unheard(standings.get(roots.get(link.address) or "", Standing("")))
+            link for link in links if not standings.get(roots.get(link.address) or "", Standing("")).unheard
         ]
 
     # --- one round: who is there ----------------------------------------------------------------------
@@ -287,7 +296,9 @@ class PeerSync:
         return await self._identify(now)
 
     async def _check_heard(self, root: str) -> None:
-        if outcome := _unheard(standing := await self._store.standing(root)):
+        standing = await self._store.standing(root)
+        if standing.unheard:
+            outcome = "blocked" if standing.level is Level.BLOCKED else "dropped"
             raise Ended(outcome, standing.dropped or "the operator has blocked it")
 
     async def _identify(self, now: Round) -> str:
@@ -363,7 +374,7 @@ class PeerSync:
         try:
             known = await self._history.continued(feed, root, opened, note, position, verifiers)
         except Contradiction as exc:
-            await self._evidence(root, exc.notes)
+            await self._watch.keep(root, exc.notes)
             await self._admitter.drop(root, EQUIVOCATION)
             self._entries.forget(root)
             _log.warning("event=peer_dropped root=%s reason=%s", root, EQUIVOCATION)
@@ -429,10 +440,3 @@ class PeerSync:
 def is_publications(root: str, origin: str) -> bool:
     """Whether ``origin`` is the publications log of this root, or a later epoch of it."""
     return epoch_of(origin)[0] == f"{root.removeprefix('did:key:')}.neuroswarm/publications"
-
-
-def _unheard(standing: Standing) -> str:
-    """The outcome of a round with such a root; empty where it is listened to."""
-    if standing.level is Level.BLOCKED:
-        return "blocked"
-    return "dropped" if standing.dropped else ""

@@ -1,52 +1,41 @@
-"""What changes a peer's standing, or whose address is polled, in the decision log: who said it, and what.
+"""What is decided about peers in the decision log: standings, who is polled, what of theirs is not served.
 
 Promises: what somebody decides is entered before it is done, and where the log refuses and the settings ask
-for it (``log.on_failure = refuse``) nothing is done; what protects this node (a root that is dropped) or is
-the settings' own word is done in any case. What changes nothing is not entered. Addresses enter as
-commitments only: where peers are found is nobody's business but the operator's.
+for it (``log.on_failure = refuse``) nothing is done; what protects this node (a root that is dropped, a
+record in quarantine) or is the settings' own word is done in any case. What changes nothing is not entered. A
+quarantine is entered once for each root and reason in an hour, ``PER_HOUR`` times in all, so that a flood of
+records does not become a flood of entries. Addresses enter as commitments only: where peers are found is
+nobody's business but the operator's.
 Must not know how standings are kept.
 """
 
 from __future__ import annotations
 
-import logging
-from typing import Protocol
+from collections import OrderedDict
 
-from node.audit.decisions.entry import PeerChange, policy_entry
-from node.core.errors import NodeError, Unavailable
-from node.core.ports import Appended, AuditLog
+from node.audit.decisions.entry import PeerChange, policy_entry, quarantine_entry
+from node.audit.recorder import Recorder
+from node.core.clock import Clock
+from node.core.ipld.cid import Cid
+from node.core.model import SCOPE_PUBLIC
+from node.core.ports import Appended
 from node.peers.rules.values import Contact, Standing
-
-log = logging.getLogger("neuroswarm.peers")
 
 OPERATOR, SETTINGS, NODE = "operator", "settings", "node"
 """Who decides: a command or a call of the operator's; the settings at a start; this program by its rules."""
 
-
-class Unlogged(Protocol):
-    """``node.core.metrics.Unlogged``."""
-
-    def failed(self, kind: str, why: object, *, stands: bool) -> None: ...
-
-    def logged(self) -> None: ...
+HOUR_S = 3_600.0
+PER_HOUR = 256
 
 
 class PeerLedger:
-    """``policy`` names the rules in force; ``unlogged`` counts what could not be entered; with
-    ``refuse_unlogged`` what the operator says has to be entered to be done."""
+    """``policy`` names the rules in force. Use from one event loop."""
 
-    def __init__(
-        self,
-        decisions: AuditLog,
-        policy: str,
-        unlogged: Unlogged | None = None,
-        *,
-        refuse_unlogged: bool = False,
-    ) -> None:
-        self._decisions = decisions
+    def __init__(self, recorder: Recorder, clock: Clock, policy: str) -> None:
+        self._recorder = recorder
+        self._clock = clock
         self._policy = policy
-        self._unlogged = unlogged
-        self._refuse_unlogged = refuse_unlogged
+        self._quarantined: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     async def stands(self, before: Standing, after: Standing, by: str) -> Appended | None:
         """A root is about to get another level or group. None where neither changes, or where it could not be
@@ -75,18 +64,22 @@ class PeerLedger:
             return None
         return await self._enter("peer_dropped", PeerChange(NODE, before.root), reason=reason)
 
+    async def quarantined(self, root: str, cid: Cid, reason: str) -> None:
+        """``cid`` of this root is not, or no longer, in service, for ``reason`` (a code). Never raises
+        ``NodeError``."""
+        now = self._clock.monotonic()
+        while self._quarantined and next(iter(self._quarantined.values())) <= now - HOUR_S:
+            self._quarantined.popitem(last=False)
+        if (root, reason) in self._quarantined or len(self._quarantined) >= PER_HOUR:
+            return
+        self._quarantined[(root, reason)] = now
+        entry, private = quarantine_entry(
+            target=str(cid), reason=reason, scope=SCOPE_PUBLIC, policy=self._policy
+        )
+        await self._recorder.enter(entry, private, is_done=True)
+
     async def _enter(self, event: str, change: PeerChange, *, reason: str = "") -> Appended | None:
         entry, private = policy_entry(event=event, policy=self._policy, reason=reason, peer=change)
-        try:
-            place = await self._decisions.append(entry, private_texts=private)
-        except NodeError as exc:
-            is_refused = self._refuse_unlogged and change.by == OPERATOR
-            if self._unlogged is not None:
-                self._unlogged.failed("other", exc, stands=not is_refused)
-            if is_refused:
-                raise Unavailable(f"this could not be logged, so it was not done: {exc}") from exc
-            log.warning("event=unlogged what=%s reason=%s", event, exc)
-            return None
-        if self._unlogged is not None:
-            self._unlogged.logged()
-        return place
+        said = "this could not be logged, so it was not done"
+        done = await self._recorder.enter(entry, private, is_done=change.by != OPERATOR, said=said)
+        return done.place

@@ -9,8 +9,8 @@ Rules:
    then publications.
 4. Nothing is entered twice nor left out, over any crash, failing append or cut-off pass: the log itself says
    what it has. Before anything is appended, every entry that was not seen here is read back. The state
-   (``state_path``) only says from where the store is followed; without it that is the beginning. What was
-   read back is kept in an index (``index_path``), which is held to the log at the next start; where the log
+   (``Places.state``) only says from where the store is followed; without it that is the beginning. What was
+   read back is kept in an index (``Places.index``), which is held to the log at the next start; where the log
    is not the one that it is of, everything is read back.
 5. Nobody waits for it; what waits is what the store has and the log has not. A page of records is in memory,
    beside 40 bytes for whatever was ever entered and some 400 for each answer that is shared now.
@@ -29,12 +29,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 
 from node.audit.log.committer import Compose
 from node.audit.tlog import leaf
+from node.core import state_file
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
 from node.core.files import put
@@ -47,7 +48,7 @@ from node.peers.rules import reconcile
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, encode, read, word
 from node.peers.rules.sorted_set import Item, SortedSet
 from node.peers.sync import publish_index
-from node.peers.sync.publish_index import Place, Shared
+from node.peers.sync.publish_index import NOWHERE, Place, Shared
 from node.store.record_rules import LIVE, LOCAL
 
 _log = logging.getLogger("neuroswarm.publish")
@@ -65,6 +66,7 @@ INDEX_SHARE = 8
 costs that much reading. The last pass writes it for any."""
 _LOOKED_AT_ONCE = 16
 """Records or entries that are looked at before others have a turn on the event loop."""
+_STATE_BYTES_MAX = 1_024
 _CLASS = "general"
 _WITHDRAWN = "withdrawn"
 
@@ -73,6 +75,24 @@ Entries = Callable[[int, int], Awaitable[Sequence[bytes]]]
 RootAt = Callable[[int], Awaitable[bytes]]
 """(size) -> the root of the log's first entries, proven to be part of what its newest checkpoint signs.
 Raises ``NodeError``, also where the log has no such tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """How our own log is read. Without ``root_at`` all of it is read back at each start."""
+
+    entries: Entries
+    root_at: RootAt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where it is kept how far the log and the store were followed. Without ``state`` nothing outlives the
+    publisher; without ``index`` the whole log is read back at each start."""
+
+    state: Path | None = None
+    index: Path | None = None
+    index_after: int = INDEX_AFTER
 
 
 class PublicationLog(Protocol):
@@ -85,15 +105,6 @@ class PublicationLog(Protocol):
     async def publish(self) -> object: ...
 
 
-@dataclass(slots=True)
-class _State:
-    """How far the store was followed, and how large the log was then: a log that is smaller was put back."""
-
-    sequence: int = 0
-    change: int = 0
-    size: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class _Ready:
     """An entry, its bytes, and when an answer that it publishes is dated (seconds since 1970)."""
@@ -104,43 +115,35 @@ class _Ready:
 
 
 class Publisher:
-    """``own``: this node's root; ``class_of``: a short word for what kind of answer a record is; ``entries``
-    reads the log back. ``state_path`` None: nothing outlives this object; ``index_path`` or ``root_at`` None:
-    the whole log is read back at each start."""
+    """``own``: this node's root; ``class_of``: a short word for what kind of answer a record is."""
 
     def __init__(
         self,
         records: RecordStore,
         log: PublicationLog,
         clock: Clock,
+        back: ReadBack,
         *,
-        state_path: Path | None,
         own: str,
         class_of: Callable[[AnswerRecord], str],
-        entries: Entries,
-        index_path: Path | None = None,
-        root_at: RootAt | None = None,
-        index_after: int = INDEX_AFTER,
+        places: Places | None = None,
     ) -> None:
         self._records = records
         self._log = log
         self._clock = clock
-        self._state_path = state_path
+        self._back = back
+        self._places = places or Places()
         self._own = own
         self._class_of = class_of
-        self._entries = entries
-        self._state = _State()
-        self._saved = _State()
+        self._state = self._saved = NOWHERE
+        """How far the store was followed, and how large the log was: a smaller one was put back."""
         self._is_loaded = False
         self._seen = 0
         self._is_undated = False
         self._appending: asyncio.Future[list[int | BaseException]] | None = None
         self._shared = Shared()
         self.published = SortedSet()
-        self._index_path = index_path
-        self._root_at = root_at
-        self._index_after = index_after
-        self._indexed = Place(0, b"", 0, 0)
+        self._indexed = NOWHERE
         """What the index on disk is of."""
         self._passing = asyncio.Lock()
         self._follower = Follower("publications", self._turn, clock)
@@ -214,10 +217,11 @@ class Publisher:
         for some in (keys, [*takes_back, *stones], others):
             await self._enter(some)
         entered = len(keys) + len(takes_back) + len(stones) + len(others)
-        self._state = _State(
+        self._state = Place(
+            self._log.size(),
+            b"",
             max((ref.number for ref in news.written), default=state.sequence),
             max((ref.number for ref in news.withdrawn), default=state.change),
-            self._log.size(),
         )
         passed = self._state.sequence + self._state.change - self._saved.sequence - self._saved.change
         if entered or passed >= _PAGE:  # what was only passed over may be passed over again
@@ -349,7 +353,7 @@ class Publisher:
             self._is_undated = True
         while self._seen < size:
             end = min(self._seen + _READ_AT_ONCE, size)
-            leaves = await self._entries(self._seen, end)
+            leaves = await self._back.entries(self._seen, end)
             if len(leaves) != end - self._seen:
                 raise Unavailable(f"the publications log cannot be read back from entry {self._seen} on")
             for data in leaves:
@@ -379,25 +383,25 @@ class Publisher:
         followed = max(self._state.sequence, self._saved.sequence)
         if last < followed or self._log.size() < self._state.size:
             _log.warning("event=publications_anew reason=an older record store or log was put back")
-            self._state = self._saved = _State(size=self._log.size())
+            self._state = self._saved = replace(NOWHERE, size=self._log.size())
             for digest in list(self._shared.times):  # of what the index says some may not be there any more
                 self._undate(digest)
             await self._date()
 
     async def _load_index(self) -> None:
         """What was read back before, if the log begins with just that. Otherwise all of it is read back."""
-        if self._index_path is None or self._root_at is None:
+        if self._places.index is None or self._back.root_at is None:
             return
         try:
-            found = await asyncio.to_thread(publish_index.read, self._index_path)
+            found = await asyncio.to_thread(publish_index.read, self._places.index)
             if found is None:
                 return
             place, shared = found
-            if place.size > self._log.size() or await self._root_at(place.size) != place.root:
+            if place.size > self._log.size() or await self._back.root_at(place.size) != place.root:
                 raise Rejected("it is of another log")
             published = await asyncio.to_thread(publish_index.dated, shared)
         except NodeError as exc:
-            _log.warning("event=publications_read_anew reason=the index %s: %s", self._index_path, exc)
+            _log.warning("event=publications_read_anew reason=the index %s: %s", self._places.index, exc)
             return
         self._shared, self.published, self._seen = shared, published, place.size
         self._indexed = place
@@ -411,42 +415,43 @@ class Publisher:
 
     async def _keep_index(self, *, is_last: bool) -> None:
         """Write the index where it is worth while. It is a copy: where that fails, the next one may not."""
-        if self._index_path is None or self._root_at is None:
+        if self._places.index is None or self._back.root_at is None:
             return
         before, new = self._indexed, self._seen - self._indexed.size
         place = Place(self._seen, before.root, self._state.sequence, self._state.change)
-        if not (place != before if is_last else new >= max(self._index_after, before.size // INDEX_SHARE)):
+        if not (
+            place != before if is_last else new >= max(self._places.index_after, before.size // INDEX_SHARE)
+        ):
             return
         try:
             await self._log.publish()  # only of what is under a checkpoint is there a root
-            place = replace(place, root=await self._root_at(place.size))
-            await asyncio.to_thread(publish_index.write, self._index_path, place, self._shared.copy())
+            place = replace(place, root=await self._back.root_at(place.size))
+            await asyncio.to_thread(publish_index.write, self._places.index, place, self._shared.copy())
         except NodeError as exc:
             _log.warning("event=publications_index_not_kept reason=%s", exc)
             return
         self._indexed = place
 
-    async def _read_state(self) -> _State:
-        if self._state_path is None:
-            return _State()
+    async def _read_state(self) -> Place:
+        path = self._places.state
+        if path is None:
+            return NOWHERE
         try:
-            data = await asyncio.to_thread(self._state_path.read_bytes)
-            value = orjson.loads(data)
-            return _State(int(value["sequence"]), int(value["change"]), int(value["size"]))
-        except FileNotFoundError:
-            return _State()
-        except OSError as exc:
-            raise Unavailable(f"{self._state_path} cannot be read: {exc.strerror}") from exc
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            _log.warning("%s is damaged; the store is followed from its beginning", self._state_path)
-            return _State()
+            return await asyncio.to_thread(state_file.read_json, path, _STATE_BYTES_MAX, _parsed) or NOWHERE
+        except Rejected as exc:
+            _log.warning("%s; the store is followed from its beginning", exc)
+            return NOWHERE
 
     async def _save(self) -> None:
-        state = self._state
-        if self._state_path is not None:
+        if self._places.state is not None:
+            state = self._state
             data = orjson.dumps({"sequence": state.sequence, "change": state.change, "size": state.size})
-            await asyncio.to_thread(put, self._state_path, data)
-        self._saved = state
+            await asyncio.to_thread(put, self._places.state, data)
+        self._saved = self._state
+
+
+def _parsed(fields: Any) -> Place:
+    return Place(int(fields["size"]), b"", int(fields["sequence"]), int(fields["change"]))
 
 
 def _seconds(when: datetime) -> int:

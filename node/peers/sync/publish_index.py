@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from node.audit.log.reader import Source
-from node.core.errors import Rejected, Unavailable
-from node.core.files import put
+from node.core.errors import Rejected
+from node.core.files import put, translated
 from node.core.signed_note import Checkpoint
 from node.peers.rules.sorted_set import ID_BYTES, TIME_MAX, Item, SortedSet
 from node.peers.sync.feed import Feed
@@ -49,13 +49,16 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The first ``size`` entries of a log whose tree has this ``root``, and how far the store was followed
-    by then."""
+    """The first ``size`` entries of a log whose tree has this ``root`` (empty: not known), and how far the
+    store was followed by then."""
 
     size: int
     root: bytes
     sequence: int
     change: int
+
+
+NOWHERE = Place(0, b"", 0, 0)
 
 
 def dump(place: Place, shared: Shared) -> bytes:
@@ -117,12 +120,11 @@ async def root_at(source: Source, note: bytes, size: int) -> bytes:
 
 def read(path: Path) -> tuple[Place, Shared] | None:
     """None where there is none. Blocking. Raises ``Rejected`` as ``load`` does, ``Unavailable``."""
-    try:
-        return load(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as exc:
-        raise Unavailable(f"{path} cannot be read: {exc.strerror}") from exc
+    with translated(f"{path} cannot be read"):
+        try:
+            return load(path.read_bytes())
+        except FileNotFoundError:
+            return None
 
 
 def write(path: Path, place: Place, shared: Shared) -> None:

@@ -18,7 +18,7 @@ from node.core.errors import Unavailable, Withdrawn
 from node.core.ipld.cid import Cid
 from node.core.model import SCOPE_PUBLIC, Json
 from node.core.ports import BlockStore, Embedded, RecordStore, Semantics, StoredRecord
-from node.core.record import AnswerRecord
+from node.core.record import AnswerRecord, TombstoneRecord
 from node.peers.rules import kept as beside
 from node.peers.rules.values import Held, Tier
 from node.store.record_rules import LIVE
@@ -127,6 +127,10 @@ class Serving:
             await self._blocks.delete(cid)
         self._semantics.remove(cid)
         return was_served
+
+    async def bury(self, stone: TombstoneRecord, issuer: str) -> None:
+        """An issuer's tombstone withdraws its record for good. Raises ``Rejected``, ``Unavailable``."""
+        await self._records.add(stone, origin=issuer)
 
     async def take_out_all(self, issuer: str, goes: Callable[[AnswerRecord], bool]) -> int:
         """Serve no longer whatever of this issuer's ``goes`` names, however it came in; how many."""

@@ -19,14 +19,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
 
 from node.core.errors import CorruptState, NodeError, NotFound
 from node.core.ipld.cid import Cid
-from node.core.ports import AuditLog, BlockRef, BlockStore, RecordStore, StoredRecord
+from node.core.ports import AuditLog, BlockRef, BlockStore, StoredRecord
 from node.core.record import AnswerRecord, TombstoneRecord
+from node.store.imported_blocks import WithForeign
 from node.store.record_rules import LOCAL, is_private
 from node.store.remember import Rememberer
+from node.store.sqlite import SqliteRecords
 
 log = logging.getLogger("neuroswarm.erase")
 
@@ -41,28 +42,6 @@ Scrub = Callable[[], Awaitable[object]]
 Forget = Callable[[Sequence[str]], Awaitable[object]]
 
 
-class ErasableRecords(RecordStore, Protocol):
-    """Records whose private ones are sealed, each under a key of its own."""
-
-    async def verdicts(self, cids: Sequence[Cid]) -> list[Cid]:
-        """The validations about these records that are here, in whatever state. Raises ``Unavailable``."""
-        ...
-
-    async def place(self, cid: Cid) -> BlockRef:
-        """Where a record is whose block is here, whether or not that can be read. Raises ``NotFound``,
-        ``Unavailable``."""
-        ...
-
-    async def shred(self, cids: Sequence[Cid]) -> None:
-        """Destroy the keys of the private ones among these records, and withdraw those. Raises
-        ``Unavailable``."""
-        ...
-
-    async def shredded(self, *, limit: int = 1_000) -> list[BlockRef]:
-        """Records whose keys were destroyed and that were not deleted yet. Raises ``Unavailable``."""
-        ...
-
-
 class Eraser:
     """``forgets`` are told the CIDs of what is erased, for they keep something else of it; ``copies`` make
     anew what holds text or vectors of live records (exports, indexes) before the blocks are deleted;
@@ -70,8 +49,8 @@ class Eraser:
 
     def __init__(
         self,
-        records: ErasableRecords,
-        blocks: BlockStore,
+        records: SqliteRecords,
+        blocks: BlockStore | WithForeign,
         rememberer: Rememberer,
         decisions: AuditLog,
         scrubs: Sequence[Scrub] = (),

@@ -14,11 +14,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from node.audit.decisions.entry import tombstone_entry
-from node.core.errors import CorruptState, NodeError, NotFound, Unavailable
+from node.audit.recorder import Recorder
+from node.core.errors import CorruptState, NotFound
 from node.core.ipld.cid import DAG_CBOR, SHA2_256, Cid
-from node.core.metrics import Unlogged
 from node.core.normalise import normalise, query_hash
-from node.core.ports import Appended, AuditLog, BlockRef, RecordStore, Selection, StoredRecord
+from node.core.ports import Appended, BlockRef, RecordStore, Selection, StoredRecord
 from node.core.record import AnswerRecord
 from node.store.imported_blocks import ForeignStore
 from node.store.retention.erase import Eraser
@@ -41,28 +41,24 @@ class Erased:
 
 
 class Erasure:
-    """For one node. ``log`` enters each erasure; ``unlogged`` counts those that it could not."""
+    """For one node. ``recorder`` enters each erasure."""
 
     def __init__(
         self,
         records: RecordStore,
         eraser: Eraser,
         foreign: ForeignStore,
-        log: AuditLog,
+        recorder: Recorder,
         version: str,
-        unlogged: Unlogged,
         *,
-        refuse_unlogged: bool,
         forget_question: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         """``forget_question`` is told the hash of a question all of whose answers are erased."""
         self._records = records
         self._eraser = eraser
         self._foreign = foreign
-        self._log = log
+        self._recorder = recorder
         self._version = version
-        self._unlogged = unlogged
-        self._refuse_unlogged = refuse_unlogged
         self._forget_question = forget_question
 
     async def of_cid(self, cid: Cid, *, dry_run: bool = False) -> Erased:
@@ -155,15 +151,8 @@ class Erasure:
 
     async def _enter(self, cid: Cid, scope: str) -> Appended | None:
         entry, private = tombstone_entry(target=str(cid), reason=REASON, scope=scope, policy=self._version)
-        try:
-            decision = await self._log.append(entry, private_texts=private)
-        except NodeError as exc:
-            self._unlogged.failed("other", exc, stands=not self._refuse_unlogged)
-            if self._refuse_unlogged:
-                raise Unavailable(f"the erasure could not be logged, so nothing was erased: {exc}") from exc
-            return None
-        self._unlogged.logged()
-        return decision
+        said = "the erasure could not be logged, so nothing was erased"
+        return (await self._recorder.enter(entry, private, said=said)).place
 
 
 def _asks(stored: StoredRecord, key: str) -> bool:

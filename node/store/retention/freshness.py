@@ -179,21 +179,3 @@ def stale_windows(life_s: int | None, *, looked_up: bool) -> Stale:
     if life_s is not None and life_s <= 0:
         return Stale(0, 0)
     return STALE[class_of(life_s, looked_up=looked_up)]
-
-
-__all__ = [
-    "CLASS_LIMIT_S",
-    "DAY_S",
-    "HOUR_S",
-    "LONGEST_STALE_S",
-    "MINUTE_S",
-    "STALE",
-    "TIME_SENSITIVE_LIMIT_S",
-    "Lifetime",
-    "Stale",
-    "class_of",
-    "lifetime",
-    "lifetime_s",
-    "speaks_of_now",
-    "stale_windows",
-]

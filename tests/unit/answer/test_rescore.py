@@ -18,7 +18,7 @@ from node.core.model import ppm
 from node.core.record import AnswerRecord, RecordCitation, RecordSource, block_of
 from node.peers.rules import kept as beside
 from node.peers.rules.values import Held, Tier
-from node.store.remember import Remembered, Rememberer
+from node.store.remember import Questions, Remembered, Rememberer
 from node.store.state import StateStore
 from node.store.write_back import WriteBack
 from tests.admit_kit import Door, Issuer
@@ -45,8 +45,8 @@ class Bench(Desk):
             Signer(),
             self.clock,
             WriteBack(4),
-            keyword_key=keyword_key,
-            report=report,
+            Questions(keyword_key),
+            report,
         )
 
     async def rescorer(self, rescore: Any = by_calibration) -> Rescorer:

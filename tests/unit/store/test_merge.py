@@ -13,7 +13,7 @@ from node.core.model import Confidence, SourceRef
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Embedded
 from node.core.record import AnswerRecord
-from node.store.remember import Memory, Remembered, Rememberer
+from node.store.remember import Memory, Questions, Remembered, Rememberer
 from node.store.write_back import WriteBack
 from tests.manual_clock import ManualClock
 from tests.record_builders import SCOPES, START
@@ -47,9 +47,8 @@ class Desk:
             Signer(),
             self.clock,
             WriteBack(4),
-            keyword_key=keyword_key,
-            report=self.report,
-            same_question=same_question,
+            Questions(keyword_key, same_question),
+            self.report,
         )
 
     async def report(self, outcome: Remembered) -> None:

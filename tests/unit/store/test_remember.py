@@ -11,7 +11,7 @@ from node.cache.keys import keyword_key
 from node.core.model import Citation, SourceRef
 from node.core.ports import Embedded
 from node.core.record import AnswerRecord
-from node.store.remember import OWED, Memory, Remembered, Rememberer, owes_vector, scope_for
+from node.store.remember import OWED, Memory, Questions, Remembered, Rememberer, owes_vector, scope_for
 from node.store.write_back import WriteBack
 from tests.manual_clock import ManualClock
 from tests.record_builders import START
@@ -35,9 +35,8 @@ class Desk:
             Signer(),
             ManualClock(START),
             WriteBack(4),
-            keyword_key=keyword_key,
-            report=self.report,
-            is_personal=lambda query: "my boat" in query,
+            Questions(keyword_key, is_personal=lambda query: "my boat" in query),
+            self.report,
         )
 
     async def report(self, outcome: Remembered) -> None:

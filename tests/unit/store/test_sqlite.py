@@ -166,9 +166,7 @@ async def test_keys_of_replaced_records_are_destroyed_together(tmp_path: Path) -
 
     async def replace_one(number: int) -> None:
         old = await store.records.add(US.answer(f"q {number}", scope=MINE))
-        [slot] = await store.file.read(
-            lambda connection: connection.execute("SELECT key_id FROM block").fetchone()
-        )
+        [[slot]] = await store.file.rows("SELECT key_id FROM block LIMIT 1")
         secret = slots(path)[slot]
         await store.records.add(US.answer(f"q {number}", answer="new", scope=MINE), supersede=[old.cid])
         assert not await store.blocks.has(old.cid)
@@ -182,19 +180,14 @@ async def test_keys_of_replaced_records_are_destroyed_together(tmp_path: Path) -
     for number in range(1, SPENT_MAX + 1):
         old = await store.records.add(US.answer(f"q {number}", scope=MINE))
         await store.records.add(US.answer(f"q {number}", answer="new", scope=MINE), supersede=[old.cid])
-    spent = await store.file.read(
-        lambda connection: connection.execute("SELECT count(*) FROM spent_key").fetchone()
-    )
-    assert spent == (0,), "enough of them"
+    assert not await store.file.rows("SELECT id FROM spent_key"), "enough of them"
     old = await store.records.add(US.answer("last", scope=MINE))
     await store.records.add(US.answer("last", answer="new", scope=MINE), supersede=[old.cid])
     live = (await store.records.counts())["live"]
     await store.close()
     store = await SqliteStore.open(path, own_issuer=US.did)
-    named = await store.file.read(
-        lambda connection: connection.execute("SELECT count(*), count(DISTINCT key_id) FROM block").fetchone()
-    )
-    assert named == (live, live)
+    [named] = await store.file.rows("SELECT count(*), count(DISTINCT key_id) FROM block")
+    assert tuple(named) == (live, live)
     await store.close()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from node.core.errors import CorruptState, Rejected, Unavailable
-from node.store.writer import BATCH_MAX, Schema, SqliteFile
+from node.store.writer import BATCH_MAX, Hooks, Schema, SqliteFile
 
 SCHEMA = Schema(
     name="test file",
@@ -254,7 +254,9 @@ async def test_an_empty_file_is_a_first_start_cut_short(tmp_path: Path) -> None:
 
 async def test_a_transaction_that_the_disk_refuses_is_told(tmp_path: Path) -> None:
     told: list[None] = []
-    file = await SqliteFile.open(tmp_path / "test.sqlite", SCHEMA, after_rollback=lambda: told.append(None))
+    file = await SqliteFile.open(
+        tmp_path / "test.sqlite", SCHEMA, hooks=Hooks(after_rollback=lambda: told.append(None))
+    )
 
     def refused(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")

@@ -35,7 +35,7 @@ from node.peers.sync.desk import PeerDesk
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.understanding.route import Floors, Router
 from node.store.imported_blocks import ForeignStore
-from node.store.remember import Remembered, Rememberer, owes_vector
+from node.store.remember import Questions, Remembered, Rememberer, owes_vector
 from node.store.retention.erase import Eraser
 from node.store.retention.erasure import Erasure
 from node.store.write_back import WriteBack
@@ -89,9 +89,8 @@ class Desk:
             Signer(),
             self.clock,
             WriteBack(4),
-            keyword_key=keyword_key,
-            report=self.report,
-            same_question=same_question,
+            Questions(keyword_key, same_question),
+            self.report,
         )
         floors = Floors(deterministic=0.9, historical=0.8, generative=0.7, default=0.8)
         self.file = CacheFile(
@@ -102,27 +101,13 @@ class Desk:
     def operated(self, foreign: ForeignStore) -> OperatorDesk:
         """Its operator's desk."""
         eraser = Eraser(self.store.records, self.store.blocks, self.rememberer, self.log)
-        invalidator = Invalidator(
-            self.store.records,
-            self.rememberer,
-            eraser,
-            Recorder(self.log, Metrics().unlogged, refuses=False),
-            self.clock,
-            "test",
-        )
+        recorder = Recorder(self.log, Metrics().unlogged, refuses=False)
+        invalidator = Invalidator(self.store.records, self.rememberer, eraser, recorder, self.clock, "test")
         rotation = KeyRotation(
             self.identity, self.log, self.store.records, self.clock, "test", no_name_to_leave
         )
         cars = CarFile(foreign, Kept(), self.store.records, self.clock)
-        erasure = Erasure(
-            self.store.records,
-            eraser,
-            foreign,
-            self.log,
-            "test",
-            Metrics().unlogged,
-            refuse_unlogged=False,
-        )
+        erasure = Erasure(self.store.records, eraser, foreign, recorder, "test")
         return OperatorDesk(self.file, invalidator, rotation, cars, erasure, no_peers())
 
     async def report(self, outcome: Remembered) -> None:

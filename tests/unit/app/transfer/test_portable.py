@@ -26,7 +26,7 @@ from node.peers.rules.admission import ClassLimit
 from node.peers.rules.standing import trust_ppm
 from node.peers.rules.values import Level, Standing, Tier
 from node.pipeline.understanding.route import Floors, Router
-from node.store.remember import Remembered, Rememberer, owes_vector
+from node.store.remember import Questions, Remembered, Rememberer, owes_vector
 from node.store.state import StateStore
 from node.store.write_back import WriteBack
 from tests.manual_clock import ManualClock
@@ -114,8 +114,8 @@ class Node:
             Signer(US),
             self.clock,
             WriteBack(16),
-            keyword_key=keyword_key,
-            report=self._report,
+            Questions(keyword_key),
+            self._report,
         )
         self.portable = self.over(blocks)
 

@@ -18,7 +18,7 @@ from node.core.model import Confidence, SourceRef
 from node.core.normalise import normalise
 from node.core.ports import Embedded, Embedder, StoredRecord, Vector
 from node.core.record import AnswerRecord
-from node.store.remember import Memory, Remembered, Rememberer, owes_vector
+from node.store.remember import Memory, Questions, Remembered, Rememberer, owes_vector
 from node.store.state import StateStore
 from node.store.write_back import WriteBack
 from tests.manual_clock import ManualClock
@@ -112,8 +112,8 @@ class SemanticBench:
             Signer(),
             self.clock,
             WriteBack(64),
-            keyword_key=keyword_key,
-            report=report,
+            Questions(keyword_key),
+            report,
         )
         return self.semantics
 

@@ -33,7 +33,7 @@ from node.pipeline.understanding.route import Floors, Router
 from node.pipeline.understanding.sessions import Sessions
 from node.pipeline.understanding.understand import Understanding
 from node.pipeline.walk import Pipeline, Stations
-from node.store.remember import Remembered, Rememberer
+from node.store.remember import Questions, Remembered, Rememberer
 from node.store.write_back import WriteBack
 from tests.admit_kit import US, Door, Issuer
 from tests.unit.answer.material import ScriptedGenerator
@@ -75,7 +75,7 @@ class Node:
             calibrated_on=door.embedder.info.digest,
         )
         rememberer = Rememberer(
-            door.records, semantics, Signer(), clock, WriteBack(64), keyword_key=keyword_key, report=report
+            door.records, semantics, Signer(), clock, WriteBack(64), Questions(keyword_key), report
         )
         failures: NegativeCache[Any] = NegativeCache(clock.monotonic, base_s=1.0)
         evidence = StoredEvidence(door.records, semantics, clock, Path("nowhere"))

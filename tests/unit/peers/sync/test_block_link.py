@@ -19,13 +19,13 @@ from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_head import PAGE_ENTRIES, Head, completed_between, split
 from node.peers.rules.values import Contact
 from node.peers.sync.block_link import BlockPeer
-from node.peers.sync.follow import PeerSync
+from node.peers.sync.follow import PeerSync, Watch, Ways
+from tests.follow_kit import RecordingAdmitter
 from tests.manual_clock import ManualClock
 from tests.name_owner import HOUR, Owner
 from tests.record_builders import START, Author
 from tests.references.peer_store import MemoryPeerStore
 from tests.simulators.peer import Publishing, later
-from tests.unit.peers.sync.test_follow import RecordingAdmitter
 
 TIMEOUT_S = 5.0
 T = TypeVar("T")
@@ -149,13 +149,10 @@ async def test_a_node_follows_a_name(net: Net) -> None:
     sync = PeerSync(
         store,
         admitter,
-        None,
         net.clock,
-        link=lambda address: link,
-        told=lambda address: link,
-        others=list,
-        evidence=keep,
-        own_root=Author(99).did,
+        Ways(lambda address: link, lambda address: link, list),
+        Watch(keep),
+        Author(99).did,
     )
     link = net.link(owner)
     await store.put_contact(Contact(link.address, "operator"))

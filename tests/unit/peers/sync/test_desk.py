@@ -13,11 +13,10 @@ import pytest
 from node.core.errors import BadInput, Rejected, Unavailable
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
-from node.peers.rules.values import Contact, Level, Position, Standing, Summary, SyncReport, Tier
+from node.peers.rules.values import Contact, Level, Position, Standing, Summary, SyncReport
 from node.peers.sync.desk import FULL_SHARE
 from tests.desk_kit import A, B, Far, Kit, identity, kit
 from tests.manual_clock import ManualClock
-from tests.peer_builders import held
 from tests.references.peer_store import MemoryPeerStore
 
 
@@ -317,11 +316,6 @@ async def test_health_says_standing_and_quotas(k: Kit, other: Identity, third: I
     check = await k.desk.probe()
     assert check.status == "warn"
     assert "peers evidence" in check.output
-    records = [held(other.root, "a", data=b"12", tier=Tier.TRUSTED), held(third.root, "b", data=b"345")]
-    await k.store.hold(records)
-    numbers = await k.desk.numbers()
-    assert (numbers.peers, numbers.dropped, numbers.bytes, numbers.publications) == (1, 1, 5, 7)
-    assert numbers.tiers == {Tier.TRUSTED: 1, Tier.UNTRUSTED: 1}
 
 
 class Broken(MemoryPeerStore):

@@ -17,15 +17,16 @@ from node.audit.decisions.memory import MemoryLog
 from node.audit.tlog.leaf import COMMITMENTS, read_leaf
 from node.core.errors import Rejected, Unavailable
 from node.core.identity import Identity
+from node.core.metrics import Metrics, Unlogged
 from node.core.model import Json
 from node.core.ports import Appended
 from node.core.settings import load
 from node.peers.rules.values import Contact, Level, Standing
 from node.peers.store.sqlite import Limits
-from node.peers.sync.ledger import NODE, OPERATOR, SETTINGS, PeerLedger
+from node.peers.sync.ledger import NODE, OPERATOR, SETTINGS
 from node.store.state import StateStore
 from tests.admit_kit import Door, Issuer
-from tests.desk_kit import A, B, Far, Kit, identity, kit
+from tests.desk_kit import A, B, Far, Kit, identity, kit, ledger_over
 from tests.manual_clock import ManualClock
 from tests.references.peer_store import MemoryPeerStore
 
@@ -112,29 +113,15 @@ class Refuses(MemoryLog):
         raise Unavailable("the disk is full")
 
 
-class Counted:
-    """``Unlogged``."""
-
-    def __init__(self) -> None:
-        self.stood: list[bool] = []
-
-    def failed(self, kind: str, why: object, *, stands: bool) -> None:
-        assert kind == "other"
-        self.stood.append(stands)
-
-    def logged(self) -> None:
-        raise AssertionError("nothing can be logged")
-
-
-def without_a_log(folder: Path, unlogged: Counted, *, refuse: bool) -> Kit:
+def without_a_log(folder: Path, unlogged: Unlogged, *, refuse: bool) -> Kit:
     log = Refuses("decisions", ManualClock())
-    return kit(folder, ledger=PeerLedger(log, "test", unlogged, refuse_unlogged=refuse))
+    return kit(folder, ledger=ledger_over(log, refuses=refuse, unlogged=unlogged))
 
 
 async def test_what_cannot_be_entered_is_not_done_where_that_is_asked_for(
     tmp_path: Path, other: Identity
 ) -> None:
-    unlogged = Counted()
+    unlogged = Metrics().unlogged
     k = without_a_log(tmp_path / "own", unlogged, refuse=True)
     await k.store.put_contact(Contact(B, "operator"))
     for change in (k.desk.trust(other.root), k.desk.add(A), k.desk.remove(B)):
@@ -143,17 +130,17 @@ async def test_what_cannot_be_entered_is_not_done_where_that_is_asked_for(
     assert await k.store.standings() == {}
     assert k.judged.seen == []
     assert [one.address for one in await k.store.contacts()] == [B]
-    assert unlogged.stood == [False] * 3
+    assert (unlogged.total, unlogged.is_outage) == (0, True)
 
 
 async def test_elsewhere_it_is_done_and_counted(tmp_path: Path, other: Identity) -> None:
-    unlogged = Counted()
+    unlogged = Metrics().unlogged
     k = without_a_log(tmp_path / "own", unlogged, refuse=False)
     assert (await k.desk.trust(other.root))["decision"] is None
     await k.desk.add(A)
     await k.desk.remove(A)
     assert (await k.store.standing(other.root)).level is Level.TRUSTED
-    assert unlogged.stood == [True] * 3
+    assert unlogged.total == 3
 
 
 async def test_what_changes_while_the_log_is_written_is_kept(tmp_path: Path, other: Identity) -> None:
@@ -165,7 +152,7 @@ async def test_what_changes_while_the_log_is_written_is_kept(tmp_path: Path, oth
             await store.set_standing(replace(was, dropped="equivocation", refuted=3))
             return await super().append(entry, private_texts=private_texts)
 
-    k = kit(tmp_path / "own", store, PeerLedger(Slow("decisions", ManualClock()), "test"))
+    k = kit(tmp_path / "own", store, ledger_over(Slow("decisions", ManualClock())))
     done = await k.desk.trust(other.root, "known", "friends")
     assert done["dropped"] == "equivocation"
     assert await k.store.standing(other.root) == Standing(
@@ -205,7 +192,7 @@ async def test_what_the_settings_say_at_a_start_is_entered_when_it_changes_somet
 ) -> None:
     clock = ManualClock()
     log = MemoryLog("decisions", clock)
-    ledger = PeerLedger(log, "test", refuse_unlogged=True)
+    ledger = ledger_over(log)
 
     async def start(peers: Mapping[str, Any]) -> None:
         async with AsyncExitStack() as stack:
@@ -227,7 +214,7 @@ async def test_each_is_told_in_plain_words(k: Kit, other: Identity) -> None:
     k.far[A] = Far.of(A, other)
     await k.desk.add(A)
     await k.desk.trust(A, "known", "friends")
-    ledger = PeerLedger(k.decisions, "test")
+    ledger = ledger_over(k.decisions)
     await ledger.dropped(await k.store.standing(other.root), "equivocation")
     told = ["\n".join(explain_leaf(orjson.loads(leaf))) for leaf in k.decisions.leaves()]
     for text, wanted in zip(

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from node.core.ipld.cid import Cid
 from node.peers.rules.values import Contact, Level, Standing
-from node.peers.sync.follow import PeerSync
+from node.peers.sync.follow import PeerSync, Watch, Ways
 from tests.admit_kit import US, Door
+from tests.follow_kit import A
 from tests.record_builders import Author
 from tests.references.record_store import MemoryStore
 from tests.simulators.peer import MemoryLink, Publishing, later
-from tests.unit.peers.sync.test_follow import A
 
 
 class Node:
@@ -31,13 +31,10 @@ class Node:
         self.sync = PeerSync(
             self.door.store,
             self.door.admitter,
-            None,
             self.door.clock,
-            link=lambda _: self.link,
-            told=lambda _: self.link,
-            others=list,
-            evidence=self._keep,
-            own_root=US.did,
+            Ways(lambda _: self.link, lambda _: self.link, list),
+            Watch(self._keep),
+            US.did,
         )
 
     def _hook(self, what: str, of: object) -> None:

@@ -14,13 +14,13 @@ from node.core.settings import load
 from node.peers.ports import PeerLink
 from node.peers.rules.values import Contact
 from node.peers.sync.client import HttpPeer
-from node.peers.sync.follow import PeerSync
+from node.peers.sync.follow import PeerSync, Watch, Ways
 from node.peers.sync.peers_of_peers import is_told
 from node.store.ipns_records import Names
 from tests.desk_kit import A, Far, identity, kit
+from tests.follow_kit import OWN, World
 from tests.manual_clock import ManualClock
 from tests.simulators.peer import MemoryLink, Publishing
-from tests.unit.peers.sync.test_follow import OWN, World
 
 HERE, THERE = "http://127.0.0.1:8642", "http://a.example"
 
@@ -65,13 +65,10 @@ async def test_each_is_reached_by_the_way_of_who_named_it() -> None:
     sync = PeerSync(
         world.store,
         world.admitter,
-        None,
         world.clock,
-        link=lambda address: way("ours", address),
-        told=lambda address: way("told", address),
-        others=list,
-        evidence=world._keep,
-        own_root=OWN,
+        Ways(lambda address: way("ours", address), lambda address: way("told", address), list),
+        Watch(world._keep),
+        OWN,
     )
     await sync.sync_all()
     assert sorted(ways) == [("ours", THERE), ("told", "http://b.example")]

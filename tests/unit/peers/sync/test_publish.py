@@ -18,7 +18,7 @@ from node.core.record import AnswerRecord, Record
 from node.peers.rules import reconcile
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, read
 from node.peers.rules.sorted_set import SortedSet
-from node.peers.sync.publish import Entries, Publisher
+from node.peers.sync.publish import Entries, Places, Publisher, ReadBack
 from node.store.sqlite import SqliteStore
 from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
@@ -65,10 +65,10 @@ class World:
             self.store.records,
             self.log,
             self.clock,
-            state_path=self.state_path,
+            ReadBack(entries or self.log.entries),
             own=US.did,
             class_of=class_of,
-            entries=entries or self.log.entries,
+            places=Places(self.state_path),
         )
 
     async def add(self, record: Record, **more: Any) -> StoredRecord:

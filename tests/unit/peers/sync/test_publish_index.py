@@ -17,7 +17,7 @@ from node.core.ipld.cid import Cid
 from node.peers.rules.entry import Publish, encode
 from node.peers.rules.sorted_set import Item, SortedSet
 from node.peers.sync import publish_index
-from node.peers.sync.publish import INDEX_SHARE, Publisher
+from node.peers.sync.publish import INDEX_SHARE, Places, Publisher, ReadBack
 from node.peers.sync.publish_index import Place, Shared
 from tests.record_builders import START
 from tests.references.record_store import MemoryStore
@@ -45,13 +45,10 @@ class Indexed(World):
             self.store.records,
             self.log,
             self.clock,
-            state_path=self.state_path,
+            ReadBack(self._entries, self._root_at),
             own=US.did,
             class_of=lambda _: "general",
-            entries=self._entries,
-            index_path=self.index_path,
-            root_at=self._root_at,
-            index_after=AFTER,
+            places=Places(self.state_path, self.index_path, AFTER),
         )
         return self.publisher
 

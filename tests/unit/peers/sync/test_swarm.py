@@ -4,14 +4,19 @@ Swarms of twenty are in ``tests/faults/test_swarm.py``, a thousand seeds behind 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from bench.swarmlab.honest import Parts
 from bench.swarmlab.world import simulate
+from node.core.clock import Clock
+from node.peers.ports import PeerStore
 from node.peers.rules.entry import Retract
 from node.peers.rules.values import Held, Standing, Tier
 from node.peers.sync.admit import Admitter
+from node.peers.sync.serving import Serving
+from node.peers.sync.weigh import Scales
 
 FEW = 9
 """Five of them are honest."""
@@ -40,21 +45,27 @@ def test_a_seed_repeats_exactly() -> None:
 # --- the checks can fail ------------------------------------------------------------------------------
 
 
+class CredulousScales(Scales):
+    async def tier(
+        self, held: Held, rivals: Sequence[Held], known: Mapping[str, Standing]
+    ) -> tuple[Tier, str]:
+        tier, why = await super().tier(held, rivals, known)
+        return (tier, why) if why else (Tier.TRUSTED, "")
+
+
 class Credulous(Admitter):
     """Serves whoever is no blocked or dropped one."""
 
-    async def _weigh(
-        self, held: Held, rivals: Sequence[Held], known: Mapping[str, Standing]
-    ) -> tuple[Tier, str]:
-        tier, why = await super()._weigh(held, rivals, known)
-        return (tier, why) if why else (Tier.TRUSTED, "")
+    def __init__(self, store: PeerStore, serving: Serving, clock: Clock, *more: Any) -> None:
+        super().__init__(store, serving, clock, *more)
+        self._scales = CredulousScales(store, clock, 1)
 
 
 class Deaf(Admitter):
     """Hears of no change of standing or keys."""
 
     async def retier(self, root: str) -> None:
-        self._rings.pop(root, None)
+        self._scales.forget(root)
         await self._store.finish(root)
 
 

@@ -22,7 +22,7 @@ from node.core.record import AnswerRecord
 from node.core.signed_note import Verifier
 from node.store.record_keys import RecordKeys
 from node.store.record_rules import is_private
-from node.store.remember import Memory, Remembered, Rememberer
+from node.store.remember import Memory, Questions, Remembered, Rememberer
 from node.store.retention.erase import Eraser
 from node.store.sqlite import SqliteStore
 from node.store.write_back import WriteBack
@@ -98,9 +98,8 @@ async def desk_in(folder: Path) -> AsyncIterator[Desk]:
         identity,
         clock,
         WriteBack(4),
-        keyword_key=keyword_key,
-        report=report,
-        same_question=same_question,
+        Questions(keyword_key, same_question),
+        report,
     )
     eraser = Eraser(store.records, store.blocks, rememberer, log, (store.scrub,))
     try:

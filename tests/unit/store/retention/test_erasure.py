@@ -13,6 +13,7 @@ import pytest
 
 from node.app.operator_desk import LaterSemantics
 from node.audit.decisions.memory import MemoryLog
+from node.audit.recorder import Recorder
 from node.cache.keys import keyword_key, same_question
 from node.core.errors import CorruptState, NotFound, Unavailable
 from node.core.ipld.cid import BLAKE2B_256, RAW, SHA2_512, Cid
@@ -21,7 +22,7 @@ from node.core.model import Json, SourceRef
 from node.core.ports import Appended, StoredRecord
 from node.core.record import block_of
 from node.store.imported_blocks import ForeignStore, WithForeign
-from node.store.remember import Remembered, Rememberer
+from node.store.remember import Questions, Remembered, Rememberer
 from node.store.retention.erase import Eraser
 from node.store.retention.erasure import Erasure
 from node.store.sqlite import SqliteStore
@@ -59,10 +60,8 @@ class Bench:
             self.store.records,
             self.eraser,
             self.foreign,
-            self.log,
+            Recorder(self.log, Metrics().unlogged, refuses=refuse_unlogged),
             "test",
-            Metrics().unlogged,
-            refuse_unlogged=refuse_unlogged,
         )
 
     async def keep(self, query: str, answer: str, **more: Any) -> StoredRecord:
@@ -94,9 +93,8 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         Signer(),
         clock,
         WriteBack(4),
-        keyword_key=keyword_key,
-        report=report,
-        same_question=same_question,
+        Questions(keyword_key, same_question),
+        report,
     )
     eraser = Eraser(
         store.records,

@@ -11,7 +11,7 @@ from node.core.ipld.cid import Cid
 from node.core.model import Caller, Kind, Query, Route
 from node.core.normalise import query_hash
 from node.core.ports import BlockRef, Embedded, Selection, StoredRecord
-from node.store.remember import Remembered, Rememberer
+from node.store.remember import Questions, Remembered, Rememberer
 from node.store.retention.invalidate import SHOWN_MAX, invalidate
 from node.store.write_back import WriteBack
 from tests.manual_clock import ManualClock
@@ -39,9 +39,8 @@ class Desk:
             Signer(),
             self.clock,
             WriteBack(4),
-            keyword_key=keyword_key,
-            report=self.report,
-            same_question=same_question,
+            Questions(keyword_key, same_question),
+            self.report,
         )
         self.recaller = Recaller(
             self.store.records,

@@ -18,8 +18,7 @@ from node.core.ipld.cid import Cid
 from node.core.ports import EmbedderInfo, Vector
 from node.core.record import Embedding
 from node.core.scheduler import Scheduler
-from node.store.retention.evict import evict
-from node.store.retention.expire import sweep
+from node.store.retention.sweeps import evict, sweep
 from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
 from tests.references.record_store import MemoryStore

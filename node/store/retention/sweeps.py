@@ -1,11 +1,27 @@
-"""Keeps the store within its size: the records that are worth least make room (``store.rules``, rule 7)."""
+"""Keeps the store small: records whose time is over are withdrawn, and those worth least make room
+(``record_rules``, rule 7). Serving checks expiry by itself."""
 
 from __future__ import annotations
 
 from node.core.clock import Clock
 from node.core.ports import Forgets, RecordStore
 
+_PAGE = 1_000
 _BATCH = 256
+
+
+async def sweep(records: RecordStore, index: Forgets | None, clock: Clock, *, grace_s: int) -> int:
+    """Withdraw everything expired for longer than ``grace_s`` (the time in which it may still be
+    served marked as stale) and return how many."""
+    swept = 0
+    while page := await records.expire(clock.now(), grace_s=grace_s, limit=_PAGE):
+        swept += len(page)
+        if index is not None:
+            for cid in page:
+                index.remove(cid)
+        if len(page) < _PAGE:
+            break
+    return swept
 
 
 async def evict(
