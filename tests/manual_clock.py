@@ -28,6 +28,11 @@ class ManualClock:
         self._sleepers.append((self._mono + seconds, waiter))
         await waiter
 
+    @property
+    def next_s(self) -> float | None:
+        """In how many seconds the first of those who wait is due; None while nobody waits."""
+        return min((at - self._mono for at, waiter in self._sleepers if not waiter.done()), default=None)
+
     def random(self) -> float:
         return 0.5
 
