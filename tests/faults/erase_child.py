@@ -69,7 +69,7 @@ def dying_after(owner: type, name: str, times: int = 1) -> None:
 
 def dying_in_keys(moment: str) -> None:
     """In the middle of what destroys the keys, before the store knows of it."""
-    real, write = RecordKeys.destroy, record_keys._FILES.write
+    real, write = RecordKeys.destroy, record_keys.DISK.write
 
     def destroy(self: RecordKeys, slots: Sequence[int]) -> None:
         if not _begun or not slots:
