@@ -1,0 +1,174 @@
+"""Whether the tests see a rule that was changed.
+
+``python -m bench.mutants [--seed 18] [--count 30]`` draws rules of ``node/`` and ``adapters/`` by a seeded
+random choice, changes one at a time in a copy of this checkout (a comparison, an ``and``, a ``not``, a
+number, a truth value) and runs the tests of its room, then the others that need no engine, until one fails.
+It prints which, and what no test saw. A change that means the same as before cannot be seen: a person reads
+what is left. One to ten minutes each. DeMillo, Lipton, Sayward, "Hints on Test Data Selection", 1978.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RUN_LIMIT_S = 900
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The ``number``-th expression of ``path`` that can be changed."""
+
+    path: str
+    number: int
+    line: int
+    function: str
+
+
+def _is_rule(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare(ops=[one]):
+            return type(one) in _OPPOSITE
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.Constant(value=bool() | int() | float()):
+            return True
+    return False
+
+
+def _expressions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """What stands in the body of a function, beside the function's name; annotations are none."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for statement in function.body:
+                for node in ast.walk(statement):
+                    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                        break
+                    if _is_rule(node):
+                        yield function.name, node
+
+
+def rules(root: Path) -> list[Rule]:
+    found = []
+    for path in sorted([*root.glob("node/**/*.py"), *root.glob("adapters/**/*.py")]):
+        name = str(path.relative_to(root))
+        nodes = list(_expressions(ast.parse(path.read_text("utf-8"))))
+        found += [
+            Rule(name, number, getattr(node, "lineno", 0), function)
+            for number, (function, node) in enumerate(nodes)
+        ]
+    return found
+
+
+def change(source: str, number: int) -> tuple[str, str, str]:
+    """The source with that expression changed, the expression before, and after."""
+    tree = ast.parse(source)
+    node = list(_expressions(tree))[number][1]
+    before = ast.unparse(node)
+    match node:
+        case ast.Compare():
+            node.ops = [_OPPOSITE[type(node.ops[0])]()]
+        case ast.BoolOp():
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        case ast.UnaryOp():
+            node.operand = ast.UnaryOp(ast.Not(), node.operand)
+        case ast.Constant(value=bool() as value):
+            node.value = not value
+        case ast.Constant(value=int() as value):
+            node.value = value + 1
+        case ast.Constant(value=float() as value):
+            node.value = value * 1.25 + 0.01
+    return ast.unparse(tree), before, ast.unparse(node)
+
+
+def _copy(root: Path, to: Path) -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True)
+    for name in listed.stdout.splitlines():
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(root / name, to / name)
+
+
+def _tests_of(copy: Path, rule: Rule) -> list[list[str]]:
+    """The tests of its room, then all others; those of the source's form are left out."""
+    room = Path(rule.path).with_suffix("").parts
+    parts = ["adapters", *room[1:]] if room[0] == "adapters" else [*room[1:]]
+    near = copy / "tests" / "unit"
+    for part in parts:
+        if not (near / part).is_dir():
+            break
+        near /= part
+    first = [[str(near.relative_to(copy))]] if near != copy / "tests" / "unit" else []
+    return [*first, ["tests", "--ignore", "tests/architecture", "--ignore", "tests/unit/docker"]]
+
+
+def seen_by(copy: Path, rule: Rule) -> str:
+    """The first test that fails, or nothing."""
+    env = {**os.environ, "PYTHONPATH": str(copy)}
+    for tests in _tests_of(copy, rule):
+        line = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider"]
+        line += ["-m", "not engine and not slow", *tests]
+        try:
+            ran = subprocess.run(
+                line, cwd=copy, env=env, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return f"the tests hang ({RUN_LIMIT_S} s)"
+        if ran.returncode == 0:
+            continue
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
+        return failed[1] if failed else f"pytest ended with {ran.returncode}"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.mutants")
+    parser.add_argument("--seed", type=int, default=18)
+    parser.add_argument("--count", type=int, default=30)
+    parser.add_argument("--skip", type=int, default=0, help="how many of the drawn ones were measured before")
+    given = parser.parse_args()
+    drawn = random.Random(given.seed).sample(rules(ROOT), given.count)[given.skip :]
+    unseen = 0
+    with tempfile.TemporaryDirectory(prefix="mutants") as folder:
+        copy = Path(folder)
+        _copy(ROOT, copy)
+        for rule in drawn:
+            path = copy / rule.path
+            source = path.read_text("utf-8")
+            changed, before, after = change(source, rule.number)
+            path.write_text(changed, "utf-8")
+            try:
+                test = seen_by(copy, rule)
+            finally:
+                path.write_text(source, "utf-8")
+            unseen += not test
+            print(f"{rule.path}:{rule.line} {rule.function}: {before}  ->  {after}", flush=True)
+            print(f"    {test or 'NO TEST FAILED'}", flush=True)
+    print(f"{len(drawn) - unseen} of {len(drawn)} changed rules were seen by a test")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
