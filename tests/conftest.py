@@ -84,6 +84,13 @@ def gemma_gguf() -> Path:
 
 
 @pytest.fixture(scope="session")
+def qwen_gguf() -> Path:
+    """Qwen2.5-Coder 1.5B Instruct, the model that ``make model`` gets, as a GGUF file."""
+    engines.needed(engines.qwen_missing())
+    return engines.cached(engines.QWEN)
+
+
+@pytest.fixture(scope="session")
 def minilm_gguf() -> Path:
     """all-MiniLM-L6-v2 as a GGUF file: 384 dimensions, mean pooling."""
     engines.needed(engines.minilm_missing())

