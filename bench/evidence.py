@@ -15,7 +15,7 @@ import functools
 import json
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.newcomer import COMMUNITIES, rows
+from bench.readings import OUT as BESIDE
+from bench.readings import questions
 from node.answer.evidence.keywords import Keywords
 from node.answer.evidence.relevance import Rule
 from node.answer.notes import BOUND, BY_MODEL_MIN, NOTES_MAX, STARTER_COSINE, STARTER_MIN
@@ -36,6 +38,7 @@ from node.models.embedders.local import ONNX_SHA256, LocalEmbedder, installed_fi
 HERE = Path(__file__).parent
 DATA = HERE / "answerlab"
 ROOT = HERE.parent
+BESIDE_LABS = (HERE / "readerlab" / "curves", HERE / "readerlab")
 OTHERS_MAX = 0.05
 """At most so many general questions may be given a note of a community: there the weight is fitted, and a
 language model reads no note that is farther (``notes.BY_MODEL_MIN``)."""
@@ -50,9 +53,8 @@ BESIDE_MAX = 0.18
 PASSED_MAX = 0.1
 """The share of them for which the packaged reader may take a note to hold the answer: where there is a
 language model, it still has to find the answer in it."""
-BOTH_MAX, BOTH_BESIDE_MAX = 0.08, 0.1
-"""The same, and for quoting, where a language model reads beside it: few readings were fitted on, and at .18
-a community of newcomers was quoted something beside the question for .31 of absent answers."""
+BOTH_MAX, BOTH_BESIDE_MAX = 0.1, 0.15
+"""The same, and for quoting, where a language model reads beside it."""
 
 
 @dataclass(frozen=True)
@@ -208,10 +210,8 @@ class Reading:
     """Its relevance, and how much less that is than the nearest note's."""
     by_reader: bool = False
     """It was read because the packaged reader ranked it so high, not because it was near."""
-
-    @property
-    def is_held(self) -> bool:
-        return int(self.id[1 : self.id.index("-")]) > 4
+    is_held: bool = False
+    """Whether its community is kept back for the report."""
 
 
 def readings(asked: list[Asked], weight: float) -> list[Reading]:
@@ -228,7 +228,38 @@ def readings(asked: list[Asked], weight: float) -> list[Reading]:
         relevance = float(scores[one.ids.index(row["note"])])
         place = relevance, float(scores.max()) - relevance
         by_reader = row.get("ranked_by") == "reader"
-        made.append(Reading(row["id"], row["kind"], row["holds"], row["log_odds"], first, place, by_reader))
+        read = Reading(row["id"], row["kind"], row["holds"], row["log_odds"], first, place, by_reader)
+        made.append(replace(read, is_held=one.is_held))
+    return made
+
+
+def beside(weight: float) -> list[Reading]:
+    """Those of ``readings_beside.jsonl`` (``python -m bench.readings``): what the node had a model read, of
+    communities that the packaged reader was not trained on. Every fifth of them is kept back."""
+    rows = [json.loads(line) for line in BESIDE.read_text().splitlines()]
+    read = [row for row in rows if row["note"] not in ("", "starter")]
+    reader = CrossEncoder.open(installed_files(), threads=2)
+    made = []
+    for place, name in enumerate(sorted({row["community"] for row in read})):
+        path = next(one / f"{name}.jsonl" for one in BESIDE_LABS if (one / f"{name}.jsonl").exists())
+        facts, asked = questions(path, 1)
+        world = {
+            "facts": [{"id": row["id"], "q": row["q"], "a": row["a"]} for row in facts],
+            "asks": [row for row in asked if row["kind"] == "ask"],
+            "absent": [row for row in asked if row["kind"] == "absent"],
+        }
+        present, absent, _ = asyncio.run(signs([world]))
+        by_id = {one.id: one for one in present + absent}
+        texts = texts_of([world])
+        for row in (row for row in read if row["community"] == name):
+            one = by_id[row["id"]]
+            [first] = reader.score(one.text, [texts[row["note"]]])
+            scores = fused(one, weight)
+            relevance = float(scores[one.ids.index(row["note"])])
+            at = relevance, float(scores.max()) - relevance
+            kind, holds = row["id"].partition("-")[0], row["note"] in one.needs
+            reading = Reading(f"{name}-{one.id}", kind, holds, row["log_odds"], first, at, by_reader=True)
+            made.append(replace(reading, is_held=place % 5 == 4))
     return made
 
 
@@ -637,8 +668,21 @@ def reading_table(rows: list[Reading]) -> tuple[dict[str, float], list[str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.evidence")
     parser.add_argument("--write", action="store_true", help="keep what was fitted, and the report")
+    parser.add_argument(
+        "--beside",
+        action="store_true",
+        help="only the curve of a language model that reads beside the reader",
+    )
     wanted = parser.parse_args()
     asked = asyncio.run(signs(worlds()))
+    path = ROOT / "node" / "answer" / "reading.json"
+    if wanted.beside:
+        weight = json.loads((ROOT / "node" / "answer" / "evidence" / "relevance.json").read_text())["weight"]
+        joint, lines = both_table([*readings(asked[0] + asked[1], weight), *beside(weight)])
+        print("\n".join(lines))
+        if wanted.write:
+            keep(path, {"both": joint})
+        return
     weight, words_floor, relevance_lines = relevance_table(*asked)
     concern, concern_lines = concern_table(
         asyncio.run(signs(communities("readerlab", slice(2, None, 5)))), asked, weight
@@ -646,7 +690,7 @@ def main() -> None:
     alone, among, trained_lines = ranked_table(*read_by_all(asked, weight, OFFERED))
     read = readings(asked[0] + asked[1], weight)
     fitted, reading_lines = reading_table([row for row in read if not row.by_reader])
-    joint, joint_lines = both_table(read)
+    joint, joint_lines = both_table([*read, *beside(weight)])
     reading_lines += ["", *joint_lines]
     text = report(
         relevance_lines, [*near_table(*asked, weight), "", *concern_lines], trained_lines, reading_lines
@@ -659,10 +703,12 @@ def main() -> None:
     rule["coverage_floor"] = words_floor
     rule["concern"] = concern
     (ROOT / "node" / "answer" / "evidence" / "relevance.json").write_text(json.dumps(rule, indent=2) + "\n")
-    path = ROOT / "node" / "answer" / "reading.json"
-    kept = json.loads(path.read_text()) | fitted | {"trained": alone, "ranked": among, "both": joint}
-    told = json.dumps(kept, indent=2, ensure_ascii=False)
-    path.write_text(told + "\n")
+    keep(path, fitted | {"trained": alone, "ranked": among, "both": joint})
+
+
+def keep(path: Path, fitted: Mapping[str, object]) -> None:
+    """Write what was fitted beside what the file holds."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | fitted, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from node.core.clock import SystemClock
 from node.core.model import Kind
 from node.models.embedders.local import MiniLm, installed_files
 from node.models.generators.llama import LlamaGenerator
-from node.models.llama_process import LLAMA_CPP, XLLAMACPP
+from node.models.llama.process import LLAMA_CPP, XLLAMACPP
 from tests.unit.answer.material import document
 
 PROBES = (

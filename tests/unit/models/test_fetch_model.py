@@ -366,3 +366,10 @@ class TestCommand:
         wheel(index, 2, b"x" * 3_000)
         assert self.run(tmp_path, index, "--yes") == 1
         assert "is not the pinned file" in capsys.readouterr().err
+
+
+def test_fetching_needs_nothing_but_python() -> None:
+    """The engines cache of CI is filled before anything of the node is installed."""
+    root = Path(__file__).resolve().parents[3]
+    program = "import sys; sys.path[:0] = [sys.argv[1]]; import node.models.fetch_model, node.models.packaged"
+    subprocess.run([sys.executable, "-I", "-S", "-c", program, str(root)], check=True, timeout=60)

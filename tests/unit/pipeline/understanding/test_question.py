@@ -216,3 +216,37 @@ def test_what_only_begins_like_a_reaction_or_a_statement_asks(text: str) -> None
 )
 def test_a_relative_clause_asks_nothing(text: str) -> None:
     assert not judge(read(text)).asks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my dads 64 does he count as a pensioner for your prices",
+        "if the shows already going will someone still be at the desk, im always late",
+        "theres 14 of us from the choir wanting wednesday in the big hall, anything off",
+        "my wife uses a chair, whereabouts would she be",
+        "yusuf or yolanda, whose play is over sooner this autumn",
+        "my bag weighs 26 kg is that ok for the plane",
+        "i flunked twice now am i kicked out",
+        "lost the key of my locker, who has a spare",
+        "theres 5 of us going hiking on sunday whats the best deal",
+    ],
+)
+def test_who_tells_and_asks_in_one_breath_asks(text: str) -> None:
+    assert judge(read(text)).asks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "all you can do is hope",
+        "he did what he could and so did she",
+        "nobody can do what she does",
+        "my uncle or my aunt, who came late, left early",
+        "we saw the film, which was great",
+        "we ate, anyone else did too",
+        "Bitcoin at 100k, who would have thought!",
+    ],
+)
+def test_what_only_sounds_like_it_tells(text: str) -> None:
+    assert not judge(read(text)).asks
