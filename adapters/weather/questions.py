@@ -125,6 +125,8 @@ def _understand_latin(reading: Reading, text: str, today: date, hinted: bool) ->
         strength = _TOPIC if not unknown else _WEAK
     else:
         strength = _TOPIC if len(unknown) <= 2 * _LEFT_MAX or anchored else _WEAK
+    if topic is None and question.place is None and not (clear or vague or suits):
+        return None  # its meaning alone is near the weather ("is the hall heated in winter")
     topic = topic or "on the topic, by its meaning"
     known = place is not None and place.place is not None
     if not unknown and question.place is not None and _asks(words, reading):

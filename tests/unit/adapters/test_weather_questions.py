@@ -239,6 +239,14 @@ def test_a_hint_does_not_open_a_trap(text: str) -> None:
     assert understand(text, TODAY, hinted=True) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["is the hall heated in winter", "may i have a bike fri to sun, allowed?", "is it open sat and sun"],
+)
+def test_a_hint_alone_asks_for_no_place(text: str) -> None:
+    assert understand(text, TODAY, hinted=True) is None
+
+
 def test_a_hint_stands_for_the_topic() -> None:
     text = "should I take the bike in Lyon tomorrow"
     assert understand(text, TODAY) is None
