@@ -682,6 +682,9 @@ def main() -> None:
         print("\n".join(lines))
         if wanted.write:
             keep(path, {"both": joint})
+            result = HERE / "results" / "evidence.md"
+            before, _, _ = result.read_text().partition(lines[0])
+            result.write_text("\n".join([before + lines[0], *lines[1:], ""]))
         return
     weight, words_floor, relevance_lines = relevance_table(*asked)
     concern, concern_lines = concern_table(
