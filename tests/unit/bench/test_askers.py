@@ -34,7 +34,7 @@ async def test_who_leaves_leaves_while_the_model_writes_or_reads(tmp_path: Path,
     async with OllamaStandIn(hang=not while_writing, stall_after=20 if while_writing else None) as model:
         async with start(tmp_path, ollama=model.url) as node:
             assert node.node is not None
-            queue = node.node.service._p.pipeline._stations.generation._composer.engines[0].queue
+            queue = node.node.service._p.pipeline._stations.generation.composer.engines[0].queue
 
             def is_with_the_model() -> bool:
                 return (model.stalled if while_writing else model.arrived).is_set()
