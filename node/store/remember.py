@@ -126,24 +126,14 @@ class Remembered:
 Report = Callable[[Remembered], Awaitable[None]]
 
 
-def never_the_same(one: str, other: str) -> bool:
-    """Nothing is merged."""
-    return False
-
-
-def never_personal(query: str) -> bool:
-    """No question is about whoever asks it."""
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Questions:
     """How questions are read. ``keyword_key`` is recall's key function, ``same_question`` the gate's word on
     two questions, strict enough that one answer serves both; ``is_personal``: it is about whoever asks it."""
 
     keyword_key: Callable[[str], str | None]
-    same_question: Callable[[str, str], bool] = never_the_same
-    is_personal: Callable[[str], bool] = never_personal
+    same_question: Callable[[str, str], bool] = lambda one, other: False
+    is_personal: Callable[[str], bool] = lambda query: False
 
 
 class Rememberer:

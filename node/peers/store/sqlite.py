@@ -10,7 +10,7 @@ has damaged is let go when it is read, so that it can be fetched again. Deleted 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -21,9 +21,10 @@ from node.core.clock import Clock
 from node.core.errors import CorruptState, Rejected, Unavailable
 from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.record import time_us
-from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
-from node.peers.store import rows
-from node.peers.store.rows import OTHER_CODE, RIVALS_OF_ONE, Limits
+from node.peers.rules.values import Contact, Held, Position, Standing, Summary, Tier, Usage
+from node.peers.store import reads, rows
+from node.peers.store.reads import integer
+from node.peers.store.rows import OTHER_CODE, Limits
 from node.peers.store.schema import SCHEMA
 from node.store.writer import FileStore, SqliteFile, insert
 
@@ -41,7 +42,6 @@ _NUMBER = "(SELECT id FROM root WHERE did = ?)"
 _STANDING = "SELECT did, standing.* FROM standing JOIN root ON root.id = standing.root"
 
 T = TypeVar("T")
-_Age = tuple[int, int, int]
 
 
 class SqlitePeerStore(FileStore):
@@ -74,7 +74,7 @@ class SqlitePeerStore(FileStore):
             ).rowcount
             if changed:
                 return
-            if _number(connection, "SELECT count(*) FROM contact") >= self._limits.contacts:
+            if integer(connection, "SELECT count(*) FROM contact") >= self._limits.contacts:
                 raise Rejected(rows.too_many_contacts(self._limits))
             connection.execute(
                 "INSERT INTO contact (source, root, added, address) VALUES (?, ?, ?, ?)", values
@@ -144,7 +144,7 @@ class SqlitePeerStore(FileStore):
             named = (number, cid.multihash)
             if connection.execute("SELECT 1 FROM key WHERE root = ? AND multihash = ?", named).fetchone():
                 return False
-            if _number(connection, "SELECT keys FROM root WHERE id = ?", number) >= self._limits.keys_of_root:
+            if integer(connection, "SELECT keys FROM root WHERE id = ?", number) >= self._limits.keys_of_root:
                 raise Rejected(rows.too_many_keys(self._limits))
             connection.execute("INSERT INTO key (root, multihash, data) VALUES (?, ?, ?)", (*named, data))
             return True
@@ -168,7 +168,7 @@ class SqlitePeerStore(FileStore):
         return {row["code"]: row["times"] for row in await self._file.rows(asked, (root,))}
 
     async def summary(self, now: datetime) -> Summary:
-        return await self._file.read(_summary, rows.hour_of(now))
+        return await self._file.read(reads.summary, rows.hour_of(now))
 
     async def usage(self, root: str, now: datetime) -> Usage:
         row = await self._file.row("SELECT records, bytes, hour, taken FROM root WHERE did = ?", (root,))
@@ -204,7 +204,7 @@ class SqlitePeerStore(FileStore):
 
     async def rivals(self, query_hash: str, slot_key: str | None, *, limit: int = 256) -> list[Held]:
         def job(connection: sqlite3.Connection) -> list[sqlite3.Row]:
-            numbers = _rivals(connection, query_hash, slot_key)[: max(0, limit)]
+            numbers = reads.rivals(connection, query_hash, slot_key)[: max(0, limit)]
             look = "SELECT * FROM held_row WHERE id = ?"
             return [connection.execute(look, (number,)).fetchone() for number in numbers]
 
@@ -296,7 +296,7 @@ class SqlitePeerStore(FileStore):
         return await self._write(issuer, job)
 
     async def statements(self, target: Cid) -> dict[str, str]:
-        return await self._file.read(_statements, target.multihash)
+        return await self._file.read(reads.statements, target.multihash)
 
     async def known_statements(self, cids: Sequence[Cid], issuer: str) -> set[Cid]:
         return await self._there(
@@ -357,7 +357,7 @@ class SqlitePeerStore(FileStore):
         row = connection.execute("SELECT id FROM root WHERE did = ?", (root,)).fetchone()
         if row is not None:
             return int(row[0])
-        if _number(connection, "SELECT count(*) FROM root") >= self._limits.roots:
+        if integer(connection, "SELECT count(*) FROM root") >= self._limits.roots:
             spare = connection.execute(
                 "DELETE FROM root WHERE id = (SELECT id FROM root WHERE records = 0 AND keys = 0 AND "
                 "tombstones = 0 AND statements = 0 AND id NOT IN (SELECT root FROM standing) AND id NOT IN "
@@ -365,25 +365,19 @@ class SqlitePeerStore(FileStore):
             ).rowcount
             if not spare:
                 raise Unavailable(rows.too_many_roots(self._limits))
-        return _number(connection, "INSERT INTO root (did) VALUES (?) RETURNING id", root)
+        return integer(connection, "INSERT INTO root (did) VALUES (?) RETURNING id", root)
 
     def _make_room_for_statement(self, connection: sqlite3.Connection, number: int) -> None:
-        own = _number(connection, "SELECT statements FROM root WHERE id = ?", number)
+        own = integer(connection, "SELECT statements FROM root WHERE id = ?", number)
         if own <= self._limits.statements_of_root:
-            if _number(connection, "SELECT statements FROM total") <= self._limits.statements:
+            if integer(connection, "SELECT statements FROM total") <= self._limits.statements:
                 return
-            number = _number(connection, "SELECT id FROM root ORDER BY statements DESC, id LIMIT 1")
+            number = integer(connection, "SELECT id FROM root ORDER BY statements DESC, id LIMIT 1")
         connection.execute(
             "DELETE FROM statement WHERE id = "
             "(SELECT id FROM statement WHERE issuer = ? ORDER BY counts, id LIMIT 1)",
             (number,),
         )
-
-
-def _number(connection: sqlite3.Connection, statement: str, *values: object) -> int:
-    """The number that a statement finds; 0 for none."""
-    row = connection.execute(statement, values).fetchone()
-    return int((row and row[0]) or 0)
 
 
 def _found(statement: str, *values: object) -> Callable[[sqlite3.Connection], Iterable[sqlite3.Row]]:
@@ -426,30 +420,9 @@ def _forget_some(connection: sqlite3.Connection, root: str) -> list[bytes]:
     return [bytes(name) for _, name in found]
 
 
-def _summary(connection: sqlite3.Connection, hour: int) -> Summary:
-    """From sums and the ends of indexes: what is held is not looked at."""
-    sums: dict[str, dict[str, int]] = {}
-    for row in connection.execute("SELECT kind, name, count FROM tally WHERE kind != 'group'"):
-        sums.setdefault(row["kind"], {})[row["name"]] = row["count"]
-
-    return Summary(
-        contacts=_number(connection, "SELECT count(*) FROM contact"),
-        levels={level: count for level in Level if (count := sums.get("level", {}).get(level.value))},
-        dropped=sums.get("dropped", {}).get("", 0),
-        groups=_number(connection, "SELECT count(*) FROM tally WHERE kind = 'group'"),
-        bytes=sums.get("bytes", {}).get("", 0),
-        tiers={tier: count for tier in Tier if (count := sums.get("tier", {}).get(tier.value))},
-        fullest=Usage(
-            _number(connection, "SELECT max(records) FROM root"),
-            _number(connection, "SELECT max(bytes) FROM root"),
-            _number(connection, "SELECT max(taken) FROM root WHERE hour = ?", hour),
-        ),
-    )
-
-
 def _recount_some(connection: sqlite3.Connection, issuer: str, spans: Mapping[str, tuple[int, int]]) -> int:
     """How many statements count or do not count now that did otherwise: some of them, 0 for none."""
-    number = _number(connection, "SELECT id FROM root WHERE did = ?", issuer)  # 0: of whom nothing is here
+    number = integer(connection, "SELECT id FROM root WHERE did = ?", issuer)  # 0: of whom nothing is here
     left, key = RECOUNTED_AT_ONCE, ""
     change = "UPDATE statement SET counts = {} WHERE id IN (SELECT id FROM statement {} LIMIT ?)"
     of_key = "WHERE issuer = ? AND key = ? AND counts = {} AND at {}"
@@ -464,48 +437,3 @@ def _recount_some(connection: sqlite3.Connection, issuer: str, spans: Mapping[st
             asked = change.format(counts, of_key.format(1 - counts, when))
             left -= connection.execute(asked, (number, key, *moments, left)).rowcount
     return RECOUNTED_AT_ONCE - left
-
-
-def _statements(connection: sqlite3.Connection, target: bytes) -> dict[str, str]:
-    """Each issuer's newest verdict that counts."""
-    next_issuer = "SELECT min(issuer) FROM statement WHERE target = ? AND issuer > ? AND counts = 1"
-    newest = (
-        "SELECT did, verdict FROM statement JOIN root ON root.id = issuer "
-        "WHERE target = ? AND issuer = ? AND counts = 1 ORDER BY at DESC, multihash DESC LIMIT 1"
-    )
-    return {
-        row["did"]: row["verdict"]
-        for issuer in _issuers(connection, next_issuer, target)
-        for row in connection.execute(newest, (target, issuer))
-    }
-
-
-def _issuers(connection: sqlite3.Connection, next_issuer: str, asked: str | bytes) -> Iterator[int]:
-    """Goes from issuer to issuer in an index: how many rows one of them has there does not matter."""
-    issuer = 0
-    while (found := connection.execute(next_issuer, (asked, issuer)).fetchone()[0]) is not None:
-        issuer = int(found)
-        yield issuer
-
-
-def _rivals(connection: sqlite3.Connection, query_hash: str, slot_key: str | None) -> list[int]:
-    """Numbers of rows, everybody's newest first, then everybody's second, and so on."""
-    ages: dict[int, set[_Age]] = {}
-    for column, asked in (("query_hash", query_hash), ("slot_key", slot_key)):
-        if asked is None:
-            continue
-        next_issuer = f"SELECT min(issuer) FROM held WHERE {column} = ? AND issuer > ?"
-        newest = (
-            f"SELECT received, log_index, id FROM held WHERE {column} = ? AND issuer = ? "
-            "ORDER BY received DESC, log_index DESC, id DESC LIMIT ?"
-        )
-        for issuer in _issuers(connection, next_issuer, asked):
-            found = connection.execute(newest, (asked, issuer, RIVALS_OF_ONE))
-            ages.setdefault(issuer, set()).update((row[0], row[1], row[2]) for row in found)
-    ranked = [
-        (rank, age)
-        for found_of_one in ages.values()
-        for rank, age in enumerate(sorted(found_of_one, reverse=True)[:RIVALS_OF_ONE])
-    ]
-    ranked.sort(key=lambda pair: (pair[0], -pair[1][0], -pair[1][1], -pair[1][2]))
-    return [age[2] for _, age in ranked]
