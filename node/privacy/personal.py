@@ -21,7 +21,7 @@ from itertools import repeat
 from node.language.tables import read_table
 from node.privacy.text import Text
 
-PRIVATE = 1.1
+PRIVATE = 1.2
 """The log odds from which a passage is private: by ``python -m bench.privacylab.fit``, .03 of knowledge that
 others wrote to be mistaken, and that nothing was fitted to, are kept by it."""
 _MARKS_MAX = 40
