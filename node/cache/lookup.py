@@ -10,7 +10,8 @@ Rules, in this order; the first that fails is the candidate's reason:
 7. Upper limit ``u``, or what labels of this record's hits have raised it to, above ``max_wrong_per_hit``, or
    1: no. In the semantic tier without cosines of the embedder that the gate knows: no.
 Those that pass are ranked by similarity x confidence, exact and slot matches counting as similarity 1; ties
-go to exact before slot before semantic, then to the newer, then to the smaller CID.
+go to exact before slot before semantic, then to the nearer wording ("what is ipfs" is "What is IPFS?" rather
+than "Explain IPFS like I'm five"), then to the newer, then to the smaller CID.
 
 Comparisons with a limit have a tolerance of ``TOLERANCE``: 0.9 in single precision still reaches a floor of
 0.90.
@@ -24,6 +25,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from rapidfuzz import fuzz
+from rapidfuzz.utils import default_process
 
 from node.cache.matching.gate import Stored, Verdict, agree, judge_all
 from node.cache.matching.gate_model import WRONG_RATE
@@ -113,17 +117,19 @@ def choose(
         _judge(asked, candidate, policy, verdicts.get(candidate.cid), now, max_age_s)
         for candidate in candidates
     ]
-    judged.sort(key=_rank)
+    judged.sort(key=lambda one: _rank(one, asked))
     hit = next((one for one in judged if one.accepted), None)
     if hit is not None:
         return Choice(hit, tuple(judged), hit.reason)
     return Choice(None, tuple(judged), judged[0].reason if judged else "nothing stored is near")
 
 
-def _rank(one: Judged) -> tuple[bool, float, int, float, str]:
+def _rank(one: Judged, asked: str) -> tuple[bool, float, int, float, float, str]:
     candidate = one.candidate
     tier = _TIERS.get(candidate.tier, len(_TIERS))
-    return (not one.accepted, -round(one.score, 9), tier, -candidate.created.timestamp(), candidate.cid)
+    near = fuzz.ratio(asked, candidate.query, processor=default_process) if one.accepted else 0.0
+    created = candidate.created.timestamp()
+    return (not one.accepted, -round(one.score, 9), tier, -near, -created, candidate.cid)
 
 
 def _verdicts(

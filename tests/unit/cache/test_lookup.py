@@ -79,6 +79,21 @@ def test_ties_go_to_the_surer_tier_then_to_the_newer() -> None:
     assert choice == choose(ASKED, candidates[::-1], POLICY, now=NOW)
 
 
+def test_of_equals_the_nearer_wording_serves() -> None:
+    keyed = replace(NEAR, tier="slot", similarity=None, check_text=True)
+    plain = replace(keyed, cid="a", query="What is IPFS?", created=NOW - timedelta(days=2))
+    for_children = replace(keyed, cid="b", query="Explain IPFS like I'm five?")
+    for both in ([plain, for_children], [for_children, plain]):
+        for asked, expected in (
+            ("what is ipfs", "a"),
+            ("whats ipfs", "a"),
+            ("ipfs explained like i'm five", "b"),
+        ):
+            found = choose(asked, both, POLICY, now=NOW).hit
+            assert found is not None
+            assert found.candidate.cid == expected
+
+
 def test_withdrawn_and_expired_are_not_served() -> None:
     assert not hit(replace(NEAR, live=False))
     assert not hit(replace(NEAR, expires=NOW))
