@@ -123,7 +123,7 @@ async def test_an_entry_that_holds_the_answer_is_a_hit_unless_something_fresher_
     async with start(index_file=STARTER) as node:
         asked = "one guy making a thousand fake accounts to win a vote, what kind of attack is that"
         async with asyncio.timeout(60):  # the entries get their vectors behind the start
-            while (await node.get("/health"))[1]["checks"]["entries"][0]["status"] != "pass":
+            while "by themselves" in (await node.get("/health"))[1]["checks"]["entries"][0]["output"]:
                 await asyncio.sleep(0.2)
         assert (await node.ask(asked))["hit"]["kind"] == "read"
         fresh = await node.ask(asked, max_age_s=60)

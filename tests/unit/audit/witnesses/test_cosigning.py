@@ -164,8 +164,10 @@ async def test_a_quorum_does_without_the_dead_the_slow_and_the_liars(tmp_path: P
                     node.clock.advance(TIMEOUT_S)
                 await node.health(status="pass", says="cosigned by 2 of 3, quorum held at size 1")
                 assert node.times([one, two, bad]) == [TIME_S, TIME_S, None], mood
-                assert node.counts["cosigned"] == 2
-                assert node.counts["failed"] + node.counts["refused"] == 1, (mood, node.counts)
+                # on a busy machine the checkpoint before the entry goes round too
+                rounds, rest = divmod(node.counts["cosigned"], 2)
+                assert (rounds >= 1, rest) == (True, 0), (mood, node.counts)
+                assert 1 <= node.counts["failed"] + node.counts["refused"] <= rounds, (mood, node.counts)
                 bad.release()
 
 
