@@ -245,19 +245,19 @@ def beside(weight: float) -> list[Reading]:
         facts, asked = questions(path, 1)
         world = {
             "facts": [{"id": row["id"], "q": row["q"], "a": row["a"]} for row in facts],
-            "asks": [row for row in asked if row["kind"] == "ask"],
-            "absent": [row for row in asked if row["kind"] == "absent"],
+            "asks": [row | {"id": row["q"]} for row in asked if row["kind"] == "ask"],
+            "absent": [row | {"id": row["q"]} for row in asked if row["kind"] == "absent"],
         }
         present, absent, _ = asyncio.run(signs([world]))
         by_id = {one.id: one for one in present + absent}
         texts = texts_of([world])
         for row in (row for row in read if row["community"] == name):
-            one = by_id[row["id"]]
+            one = by_id[row["q"]]
             [first] = reader.score(one.text, [texts[row["note"]]])
             scores = fused(one, weight)
             relevance = float(scores[one.ids.index(row["note"])])
             at = relevance, float(scores.max()) - relevance
-            kind, holds = row["id"].partition("-")[0], row["note"] in one.needs
+            kind, holds = "ask" if one.needs else "absent", row["note"] in one.needs
             reading = Reading(f"{name}-{one.id}", kind, holds, row["log_odds"], first, at, by_reader=True)
             made.append(replace(reading, is_held=place % 5 == 4))
     return made

@@ -2,9 +2,10 @@
 
 ``python -m bench.mutants [--seed 18] [--count 30]`` draws rules of ``node/`` and ``adapters/`` by a seeded
 random choice, changes one at a time in a copy of this checkout (a comparison, an ``and``, a ``not``, a
-number, a truth value) and runs the tests of its room, then the others that need no engine, until one fails.
-It prints which, and what no test saw. A change that means the same as before cannot be seen: a person reads
-what is left. One to ten minutes each. DeMillo, Lipton, Sayward, "Hints on Test Data Selection", 1978.
+number, a truth value) and runs the tests of its room, then the others that need no engine, until one fails
+that passes without the change. It prints which, and what no test saw. A change that means the same as
+before cannot be seen: a person reads what is left. DeMillo, Lipton, Sayward, "Hints on Test Data
+Selection", 1978.
 """
 
 from __future__ import annotations
@@ -124,22 +125,40 @@ def _tests_of(copy: Path, rule: Rule) -> list[list[str]]:
     return [*first, ["tests", "--ignore", "tests/architecture", "--ignore", "tests/unit/docker"]]
 
 
-def seen_by(copy: Path, rule: Rule) -> str:
-    """The first test that fails, or nothing."""
+def _run(copy: Path, *words: str) -> subprocess.CompletedProcess[str] | None:
+    """pytest in the copy; None where it did not end in time."""
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
     env = {**os.environ, "PYTHONPATH": str(copy)}
+    try:
+        return subprocess.run(
+            line, cwd=copy, env=env, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def seen_by(copy: Path, rule: Rule, source: str, changed: str) -> str:
+    """The first test that fails with the change, alone too, and passes without it; or nothing."""
+    path = copy / rule.path
+    beside: list[str] = []  # tests that fail by chance, or only beside others
     for tests in _tests_of(copy, rule):
-        line = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider"]
-        line += ["-m", "not engine and not slow", *tests]
-        try:
-            ran = subprocess.run(
-                line, cwd=copy, env=env, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return f"the tests hang ({RUN_LIMIT_S} s)"
-        if ran.returncode == 0:
-            continue
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
-        return failed[1] if failed else f"pytest ended with {ran.returncode}"
+        while True:
+            left_out = [word for test in beside for word in ("--deselect", test)]
+            path.write_text(changed, "utf-8")
+            ran = _run(copy, "-x", "-n", "2", "-m", "not engine and not slow", *left_out, *tests)
+            if ran is None:
+                return f"the tests hang ({RUN_LIMIT_S} s)"
+            if ran.returncode == 0:
+                break
+            failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
+            if failed is None:
+                return f"pytest ended with {ran.returncode}"
+            again = _run(copy, failed[1])
+            path.write_text(source, "utf-8")
+            before = _run(copy, failed[1])
+            if again is None or (again.returncode and before is not None and not before.returncode):
+                return failed[1]
+            beside.append(failed[1])
     return ""
 
 
@@ -158,9 +177,8 @@ def main() -> int:
             path = copy / rule.path
             source = path.read_text("utf-8")
             changed, before, after = change(source, rule.number)
-            path.write_text(changed, "utf-8")
             try:
-                test = seen_by(copy, rule)
+                test = seen_by(copy, rule, source, changed)
             finally:
                 path.write_text(source, "utf-8")
             unseen += not test

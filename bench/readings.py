@@ -64,13 +64,12 @@ def questions(path: Path, every: int) -> tuple[list[dict[str, Any]], list[dict[s
     """The facts of a community, and every so-and-so-many-th of its questions."""
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     facts = [row for row in lines if row["kind"] == "fact"]
-    asked = [row | {"id": f"{row['kind']}-{n}"} for n, row in enumerate(lines) if row["kind"] != "fact"]
-    return facts, asked[::every]
+    return facts, [row for row in lines if row["kind"] != "fact"][::every]
 
 
 async def read(path: Path, gguf: Path, every: int, known: set[tuple[str, str]]) -> None:
     facts, asked = questions(path, every)
-    wanted = [row for row in asked if (path.stem, row["id"]) not in known]
+    wanted = [row for row in asked if (path.stem, row["q"]) not in known]
     if not wanted:
         return
     by_answer = {" ".join(row["a"].split()): row["id"] for row in facts}
@@ -89,22 +88,21 @@ async def read(path: Path, gguf: Path, every: int, known: set[tuple[str, str]]) 
                     reply.raise_for_status()
             for row in wanted:
                 readings = Readings()
-                notes._by_model = readings.by_model  # type: ignore[assignment]
+                notes._by_model = readings.by_model  # type: ignore[assignment] # it takes the same, by name
                 timeout = aiohttp.ClientTimeout(total=WAIT_S)
                 async with http.post(f"{node.url}/chat", json={"query": row["q"]}, timeout=timeout) as reply:
                     reply.raise_for_status()
                 made = [
                     {
                         "community": path.stem,
-                        "id": row["id"],
+                        "q": row["q"],
                         "note": by_answer.get(" ".join(one.text.split()), "starter"),
-                        "differs": one.note,
                         "log_odds": round(odds, 3),
                     }
                     for one, odds in readings.read
                 ]
                 with OUT.open("a") as out:
-                    for each in made or [{"community": path.stem, "id": row["id"], "note": ""}]:
+                    for each in made or [{"community": path.stem, "q": row["q"], "note": ""}]:
                         out.write(json.dumps(each, ensure_ascii=False) + "\n")
 
 
@@ -115,7 +113,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=HERE / "readerlab" / "curves")
     given = parser.parse_args()
     rows = [json.loads(line) for line in OUT.read_text().splitlines()] if OUT.exists() else []
-    known = {(row["community"], row["id"]) for row in rows}
+    known = {(row["community"], row["q"]) for row in rows}
     for path in sorted(given.folder.glob("*.jsonl")):
         asyncio.run(read(path, given.gguf.resolve(), given.every, known))
 

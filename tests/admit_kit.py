@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from node.audit.decisions.memory import MemoryLog
 from node.audit.recorder import Recorder
 from node.cache.index.flat_index import FlatIndex
@@ -94,6 +96,10 @@ class Door:
         self.quorum = quorum
         self.slot_key = slot_key
         self.admitter = self.opened()
+
+    def entered(self) -> list[str]:
+        """The reasons in the log."""
+        return [orjson.loads(leaf)["entry"]["reason"] for leaf in self.log.leaves()]
 
     def opened(self) -> Admitter:
         """Another run of the program over the same stores."""

@@ -28,11 +28,6 @@ def is_own_name(word: str, said: Said) -> bool:
     return any(data.names[row] == said.place.name for row in rows)
 
 
-def zone_of(said: Said) -> str | None:
-    """The IANA zone of the place; None for one that is not known."""
-    return said.place.zone if said.place is not None else None
-
-
 def zone_names() -> frozenset[str]:
     """The IANA zones of all towns."""
     return frozenset(gazetteer().zones)

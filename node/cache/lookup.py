@@ -40,6 +40,7 @@ AHEAD_S = 300
 EXACT, SLOT, SEMANTIC = "exact", "slot", "semantic"
 TOO_FAR = "too_far"
 """Code of a candidate that was not judged, for so many are nearer."""
+_WORDING_CHARS = 400
 _TIERS = {EXACT: 0, SLOT: 1, SEMANTIC: 2}
 
 
@@ -127,7 +128,10 @@ def choose(
 def _rank(one: Judged, asked: str) -> tuple[bool, float, int, float, float, str]:
     candidate = one.candidate
     tier = _TIERS.get(candidate.tier, len(_TIERS))
-    near = fuzz.ratio(asked, candidate.query, processor=default_process) if one.accepted else 0.0
+    near = 0.0
+    if one.accepted:
+        texts = asked[:_WORDING_CHARS], candidate.query[:_WORDING_CHARS]
+        near = fuzz.ratio(*texts, processor=default_process)
     created = candidate.created.timestamp()
     return (not one.accepted, -round(one.score, 9), tier, -near, -created, candidate.cid)
 

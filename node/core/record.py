@@ -47,6 +47,7 @@ USES = (NODE, DECISIONS, PUBLICATIONS, WITNESS)
 _ED25519_DID_PREFIX = b"\xed\x01"
 _DID_KEY = "did:key:z"
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIMES = ("timestamp", "expires", "not_before", "not_after")
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z\Z", re.ASCII)
 
 Sign: TypeAlias = Callable[[bytes], bytes]
@@ -318,6 +319,18 @@ def _check_cid(text: str) -> None:
         raise Rejected("record: the target is not a CID in its usual form")
 
 
+def _timed(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields with times for texts of times: what msgspec takes for one is wider than the format, and may
+    be no UTC time at all."""
+    made: dict[str, Any] = {
+        name: parse_time(given[name], name) for name in _TIMES if given.get(name) is not None
+    }
+    source = given.get("source")
+    if isinstance(source, dict) and source.get("time") is not None:
+        made["source"] = {**source, "time": parse_time(source["time"], "source.time")}
+    return {**given, **made}
+
+
 def decode(data: bytes, *, check_signature: bool = True) -> Record:
     """Decode and check one untrusted block. Raises ``Rejected`` with the field at fault.
 
@@ -343,7 +356,7 @@ def decode(data: bytes, *, check_signature: bool = True) -> Record:
     if unknown := given.keys() - names:
         raise Rejected(f"record: unknown field {min(unknown)!r}")
     try:
-        record: Record = msgspec.convert(given, kind)
+        record: Record = msgspec.convert(_timed(given), kind)
     except msgspec.ValidationError as exc:
         raise Rejected(f"record: {exc}") from exc
     public_key_of(record.issuer)

@@ -159,7 +159,10 @@ class Witnesses:
         self._task.add_done_callback(self._ended)
 
     def published(self, published: Published) -> None:
-        """A checkpoint to be cosigned; one that still waits is passed over for it."""
+        """A checkpoint to be cosigned; one that still waits is passed over for it. Told twice, as may happen
+        at the start, it goes round once."""
+        if published == self._newest:
+            return
         self._newest = published
         self._wake.set()
 

@@ -147,8 +147,6 @@ STALE: Mapping[Freshness, Stale] = {
 """What may be served past its time. The store keeps an expired record for ``cache.expired_grace_s``, whose
 default covers the longest window here; with a shorter setting the windows end with it."""
 
-LONGEST_STALE_S = max(max(one.revalidate_s, one.error_s) for one in STALE.values())
-
 _BY_LIFE = tuple(
     sorted(
         (limit, one)

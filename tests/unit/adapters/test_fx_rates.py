@@ -18,8 +18,6 @@ from adapters.currency import FxRates
 from adapters.currency import questions as fx_questions
 from adapters.currency.names import NAMES, canonical, classified, split
 from adapters.currency.questions import Question, read_question
-from node.core.guard import Guard
-from node.core.limits import Limits, Window
 from node.core.model import (
     CERTAIN,
     CLAIM,
@@ -36,6 +34,7 @@ from node.core.settings import AdapterSettings
 from node.language.reading import read
 from tests.manual_clock import ManualClock
 from tests.simulators.frankfurter import FrankfurterStandIn
+from tests.unit.adapters.guards import single
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
 TODAY = NOW.date()
@@ -58,17 +57,7 @@ class Clocked:
 
     def __init__(self, source: FrankfurterStandIn, http: aiohttp.ClientSession, now: datetime = NOW) -> None:
         self.clock = ManualClock(now)
-        guard = Guard(
-            "Frankfurter",
-            self.clock,
-            Limits(
-                windows=(Window(1_000, 60.0),),
-                attempts=1,
-                breaker_failures=50,
-                cache_entries=64,
-                stale_for_s=86_400.0,
-            ),
-        )
+        guard = single("Frankfurter", self.clock, breaker_failures=50, stale_for_s=86_400.0)
         self.adapter = FxRates(AdapterSettings(base_url=source.url, timeout_s=3.0), http, self.clock, guard)
 
     async def ask(self, text: str) -> Outcome:

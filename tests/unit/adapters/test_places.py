@@ -61,7 +61,8 @@ def found(text: str, *, unknown: bool = False) -> places.Said | None:
 def test_finds_the_place_by_its_canonical_name(text: str, name: str, zone: str) -> None:
     said = found(text)
     assert said is not None
-    assert (said.name, place_facts.zone_of(said)) == (name, zone)
+    assert said.place is not None
+    assert (said.name, said.place.zone) == (name, zone)
     assert said.region is None
     assert said.country is None
 
@@ -148,7 +149,6 @@ def test_an_unknown_name_is_returned_only_when_asked_for() -> None:
     assert found("is it snowing in qwzrtown") is None
     said = found("is it snowing in qwzrtown", unknown=True)
     assert said == places.Said("Qwzrtown")
-    assert place_facts.zone_of(said) is None
 
 
 @pytest.mark.parametrize(

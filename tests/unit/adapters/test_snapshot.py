@@ -25,8 +25,6 @@ from adapters.snapshot.questions import read_question
 from adapters.snapshot.slots import LAST, UPCOMING, Question, question_of
 from adapters.snapshot.spaces import BY_NAME, SPACES
 from node.core.clock import Clock
-from node.core.guard import Guard
-from node.core.limits import Limits, Window
 from node.core.model import (
     CERTAIN,
     CLAIM,
@@ -44,6 +42,7 @@ from node.core.model import (
 from node.core.settings import AdapterSettings
 from tests.manual_clock import ManualClock
 from tests.simulators.snapshot import NOW, SnapshotStandIn, StandInProposal
+from tests.unit.adapters.guards import single
 
 TODAY = date(2026, 5, 18)
 UNI = "uniswapgovernance.eth"
@@ -68,24 +67,9 @@ async def http() -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
-def single(clock: Clock) -> Guard:
-    """A guard that does not wait for retries, so that one fault is one request."""
-    return Guard(
-        "Snapshot",
-        clock,
-        Limits(
-            windows=(Window(1_000, 60.0),),
-            attempts=1,
-            breaker_failures=100,
-            cache_entries=64,
-            stale_for_s=3_600.0,
-        ),
-    )
-
-
 @pytest.fixture
 def adapter(hub: SnapshotStandIn, http: aiohttp.ClientSession, clock: ManualClock) -> Snapshot:
-    return Snapshot(AdapterSettings(base_url=hub.url, timeout_s=4), http, clock, single(clock))
+    return Snapshot(AdapterSettings(base_url=hub.url, timeout_s=4), http, clock, single("Snapshot", clock))
 
 
 async def ask(adapter: Snapshot, clock: Clock, text: str, **options: Any) -> Outcome:

@@ -20,8 +20,6 @@ from adapters.wikipedia import questions
 from adapters.wikipedia.adapter import Wikipedia, spellings
 from adapters.wikipedia.questions import read_subject, title_of
 from node.core.clock import Clock
-from node.core.guard import Guard
-from node.core.limits import Limits, Window
 from node.core.model import (
     CERTAIN,
     CLAIM,
@@ -38,6 +36,7 @@ from node.core.model import (
 from node.core.settings import AdapterSettings
 from tests.manual_clock import ManualClock
 from tests.simulators.wikipedia import StandInPage, WikipediaStandIn
+from tests.unit.adapters.guards import single
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
 
@@ -59,24 +58,14 @@ async def http() -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
-def single(clock: Clock) -> Guard:
-    """A guard that does not wait for retries, so that one fault is one request."""
-    return Guard(
-        "Wikipedia",
-        clock,
-        Limits(
-            windows=(Window(1_000, 60.0),),
-            attempts=1,
-            breaker_failures=100,
-            cache_entries=64,
-            stale_for_s=86_400.0,
-        ),
-    )
-
-
 @pytest.fixture
 def adapter(site: WikipediaStandIn, http: aiohttp.ClientSession, clock: ManualClock) -> Wikipedia:
-    return Wikipedia(AdapterSettings(base_url=site.url, timeout_s=4), http, clock, single(clock))
+    return Wikipedia(
+        AdapterSettings(base_url=site.url, timeout_s=4),
+        http,
+        clock,
+        single("Wikipedia", clock, stale_for_s=86_400.0),
+    )
 
 
 async def ask(adapter: Wikipedia, clock: Clock, text: str, **options: Any) -> Outcome:

@@ -20,17 +20,6 @@ from tests.simulators.llama_child import Script
 
 
 @pytest.fixture
-async def llama() -> AsyncIterator[LlamaStandIn]:
-    async with LlamaStandIn() as stand_in:
-        yield stand_in
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 async def engine(llama: LlamaStandIn, clock: ManualClock) -> AsyncIterator[LlamaGenerator]:
     made = LlamaGenerator(llama.path, clock, queue_max=1, threads=1, program=llama.program)
     yield made

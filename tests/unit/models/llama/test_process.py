@@ -37,17 +37,6 @@ QUESTION: dict[str, Any] = {
 
 
 @pytest.fixture
-async def llama() -> AsyncIterator[LlamaStandIn]:
-    async with LlamaStandIn() as stand_in:
-        yield stand_in
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 async def process(llama: LlamaStandIn, clock: ManualClock) -> AsyncIterator[LlamaProcess]:
     made = LlamaProcess(llama.path, clock, purpose="generate", threads=1, program=llama.program)
     yield made

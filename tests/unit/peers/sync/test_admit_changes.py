@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import orjson
 import pytest
 
 from node.core.errors import Unavailable
@@ -24,10 +23,6 @@ def _fresh() -> None:
     """Rings are changed by tests."""
     global A, B, C
     A, B, C = Issuer(1), Issuer(2), Issuer(3)
-
-
-def kinds(door: Door) -> list[str]:
-    return [orjson.loads(leaf)["entry"]["reason"] for leaf in door.log.leaves()]
 
 
 # --- withdrawal -----------------------------------------------------------------------------------

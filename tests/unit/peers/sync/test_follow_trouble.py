@@ -25,6 +25,19 @@ def world() -> World:
 # --- blocks that do not come ----------------------------------------------------------------------
 
 
+def hung(link: MemoryLink) -> asyncio.Event:
+    """Make reads of the link hang for good; set when the first does."""
+    reached = asyncio.Event()
+
+    async def never(path: str, bytes_max: int) -> bytes:
+        reached.set()
+        await asyncio.Event().wait()
+        return b""
+
+    link.read = never  # type: ignore[method-assign]  # a link that hangs for good
+    return reached
+
+
 async def test_others_are_asked_for_what_the_issuer_has_not(world: World) -> None:
     peer, helper = Publishing(1), Publishing(2)
     cids = questions(peer, 3)
@@ -192,14 +205,7 @@ async def test_a_round_that_takes_too_long_is_ended() -> None:
     world, peer = World(limits=Limits(seconds=60)), Publishing(1)
     questions(peer, 3)
     link = await world.meet(peer)
-    reached = asyncio.Event()
-
-    async def never(path: str, bytes_max: int) -> bytes:
-        reached.set()
-        await asyncio.Event().wait()
-        return b""
-
-    link.read = never  # type: ignore[method-assign]  # a link that hangs for good
+    reached = hung(link)
     task = asyncio.create_task(world.sync.sync(A))
     await reached.wait()
     world.clock.advance(60)
@@ -212,14 +218,7 @@ async def test_a_caller_that_leaves_ends_its_round(world: World) -> None:
     peer = Publishing(1)
     questions(peer, 3)
     link = await world.meet(peer)
-    read, reached = link.read, asyncio.Event()
-
-    async def never(path: str, bytes_max: int) -> bytes:
-        reached.set()
-        await asyncio.Event().wait()
-        return b""
-
-    link.read = never  # type: ignore[method-assign]  # a link that hangs for good
+    read, reached = link.read, hung(link)
     task = asyncio.create_task(world.sync.sync(A))
     await reached.wait()
     task.cancel()
