@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,8 +45,8 @@ def test_labels_that_are_none_or_twice_are_refused(tmp_path: Path, line: str) ->
 
 
 def test_transcripts_are_taken_in_without_what_is_not_needed(tmp_path: Path) -> None:
-    raw = {"id": "a", "q": "Who?", "s": 3.0, "first": {"text": "Ada.", "finish": "stop"}}
-    raw["first"]["logprobs"] = [["Ada", -0.1234, -2.0], [".", -0.5]]  # type: ignore[index]
+    raw: dict[str, Any] = {"id": "a", "q": "Who?", "s": 3.0, "first": {"text": "Ada.", "finish": "stop"}}
+    raw["first"]["logprobs"] = [["Ada", -0.1234, -2.0], [".", -0.5]]
     source = tmp_path / "out.jsonl"
     source.write_text(json.dumps(raw) + "\n", encoding="utf-8")
     assert data.pack(source, "m", "tiny", tmp_path) == 1

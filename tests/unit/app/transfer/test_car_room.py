@@ -50,7 +50,7 @@ async def test_its_write_ahead_log_is_emptied(
         await real()
 
     monkeypatch.setattr(store, "scrub", scrub)
-    file = CarFile(store, Names(), None, ManualClock())  # type: ignore[arg-type]
+    file = CarFile(store, Names(), None, ManualClock())  # type: ignore[arg-type] # it is not reached
     with pytest.raises(Unavailable, match="the disk is full; nothing was stored"):
         await file.take(full())
     assert scrubbed == 1

@@ -230,6 +230,7 @@ def test_a_relative_clause_asks_nothing(text: str) -> None:
         "i flunked twice now am i kicked out",
         "lost the key of my locker, who has a spare",
         "theres 5 of us going hiking on sunday whats the best deal",
+        "wen do they pick up the compost",
     ],
 )
 def test_who_tells_and_asks_in_one_breath_asks(text: str) -> None:
