@@ -25,6 +25,7 @@ from typing import Any
 from node.app.transfer import embed_scratch, index_file
 from node.app.transfer.embed_index import embed_index
 from node.core.errors import NodeError
+from node.core.files import DISK
 from tests.simulators.hash_embedder import HashEmbedder
 
 
@@ -62,7 +63,7 @@ def arm(moment: str) -> None:
         case "replaced":
             Path.replace = after(Path.replace)  # type: ignore[method-assign] # on purpose
         case "folder synced":
-            index_file._sync_directory = after(index_file._sync_directory)
+            DISK.sync_directory = after(DISK.sync_directory)  # type: ignore[method-assign] # on purpose
         case "scratch being removed":
             embed_scratch.Scratch.delete = die  # type: ignore[method-assign] # on purpose
 
