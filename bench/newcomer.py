@@ -5,11 +5,15 @@ not seen the code.
 ``python -m bench.newcomer --url http://127.0.0.1:8642 --out FILE.jsonl [--sets harbour,casual,everyday]``
 asks a running node (facts are stored in it first) and appends each reply; what is in FILE already is not
 asked again. At the end it counts what can be counted by program. Whether a reply to an everyday question is
-right, wrong, honest or silly has to be read."""
+right, wrong, honest or silly has to be read.
+
+``python -m bench.newcomer --bare MODEL.gguf --out FILE.jsonl`` asks the model itself the questions of
+everyday, with no node around it."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import re
 import urllib.error
@@ -18,6 +22,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from node.core.clock import SystemClock
+from node.core.ports import Prompt
+from node.core.settings import Models
+from node.models.generators.llama import LlamaGenerator
+from node.models.llama.process import LLAMA_CPP, XLLAMACPP
 
 LAB = Path(__file__).parent / "newcomerlab"
 COMMUNITIES = ("harbour", "library", "company", "theatre", "cohousing")
@@ -28,6 +38,7 @@ HONEST = re.compile(
     r"|n.ai pas pu)\b",
     re.IGNORECASE,
 )
+BARE = "You are a helpful assistant."
 _KEPT = (
     "answer",
     "route",
@@ -91,6 +102,28 @@ def ask(url: str, sets: str, out: Path) -> None:
             file.write(json.dumps({"set": name, "item": row, "replies": told}, ensure_ascii=False) + "\n")
 
 
+async def ask_bare(model: Path, out: Path) -> None:
+    """The questions of everyday to the model alone: its own chat form, one plain sentence to instruct it."""
+    program = XLLAMACPP if XLLAMACPP.is_installed else LLAMA_CPP
+    engine = LlamaGenerator(model, SystemClock(), program=program)
+    try:
+        with out.open("w") as file:
+            for row in rows("everyday"):
+                turns: list[tuple[str, str]] = []
+                for turn in row.get("turns") or [row["q"]]:
+                    prompt = Prompt(BARE, turn, tokens_max=Models().tokens_max, turns=tuple(turns))
+                    turns.append((turn, (await engine.generate(prompt, timeout_s=WAIT_S)).text))
+                told = [
+                    dict.fromkeys(_KEPT) | {"answer": answer, "source": {"kind": "llm"}}
+                    for _, answer in turns
+                ]
+                line = {"set": "everyday", "item": row, "replies": told}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                file.flush()
+    finally:
+        await engine.close()
+
+
 def count(out: Path) -> Counter[str]:
     """What can be counted by program: right by the words that a right answer has, honest by its own."""
     found: Counter[str] = Counter()
@@ -121,8 +154,12 @@ def main() -> None:
     parser.add_argument("--url", default="http://127.0.0.1:8642")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sets", default="harbour,casual,everyday")
+    parser.add_argument("--bare", type=Path, help="a GGUF file, asked instead of a node")
     given = parser.parse_args()
-    ask(given.url, given.sets, given.out)
+    if given.bare:
+        asyncio.run(ask_bare(given.bare, given.out))
+    else:
+        ask(given.url, given.sets, given.out)
     for name, number in sorted(count(given.out).items()):
         print(f"{name:36} {number}")
 

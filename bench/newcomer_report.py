@@ -33,7 +33,9 @@ SETUPS: Mapping[str, str] = {
     "qwen15-xllamacpp": "Qwen 1.5B, xllamacpp",
     "qwen15-llamacpp": "Qwen 1.5B, llama-cpp-python",
     "qwen05-xllamacpp": "Qwen 0.5B, xllamacpp",
+    "qwen15-bare": "Qwen 1.5B, no node",
 }
+BARE = "qwen15-bare"
 HARBOUR = ("fa", "ab")
 """So begin the ids of the first community; the further ones were written later."""
 _QUOTED = re.compile(r"[“«„]([^“”«»„]+)[”»“]")
@@ -100,6 +102,9 @@ def count(setup: str, verdicts: Verdicts) -> Counter[str]:
         elif kind == "fallback" and HONEST.search(text):
             verdict = verdict or "honest"
         found[f"{name} {verdict or 'unread'}"] += 1
+        if name == "everyday" and verdicts.get((BARE, item["id"])) == "right":
+            found["bare right"] += 1
+            found["bare right here"] += verdict == "right"
         if reply["stored"] and is_model:
             found["stored"] += 1
             found["stored wrong"] += verdict in ("wrong", "silly")
@@ -116,6 +121,7 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
         "everyday: right / wrong / honest / silly",
         "everyday right|everyday wrong|everyday honest|everyday silly",
     ),
+    ("everyday: what the model alone answers rightly, right here too", "bare right here|bare right"),
     ("facts: right with citation", "ask right|ask"),
     ("facts: right entry quoted first", "ask first|ask"),
     ("facts: wrong / quoted beside / honest", "ask wrong|ask beside|ask honest"),
