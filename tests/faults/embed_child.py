@@ -14,34 +14,17 @@ import concurrent.futures.thread  # noqa: F401 - loaded late otherwise, when nob
 import json
 import os
 import resource
-import signal
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from node.app.transfer import embed_scratch, index_file
 from node.app.transfer.embed_index import embed_index
 from node.core.errors import NodeError
 from node.core.files import DISK
+from tests.faults.kill_kit import die, dying_after
 from tests.simulators.hash_embedder import HashEmbedder
-
-
-def die(*_: Any, **__: Any) -> Any:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def after(real: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **more: Any) -> Any:
-        try:
-            return real(*args, **more)
-        finally:
-            die()
-
-    return call
-
 
 NOBODY = 65_534
 
@@ -61,9 +44,9 @@ def arm(moment: str) -> None:
         case "temporary file synced":
             Path.replace = die  # type: ignore[method-assign] # on purpose
         case "replaced":
-            Path.replace = after(Path.replace)  # type: ignore[method-assign] # on purpose
+            Path.replace = dying_after(Path.replace)  # type: ignore[method-assign] # on purpose
         case "folder synced":
-            DISK.sync_directory = after(DISK.sync_directory)  # type: ignore[method-assign] # on purpose
+            DISK.sync_directory = dying_after(DISK.sync_directory)  # type: ignore[method-assign] # on purpose
         case "scratch being removed":
             embed_scratch.Scratch.delete = die  # type: ignore[method-assign] # on purpose
 

@@ -7,12 +7,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from node import __main__
 from node.audit.decisions.log import DecisionLog
@@ -22,6 +19,7 @@ from node.store.record_keys import RecordKeys
 from node.store.remember import Rememberer
 from node.store.retention.erase import Eraser
 from node.store.sqlite import SqliteRecords
+from tests.faults.kill_kit import die
 
 MOMENTS = (
     "decided",
@@ -46,21 +44,19 @@ second one on nobody can read it."""
 _begun = False
 
 
-def die() -> NoReturn:
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("unreachable")
-
-
-def dying_after(owner: type, name: str, times: int = 1) -> None:
-    """Once the erasure has begun, the ``times``-th call is the last thing that is done."""
+def dying(owner: type, name: str, times: int = 1, *, is_before: bool = False) -> None:
+    """Once the erasure has begun, the ``times``-th call is the last thing that is done, or is not done."""
     real: Callable[..., Awaitable[Any]] = getattr(owner, name)
     left = times
 
     async def call(*args: Any, **more: Any) -> Any:
         nonlocal left
-        value = await real(*args, **more)
         left -= _begun
-        if left == 0:
+        is_last = left == 0
+        if is_last and is_before:
+            die()
+        value = await real(*args, **more)
+        if is_last:
             die()
         return value
 
@@ -73,7 +69,8 @@ def dying_in_keys(moment: str) -> None:
 
     def destroy(self: RecordKeys, slots: Sequence[int]) -> None:
         if not _begun or not slots:
-            return real(self, slots)
+            real(self, slots)
+            return
         if moment == "keys synced":
             real(self, slots)
             die()
@@ -86,64 +83,33 @@ def dying_in_keys(moment: str) -> None:
     setattr(RecordKeys, "destroy", destroy)  # noqa: B010 - a method is replaced, which mypy would refuse
 
 
-def dying_between_scrubs(moment: str) -> None:
-    """Copies are made anew before the blocks go, and files are scrubbed behind them."""
+def dying_among(moment: str) -> None:
+    """Between those whom the eraser tells, what copies it has made anew, and what it has scrubbed."""
     real = Eraser.__init__
 
-    def init(self: Eraser, *args: Any, **more: Any) -> None:
-        real(self, *args, **more)
-
-        async def end() -> None:
-            if _begun:
-                die()
-
-        copies, (first, *others) = self._copies, self._scrubs
-        if moment == "index about to be saved":
-            self._copies = (end, *copies)
-        elif moment == "copies made anew":
-            self._copies = (*copies, end)
-        elif moment == "file scrubbed":
-            self._scrubs = (first, end, *others)
-        else:
-            self._scrubs = (first, *others, end)
-
-    setattr(Eraser, "__init__", init)  # noqa: B010
-
-
-def dying_before_the_record_goes() -> None:
-    """The verdicts are gone, the record is next."""
-    real = WithForeign.delete
-    deleted = 0
-
-    async def delete(self: WithForeign, cid: Any) -> None:
-        nonlocal deleted
-        if _begun and deleted == 2:
+    async def end(*_: object) -> None:
+        if _begun:
             die()
-        deleted += _begun
-        await real(self, cid)
-
-    setattr(WithForeign, "delete", delete)  # noqa: B010
-
-
-def dying_when_told() -> None:
-    real = Eraser.__init__
 
     def init(self: Eraser, *args: Any, **more: Any) -> None:
         real(self, *args, **more)
-        first, *others = self._forgets
-
-        async def forget(cids: Sequence[str]) -> None:
-            await first(cids)
-            if _begun:
-                die()
-
-        self._forgets = (forget, *others)
+        match moment:
+            case "told one that keeps more":
+                self._forgets = (self._forgets[0], end, *self._forgets[1:])
+            case "index about to be saved":
+                self._copies = (end, *self._copies)
+            case "copies made anew":
+                self._copies = (*self._copies, end)
+            case "file scrubbed":
+                self._scrubs = (self._scrubs[0], end, *self._scrubs[1:])
+            case "all scrubbed":
+                self._scrubs = (*self._scrubs, end)
 
     setattr(Eraser, "__init__", init)  # noqa: B010
 
 
 def arm(moment: str) -> None:
-    """Have this process die there. Raises ``KeyError`` for an unknown moment."""
+    """Have this process die there."""
     real = Eraser._erase
 
     async def erase(self: Eraser, *args: Any) -> Any:
@@ -154,22 +120,27 @@ def arm(moment: str) -> None:
         return await real(self, *args)
 
     setattr(Eraser, "_erase", erase)  # noqa: B010
-    ways: dict[str, Callable[[], None]] = {
-        "decided": lambda: None,
-        "keys withdrawn": lambda: dying_after(SqliteRecords, "shred"),
-        "tombstone stored": lambda: dying_after(Rememberer, "bury_at"),
-        "told one that keeps more": dying_when_told,
-        "log keys destroyed": lambda: dying_after(DecisionLog, "forget_record"),
-        "verdict deleted": lambda: dying_after(WithForeign, "delete"),
-        "second verdict deleted": lambda: dying_after(WithForeign, "delete", 2),
-        "record about to be deleted": dying_before_the_record_goes,
-        "record deleted": lambda: dying_after(WithForeign, "delete", 3),
-    }
-    for one in ("first key overwritten", "keys overwritten", "keys synced"):
-        ways[one] = partial(dying_in_keys, one)
-    for one in ("index about to be saved", "copies made anew", "file scrubbed", "all scrubbed"):
-        ways[one] = partial(dying_between_scrubs, one)
-    ways[moment]()
+    match moment:
+        case "decided":
+            pass
+        case "first key overwritten" | "keys overwritten" | "keys synced":
+            dying_in_keys(moment)
+        case "keys withdrawn":
+            dying(SqliteRecords, "shred")
+        case "tombstone stored":
+            dying(Rememberer, "bury_at")
+        case "log keys destroyed":
+            dying(DecisionLog, "forget_record")
+        case "verdict deleted":
+            dying(WithForeign, "delete")
+        case "second verdict deleted":
+            dying(WithForeign, "delete", 2)
+        case "record about to be deleted":
+            dying(WithForeign, "delete", 3, is_before=True)
+        case "record deleted":
+            dying(WithForeign, "delete", 3)
+        case _:
+            dying_among(moment)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,8 @@ It opens the store of records in FOLDER, adds and withdraws, works and saves; at
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from node.cache.index import hnsw_file
 from node.cache.index.growing_index import GrowingIndex
@@ -21,6 +17,7 @@ from node.cache.index.hnsw_index import Graph
 from node.cache.index.vectors import IndexKeeper
 from node.core.record import Embedding
 from node.store.sqlite import SqliteStore
+from tests.faults.kill_kit import die, dying_after
 from tests.record_builders import Author
 from tests.simulators.hash_embedder import HashEmbedder
 
@@ -28,25 +25,6 @@ US = Author(1)
 MODEL = HashEmbedder(32)
 ABOVE = 100
 FIRST, MORE = 150, 150
-
-
-def die(*_: Any, **__: Any) -> Any:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def after(real: Callable[..., Any], calls: int = 1) -> Callable[..., Any]:
-    """As ``real``, but the process ends after so many calls."""
-    left = [calls]
-
-    def call(*args: Any, **more: Any) -> Any:
-        try:
-            return real(*args, **more)
-        finally:
-            left[0] -= 1
-            if not left[0]:
-                die()
-
-    return call
 
 
 def arm(moment: str) -> None:
@@ -62,11 +40,11 @@ def arm(moment: str) -> None:
 
     match moment:
         case "building":
-            Graph.add = after(Graph.add, 2)  # type: ignore[method-assign] # on purpose
+            Graph.add = dying_after(Graph.add, 2)  # type: ignore[method-assign] # on purpose
         case "measured":
             GrowingIndex._take_over = die  # type: ignore[method-assign] # on purpose
         case "taken over":
-            GrowingIndex._take_over = after(GrowingIndex._take_over)  # type: ignore[method-assign] # on purpose
+            GrowingIndex._take_over = dying_after(GrowingIndex._take_over)  # type: ignore[method-assign] # on purpose
         case "graph written":
             hnsw_file._append_names = die
         case "graph synced" | "graph replaced":
@@ -76,7 +54,7 @@ def arm(moment: str) -> None:
         case "merging":
             GrowingIndex._settle_merged = die  # type: ignore[method-assign] # on purpose
         case "merged":
-            GrowingIndex._settle_merged = after(  # type: ignore[method-assign] # on purpose
+            GrowingIndex._settle_merged = dying_after(  # type: ignore[method-assign] # on purpose
                 GrowingIndex._settle_merged, 3
             )
 

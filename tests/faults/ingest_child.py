@@ -7,8 +7,6 @@ A batch has ``BATCH`` blocks here, so that an import takes many.
 
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
@@ -18,6 +16,7 @@ from node import __main__
 from node.app.transfer.car_file import CarFile
 from node.store import imported_blocks
 from node.store.imported_blocks import ForeignStore
+from tests.faults.kill_kit import die
 
 MOMENTS = (
     "nothing read",
@@ -33,10 +32,6 @@ MOMENTS = (
 BATCH = 64
 LATER = 5
 """Batches that are stored whole before those moments that are in the middle."""
-
-
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def dying_in_a_batch(batches: int) -> None:

@@ -6,9 +6,6 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
-import subprocess
-import sys
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,10 +20,11 @@ from node.core.normalise import query_hash
 from node.core.ports import StoredRecord
 from node.store.sqlite import SqliteStore
 from tests.faults.cache_child import EMBEDDER, US, question, reworded
-from tests.faults.node_kit import PATIENCE_S, ROOT, Client, child, reasons, start
+from tests.faults.kill_kit import told_until_killed
+from tests.faults.node_kit import PATIENCE_S, Client, child, reasons, start
+from tests.log_kit import verified
 from tests.record_builders import SCOPES
 from tests.references.record_store import MemoryRecords, MemoryStore
-from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 from tests.unit.cache.test_recall import FAR, NEAR, PRICE, Bench, found
 
@@ -80,31 +78,6 @@ async def test_only_equal_questions_share_a_computation(tmp_path: Path) -> None:
         for index, reply in enumerate(replies):
             assert f"how {things[index % 3]} carry" in reply["answer"]
         assert sum("single_flight" in reasons(reply) for reply in replies) == 57
-
-
-async def test_callers_that_hang_up_leave_the_computation_to_the_others(tmp_path: Path) -> None:
-    gate = asyncio.Event()
-    async with OllamaStandIn(delay=gate.wait) as model, start(tmp_path, ollama=model.url) as node:
-        asked = [asyncio.create_task(node.ask(EXPLAIN)) for _ in range(60)]
-        await under_way(node, 60)
-        async with asyncio.timeout(PATIENCE_S):
-            await model.arrived.wait()
-        for task in asked[:40]:
-            task.cancel()
-        gone = await asyncio.gather(*asked[:40], return_exceptions=True)
-        assert all(isinstance(one, asyncio.CancelledError) for one in gone)
-        gate.set()
-        replies = await asyncio.gather(*asked[40:])
-        assert {reply["source"]["kind"] for reply in replies} == {"llm"}
-        assert len([seen for seen in model.chats if EXPLAIN in seen.prompt]) == 1
-
-
-async def test_two_hundred_equal_live_questions_are_one_call_and_then_none(tmp_path: Path) -> None:
-    async with CoinGeckoStandIn() as source, start(tmp_path, coingecko=source.url) as node:
-        for wave in range(3):
-            replies = await asyncio.gather(*(node.ask("price of bitcoin") for _ in range(MANY)))
-            assert Counter(reply["cid"] for reply in replies) == {replies[0]["cid"]: MANY}
-            assert source.count("/simple/price") == 1, wave
 
 
 # --- withdrawn while it is looked up --------------------------------------------------------------
@@ -230,20 +203,6 @@ async def test_after_the_reply_to_a_withdrawal_no_search_returns_it(tmp_path: Pa
 KILLS = 24
 
 
-def work_and_kill(folder: Path, run: str, lines_max: int) -> list[tuple[str, Cid, int]]:
-    """Let the child work until it has acknowledged ``lines_max`` things, then SIGKILL it. All that it
-    acknowledged, what it printed while being killed included."""
-    command = [sys.executable, "-m", "tests.faults.cache_child", str(folder), run]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(lines_max)]
-        process.kill()
-        lines += process.stdout.readlines()
-    words = [line.split() for line in lines if line.endswith("\n")]
-    assert len(words) >= lines_max, "the child ended by itself"
-    return [(what, Cid.parse(cid), int(number)) for what, cid, number in words]
-
-
 @pytest.mark.timeout(180)
 async def test_killed_at_any_point_the_index_equals_the_records(tmp_path: Path) -> None:
     """The child stores, withdraws and saves its index all the time; so each kill meets another step."""
@@ -254,7 +213,8 @@ async def test_killed_at_any_point_the_index_equals_the_records(tmp_path: Path) 
     from_file = 0
     for kill in range(KILLS):
         run = f"r{kill}"
-        done = await asyncio.to_thread(work_and_kill, tmp_path, run, chance.randint(1, 60))
+        said = told_until_killed("cache_child", tmp_path, run, lines=chance.randint(1, 60))
+        done = [(what, Cid.parse(cid), int(number)) for what, cid, number in said]
         for what, cid, number in done:
             if what == "added":
                 added[cid] = question(run, number)
@@ -306,6 +266,7 @@ async def test_a_whole_node_killed_finds_all_it_acknowledged_and_nothing_withdra
     pairs = [(thing, place) for thing in things for place in places]
     chance.shuffle(pairs)
     kept: dict[str, tuple[str, str]] = {}
+    decisions: list[int] = []
     gone: dict[str, tuple[str, str]] = {}  # a withdrawal that was asked for and not answered is in neither
     for kill in range(4):
         async with child(tmp_path, NEUROSWARM_EMBED__ENGINE="local") as (process, node):
@@ -322,10 +283,12 @@ async def test_a_whole_node_killed_finds_all_it_acknowledged_and_nothing_withdra
             if kill == 3:
                 _, health, _ = await node.send("GET", "/health")
                 assert health["checks"]["semantic"][0]["observedValue"] >= len(kept)
+                assert await process.end() == 0
                 break
             some = [pairs.pop() for _ in range(chance.randint(6, 16))]
 
             async def write(thing: str, place: str, number: int, node: Client = node) -> None:
+                decisions.append((await node.ask(f"{number}+1"))["decision"]["index"])
                 cid = await node.store(f"What is the {thing} in {place} for?", f"For work {number}.")
                 kept[cid] = (thing, place)
                 if number % 3 == 0:
@@ -343,3 +306,6 @@ async def test_a_whole_node_killed_finds_all_it_acknowledged_and_nothing_withdra
             await process.end(signal.SIGKILL)
             outcomes = await asyncio.gather(*writes, return_exceptions=True)
             assert all(one is None or isinstance(one, aiohttp.ClientError) for one in outcomes), outcomes
+    report = await verified(tmp_path / "logs")
+    assert report.ok, report
+    assert report.entries > max(decisions)

@@ -3,8 +3,6 @@ the record on disk names is there, whole."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from node.core.ipld import ipns
@@ -13,23 +11,9 @@ from node.ipfs.index_pages import HeadBlock, parse_index
 from node.store.ipns_records import Names
 from node.store.sqlite import SqliteStore
 from tests.faults.head_child import OWNER, US
+from tests.faults.kill_kit import told_until_killed
 from tests.head_world import parse_page
 from tests.manual_clock import ManualClock
-
-ROOT = Path(__file__).parents[2]
-
-
-def work_and_kill(folder: Path, run: str, lines_max: int) -> list[tuple[int, Cid]]:
-    """Let a child publish so many records, then SIGKILL it. All that it handed out."""
-    command = [sys.executable, "-m", "tests.faults.head_child", str(folder), run]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(lines_max)]
-        process.kill()
-        lines += process.stdout.readlines()
-    whole = [line.split() for line in lines if line.endswith("\n")]
-    assert len(whole) >= lines_max, "the child ended by itself"
-    return [(int(sequence), Cid.parse(head)) for sequence, head in whole]
 
 
 async def questions(blocks: SqliteStore, head: Cid) -> set[str]:
@@ -44,7 +28,8 @@ async def questions(blocks: SqliteStore, head: Cid) -> set[str]:
 async def test_killed_at_any_moment_the_sequence_does_not_go_back(tmp_path: Path) -> None:
     last, listed = 0, 0
     for number, lines_max in enumerate((1, 2, 3, 7, 12)):
-        told = work_and_kill(tmp_path, str(number), lines_max)
+        said = told_until_killed("head_child", tmp_path, number, lines=lines_max)
+        told = [(int(sequence), Cid.parse(head)) for sequence, head in said]
         sequences = [sequence for sequence, _ in told]
         assert sequences == sorted(set(sequences))
         assert sequences[0] > last, "the first record of a new start is above all that were handed out"

@@ -11,9 +11,6 @@ import contextlib
 import errno
 import itertools
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,50 +21,18 @@ from node.audit.decisions import epochs
 from node.audit.decisions.commitments import KeyTable
 from node.audit.decisions.epochs import Turn
 from node.audit.decisions.origin import origin_of
-from node.audit.decisions.shards import BEFORE_REPLY, BEHIND_50MS
+from node.audit.decisions.shards import BEFORE_REPLY
 from node.audit.tlog.leaf import Leaf, commitment
 from node.core.errors import NodeError, Unavailable
 from node.core.ports import Appended
+from tests.faults.kill_kit import told_until_killed
 from tests.log_kit import ORIGIN, leaves, opened
-
-CHILD = """
-import asyncio, sys
-from pathlib import Path
-from node.core.clock import SystemClock
-from node.core.errors import Unavailable
-from tests.log_kit import opened
-
-async def worker(log, name):
-    for number in range(100_000):
-        entry = {"kind": "answer", "n": f"{name}-{number}"}
-        place = await log.append(entry, private_texts={"query": f"{name}-{number}"})
-        print(f"ack {place.log} {place.index} {name}-{number}", flush=True)
-
-async def main(folder, shard):
-    log = await opened(Path(folder), SystemClock(), shard_entries=int(shard), publish_every_s=0.05)
-    print("ready", flush=True)
-    await asyncio.gather(*(worker(log, name) for name in "abcdefgh"))
-
-asyncio.run(main(*sys.argv[1:]))
-"""
 
 
 def killed(folder: Path, shard_entries: int, acks: int) -> dict[tuple[str, int], str]:
     """What a writer acknowledged before it was killed, having acknowledged so much at least."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(folder), str(shard_entries)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-    )
-    assert child.stdout is not None
-    lines = [child.stdout.readline() for _ in range(acks + 1)]
-    child.send_signal(signal.SIGKILL)
-    lines += child.stdout.readlines()
-    child.wait()
-    child.stdout.close()
-    words = [line.split() for line in lines if line.startswith("ack ") and line.endswith("\n")]
-    return {(log, int(index)): name for _, log, index, name in words}
+    said = told_until_killed("log_child", folder, shard_entries, lines=acks)
+    return {(log, int(index)): name for log, index, name in said}
 
 
 async def all_shards(folder: Path) -> dict[str, list[Leaf]]:
@@ -242,20 +207,6 @@ async def test_keys_are_refused_with_their_leaf_and_the_log_goes_on(
         assert await log.forget(0) is True
     await log.close()
     assert [leaf.entry["n"] for leaf in await leaves(tmp_path / "log")] == [0, 2]
-
-
-async def test_behind_says_at_close_what_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = await opened(tmp_path, durability=BEHIND_50MS)
-    with monkeypatch.context() as patched:
-        failing = Failing(patched)
-        failing.fail_from = 1
-        for n in range(2):
-            await log.append({"kind": "answer", "n": n}, private_texts={"q": "x"})
-        with pytest.raises(Unavailable):
-            await log.forget(0)
-        with pytest.raises(Unavailable, match="2 acknowledged"):
-            await log.close()
-    await log.close()
 
 
 @pytest.mark.parametrize("cut", [0, 10, 63, 64, 70, 64 + 72])

@@ -6,18 +6,15 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from node.core.clock import SystemClock
-from node.core.ipld import ipns
-from node.core.ipld.ipns import IpnsName
 from node.store.ipns_records import NAMES_MAX
 from tests.faults.node_kit import Client, Jumping, start
 from tests.journeys.test_names import PUBLIC, RECORD, own_name, record_of
-from tests.name_owner import HOUR, Owner
+from tests.name_owner import Owner
 
 AT_ONCE = 16
 FLOOD = 1_500
@@ -111,39 +108,3 @@ async def test_one_name_with_ever_higher_sequences(tmp_path: Path) -> None:
         assert await give(node, owner, owner.record(now, sequence=2**64 - 1)) == 200
         assert await give(node, owner, owner.record(now, sequence=FLOOD + 1)) == 400
         assert "4" in (await node.ask("What is 2+2?"))["answer"]
-
-
-async def test_nobody_takes_the_node_s_own_name(tmp_path: Path) -> None:
-    """Neither with another's key nor with what the node itself has signed before."""
-    clock = Jumping()
-    stranger = Owner(1)
-    async with start(tmp_path, clock=clock, **PUBLIC) as node:
-        await node.store("What is a keel?", "The spine of a ship.", scope="public")
-        name = await own_name(node)
-        path = f"{node.url}/routing/v1/ipns/{name.text}"
-
-        async def put(data: bytes) -> int:
-            async with node.http.put(path, data=data, headers={"Content-Type": RECORD}) as response:
-                return response.status
-
-        _, first, _ = await node.send("GET", f"/ipns/{name.text}?format=ipns-record")
-        old = ipns.decode(first, name)
-        for sequence in (1, old.sequence + 1, 2**64 - 1):
-            assert await put(stranger.record(clock.now(), sequence=sequence, valid=1_000 * HOUR)) == 400
-        assert await put(first) == 200, "it is the one that is here"
-        clock.sleep_through(seconds=60)
-        await node.store("What is a hull?", "The body of a ship.", scope="public")
-        await newer(node, name, old.sequence)
-        for _ in range(50):
-            assert await put(first) == 400
-        found = await record_of(node, name)
-        assert found.sequence > old.sequence
-        assert found.validity - clock.now() < timedelta(hours=48, minutes=1)
-        assert await put(stranger.record(clock.now())) == 400
-        assert kept(tmp_path) == 0
-
-
-async def newer(node: Client, name: IpnsName, sequence: int) -> None:
-    async with asyncio.timeout(30):
-        while (await record_of(node, name)).sequence <= sequence:
-            await asyncio.sleep(0.05)

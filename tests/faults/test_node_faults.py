@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import signal
 import sqlite3
 from collections.abc import Callable
@@ -288,27 +287,6 @@ async def test_a_damaged_page_met_while_running_stops_no_answer(tmp_path: Path) 
         assert (await node.send("GET", "/livez"))[0] == 200
 
 
-@pytest.mark.parametrize("how", ["truncated", "bent"])
-async def test_a_damaged_vector_index_is_rebuilt_from_the_records(tmp_path: Path, how: str) -> None:
-    async with start(tmp_path, embed="local") as node:
-        cid = await node.store("What is a content identifier?", "The hash of a block, with its codec.")
-        await node.store("How do suspension bridges work?", "By cables.")
-        assert await live_rows(node) == 2
-    [path] = [one for one in (tmp_path / "data" / "index").iterdir() if one.is_file()]
-    data = path.read_bytes()
-    middle = len(data) // 2
-    path.write_bytes(
-        {
-            "truncated": data[: middle + 3],
-            "bent": data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :],
-        }[how]
-    )
-    async with start(tmp_path, embed="local") as node:
-        assert await live_rows(node) == 2
-        found = await node.search("what's a content identifier")
-        assert found["cid"] == cid, found
-
-
 # --- clocks ---------------------------------------------------------------------------------------
 
 
@@ -404,64 +382,6 @@ async def test_a_model_that_misbehaves_costs_an_honest_answer(tmp_path: Path, ho
             model.release()
 
 
-SOURCES: dict[str, dict[str, Any]] = {
-    "hang": {},
-    "throttle": {"retry_after": 3},
-    "throttle_in_200": {},
-    "refuse": {},
-    "cut": {},
-    "html": {},
-    "status_error": {},
-    "nested_error": {},
-    "text_error": {},
-    "status": {"status": 500},
-    "drip": {},
-    "drip_head": {},
-    "oversized": {"declared": False},
-    "figure": {"value": float("nan")},
-    "figure negative": {"value": -5},
-    "figure text": {"value": "76975"},
-    "figure huge": {"value": 1e300},
-    "figure list": {"value": [76975]},
-    "null_fields": {},
-    "missing_id": {},
-    "redirect": {"to": "http://127.0.0.1:9/"},
-    "body": {"text": '{"bitcoin": {"usd": 1}}{"bitcoin": {"usd": 2}}'},
-    "nested_json": {},
-}
-
-
-@pytest.mark.parametrize("how", SOURCES)
-async def test_a_source_that_misbehaves_gives_no_wrong_figure_and_no_wait(tmp_path: Path, how: str) -> None:
-    async with CoinGeckoStandIn() as source:
-        source.misbehave(how.split()[0], None, path="/simple/price", **SOURCES[how])
-        async with asyncio.timeout(PATIENCE_S):
-            async with start(
-                tmp_path,
-                coingecko=source.url,
-                server={"request_timeout_s": 5},
-                coingecko_more={"timeout_s": 0.3},
-            ) as node:
-                reply = await node.ask("price of bitcoin")
-        outcome, reason = reasons(reply)["adapter:coingecko"]
-        figures = re.findall(r"\$?\d[\d,.]*", reply["answer"])
-        if outcome == "found":
-            assert how in ("null_fields", "figure text"), reply
-            assert "76,975" in reply["answer"]
-        else:
-            assert reason
-            assert reply["source"]["kind"] == "fallback"
-            assert not reply["stored"]
-            assert not any("76" in figure for figure in figures), reply["answer"]
-            assert reply["confidence"] < 0.8
-
-
-async def test_every_misbehaviour_of_the_source_is_tried() -> None:
-    from tests.simulators.coingecko import MISBEHAVIOURS
-
-    assert {how.split()[0] for how in SOURCES} == MISBEHAVIOURS - {"delay"}
-
-
 async def test_a_daemon_that_never_ends_its_answer_holds_up_neither_health_nor_stop(tmp_path: Path) -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n{")
@@ -491,30 +411,6 @@ async def test_a_daemon_that_never_ends_its_answer_holds_up_neither_health_nor_s
 
 
 # --- races ----------------------------------------------------------------------------------------
-
-
-async def test_after_invalid_is_acknowledged_nobody_is_served_it(tmp_path: Path) -> None:
-    async with start(tmp_path) as node:
-        for number in range(4):
-            query = f"Which river is number {number}?"
-            cid = await node.store(query, "The wrong river.")
-            judged = asyncio.Event()
-
-            async def look(query: str = query, judged: asyncio.Event = judged) -> tuple[bool, bool]:
-                was_judged = judged.is_set()
-                return was_judged, (await node.ask(query))["hit"] is not None
-
-            async def judge(cid: str = cid, judged: asyncio.Event = judged) -> None:
-                status, reply = await node.post("/feedback", {"cid": cid, "verdict": "invalid"})
-                assert (status, reply["served"]) == (200, False)
-                judged.set()
-
-            judging = asyncio.create_task(judge())
-            seen = [await look() for _ in range(20)]
-            await judging
-            seen += await asyncio.gather(*(look() for _ in range(10)))
-            assert not any(was_judged and hit for was_judged, hit in seen)
-            assert not any(hit for _, hit in seen[-10:])
 
 
 async def test_delete_racing_with_store_leaves_one_truth(tmp_path: Path) -> None:

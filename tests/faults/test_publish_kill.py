@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 from node.audit.log.reader import FolderSource, LogReader
 from node.core.ipld.cid import Cid
 from node.peers.rules.entry import Publish, Retract, read
+from tests.faults.kill_kit import told_until_killed
 from tests.faults.publish_child import opened
-
-ROOT = Path(__file__).parents[2]
-
-
-def work_and_kill(folder: Path, run: str, lines_max: int) -> list[Cid]:
-    command = [sys.executable, "-m", "tests.faults.publish_child", str(folder), run]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(lines_max)]
-        process.kill()
-        lines += process.stdout.readlines()
-    whole = [line.strip() for line in lines if line.endswith("\n")]
-    assert len(whole) >= lines_max, "the child ended by itself"
-    return [Cid.parse(line) for line in whole]
 
 
 async def test_killed_at_any_moment_each_record_is_entered_once(tmp_path: Path) -> None:
     stored: list[Cid] = []
     for number, lines_max in enumerate((1, 40, 3, 80, 50)):
-        stored += work_and_kill(tmp_path, f"run {number}", lines_max)
+        said = told_until_killed("publish_child", tmp_path, f"run {number}", lines=lines_max)
+        stored += [Cid.parse(cid) for (cid,) in said]
         if number == 2:
             (tmp_path / "publications.json").unlink(missing_ok=True)
     assert (tmp_path / "publications.index").exists()

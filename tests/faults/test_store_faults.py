@@ -24,11 +24,11 @@ from node.core.ports import Selection
 from node.core.record import AnswerRecord, block_of
 from node.store import record_reads
 from node.store.sqlite import SqliteStore
+from tests.faults.kill_kit import ROOT, told_until_killed
 from tests.record_builders import SCOPES, Author
 from tests.unit.store.test_sqlite_upgrade import version_of, write_format_1
 
 US = Author(1)
-ROOT = Path(__file__).parents[2]
 
 
 def child(*arguments: str) -> list[str]:
@@ -42,23 +42,6 @@ def run_child(*arguments: str) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
-
-
-def work_and_kill(
-    path: Path, run: str, lines_max: int, *, mode: str = "write", scope: str = "shared"
-) -> list[list[str]]:
-    """Let a child write until it has acknowledged ``lines_max`` things, then SIGKILL it; others are then
-    at every stage. Returns all that it acknowledged, what it printed while being killed included."""
-    with subprocess.Popen(
-        child(mode, str(path), run, scope), cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(lines_max)]
-        process.kill()
-        lines += process.stdout.readlines()
-    whole = [line.split() for line in lines if line.endswith("\n")]
-    assert len(whole) >= lines_max, "the child ended by itself"
-    return whole
 
 
 async def everything_since(store: SqliteStore) -> list[Cid]:
@@ -75,10 +58,10 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path,
     path = tmp_path / "blocks.sqlite"
     added: set[Cid] = set()
     withdrawn: set[Cid] = set()
-    for number, lines_max in enumerate((1, 2, 5, 11, 24, 50, 83, 120)):
+    for number, lines in enumerate((1, 2, 5, 11, 24, 50, 83, 120)):
         run = f"run{number}"
         newest: dict[str, Cid] = {}
-        for what, text, chain in await asyncio.to_thread(work_and_kill, path, run, lines_max, scope=scope):
+        for what, text, chain in told_until_killed("store_child", "write", path, run, scope, lines=lines):
             cid = Cid.parse(text)
             (withdrawn if what == "withdrawn" else added).add(cid)
             if chain != "-":
@@ -109,9 +92,9 @@ async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path,
 
 async def test_killed_at_any_moment_aliases_equal_records(tmp_path: Path) -> None:
     path = tmp_path / "blocks.sqlite"
-    for number, lines_max in enumerate((1, 4, 13, 30, 61)):
+    for number, lines in enumerate((1, 4, 13, 30, 61)):
         run = f"run{number}"
-        said = await asyncio.to_thread(work_and_kill, path, run, lines_max, mode="merge")
+        said = told_until_killed("store_child", "merge", path, run, lines=lines)
         store = await SqliteStore.open(path, own_issuer=US.did)
         live = set(await everything_since(store))
         feed = {cid for _, cid in await store.records.withdrawn_since(0, limit=10_000)}

@@ -95,19 +95,6 @@ async def test_a_client_that_leaves_ends_its_generation_and_frees_the_turn(tmp_p
         assert (await second)["answer"] == ANSWER, "the turn was free"
 
 
-async def test_what_another_waits_for_goes_on(tmp_path: Path) -> None:
-    async with OllamaStandIn(answer=ANSWER, hang=True) as model, _node(tmp_path, model) as node:
-        writer = await _post(node, {"query": QUESTION})
-        await model.arrived.wait()
-        second = asyncio.create_task(node.ask(QUESTION))
-        for _ in range(200):
-            await asyncio.sleep(0)
-        writer.transport.abort()
-        model.release()
-        assert (await second)["answer"] == ANSWER
-        assert len(model.chats) == 1
-
-
 async def test_twenty_people_at_once_are_all_answered_in_their_order(tmp_path: Path) -> None:
     async with OllamaStandIn(answer=ANSWER) as model, _node(tmp_path, model) as node:
         replies = await asyncio.gather(

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from node.core.clock import SystemClock
 from node.core.ipld.cid import Cid
 from node.peers.rules.edge import Edge
 from node.peers.store.sqlite import SqlitePeerStore
+from tests.faults.kill_kit import told_until_killed
 from tests.simulators.peer import PeerStandIn, Publishing
-
-ROOT = Path(__file__).parents[2]
-
-
-async def work_and_kill(folder: Path, url: str, lines_max: int | None) -> list[tuple[str, str]]:
-    """Let a child do so many things, then SIGKILL it; None: let it finish. All that it said."""
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.faults.sync_child", str(folder), url),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert child.stdout is not None
-    lines: list[bytes] = []
-    while lines_max is None or len(lines) < lines_max:
-        line = await child.stdout.readline()
-        if not line:
-            break
-        lines.append(line)
-    if lines_max is not None:
-        assert len(lines) == lines_max, "the child ended by itself"
-        child.kill()
-    lines += (await child.stdout.read()).splitlines(keepends=True)
-    await child.wait()
-    said = [line.decode().split() for line in lines if line.endswith(b"\n")]
-    return [(what, of) for what, of in said]
 
 
 async def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(tmp_path: Path) -> None:
@@ -45,15 +21,15 @@ async def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(tmp_p
     gone = cids[100:200:10]
     for cid in gone:
         peer.retract(cid)
-    said: list[tuple[str, str]] = []
+    said: list[list[str]] = []
     positions = [0]
     async with PeerStandIn(peer) as server:
-        for lines_max in (1, 60, 170, 300):
-            said += await work_and_kill(tmp_path, server.url, lines_max)
+        for lines in (1, 60, 170, 300, None):
+            child = partial(told_until_killed, "sync_child", tmp_path, server.url, lines=lines)
+            said += await asyncio.to_thread(child)
             positions.append(await check_position(tmp_path, peer))
         assert positions == sorted(positions)
-        said += await work_and_kill(tmp_path, server.url, None)
-    assert said[-1] == ("done", server.url)
+    assert said[-1] == ["done", server.url]
     store = await SqlitePeerStore.open(tmp_path / "peers.sqlite", SystemClock())
     held = {one.cid for one in await store.held_of(peer.root, limit=2_000)}
     assert held == set(cids) - set(gone), "nothing is lost"

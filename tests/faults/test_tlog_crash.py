@@ -6,20 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import random
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from node.audit.log.reader import FolderSource
-from node.audit.log.verify import verify_log
-from node.audit.tlog.tiles import decode_bundle, tiles_between
-from node.core.merkle import leaf_hash, root_of
-from node.core.signed_note import Verifier, open_checkpoint
 from tests.faults.tlog_disk import LOSE, STYLES, SimDisk
 from tests.faults.tlog_history import KEY, NEW_KEY, History
 
@@ -149,67 +139,3 @@ async def test_a_writer_that_does_not_sync_is_found_out() -> None:
 
 
 # --- a real process -------------------------------------------------------------------------------
-
-
-def start_soak(folder: Path, *more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.soak", str(folder), "--vkey-out", f"{folder}.vkey", *more],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-    )
-
-
-def entries_of(folder: Path, verifier: Verifier) -> list[bytes]:
-    newest = open_checkpoint((folder / "checkpoint").read_bytes(), [verifier]).checkpoint
-    entries: list[bytes] = []
-    for tile in tiles_between(0, newest.size):
-        if tile.level < 0:
-            entries += decode_bundle((folder / tile.path).read_bytes(), tile.width)
-    assert root_of([leaf_hash(entry) for entry in entries]) == newest.root
-    return entries
-
-
-def test_soak_survives_kill_9(tmp_path: Path) -> None:
-    folder = tmp_path / "log"
-    acknowledged: set[int] = set()
-    found = 0
-    for lines_read in (1, 40, 3_000):
-        child = start_soak(folder)
-        assert child.stdout is not None
-        lines = [child.stdout.readline() for _ in range(lines_read)]
-        child.send_signal(signal.SIGKILL)
-        lines += child.stdout.readlines()
-        child.wait()
-        child.stdout.close()
-        word, count = lines[0].split()
-        assert word == "ready"
-        assert int(count) >= max(acknowledged, default=-1) + 1
-        acknowledged |= {int(line.split()[1]) for line in lines[1:] if line.endswith("\n")}
-        found = int(count)
-    child = start_soak(folder, "--entries", "10")
-    output, _ = child.communicate(timeout=60)
-    assert child.returncode == 0
-    ready, *acks = output.splitlines()
-    first = int(ready.split()[1])
-    assert first >= max(acknowledged) + 1 > found
-    assert sorted(int(ack.split()[1]) for ack in acks) == list(range(first, first + 10))
-    verifier = Verifier.from_vkey(Path(f"{folder}.vkey").read_text().strip())
-    assert len(entries_of(folder, verifier)) == first + 10
-    report = asyncio.run(verify_log(FolderSource(folder), [verifier]))
-    assert report.ok, report
-
-
-def test_soak_ends_well_when_asked_to(tmp_path: Path) -> None:
-    child = start_soak(tmp_path / "log")
-    assert child.stdout is not None
-    while not child.stdout.readline().startswith("ack"):
-        pass
-    child.send_signal(signal.SIGTERM)
-    lines = child.stdout.readlines()
-    assert child.wait(timeout=30) == 0
-    child.stdout.close()
-    verifier = Verifier.from_vkey((tmp_path / "log.vkey").read_text().strip())
-    last = max(int(line.split()[1]) for line in lines)
-    assert len(entries_of(tmp_path / "log", verifier)) == last + 1
-    assert (tmp_path / "log" / "keys" / "log.key").stat().st_mode & 0o777 == 0o600

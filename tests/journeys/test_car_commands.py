@@ -8,7 +8,6 @@ import gzip
 import json
 import os
 import re
-import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -352,33 +351,3 @@ async def test_doctor_says_what_works_with_the_daemon(start: Start, tmp_path: Pa
             assert said["ipfs:pin"]["status"] == "pass"
             assert {"ipfs:dag", "ipfs:name", "ipfs:routing", "ipfs:pubsub"} <= said.keys()
         assert "block/put" in {one.call for one in daemon.calls}
-
-
-@pytest.mark.slow
-async def test_a_command_killed_in_the_middle_leaves_sound_blocks_and_goes_on(
-    start: Start, tmp_path: Path
-) -> None:
-    blocks = [block(number, 200_000) for number in range(300)]
-    car = write_car(tmp_path / "big.car", blocks)
-    half = car.read_bytes()[: 30 * 2**20]
-    async with start() as node:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "node", "ingest", "--car", "-"),
-            cwd=ROOT,
-            env={**os.environ, "NEUROSWARM_DATA_DIR": str(node.folder / "data"), "PYTHONPATH": str(ROOT)},
-            stdin=asyncio.subprocess.PIPE,
-        )
-        assert process.stdin is not None
-        process.stdin.write(half)
-        await process.stdin.drain()
-        async with asyncio.timeout(60):
-            while (await node.raw(f"/ipfs/{blocks[40][0]}?format=raw"))[0] != 200:
-                await asyncio.sleep(0.05)
-        process.send_signal(signal.SIGKILL)
-        await process.communicate()
-        done = await run("ingest", "--car", str(car), "--json", folder=node.folder)
-        [file] = json.loads(done.stdout)["files"]
-        assert file["blocks"] + file["known"] == 300
-        assert file["known"] >= 40
-        for cid, data in blocks[::50]:
-            assert (await node.raw(f"/ipfs/{cid}?format=raw"))[:2] == (200, data)

@@ -110,23 +110,6 @@ async def test_what_is_published_is_in_the_daemon_and_nothing_else_is(tmp_path: 
         assert {one.scope for one in records_in(daemon)} == {"public", "shared"}
 
 
-async def test_what_is_withdrawn_is_unpinned(tmp_path: Path) -> None:
-    async with KuboStandIn("js-ipfs") as daemon, start(tmp_path, **settings(daemon.url)) as node:
-        kept, deleted, judged = [await publish(node, number) for number in range(3)]
-        await mirrored(node)
-        assert {kept, deleted, judged} <= daemon.pinned()
-        status, _, _ = await node.send("DELETE", f"/v1/cache/entries/{deleted}")
-        assert status == 200
-        status, _ = await node.post("/feedback", {"cid": str(judged), "verdict": "invalid"})
-        assert status == 200
-        await mirrored(node)
-        assert kept in daemon.pins
-        assert not {deleted, judged} & set(daemon.pins)
-        daemon.collect_garbage()
-        words = {one.kind for one in records_in(daemon)}
-        assert words == {"answer", "key", "tombstone", "validation"}
-
-
 async def test_without_its_daemon_a_node_starts_answers_and_says_so(tmp_path: Path) -> None:
     """S2-54 and S2-76: health flips at the next look, and back."""
     daemon = KuboStandIn()

@@ -102,16 +102,6 @@ async def test_no_cache_goes_past_a_remembered_failure_and_a_success_ends_it(sta
         assert not any("coingecko" in step["reason"] for step in steps(after, "negative"))
 
 
-async def test_that_failures_are_remembered_can_be_switched_off(start: Start) -> None:
-    async with CoinGeckoStandIn() as vendor:
-        async with start(coingecko=vendor.url, cache={"negative_s": 0}) as node:
-            vendor.misbehave("status", times=None, status=404)
-            await node.ask("price of btc")
-            asked = len(vendor.requests)
-            assert not steps(await node.ask("price of btc"), "negative")
-            assert len(vendor.requests) > asked
-
-
 async def test_a_stored_answer_comes_before_a_remembered_failure(start: Start) -> None:
     async with start() as node:
         question = "Explain the history of the printing press in Korea"
@@ -164,28 +154,6 @@ async def _asked(node: Client, text: str, *, left_s: float, tenant: str = "local
     query = service.query(Ask(text, Caller(tenant)))
     pipeline = service._p.pipeline
     return await pipeline.answer(replace(query, deadline=SystemClock().monotonic() + left_s))
-
-
-async def test_an_impatient_asker_does_not_spoil_it_for_others(start: Start) -> None:
-    async with OllamaStandIn(answer=QUANTUM, hang=True) as model, start(ollama=model.url) as node:
-        hasty = asyncio.create_task(_asked(node, QUESTION, left_s=0.5))
-        patient = asyncio.create_task(_asked(node, QUESTION, left_s=60))
-        assert (await hasty).source.kind == "fallback"
-        model.hang = False
-        model.release()
-        assert (await patient).source.kind in ("llm", "cache")
-        assert (await _asked(node, QUESTION, left_s=60)).source.kind != "fallback"
-
-
-async def test_tenants_do_not_share_failures(start: Start) -> None:
-    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
-        vendor.misbehave("status", times=None, status=404)
-        await _asked(node, "price of btc", left_s=60, tenant="ada")
-        vendor.behave()
-        bob = await _asked(node, "price of btc", left_s=60, tenant="bob")
-        assert bob.source.id == "coingecko"
-        ada = await _asked(node, "price of eth", left_s=60, tenant="ada")
-        assert ada.source.id == "coingecko"
 
 
 # --- past its time --------------------------------------------------------------------------------
@@ -252,18 +220,6 @@ async def test_no_answer_is_served_long_past_its_time_nor_for_those_who_store_no
         clock.ahead_s += 3_600
         assert not (await node.ask(QUESTION))["stale"]
         assert not await counted(node, "neuroswarm_stale_served_total{")
-
-
-async def test_a_price_past_its_time_is_asked_for_before_it_is_given(start: Start) -> None:
-    clock = MovedClock()
-    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url, clock=clock) as node:
-        first = await node.ask("price of btc")
-        clock.ahead_s += 120
-        vendor.set_price("bitcoin", usd=80_000)
-        second = await node.ask("price of btc")
-        assert second["source"]["kind"] == "adapter"
-        assert not second["stale"]
-        assert second["answer"] != first["answer"]
 
 
 async def test_where_the_source_fails_an_old_answer_is_given_and_marked_for_an_hour(start: Start) -> None:

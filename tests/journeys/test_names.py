@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from node.core.clock import SystemClock
 from node.core.errors import NotFound
 from node.core.ipld import ipns
 from node.core.ipld.car import CarReader
@@ -22,9 +21,8 @@ from node.ipfs.gateway.dag import Place, resolve
 from node.ipfs.head import EVERY_S
 from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_blocks import HASTENED_EVERY_S
-from tests.faults.node_kit import Client, Jumping, child, start
+from tests.faults.node_kit import Client, Jumping, start
 from tests.journeys.test_cli import run
-from tests.name_owner import Owner
 from tests.simulators.kubo import KuboStandIn
 
 pytestmark = pytest.mark.slow
@@ -195,46 +193,6 @@ async def test_the_published_head_stays_whole_while_critical_decisions_hasten_th
 
         await until(is_replaced)
         await fetch_car(node, (await record_of(node, name)).value)
-
-
-async def test_a_killed_node_goes_on_above_what_it_had_published(tmp_path: Path) -> None:
-    own = {"NEUROSWARM_SHARING__PUBLISH": "all"}
-    last: IpnsRecord | None = None
-    for number in range(2):
-        async with child(tmp_path, **own) as (process, node):
-            name = await own_name(node)
-            record = await record_of(node, name)
-            assert last is None or record.sequence >= last.sequence
-            assert last is None or record == last or ipns.better(record, last)
-            last = record
-            await node.store(f"Which river is number {number}?", "Long.", scope="public")
-            process.process.kill()
-            await process.process.wait()
-    kept = ipns.decode((tmp_path / "data" / "keys" / "ipns-record").read_bytes(), name)
-    assert last is not None
-    assert kept.sequence >= last.sequence
-
-
-async def test_records_of_others_are_kept_over_a_restart(tmp_path: Path) -> None:
-    owner = Owner(5)
-    record = owner.record(SystemClock().now(), ttl_s=1_800)
-    path = f"/routing/v1/ipns/{owner.name.cid}"
-    async with start(tmp_path) as node:
-        status, _, _ = await node.send("PUT", path, data=record, headers={"Content-Type": RECORD})
-        assert status == 200
-        status, said, _ = await node.send("PUT", path, data=b"x" * 11_000, headers={"Content-Type": RECORD})
-        assert (status, said["title"]) == (400, "Bad input")
-        status, said, headers = await node.send("PUT", path, data=record)
-        assert (status, headers["Access-Control-Allow-Origin"]) == (406, "*")
-        assert RECORD in said["detail"]
-        own = await own_name(node)
-        forged = {"data": record, "headers": {"Content-Type": RECORD}}
-        status, said, _ = await node.send("PUT", f"/routing/v1/ipns/{own.text}", **forged)
-        assert status == 400
-    async with start(tmp_path) as node:
-        for asked in (path, f"/ipns/{owner.name.peer_id}?format=ipns-record"):
-            status, data, _ = await node.send("GET", asked, headers={"Accept": RECORD})
-            assert (status, data) == (200, record)
 
 
 async def test_after_a_rotation_the_old_name_leads_to_the_new_one(tmp_path: Path) -> None:

@@ -74,15 +74,6 @@ async def test_a_wrong_hit_that_is_reported_is_labelled_and_never_served_again(s
         assert (await node.ask(ASKED))["cid"] != cid
 
 
-async def test_feedback_on_an_exact_hit_labels_no_pair(start: Start) -> None:
-    async with start(cache={**PERMISSIVE, "audit_share": 0.0}) as node:
-        await plant(node)
-        reply = await node.ask(STORED)
-        assert reply["hit"]["kind"] == "exact"
-        await node.post("/feedback", {"request_id": reply["request_id"], "verdict": "invalid"})
-        assert (await node.get("/v1/cache/stats"))[1]["labels"] == []
-
-
 async def test_an_audit_finds_a_planted_wrong_hit(start: Start) -> None:
     cache = {**PERMISSIVE, "audit_share": 1.0}
     async with OllamaStandIn(answer=TRUE) as model, start(ollama=model.url, cache=cache) as node:
@@ -140,43 +131,6 @@ async def refused(node: Client, cid: str) -> None:
     [step] = [one for one in again["trace"] if one["stage"] == "recall"]
     assert "wrong before" in step["reason"]
     assert (await node.ask(STORED))["cid"] == cid
-
-
-async def test_an_audit_that_agrees_is_right_and_nothing_is_stored(start: Start) -> None:
-    cache = {**PERMISSIVE, "audit_share": 1.0}
-    async with OllamaStandIn(answer=TRUE) as model, start(ollama=model.url, cache=cache) as node:
-        await plant(node, "The tower of Belmora was built in 1887, after many seasons of planning.")
-        await node.ask(ASKED)
-        stats = await until(node, "audits", "done", 1)
-        assert stats["wrong_hits"]["right"] == 1, stats["labels"]
-        assert stats["entries"] == 1
-        assert stats["records_tightened"] == 0
-        _, health = await node.get("/health")
-        assert health["checks"]["cache:wrong_hits"][0]["status"] == "pass"
-
-
-async def test_without_a_model_an_audit_is_undecided(start: Start) -> None:
-    async with start(cache={**PERMISSIVE, "audit_share": 1.0}) as node:
-        await plant(node)
-        await node.ask(ASKED)
-        stats = await until(node, "audits", "done", 1)
-        assert stats["audits"]["undecided"] == 1
-        assert stats["wrong_hits"]["wrong_share"] is None
-
-
-async def test_exact_hits_are_not_audited(start: Start) -> None:
-    async with start(cache={**PERMISSIVE, "audit_share": 1.0}) as node:
-        await plant(node)
-        await node.ask(STORED)
-        stats = (await node.get("/v1/cache/stats"))[1]
-        assert stats["audits"] == {
-            "done": 0,
-            "undecided": 0,
-            "skipped": 0,
-            "waiting": 0,
-            "left_this_hour": 30,
-        }
-        assert [(one["tier"], one["count"]) for one in stats["hits"]] == [("exact", 1)]
 
 
 async def test_shadow_mode_serves_nothing_and_still_counts(start: Start) -> None:

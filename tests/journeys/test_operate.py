@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import sys
 from pathlib import Path
 
@@ -13,13 +12,11 @@ import aiohttp
 import pytest
 
 from node.app.examine import examine
-from node.app.node import running
-from node.core.errors import CorruptState, Misconfigured
-from node.core.settings import Embed, Models, Settings, load
+from node.core.errors import CorruptState
+from node.core.settings import Embed, Models, Settings
 from tests.journeys.conftest import Start
 from tests.log_kit import verified
 from tests.nowhere import nowhere_environment
-from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.openai_compatible import EMBED_MODEL, OpenAiStandIn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,20 +31,6 @@ async def test_health_names_every_engine_and_what_is_missing(start: Start) -> No
         assert health["checks"]["ipfs:blocks"][0]["status"] == "pass"
         assert (await node.get("/livez"))[0] == 200
         assert (await node.get("/readyz"))[0] == 200
-
-
-async def test_health_flips_with_the_model_and_never_waits(start: Start) -> None:
-    async with OllamaStandIn(answer="x") as model, start(ollama=model.url) as node:
-        _, health = await node.get("/health")
-        assert health["checks"]["model:ollama"][0]["status"] == "pass"
-        model.hang_tags = True
-        async with asyncio.timeout(10):
-            _, health = await node.get("/health")
-        assert health["checks"]["model:ollama"][0]["status"] == "warn"
-        model.hang_tags = False
-        model.release()
-        _, health = await node.get("/health")
-        assert health["checks"]["model:ollama"][0]["status"] == "pass"
 
 
 async def test_the_doctor_does_not_wait_for_an_embedder_that_hangs(tmp_path: Path) -> None:
@@ -67,14 +50,6 @@ async def test_the_doctor_goes_on_after_an_embedder_that_stops_the_start(tmp_pat
     assert checks["model:ollama"].status == "pass"
 
 
-async def test_a_configured_daemon_that_is_down_is_a_warning(start: Start) -> None:
-    async with start(ipfs={"kubo_url": "http://127.0.0.1:9"}) as node:
-        status, health = await node.get("/health")
-        assert status == 200
-        assert health["checks"]["ipfs:daemon"][0]["status"] == "warn"
-        assert "4" in (await node.ask("What is 2+2?"))["answer"]
-
-
 async def test_without_embeddings_exact_and_keyword_lookup_go_on(start: Start) -> None:
     async with start(embed={"engine": "none"}) as node:
         await node.post("/v1/cache/entries", {"query": "What is a CID?", "answer": "A content identifier."})
@@ -86,19 +61,6 @@ async def test_without_embeddings_exact_and_keyword_lookup_go_on(start: Start) -
         assert "disabled" in health["checks"]["semantic"][0]["output"]
 
 
-async def test_metrics_count_hits_and_misses(start: Start) -> None:
-    async with start() as node:
-        await node.post("/v1/cache/entries", {"query": "What is a CID?", "answer": "A content identifier."})
-        await node.ask("What is a CID?")
-        await node.ask("What is a block?")
-        status, page, _ = await node.raw("/metrics")
-        text = page.decode()
-        assert status == 200
-        assert 'neuroswarm_lookups_total{kind="generative",result="exact"} 1.0' in text
-        assert "neuroswarm_confidence_bucket" in text
-        assert "content identifier" not in text
-
-
 async def test_openapi_describes_exactly_what_is_served(start: Start) -> None:
     from node.api.server import ROUTES
 
@@ -106,23 +68,6 @@ async def test_openapi_describes_exactly_what_is_served(start: Start) -> None:
         _, document = await node.get("/openapi.json")
     described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
     assert described == {(method, path) for method, path, _ in ROUTES}
-
-
-async def test_a_second_node_on_the_same_data_is_refused(start: Start, tmp_path: Path) -> None:
-    async with start() as node:
-        flags = {"data_dir": str(node.folder / "data"), "server": {"port": 0}}
-        with pytest.raises(Misconfigured, match="in use"):
-            async with running(load({}, flags=flags)):
-                pass
-
-
-async def test_a_taken_port_is_one_sentence(start: Start) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        with pytest.raises(Misconfigured, match="is taken by another program; for another port type: "):
-            async with start(server={"port": taken.getsockname()[1]}):
-                pass
 
 
 async def test_a_damaged_log_stops_the_start(start: Start) -> None:
@@ -187,51 +132,6 @@ async def test_the_command_serves_and_stops_in_order(tmp_path: Path) -> None:
             assert "4" in (await response.json())["answer"]
     assert await _stop(process, signal.SIGTERM) == 0
     assert (tmp_path / "data" / "knowledge-index.json").is_file()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(180)
-async def test_killed_at_any_moment_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
-    acknowledged: dict[str, str] = {}
-    decisions: list[int] = []
-    for round_number in range(3):
-        process, url = await _serve(tmp_path)
-        async with aiohttp.ClientSession() as http:
-            for query, cid in acknowledged.items():
-                async with http.post(f"{url}/v1/cache/search", json={"query": query}) as response:
-                    assert (await response.json())["cid"] == cid, query
-
-            async def write(number: int, http: aiohttp.ClientSession = http, url: str = url) -> None:
-                query = f"Which town is number {number} of the list?"
-                body = {"query": query, "answer": f"Town {number}."}
-                try:
-                    async with http.post(f"{url}/v1/cache/entries", json=body) as response:
-                        if response.status == 201:
-                            acknowledged[query] = (await response.json())["cid"]
-                    async with http.post(f"{url}/chat", json={"query": f"{number}+1"}) as response:
-                        decisions.append((await response.json())["decision"]["index"])
-                except (aiohttp.ClientError, ConnectionError):
-                    return
-
-            writes = [asyncio.create_task(write(round_number * 1_000 + number)) for number in range(40)]
-            while sum(task.done() for task in writes) < 5 + 8 * round_number:
-                await asyncio.sleep(0.005)
-            await _stop(process, signal.SIGKILL)
-            await asyncio.gather(*writes)
-    assert len(acknowledged) >= 15
-    process, url = await _serve(tmp_path)
-    async with aiohttp.ClientSession() as http:
-        for query, cid in acknowledged.items():
-            async with http.post(f"{url}/v1/cache/search", json={"query": query}) as response:
-                assert (await response.json())["cid"] == cid, query
-        async with http.get(f"{url}/health") as response:
-            health = await response.json()
-    await _stop(process, signal.SIGTERM)
-    vectors = health["checks"]["semantic"][0]["observedValue"]
-    assert vectors >= len(acknowledged)
-    report = await verified(tmp_path / "logs")
-    assert report.ok, report
-    assert report.entries > max(decisions)
 
 
 async def test_the_node_starts_without_the_packages_for_embeddings_and_models(tmp_path: Path) -> None:

@@ -10,22 +10,6 @@ from tests.journeys.conftest import Start, stages
 pytestmark = [pytest.mark.engine("ollama"), pytest.mark.timeout(300)]
 
 
-async def test_a_real_model_answers_and_is_named(start: Start, real_ollama: Ollama) -> None:
-    async with start(ollama=real_ollama.url, models={"ollama_model": real_ollama.model}) as node:
-        _, health = await node.get("/health")
-        assert health["checks"]["model:ollama"][0]["status"] == "pass"
-        reply = await node.ask("Explain quantum computing")
-        assert reply["source"]["kind"] == "llm", reply["trace"]
-        assert reply["source"]["id"].startswith("ollama/")
-        assert "quantum" in reply["answer"].lower()
-        assert "<" not in reply["answer"]
-        assert reply["usage"]["completion_tokens"] > 0
-        assert reply["stored"] == (reply["confidence"] >= 0.8)
-        if reply["stored"]:
-            again = await node.ask("Can you explain quantum computing?")
-            assert again["source"]["kind"] == "cache"
-
-
 async def test_hits_do_not_wait_for_a_generating_model(start: Start, real_ollama: Ollama) -> None:
     async with start(ollama=real_ollama.url, models={"ollama_model": real_ollama.model}) as node:
         await node.post("/v1/cache/entries", {"query": "What is a heap?", "answer": "A tree-shaped store."})

@@ -12,19 +12,16 @@ import logging
 import re
 import statistics
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from aiohttp import web
 
 from adapters import registry
 from adapters.math_calculator import MathCalculator
-from node.__main__ import main
 from node.core.clock import SystemClock
 from node.core.model import Caller, Failed, Found, Query
 from node.core.normalise import query_hash
@@ -34,7 +31,6 @@ from tests.journeys.conftest import Client, Start, stages
 from tests.log_kit import entries
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
-from tests.simulators.vendor import stop
 from tests.unit.models.embedders.minilm import local_embedder
 
 ESSAY = (
@@ -218,19 +214,6 @@ async def test_every_adapter_result_has_the_same_six_parts(question: str) -> Non
                 assert evidence.source.time.utcoffset() == timedelta(0)
 
 
-async def test_a_price_has_figure_time_and_a_short_life(start: Start) -> None:
-    """S2-11, S2-38 (price): value and quote time of the source; stored for 30 to 60 seconds."""
-    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
-        vendor.set_price("bitcoin", usd=76_975)
-        reply = await node.ask("Price of BTC")
-        assert reply["source"] == {"kind": "adapter", "id": "coingecko"}
-        assert "76,975" in reply["answer"]
-        assert reply["citations"][0]["time"] == "2026-05-18T08:17:38Z"
-        _, record = await node.get(f"/v1/cache/entries/{reply['cid']}")
-        life = datetime.fromisoformat(record["expires"]) - datetime.fromisoformat(record["timestamp"])
-        assert 30 <= life.total_seconds() <= 60
-
-
 async def test_whatever_is_asked_about_coins_at_once_the_limit_of_the_source_holds(start: Start) -> None:
     """S2-16: 200 price questions at once, each about other coins; never more calls than the window allows,
     and nobody is refused by the source."""
@@ -246,37 +229,7 @@ async def test_whatever_is_asked_about_coins_at_once_the_limit_of_the_source_hol
             assert any(reply["source"]["id"] == "coingecko" for reply in replies)
 
 
-async def test_rain_without_a_weather_source_is_honest(start: Start) -> None:
-    """S2-60, the half without a source: no forecast is made up, with or without a model."""
-    async with (
-        OllamaStandIn(answer="Yes, it will rain tomorrow, about 12 mm.") as model,
-        start(ollama=model.url) as node,
-    ):
-        reply = await node.ask("Will it rain tomorrow in Paris?")
-        assert reply["source"]["kind"] == "fallback"
-        assert "could not" in reply["answer"]
-        assert "12" not in reply["answer"]
-        assert not reply["stored"]
-        asked_back = await node.ask("Will it rain tomorrow?")
-        assert asked_back["source"] == {"kind": "adapter", "id": "weather"}
-        assert asked_back["answer"].endswith("?") or "which place" in asked_back["answer"].lower()
-        assert not asked_back["stored"]
-
-
 # --- cache ----------------------------------------------------------------------------------------
-
-
-async def test_the_second_identical_question_gets_the_stored_answer(start: Start) -> None:
-    """S2-22: source cache, same answer, CID shown."""
-    async with OllamaStandIn(answer=ESSAY) as model, start(ollama=model.url) as node:
-        first = await node.ask("Explain photosynthesis")
-        again = await node.ask("Explain photosynthesis")
-        assert first["source"]["kind"] == "llm"
-        assert first["stored"]
-        assert again["source"]["kind"] == "cache"
-        assert again["hit"]["kind"] == "exact"
-        assert (again["answer"], again["cid"]) == (first["answer"], first["cid"])
-        assert len(model.chats) == 1
 
 
 async def test_a_semantic_hit_shows_similarity_confidence_score_and_threshold(start: Start) -> None:
@@ -451,32 +404,6 @@ async def test_legacy_entries_are_found_by_hash_and_never_by_meaning(start: Star
 # --- records, feedback ----------------------------------------------------------------------------
 
 
-async def test_a_fetched_block_has_every_field_of_a_record(start: Start) -> None:
-    """S2-50: query_hash, embedding, answer, source, confidence, timestamp, validations."""
-    import warnings
-
-    async with (
-        CoinGeckoStandIn() as vendor,
-        start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node,
-    ):
-        reply = await node.ask("price of btc")
-        status, block, _ = await node.raw(f"/ipfs/{reply['cid']}?format=raw")
-        assert status == 200
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import dag_cbor
-
-        decoded = dag_cbor.decode(block)
-    record: Any = decoded
-    assert record["query_hash"] == hashlib.sha256(b"price of btc").hexdigest()
-    assert isinstance(record["embedding"]["vector"], bytes)
-    assert record["answer"] == reply["answer"]
-    assert (record["source"]["kind"], record["source"]["id"]) == ("adapter", "coingecko")
-    assert record["confidence"] == round(reply["confidence"] * PPM)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(record["timestamp"]))
-    assert record["validations"] == 0
-
-
 async def test_feedback_leaves_signed_statements_and_each_counts(start: Start) -> None:
     """S2-51: starts at 0; each verdict of this node's users is a record of its own and is counted."""
     async with start() as node:
@@ -535,25 +462,6 @@ async def test_each_question_is_one_decision_with_what_was_tried_and_why(start: 
         assert statement["adapters"] == []
 
 
-async def test_the_verify_command_names_the_entry_that_was_changed(
-    start: Start, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """S2-72: one flipped byte, and the command fails."""
-    async with start() as node:
-        for _ in range(3):
-            await node.ask("What is 2+2?")
-        folder = node.folder / "governance_logs"
-    asked = ["log", "verify", "--dir", str(folder), "--vkey", f"@{folder / 'vkey'}", "--json"]
-    assert await asyncio.to_thread(main, asked) == 0
-    assert json.loads(capsys.readouterr().out)["ok"]
-    bundle = max((folder / "tile" / "entries" / "000.p").iterdir(), key=lambda path: int(path.name))
-    data = bundle.read_bytes()
-    at = data.index(b'"seq":2,')
-    bundle.write_bytes(data[: at - 9] + bytes([data[at - 9] ^ 1]) + data[at - 8 :])
-    assert await asyncio.to_thread(main, asked) == 1
-    assert "entry 2" in capsys.readouterr().out
-
-
 # --- confidence, fallback, operate ----------------------------------------------------------------
 
 
@@ -600,41 +508,6 @@ async def test_a_model_that_goes_and_comes_back_under_a_running_node(start: Star
             assert await status(node) == "pass"
             back = await node.ask("Explain photosynthesis", no_cache=True)
             assert back["source"]["kind"] == "llm"
-
-
-@asynccontextmanager
-async def daemon(port: int = 0) -> AsyncIterator[int]:
-    """Something that answers the version call of a Kubo daemon, and nothing else; its port."""
-
-    async def version(_: web.Request) -> web.Response:
-        return web.json_response({"Version": "0.29.0", "Commit": "", "Repo": "15"})
-
-    app = web.Application()
-    app.router.add_post("/api/v0/version", version)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-        yield runner.addresses[0][1]
-    finally:
-        await stop(runner)
-
-
-async def test_health_flips_with_the_daemon(start: Start) -> None:
-    """S2-76 for IPFS: a daemon that answers, is stopped and comes back."""
-
-    async def status(node: Client) -> str:
-        _, health = await node.get("/health")
-        return str(health["checks"]["ipfs:daemon"][0]["status"])
-
-    async with daemon() as port:
-        pass  # free again
-    async with start(ipfs={"kubo_url": f"http://127.0.0.1:{port}"}) as node:
-        async with daemon(port):
-            assert await status(node) == "pass"
-        assert await status(node) == "warn"
-        async with daemon(port):
-            assert await status(node) == "pass"
 
 
 async def test_metrics_show_embedding_time_dimension_and_misses_by_class(start: Start) -> None:

@@ -466,30 +466,3 @@ async def test_suite_4_without_a_network_the_cache_still_answers(start: Start) -
                 weather = await node.ask("What's the weather in Paris?")
                 assert COULD_NOT.search(weather["answer"])
                 case.got = f"2 hits; a new question: {novel['answer']}"
-
-
-@pytest.mark.engine("ollama")
-@pytest.mark.timeout(300)
-async def test_suite_4_a_real_ollama_killed_and_revived(start: Start, real_ollama: RealOllama) -> None:
-    """S2-85 with the real thing: killed in a running service, and back without a restart."""
-    models = {"ollama_model": real_ollama.model}
-    async with start(ollama=real_ollama.url, models=models) as node:
-        assert (await node.ask("Explain the tides"))["source"]["kind"] == "llm"
-        await asyncio.to_thread(real_ollama.kill)
-        with REPORT.case(4, "5 a real Ollama killed", "an honest message, then back", "Ollama") as case:
-            with case.timed():
-                gone = await node.ask("Explain the moon", no_cache=True)
-            assert gone["source"]["kind"] == "fallback", gone["trace"]
-            assert generated(gone)[0][0] == "unavailable"
-            _, health = await node.get("/health")
-            assert health["checks"]["model:ollama"][0]["status"] == "warn"
-            await asyncio.to_thread(real_ollama.restart)
-            async with asyncio.timeout(BACK_S):
-                while True:
-                    _, health = await node.get("/health")
-                    if health["checks"]["model:ollama"][0]["status"] == "pass":
-                        break
-                    await asyncio.sleep(0.1)
-            back = await node.ask("Explain the moon", no_cache=True)
-            assert back["source"]["kind"] == "llm", back["trace"]
-            case.got = f"{gone['answer']} Then: {back['source']['id']}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from tests.faults import node_kit
 from tests.journeys.conftest import Client, Start
 from tests.simulators.ollama import MINILM, OllamaStandIn
 
@@ -196,20 +194,6 @@ async def test_ollama_comes_late_dies_and_returns(start: Start) -> None:
             await until(is_caught_up)
 
 
-async def test_without_embeddings_then_with(start: Start) -> None:
-    async with start(embed={"engine": "none"}) as node:
-        await put(node, STORED, ANSWER)
-        assert await hit_kind(node, STORED, ANSWER) == "exact"
-        assert await hit_kind(node, ASKED, ANSWER) is None
-        assert (await check(node, "semantic"))["status"] == "warn"
-    async with start() as node:
-
-        async def is_found() -> bool:
-            return await hit_kind(node, ASKED, ANSWER) == "semantic"
-
-        await until(is_found)
-
-
 async def test_a_model_exchanged_behind_its_name_is_refused_until_the_next_start(start: Start) -> None:
     async with OllamaStandIn(models=(MODEL,)) as server:
         async with start(**ollama_settings(server)) as node:
@@ -236,34 +220,3 @@ async def test_a_model_exchanged_behind_its_name_is_refused_until_the_next_start
             await until(is_found)
             assert await hit_kind(node, ASKED, ANSWER) == "semantic"
             assert await metric(node, "embedding_dimensions") == 40
-
-
-@pytest.mark.slow
-async def test_killed_in_the_middle_of_the_switch(tmp_path: Path, start: Start) -> None:
-    folder = tmp_path / "node"
-    async with start() as node:
-        for number in range(3):
-            await put(node, f"How do I sort list {number} in Python?", f"Call sorted on {number}.")
-        await put(node, STORED, ANSWER)
-    async with OllamaStandIn(models=(MODEL,)) as server:
-        environ = {
-            "NEUROSWARM_EMBED__ENGINE": "ollama",
-            "NEUROSWARM_EMBED__MODEL": "all-minilm",
-            "NEUROSWARM_MODELS__OLLAMA_URL": server.url,
-            "NEUROSWARM_GOVERNANCE_DIR": str(folder / "governance_logs"),
-        }
-        async with holding(server, STORED.rstrip("?")):
-            async with node_kit.child(folder, **environ) as (process, _):
-                async with asyncio.timeout(PATIENCE_S):
-                    while not any(STORED.rstrip("?") in str(one.body) for one in server.requests):
-                        await asyncio.sleep(0.02)
-                await process.end(signal.SIGKILL)
-        async with start(**ollama_settings(server)) as node:
-
-            async def has_swapped() -> bool:
-                assert await hit_kind(node, ASKED, ANSWER) == "semantic"
-                return await metric(node, "embedding_dimensions") == 48
-
-            await until(has_swapped)
-            assert await metric(node, "index_vectors") == 4
-    assert index_files(folder) == 1

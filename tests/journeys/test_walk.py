@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 from node.core.clock import SystemClock
 from tests.journeys.conftest import STARTER, Start, stages
+from tests.journeys.proof import read_block
 from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
@@ -66,20 +65,6 @@ async def test_a_price_is_asked_once_and_found_by_slot(start: Start) -> None:
         assert "Bitcoin" not in other["answer"]
 
 
-async def test_an_expired_price_is_fetched_again_and_replaces_the_record(start: Start) -> None:
-    clock = MovedClock()
-    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url, clock=clock) as node:
-        vendor.set_price("bitcoin", usd=70_000)
-        first = await node.ask("price of btc")
-        clock.ahead_s += 7_200
-        vendor.set_price("bitcoin", usd=80_000)
-        second = await node.ask("price of btc", no_cache=True)
-        assert second["source"]["kind"] == "adapter"
-        assert second["cid"] != first["cid"]
-        _, old = await node.get(f"/v1/cache/entries/{first['cid']}")
-        assert old["state"] == "withdrawn"
-
-
 async def test_a_stored_proposal_answers_and_never_for_another_number(start: Start) -> None:
     async with start() as node:
         text = "Proposal 123 raised the quorum from 10 % to 15 %. It passed with 81 % of the votes."
@@ -132,15 +117,6 @@ async def test_without_a_model_the_answer_is_honest(start: Start) -> None:
         assert reply["cid"] is None
 
 
-async def test_a_hanging_adapter_is_left_in_time(start: Start) -> None:
-    async with CoinGeckoStandIn() as vendor:
-        async with start(coingecko=vendor.url, coingecko_more={"timeout_s": 0.3}) as node:
-            vendor.misbehave("hang", times=None)
-            reply = await node.ask("price of btc")
-            assert reply["source"]["kind"] == "fallback"
-            assert any(step["stage"] == "adapter:coingecko" for step in reply["trace"])
-
-
 async def test_cached_answers_come_without_a_network_and_stale_ones_are_marked(start: Start) -> None:
     clock = MovedClock()
     vendor = CoinGeckoStandIn()
@@ -159,52 +135,26 @@ async def test_cached_answers_come_without_a_network_and_stale_ones_are_marked(s
         assert not late["cid"] or late["cid"] == first["cid"]
 
 
-async def test_two_hundred_equal_questions_make_one_upstream_call(start: Start) -> None:
-    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
-        replies = await asyncio.gather(*(node.ask("price of btc") for _ in range(200)))
-        assert len({reply["answer"] for reply in replies}) == 1
-        assert len(vendor.requests) == 1
-        assert len({reply["decision"]["index"] for reply in replies}) == 200
-
-
 async def test_a_record_can_be_read_back_and_checked_by_others(start: Start) -> None:
-    import warnings
-
-    async with CoinGeckoStandIn() as vendor:
-        async with start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node:
-            cid = (await node.ask("price of btc"))["cid"]
-            status, block, headers = await node.raw(f"/ipfs/{cid}?format=raw")
-            assert status == 200
-            assert headers["Content-Type"] == "application/vnd.ipld.raw"
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                import dag_cbor
-                from multiformats import CID, multihash
-
-                parsed = CID.decode(cid)
-                record = dag_cbor.decode(block)
-            assert parsed.digest == multihash.digest(block, "sha2-256")
-            assert parsed.codec.name == "dag-cbor"
-            signature = record.pop("sig")
-            public = _public_key(record["key"])
-            message = b"neuroswarm/record/v1\n" + dag_cbor.encode(record)
-            Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
-            assert record["query"] == "price of btc"
-            assert record["query_hash"] == hashlib.sha256(b"price of btc").hexdigest()
-            assert record["validations"] == 0
-            assert record["embedding"]["dim"] * 4 == len(record["embedding"]["vector"])
-            etag = headers["Etag"]
-            status, body, _ = await node.raw(f"/ipfs/{cid}?format=raw", headers={"If-None-Match": etag})
-            assert (status, body) == (304, b"")
-
-
-def _public_key(did: str) -> bytes:
-    """Decode a did:key with the oracle's base58."""
-    from multiformats import multibase
-
-    data = multibase.decode(did.removeprefix("did:key:"))
-    assert data[:2] == b"\xed\x01"
-    return bytes(data[2:])
+    """By ``proof``, which knows no code of ours; its fields are those of S2-50."""
+    async with (
+        CoinGeckoStandIn() as vendor,
+        start(coingecko=vendor.url, sharing={"publish": "sourced"}) as node,
+    ):
+        reply = await node.ask("price of btc")
+        path = f"/ipfs/{reply['cid']}?format=raw"
+        status, block, headers = await node.raw(path)
+        assert (status, headers["Content-Type"]) == (200, "application/vnd.ipld.raw")
+        record = read_block(reply["cid"], block)
+        assert (record["query"], record["answer"]) == ("price of btc", reply["answer"])
+        assert record["query_hash"] == hashlib.sha256(b"price of btc").hexdigest()
+        assert (record["source"]["kind"], record["source"]["id"]) == ("adapter", "coingecko")
+        assert record["confidence"] == round(reply["confidence"] * 1_000_000)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", record["timestamp"])
+        assert record["validations"] == 0
+        assert record["embedding"]["dim"] * 4 == len(record["embedding"]["vector"])
+        status, body, _ = await node.raw(path, headers={"If-None-Match": headers["Etag"]})
+        assert (status, body) == (304, b"")
 
 
 async def test_blocks_that_are_not_public_are_not_given_out(start: Start) -> None:
@@ -313,13 +263,6 @@ async def test_restart_keeps_records_and_semantic_search(start: Start, tmp_path:
         _, health = await node.get("/health")
         assert health["checks"]["semantic"][0]["observedValue"] == 1
     assert (tmp_path / "node" / "data" / "knowledge-index.json").is_file()
-
-
-async def test_several_questions_in_one_message_are_answered_each(start: Start) -> None:
-    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
-        reply = await node.ask("What is 2+2? What is the price of btc?")
-        assert reply["source"]["kind"] == "composite"
-        assert [part["source"]["id"] for part in reply["parts"]] == ["math-calculator", "coingecko"]
 
 
 async def test_the_route_is_shown_without_asking_anyone(start: Start) -> None:
