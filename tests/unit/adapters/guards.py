@@ -6,14 +6,16 @@ from node.core.clock import Clock
 from node.core.guard import Guard, Limits, Window
 
 
-def single(name: str, clock: Clock, *, breaker_failures: int = 100, stale_for_s: float = 3_600.0) -> Guard:
-    """It does not wait for retries, so that one fault is one request."""
+def single(
+    name: str, clock: Clock, *, attempts: int = 1, breaker_failures: int = 100, stale_for_s: float = 3_600.0
+) -> Guard:
+    """With one attempt it waits for no retry, so that one fault is one request."""
     return Guard(
         name,
         clock,
         Limits(
             windows=(Window(1_000, 60.0),),
-            attempts=1,
+            attempts=attempts,
             breaker_failures=breaker_failures,
             cache_entries=64,
             stale_for_s=stale_for_s,

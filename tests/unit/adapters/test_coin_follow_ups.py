@@ -13,45 +13,12 @@ from adapters.coins.claims import claim
 from adapters.coins.follow import follow_up, phrase
 from adapters.coins.slots import CoinQuestion, canonical_key
 from node.core.model import CERTAIN
+from tests.unit.adapters.tables import rows, texts
 
 TODAY = date(2026, 5, 18)
 
 
-@pytest.mark.parametrize(
-    ("earlier", "fragment", "expected"),
-    [
-        ("price of btc", "and ETH?", "price:ethereum:usd"),
-        ("price of btc", "what about solana", "price:solana:usd"),
-        ("price of btc", "and sol?", "price:solana:usd"),
-        ("price of btc", "and dot and ada?", "price:cardano+polkadot:usd"),
-        ("price of btc", "in euros?", "price:bitcoin:eur"),
-        ("price of btc", "what is it in pounds", "price:bitcoin:gbp"),
-        ("price of btc", "in eth?", "price:bitcoin:eth"),
-        ("price of btc", "and yesterday?", "price:bitcoin:usd:date=2026-05-17"),
-        ("price of btc", "how about last friday", "price:bitcoin:usd:date=2026-05-15"),
-        ("price of btc", "market cap?", "market_cap:bitcoin:usd"),
-        ("price of btc", "and the volume?", "volume_24h:bitcoin:usd"),
-        ("price of btc", "and for 3 eth?", "price:ethereum:usd:amount=3"),
-        ("price of btc", "and etherium?", "price:ethereum:usd"),
-        ("precio del bitcoin", "y ethereum?", "price:ethereum:usd"),
-        ("Bitcoin Kurs", "und in euro?", "price:bitcoin:eur"),
-        ("prix du bitcoin", "et hier ?", "price:bitcoin:usd:date=2026-05-17"),
-        ("ビットコインの価格", "イーサリアムは？", "price:ethereum:usd"),
-        ("比特币多少钱", "那以太坊呢", "price:ethereum:usd"),
-        ("цена биткоина", "а в евро?", "price:bitcoin:eur"),
-        ("how much is 2.5 ETH in euros", "and BTC?", "price:bitcoin:eur:amount=2.5"),
-        ("how much was 1 eth yesterday", "and now?", "price:ethereum:usd"),
-        ("how much is 2.5 ETH in euros", "market cap?", "market_cap:ethereum:eur"),
-        ("price of btc", "and its market cap?", "market_cap:bitcoin:usd"),
-        ("precio del bitcoin", "y su capitalización?", "market_cap:bitcoin:usd"),
-        ("100 usd in btc", "and eth?", "price:ethereum:usd:money=100"),
-        ("100 usd in btc", "in euros?", "price:bitcoin:eur:money=100"),
-        ("100 usd in btc", "and 250?", "price:bitcoin:usd:money=250"),
-        ("100 usd in btc", "and its volume?", "volume_24h:bitcoin:usd"),
-        ("top 5 cryptocurrencies", "top 10?", "top:usd:limit=10"),
-        ("top 5 cryptocurrencies", "in euros?", "top:eur:limit=5"),
-    ],
-)
+@pytest.mark.parametrize(("earlier", "fragment", "expected"), rows("coins", "follow ups"))
 def test_a_fragment_fills_its_slot(earlier: str, fragment: str, expected: str) -> None:
     words = follow_up(fragment, earlier, TODAY)
     assert words is not None
@@ -61,31 +28,34 @@ def test_a_fragment_fills_its_slot(earlier: str, fragment: str, expected: str) -
     assert canonical_key(found.question, TODAY) == expected
 
 
-def test_an_unknown_word_after_a_price_may_be_a_ticker() -> None:
-    for fragment, name in (("and floop?", "floop"), ("what about $WIF", "wif")):
-        words = follow_up(fragment, "price of btc", TODAY)
-        assert words == f"price of {name} coin"
-        found = claim(words, TODAY)
-        assert found is not None
-        assert found.question.unresolved == (name,)
+@pytest.mark.parametrize(("fragment", "name"), [("and floop?", "floop"), ("what about $WIF", "wif")])
+def test_an_unknown_word_after_a_price_may_be_a_ticker(fragment: str, name: str) -> None:
+    words = follow_up(fragment, "price of btc", TODAY)
+    assert words == f"price of {name} coin"
+    found = claim(words, TODAY)
+    assert found is not None
+    assert found.question.unresolved == (name,)
+
+
+@pytest.mark.parametrize("fragment", texts("coins", "no follow ups"))
+def test_what_fills_no_slot_is_left_alone(fragment: str) -> None:
+    assert follow_up(fragment, "price of btc", TODAY) is None
 
 
 @pytest.mark.parametrize(
-    "fragment",
-    """why?|and tomorrow?|tell me more|and London?|and gold?|and tesla?|and 2 of them|what does it mean
-    |and the weather?|should I buy it|and that one|explain|thanks|in january 2031
-    |and its founder?|and the time?|today?
-    """.replace("\n    ", " ").split("|"),
+    ("earlier", "fragment"),
+    [
+        ("who wrote Hamlet?", "and ETH?"),
+        ("What's the ROI of BTC?", "and ETH?"),
+        ("weather in Paris", "and ETH?"),
+        ("", "and ETH?"),
+        ("how much is 2.5 eth", "and sol and ada?"),
+        ("top 5 cryptocurrencies", "and btc?"),
+        ("total crypto market cap", "dominance"),
+    ],
 )
-def test_what_fills_no_slot_is_left_alone(fragment: str) -> None:
-    assert follow_up(fragment.strip(), "price of btc", TODAY) is None
-
-
-def test_only_questions_about_prices_are_gone_on_from() -> None:
-    for earlier in ("who wrote Hamlet?", "What's the ROI of BTC?", "weather in Paris", ""):
-        assert follow_up("and ETH?", earlier, TODAY) is None
-    assert follow_up("and sol and ada?", "how much is 2.5 eth", TODAY) is None
-    assert follow_up("and btc?", "top 5 cryptocurrencies", TODAY) is None
+def test_what_has_no_slot_for_the_fragment_is_not_gone_on_from(earlier: str, fragment: str) -> None:
+    assert follow_up(fragment, earlier, TODAY) is None
 
 
 IDS = st.sampled_from([coin.id for coin in COINS])
@@ -149,7 +119,3 @@ def test_fragments_are_total(fragment: str) -> None:
     words = follow_up(fragment, "price of btc in euros", TODAY)
     found = None if words is None else claim(words, TODAY)
     assert words is None or (found is not None and found.strength >= CERTAIN)
-
-
-def test_the_share_of_no_coin_does_not_go_on_from_the_whole_market() -> None:
-    assert follow_up("dominance", "total crypto market cap", TODAY) is None

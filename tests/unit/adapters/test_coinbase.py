@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
+import aiohttp
 import pytest
 
 from adapters.coins import Coinbase, CoinGecko
 from adapters.coins.coinbase import PER_MINUTE, PER_SECOND
-from node.core.clock import Clock
-from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query
+from node.core.model import Found, Freshness, Missed
 from node.core.settings import AdapterSettings
-from tests.contracts.adapter_case import session
 from tests.manual_clock import ManualClock
 from tests.simulators.coinbase import CoinbaseStandIn, Pair
+from tests.unit.adapters.asking import FAULTS, Asking, while_moving
 
 NOW = datetime(2026, 5, 18, 8, 20, tzinfo=UTC)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
+Prices: TypeAlias = Asking[Coinbase, ManualClock]
 
 
 @pytest.fixture
@@ -34,22 +29,9 @@ async def cb() -> AsyncIterator[CoinbaseStandIn]:
 
 
 @pytest.fixture
-async def adapter(cb: CoinbaseStandIn, clock: ManualClock) -> AsyncIterator[Coinbase]:
-    async with AsyncExitStack() as stack:
-        yield Coinbase(AdapterSettings(base_url=cb.url), await session(stack), clock)
-
-
-async def ask(adapter: Coinbase, clock: Clock, text: str, **options: Any) -> Outcome:
-    recognition = adapter.recognise(text, clock.now())
-    assert recognition is not None, text
-    query = Query("id", text, text, Caller(), clock.now(), clock.monotonic() + 30, **options)
-    return await adapter.ask(recognition, query)
-
-
-async def found(adapter: Coinbase, clock: Clock, text: str = "price of btc", **options: Any) -> Evidence:
-    outcome = await ask(adapter, clock, text, **options)
-    assert isinstance(outcome, Found), outcome
-    return outcome.evidence
+def prices(cb: CoinbaseStandIn, http: aiohttp.ClientSession) -> Prices:
+    clock = ManualClock(NOW)
+    return Asking(Coinbase(AdapterSettings(base_url=cb.url), http, clock), clock)
 
 
 # --- what is claimed ----------------------------------------------------------------------------------
@@ -67,11 +49,10 @@ async def found(adapter: Coinbase, clock: Clock, text: str = "price of btc", **o
         "$9 in eth",
     ],
 )
-def test_it_claims_what_coingecko_claims_under_the_same_key(adapter: Coinbase, text: str) -> None:
+def test_it_claims_what_coingecko_claims_under_the_same_key(prices: Prices, text: str) -> None:
     first = CoinGecko(AdapterSettings(base_url="http://127.0.0.1:9"), ManualClock(NOW)).recognise(text, NOW)
-    second = adapter.recognise(text, NOW)
+    second = prices.recognised(text)
     assert first is not None
-    assert second is not None
     assert (second.key, second.slots) == (first.key, first.slots)
     assert second.strength < first.strength
 
@@ -91,22 +72,30 @@ def test_it_claims_what_coingecko_claims_under_the_same_key(adapter: Coinbase, t
         "who wrote the bitcoin whitepaper",
     ],
 )
-def test_everything_else_is_not_its_own(adapter: Coinbase, text: str) -> None:
-    assert adapter.recognise(text, NOW) is None
+def test_everything_else_is_not_its_own(prices: Prices, text: str) -> None:
+    assert prices.adapter.recognise(text, NOW) is None
 
 
-def test_it_goes_on_only_to_what_it_can_answer(adapter: Coinbase) -> None:
-    assert adapter.follow_up("and ETH?", "price of btc", NOW) == "price of ethereum"
-    assert adapter.follow_up("market cap?", "price of btc", NOW) is None
-    assert adapter.follow_up("and eth?", "market cap of btc", NOW) is None
-    assert adapter.follow_up("and yesterday?", "price of btc", NOW) is None
+@pytest.mark.parametrize(
+    ("earlier", "fragment", "words"),
+    [
+        ("price of btc", "and ETH?", "price of ethereum"),
+        ("price of btc", "market cap?", None),
+        ("market cap of btc", "and eth?", None),
+        ("price of btc", "and yesterday?", None),
+    ],
+)
+def test_it_goes_on_only_to_what_it_can_answer(
+    prices: Prices, earlier: str, fragment: str, words: str | None
+) -> None:
+    assert prices.adapter.follow_up(fragment, earlier, NOW) == words
 
 
 # --- what is said -------------------------------------------------------------------------------------
 
 
-async def test_a_price_with_source_and_time(adapter: Coinbase, clock: ManualClock) -> None:
-    evidence = await found(adapter, clock)
+async def test_a_price_with_source_and_time(prices: Prices) -> None:
+    evidence = await prices.found("price of btc")
     assert evidence.text == (
         "Bitcoin (BTC) last traded at $76,980.01, according to Coinbase at 2026-05-18 08:17 UTC."
     )
@@ -127,24 +116,19 @@ async def test_a_price_with_source_and_time(adapter: Coinbase, clock: ManualCloc
         ("price of shib", "Shiba Inu (SHIB) last traded at $0.00000583,"),
     ],
 )
-async def test_other_wordings(adapter: Coinbase, clock: ManualClock, text: str, part: str) -> None:
-    assert part in (await found(adapter, clock, text)).text
+async def test_other_wordings(prices: Prices, text: str, part: str) -> None:
+    assert part in await prices.said(text)
 
 
-async def test_a_pair_that_is_not_traded_is_missed(adapter: Coinbase, clock: ManualClock) -> None:
-    assert await ask(adapter, clock, "xrp in gbp") == Missed("Coinbase does not trade that pair in GBP")
+async def test_a_pair_that_is_not_traded_is_missed(prices: Prices) -> None:
+    assert await prices.outcome("xrp in gbp") == Missed("Coinbase does not trade that pair in GBP")
 
 
-async def test_a_stale_price_says_so(adapter: Coinbase, cb: CoinbaseStandIn, clock: ManualClock) -> None:
-    await found(adapter, clock)
-    clock.advance(600)
+async def test_a_stale_price_says_so(prices: Prices, cb: CoinbaseStandIn) -> None:
+    await prices.found("price of btc")
+    prices.clock.advance(600)
     cb.misbehave("status", times=None, status=502)
-    asking = asyncio.create_task(found(adapter, clock))
-    await cb.wait_for(2)
-    while not asking.done():
-        clock.advance(0.5)
-        await asyncio.sleep(0)
-    evidence = await asking
+    evidence = await while_moving(prices.clock, 0.5, prices.found("price of btc"))
     assert evidence.data["stale"] is True
     assert "Coinbase could not be asked just now; this was fetched 10 min ago." in evidence.text
 
@@ -152,36 +136,30 @@ async def test_a_stale_price_says_so(adapter: Coinbase, cb: CoinbaseStandIn, clo
 # --- limits -------------------------------------------------------------------------------------------
 
 
-async def test_equal_questions_are_one_request(
-    adapter: Coinbase, cb: CoinbaseStandIn, clock: ManualClock
-) -> None:
-    outcomes = await asyncio.gather(*(ask(adapter, clock, "price of btc") for _ in range(200)))
+async def test_equal_questions_are_one_request(prices: Prices, cb: CoinbaseStandIn) -> None:
+    outcomes = await asyncio.gather(*(prices.outcome("price of btc") for _ in range(200)))
     assert all(isinstance(outcome, Found) for outcome in outcomes)
     assert cb.count() == 1
-    await found(adapter, clock, no_cache=True)
+    await prices.found("price of btc", no_cache=True)
     assert cb.count() == 2
 
 
-async def test_the_windows_hold(cb: CoinbaseStandIn, clock: ManualClock) -> None:
-    async with AsyncExitStack() as stack:
-        made = Coinbase(AdapterSettings(base_url=cb.url, timeout_s=0.05), await session(stack), clock)
-        starts: list[float] = []
-        for _ in range(600):
-            before = cb.count()
-            await ask(made, clock, "price of btc", no_cache=True)
-            starts += [clock.monotonic()] * (cb.count() - before)
-            clock.advance(0.125)
-        assert all(b - a >= 1 for a, b in zip(starts, starts[PER_SECOND:], strict=False))
-        assert all(b - a >= 60 for a, b in zip(starts, starts[PER_MINUTE:], strict=False))
-        assert len(starts) > PER_MINUTE
-        assert {budget.limit for budget in made.budgets()} == {PER_SECOND, PER_MINUTE}
+async def test_the_windows_hold(cb: CoinbaseStandIn, http: aiohttp.ClientSession) -> None:
+    clock = ManualClock(NOW)
+    made = Asking(Coinbase(AdapterSettings(base_url=cb.url, timeout_s=0.05), http, clock), clock)
+    starts: list[float] = []
+    for _ in range(600):
+        before = cb.count()
+        await made.outcome("price of btc", no_cache=True)
+        starts += [clock.monotonic()] * (cb.count() - before)
+        clock.advance(0.125)
+    assert all(b - a >= 1 for a, b in zip(starts, starts[PER_SECOND:], strict=False))
+    assert all(b - a >= 60 for a, b in zip(starts, starts[PER_MINUTE:], strict=False))
+    assert len(starts) > PER_MINUTE
+    assert {budget.limit for budget in made.adapter.budgets()} == {PER_SECOND, PER_MINUTE}
 
 
 # --- lies ---------------------------------------------------------------------------------------------
-
-
-def changed(**fields: object) -> Callable[[Any], Any]:
-    return lambda value: {**value, **fields}
 
 
 @pytest.mark.parametrize(
@@ -208,62 +186,47 @@ def changed(**fields: object) -> Callable[[Any], Any]:
         {"time": (NOW + timedelta(hours=1)).isoformat()},
         {"time": (NOW - timedelta(days=2)).isoformat()},
     ],
+    ids=str,
 )
-async def test_lies_are_refused(
-    adapter: Coinbase, cb: CoinbaseStandIn, clock: ManualClock, fields: dict[str, object]
-) -> None:
-    cb.misbehave("change", change=changed(**fields))
-    outcome = await ask(adapter, clock, "price of btc")
-    assert isinstance(outcome, Failed), outcome
+async def test_lies_are_refused(prices: Prices, cb: CoinbaseStandIn, fields: dict[str, object]) -> None:
+    cb.misbehave("change", change=lambda value: {**value, **fields})
+    outcome = await prices.failed("price of btc")
     assert outcome.code == "bad_answer"
     assert "76980" not in outcome.reason
-    await found(adapter, clock)
+    await prices.found("price of btc")
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "code"),
-    [
-        ("throttle", {"retry_after": 60}, "rate_limited"),
-        ("html", {}, "bad_answer"),
-        ("plain", {"text": "slow down"}, "bad_answer"),
-        ("body", {"text": "[]"}, "bad_answer"),
-        ("body", {"text": '{"message": "NotFound"}'}, "bad_answer"),
-        ("oversized", {"size": 1_000_000}, "bad_answer"),
-        ("gzip_bomb", {"size": 5_000_000}, "bad_answer"),
-        ("nested_json", {}, "bad_answer"),
-        ("redirect", {"to": "http://127.0.0.1:9/"}, "bad_answer"),
-        ("status", {"status": 403}, "refused"),
-    ],
+    [*FAULTS, ("body", {"text": "[]"}, "bad_answer"), ("body", {"text": '{"message": "No"}'}, "bad_answer")],
 )
 async def test_faults_are_clear_failures(
-    adapter: Coinbase,
-    cb: CoinbaseStandIn,
-    clock: ManualClock,
-    kind: str,
-    options: dict[str, Any],
-    code: str,
+    prices: Prices, cb: CoinbaseStandIn, kind: str, options: dict[str, Any], code: str
+) -> None:
+    cb.misbehave(kind, times=None, **options)
+    assert await while_moving(prices.clock, 0.05, prices.code("price of btc")) == code
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [("html", {}), ("status", {"status": 403}), ("throttle", {"retry_after": 60})]
+)
+async def test_what_will_not_pass_is_asked_once(
+    prices: Prices, cb: CoinbaseStandIn, kind: str, options: dict[str, Any]
 ) -> None:
     cb.misbehave(kind, **options)
-    outcome = await ask(adapter, clock, "price of btc")
-    assert isinstance(outcome, Failed)
-    assert outcome.code == code, outcome
+    await prices.failed("price of btc")
     assert cb.count() == 1
 
 
 @pytest.mark.parametrize("kind", ["hang", "drip", "drip_head"])
-async def test_a_source_that_never_ends_is_left(
-    adapter: Coinbase, cb: CoinbaseStandIn, clock: ManualClock, kind: str
-) -> None:
+async def test_a_source_that_never_ends_is_left(prices: Prices, cb: CoinbaseStandIn, kind: str) -> None:
     cb.misbehave(kind, times=None)
-    asking = asyncio.create_task(ask(adapter, clock, "price of btc"))
+    asking = asyncio.create_task(prices.code("price of btc"))
     await cb.wait_for(1)
-    clock.advance(4)
-    outcome = await asking
-    assert isinstance(outcome, Failed)
-    assert outcome.code == "timeout"
+    prices.clock.advance(4)
+    assert await asking == "timeout"
 
 
-async def test_another_pair_is_no_answer(adapter: Coinbase, cb: CoinbaseStandIn, clock: ManualClock) -> None:
+async def test_another_pair_is_no_answer(prices: Prices, cb: CoinbaseStandIn) -> None:
     cb.pairs["XRP-USD"] = Pair("0", "0", "0")
-    outcome = await ask(adapter, clock, "price of xrp")
-    assert isinstance(outcome, Failed)
+    await prices.failed("price of xrp")

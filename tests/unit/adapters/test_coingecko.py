@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 import aiohttp
@@ -23,21 +23,20 @@ import pytest
 
 from adapters.coins.coingecko import LINES, CoinGecko
 from adapters.coins.coingecko_client import WAIT_UNSTATED_S
-from node.core.clock import Clock, SystemClock
+from node.core.clock import SystemClock
 from node.core.guard import Guard
-from node.core.limits import Limits, Window
-from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query, Unclear
+from node.core.model import Failed, Found, Freshness, Missed, Outcome, Unclear
 from node.core.settings import AdapterSettings
 from tests.manual_clock import ManualClock
 from tests.simulators.coingecko import QUOTED_AT, CoinGeckoStandIn
+from tests.unit.adapters.asking import Asking
+from tests.unit.adapters.guards import single
+from tests.unit.adapters.tables import rows
 
 NOW = datetime(2026, 5, 18, 8, 20, tzinfo=UTC)
 TIMEOUT_S = 4.0
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
+PAST = "price of bitcoin on 1 January 2024"
+Coins: TypeAlias = Asking[CoinGecko, ManualClock]
 
 
 @pytest.fixture
@@ -46,65 +45,47 @@ async def cg() -> AsyncIterator[CoinGeckoStandIn]:
         yield stand_in
 
 
-def single(clock: Clock, *, attempts: int = 1, breaker_failures: int = 100) -> Guard:
-    """A guard that does not wait for retries, so that one fault is one request."""
-    windows = (Window(1_000, 60.0),)
-    return Guard(
-        "CoinGecko",
-        clock,
-        Limits(
-            windows=windows,
-            attempts=attempts,
-            breaker_failures=breaker_failures,
-            cache_entries=64,
-            stale_for_s=3_600.0,
-        ),
-    )
+class Maker:
+    """Makes adapters over the stand-in, on the clock of the test, and closes them."""
+
+    def __init__(self, cg: CoinGeckoStandIn) -> None:
+        self.cg = cg
+        self.clock = ManualClock(NOW)
+        self.made: list[CoinGecko] = []
+
+    def __call__(self, guard: Guard | None = None, **more: Any) -> Coins:
+        settings = AdapterSettings(base_url=self.cg.url, **{"timeout_s": TIMEOUT_S, **more})
+        self.made.append(CoinGecko(settings, self.clock, guard))
+        return Asking(self.made[-1], self.clock)
+
+    def single(self, **more: Any) -> Coins:
+        """Where one fault is one request."""
+        return self(single("CoinGecko", self.clock, **more))
 
 
 @pytest.fixture
-async def adapter(cg: CoinGeckoStandIn, clock: ManualClock) -> AsyncIterator[CoinGecko]:
-    made = CoinGecko(AdapterSettings(base_url=cg.url, timeout_s=TIMEOUT_S), clock, single(clock))
-    yield made
-    await made.close()
+async def make(cg: CoinGeckoStandIn) -> AsyncIterator[Maker]:
+    maker = Maker(cg)
+    yield maker
+    for made in maker.made:
+        await made.close()
 
 
-async def ask(adapter: CoinGecko, clock: Clock, text: str, **options: Any) -> Outcome:
-    recognition = adapter.recognise(text, clock.now())
-    assert recognition is not None, text
-    query = Query("id", text, text, Caller(), clock.now(), clock.monotonic() + 30, **options)
-    return await adapter.ask(recognition, query)
-
-
-async def found(adapter: CoinGecko, clock: Clock, text: str, **options: Any) -> Evidence:
-    outcome = await ask(adapter, clock, text, **options)
-    assert isinstance(outcome, Found), outcome
-    return outcome.evidence
-
-
-async def failed(adapter: CoinGecko, clock: Clock, text: str = "price of btc") -> Failed:
-    outcome = await ask(adapter, clock, text)
-    assert isinstance(outcome, Failed), outcome
-    return outcome
+@pytest.fixture
+def coins(make: Maker) -> Coins:
+    return make.single()
 
 
 # --- what is claimed ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [("price of pepecoin token", "pepecoin"), ("price of $WIF", "wif"), ("XYZ token price", "xyz")],
-)
-def test_an_unknown_name_in_crypto_context_is_passed_on(adapter: CoinGecko, text: str, name: str) -> None:
-    recognition = adapter.recognise(text, NOW)
-    assert recognition is not None
-    assert (recognition.unresolved, recognition.slots["ids"], recognition.key) == ((name,), (), None)
+def test_an_unknown_name_in_crypto_context_is_passed_on(coins: Coins) -> None:
+    recognition = coins.recognised("price of pepecoin token")
+    assert (recognition.unresolved, recognition.slots["ids"], recognition.key) == (("pepecoin",), (), None)
 
 
-def test_slots_are_exactly_the_agreed_ones(adapter: CoinGecko) -> None:
-    recognition = adapter.recognise("how much were 2 btc in euros on 1 January 2024", NOW)
-    assert recognition is not None
-    assert dict(recognition.slots) == {
+def test_slots_are_exactly_the_agreed_ones(coins: Coins) -> None:
+    assert dict(coins.recognised("how much were 2 btc in euros on 1 January 2024").slots) == {
         "ids": ("bitcoin",),
         "vs": "eur",
         "metric": "price",
@@ -114,29 +95,28 @@ def test_slots_are_exactly_the_agreed_ones(adapter: CoinGecko) -> None:
     }
 
 
-def test_the_day_is_said_in_the_slot_and_meant_in_the_key(adapter: CoinGecko) -> None:
-    for day, meant in ((18, "2026-05-17"), (19, "2026-05-18")):
-        now = datetime(2026, 5, day, 1, 30, tzinfo=ZoneInfo("Asia/Tokyo"))
-        recognition = adapter.recognise("price of bitcoin yesterday", now)
-        assert recognition is not None
-        assert recognition.slots["date"] == "yesterday"
-        assert recognition.key == f"price:bitcoin:usd:date={meant}", "the asker's yesterday, not that of UTC"
+@pytest.mark.parametrize(("day", "meant"), [(18, "2026-05-17"), (19, "2026-05-18")])
+def test_the_day_is_said_in_the_slot_and_meant_in_the_key(coins: Coins, day: int, meant: str) -> None:
+    now = datetime(2026, 5, day, 1, 30, tzinfo=ZoneInfo("Asia/Tokyo"))
+    recognition = coins.adapter.recognise("price of bitcoin yesterday", now)
+    assert recognition is not None
+    assert recognition.slots["date"] == "yesterday"
+    assert recognition.key == f"price:bitcoin:usd:date={meant}", "the asker's yesterday, not that of UTC"
 
 
-def test_follow_ups_are_certain_questions(adapter: CoinGecko) -> None:
-    words = adapter.follow_up("and ETH?", "price of btc in euros", NOW)
+def test_follow_ups_are_certain_questions(coins: Coins) -> None:
+    words = coins.adapter.follow_up("and ETH?", "price of btc in euros", NOW)
     assert words is not None
-    found = adapter.recognise(words, NOW)
-    assert found is not None
+    found = coins.recognised(words)
     assert (found.key, found.strength) == ("price:ethereum:eur", 1.0)
-    assert adapter.follow_up("and ETH?", "who wrote Hamlet?", NOW) is None
+    assert coins.adapter.follow_up("and ETH?", "who wrote Hamlet?", NOW) is None
 
 
 # --- what is said -------------------------------------------------------------------------------------
 
 
-async def test_a_live_price_with_source_and_time(adapter: CoinGecko, clock: ManualClock) -> None:
-    evidence = await found(adapter, clock, "price of btc")
+async def test_a_live_price_with_source_and_time(coins: Coins) -> None:
+    evidence = await coins.found("price of btc")
     assert evidence.text == (
         "Bitcoin (BTC) is trading at $76,975.00 (−1.41% in 24 h), according to CoinGecko at "
         "2026-05-18 08:17 UTC."
@@ -152,46 +132,33 @@ async def test_a_live_price_with_source_and_time(adapter: CoinGecko, clock: Manu
     assert citation.url == evidence.source.url == "https://www.coingecko.com/en/coins/bitcoin"
 
 
-async def test_prices_are_figures_to_compare(adapter: CoinGecko, clock: ManualClock) -> None:
-    evidence = await found(adapter, clock, "price of btc and eth")
+async def test_prices_are_figures_to_compare(coins: Coins) -> None:
+    evidence = await coins.found("price of btc and eth")
     assert dict(evidence.figures) == {"bitcoin": "76975", "ethereum": "2123.45"}
-    amount = await found(adapter, clock, "how much is 2.5 btc")
+    amount = await coins.found("how much is 2.5 btc")
     assert dict(amount.figures) == {"bitcoin": "76975"}, "the price, not the product"
-    for text in ("market cap of btc", "price of bitcoin on 1 January 2024", "top 2 cryptocurrencies"):
-        assert not (await found(adapter, clock, text)).figures
+    for text in ("market cap of btc", PAST, "top 2 cryptocurrencies"):
+        assert not (await coins.found(text)).figures
 
 
-async def test_a_said_day_is_resolved_on_the_asker_s_clock(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_a_said_day_is_resolved_on_the_asker_s_clock(coins: Coins, cg: CoinGeckoStandIn) -> None:
     cg.coins["bitcoin"].past["2026-05-18"] = {"usd": 77_000.0}
-    clock.set_wall(datetime(2026, 5, 18, 20, 0, tzinfo=UTC))  # the 19th in Tokyo
-    zone = ZoneInfo("Asia/Tokyo")
-    recognition = adapter.recognise("btc price yesterday", clock.now().astimezone(zone))
-    assert recognition is not None
-    query = Query("id", "", "", Caller(), clock.now(), clock.monotonic() + 30, zone=zone)
-    outcome = await adapter.ask(recognition, query)
-    assert isinstance(outcome, Found), outcome
-    assert "$77,000.00 on 2026-05-18" in outcome.evidence.text
-    assert outcome.evidence.key == recognition.key == "price:bitcoin:usd:date=2026-05-18"
-    assert outcome.evidence.slots["date"] == "yesterday"
+    coins.clock.set_wall(datetime(2026, 5, 18, 20, 0, tzinfo=UTC))  # the 19th in Tokyo
+    evidence = await coins.found("btc price yesterday", zone=ZoneInfo("Asia/Tokyo"))
+    assert "$77,000.00 on 2026-05-18" in evidence.text
+    assert evidence.key == "price:bitcoin:usd:date=2026-05-18"
+    assert evidence.slots["date"] == "yesterday"
 
 
-async def test_a_judgement_gets_the_price_as_context(adapter: CoinGecko, clock: ManualClock) -> None:
-    evidence = await found(adapter, clock, "What's the ROI of BTC?")
-    assert "$76,975.00" in evidence.text
+async def test_a_judgement_gets_the_price_as_context(coins: Coins) -> None:
+    assert "$76,975.00" in await coins.said("What's the ROI of BTC?")
 
 
-async def test_amounts_are_multiplied_exactly(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_amounts_are_multiplied_exactly(coins: Coins, cg: CoinGeckoStandIn) -> None:
     cg.set_price("ethereum", eur=1820.100000000001)
-    evidence = await found(adapter, clock, "how much is 2.5 ETH in euros")
-    coins = evidence.data["coins"]
-    assert isinstance(coins, dict)
-    row = coins["ethereum"]
-    assert isinstance(row, dict)
-    assert row["total"] == str(Decimal("2.5") * Decimal("1820.100000000001"))
+    evidence = await coins.found("how much is 2.5 ETH in euros")
+    total = Decimal("2.5") * Decimal("1820.100000000001")
+    assert evidence.data["coins"]["ethereum"]["total"] == str(total)  # type: ignore[index, call-overload] # Json
     assert "2.5 ETH is worth €4,550.25 (at €1,820.10 each)" in evidence.text
 
 
@@ -205,53 +172,32 @@ async def test_amounts_are_multiplied_exactly(
     ],
 )
 async def test_money_is_divided_by_the_price(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, text: str, price: float, part: str
+    coins: Coins, cg: CoinGeckoStandIn, text: str, price: float, part: str
 ) -> None:
     cg.set_price("bitcoin", usd=price)
-    evidence = await found(adapter, clock, text)
+    evidence = await coins.found(text)
     assert evidence.text.startswith(f"{part}, according to CoinGecko")
     assert evidence.slots["amount"] is None
     assert dict(evidence.figures) == {"bitcoin": format(Decimal(str(price)), "f")}
-    assert evidence.key != (await found(adapter, clock, "price of btc")).key
+    assert evidence.key != (await coins.found("price of btc")).key
 
 
 @pytest.mark.parametrize("money", ["0", "-5", "1e9", "", 100, "1" * 60])
-async def test_money_that_no_reader_makes_is_refused(
-    adapter: CoinGecko, clock: ManualClock, money: str | int
-) -> None:
-    recognition = adapter.recognise("100 usd in btc", NOW)
-    assert recognition is not None
+async def test_money_that_no_reader_makes_is_refused(coins: Coins, money: str | int) -> None:
+    recognition = coins.recognised("100 usd in btc")
     forged = replace(recognition, slots={**recognition.slots, "money": money})
-    query = Query("id", "x", "x", Caller(), clock.now(), clock.monotonic() + 30)
-    assert isinstance(await adapter.ask(forged, query), Missed)
+    assert isinstance(await coins.adapter.ask(forged, coins.query("x")), Missed)
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("market cap of solana", "The market cap of Solana (SOL) is $45,000,000,000,"),
-        ("24h volume of btc", "The 24 h trading volume of Bitcoin (BTC) is $29,096,603,419,"),
-        ("24h change of btc", "Bitcoin (BTC) changed by −1.41% in 24 h, to $76,975.00,"),
-        ("price of shib", "Shiba Inu (SHIB) is trading at $0.00000582 "),
-        ("eth in btc", "Ethereum (ETH) is trading at 0.0275862 BTC "),
-        (
-            "price of btc and eth",
-            "(−1.41% in 24 h) and Ethereum (ETH) is trading at $2,123.45 (+0.52% in 24 h)",
-        ),
-        (
-            "top 2 cryptocurrencies",
-            "1. Bitcoin (BTC) at $76,975.00 (market cap $1,542,226,908,350); 2. Ethereum",
-        ),
-    ],
-)
-async def test_other_figures(adapter: CoinGecko, clock: ManualClock, text: str, part: str) -> None:
-    evidence = await found(adapter, clock, text)
-    assert part in evidence.text
-    assert evidence.text.endswith("according to CoinGecko at 2026-05-18 08:17 UTC.")
+@pytest.mark.parametrize(("text", "part"), rows("coins", "answers"))
+async def test_other_figures(coins: Coins, text: str, part: str) -> None:
+    said = await coins.said(text)
+    assert part in said
+    assert said.endswith("according to CoinGecko at 2026-05-18 08:17 UTC.")
 
 
-async def test_a_past_price(adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock) -> None:
-    evidence = await found(adapter, clock, "price of bitcoin on 1 January 2024")
+async def test_a_past_price(coins: Coins, cg: CoinGeckoStandIn) -> None:
+    evidence = await coins.found(PAST)
     assert evidence.text == (
         "Bitcoin (BTC) was worth $42,208.20 on 2024-01-01 (00:00 UTC), according to CoinGecko."
     )
@@ -261,113 +207,99 @@ async def test_a_past_price(adapter: CoinGecko, cg: CoinGeckoStandIn, clock: Man
     assert cg.requests[0].query["date"] == "01-01-2024", "day first"
 
 
-async def test_a_day_without_a_price_is_missed(adapter: CoinGecko, clock: ManualClock) -> None:
-    outcome = await ask(adapter, clock, "price of bitcoin on 2 January 2009")
+async def test_a_day_without_a_price_is_missed(coins: Coins) -> None:
+    outcome = await coins.outcome("price of bitcoin on 2 January 2009")
     assert isinstance(outcome, Missed)
     assert "2009-01-02" in outcome.reason
 
 
-async def test_names_are_looked_up_and_close_calls_named(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
-    plain = await found(adapter, clock, "price of $WIF")
+async def test_names_are_looked_up_and_close_calls_named(coins: Coins, cg: CoinGeckoStandIn) -> None:
+    plain = await coins.found("price of $WIF")
     assert plain.text.startswith("dogwifhat (WIF) is trading at $0.215")
     assert plain.key == "price:dogwifcoin:usd"
     assert plain.slots["ids"] == ("dogwifcoin",)
     assert "Other coins" not in plain.text
-    close = await found(adapter, clock, "pepecoin token price")
+    close = await coins.found("pepecoin token price")
     assert close.text.startswith("PepeCoin is trading at $0.07")
     assert "Other coins share that name: Pepecoin (stand-in) (PEPECOIN)." in close.text
-    await found(adapter, clock, "price of $WIF")
+    await coins.found("price of $WIF")
     assert cg.count("/search") == 2, "names are remembered"
 
 
-async def test_of_a_name_that_nobody_has_it_says_so(adapter: CoinGecko, clock: ManualClock) -> None:
+@pytest.mark.parametrize(
+    ("text", "name"), [("nosuchthing token price", "nosuchthing"), ("price of zorgcoin", "zorgcoin")]
+)
+async def test_of_a_name_that_nobody_has_it_says_so(coins: Coins, text: str, name: str) -> None:
     """No model is to guess a price of it."""
-    for text, name in (("nosuchthing token price", "nosuchthing"), ("price of zorgcoin", "zorgcoin")):
-        outcome = await ask(adapter, clock, text)
-        assert isinstance(outcome, Unclear)
-        assert outcome.ask.startswith(f"CoinGecko lists no coin called {name}, so there is no figure")
+    outcome = await coins.outcome(text)
+    assert isinstance(outcome, Unclear)
+    assert outcome.ask.startswith(f"CoinGecko lists no coin called {name}, so there is no figure")
 
 
-async def test_an_old_quote_says_so(adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock) -> None:
-    cg.coins["bitcoin"].updated = QUOTED_AT - 5 * 3_600
-    evidence = await found(adapter, clock, "price of btc")
-    assert "several hours old" in evidence.text
+@pytest.mark.parametrize(
+    ("age_s", "said"), [(5 * 3_600, "several hours old"), (3 * 86_400, "more than a day old")]
+)
+async def test_an_old_quote_says_so(coins: Coins, cg: CoinGeckoStandIn, age_s: int, said: str) -> None:
+    cg.coins["bitcoin"].updated = QUOTED_AT - age_s
+    evidence = await coins.found("price of btc")
+    assert said in evidence.text
     assert evidence.confidence == 0.75
 
 
-async def test_a_quote_from_before_the_last_day_says_that(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
-    cg.coins["bitcoin"].updated = QUOTED_AT - 3 * 86_400
-    evidence = await found(adapter, clock, "price of btc")
-    assert "more than a day old" in evidence.text
-    assert evidence.confidence == 0.75
-
-
-async def test_an_impossible_fall_is_left_out(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_an_impossible_fall_is_left_out(coins: Coins, cg: CoinGeckoStandIn) -> None:
     cg.misbehave("figure", value=-5_000, fields=("usd_24h_change",))
-    evidence = await found(adapter, clock, "price of btc")
+    evidence = await coins.found("price of btc")
     assert "in 24 h" not in evidence.text
     assert "$76,975.00" in evidence.text
 
 
-async def test_missing_extras_are_left_out(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_missing_extras_are_left_out(coins: Coins, cg: CoinGeckoStandIn) -> None:
     cg.misbehave("null_fields")
-    evidence = await found(adapter, clock, "price of btc")
+    evidence = await coins.found("price of btc")
     assert evidence.text.startswith(
         "Bitcoin (BTC) is trading at $76,975.00, according to CoinGecko, which did"
     )
     assert evidence.confidence == 0.75
     cg.misbehave("null_fields")
-    outcome = await ask(adapter, clock, "market cap of solana")
+    outcome = await coins.outcome("market cap of solana")
     assert outcome == Missed("CoinGecko does not state the market cap of Solana (SOL)")
 
 
 # --- one call for many --------------------------------------------------------------------------------
 
 
-async def test_two_hundred_questions_are_one_request(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
-    wordings = (
+async def test_two_hundred_questions_are_one_request(coins: Coins, cg: CoinGeckoStandIn) -> None:
+    wordings = [
         "price of btc",
         "Bitcoin value",
         "BTC worth today",
         "market cap of bitcoin",
         "24h change of btc",
-    )
-    outcomes = await asyncio.gather(*(ask(adapter, clock, wordings[n % len(wordings)]) for n in range(200)))
+    ]
+    outcomes = await asyncio.gather(*(coins.outcome(wordings[n % 5]) for n in range(200)))
     assert all(isinstance(outcome, Found) for outcome in outcomes)
     assert cg.count() == 1
-    clock.advance(31)
-    await found(adapter, clock, "price of btc")
+    coins.clock.advance(31)
+    await coins.found("price of btc")
     assert cg.count() == 2
 
 
-async def test_no_cache_asks_again_and_max_age_is_kept(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
-    await found(adapter, clock, "price of btc")
-    await found(adapter, clock, "price of btc", no_cache=True)
+async def test_no_cache_asks_again_and_max_age_is_kept(coins: Coins, cg: CoinGeckoStandIn) -> None:
+    await coins.found("price of btc")
+    await coins.found("price of btc", no_cache=True)
     assert cg.count() == 2
-    clock.advance(10)
-    await found(adapter, clock, "price of btc", max_age_s=5)
+    coins.clock.advance(10)
+    await coins.found("price of btc", max_age_s=5)
     assert cg.count() == 3
 
 
-async def test_default_limits_hold(cg: CoinGeckoStandIn, clock: ManualClock) -> None:
-    made = CoinGecko(AdapterSettings(base_url=cg.url, timeout_s=TIMEOUT_S), clock)
-    currencies = ("usd", "eur", "gbp", "jpy", "inr", "krw", "chf", "aud", "cad", "nzd", "sgd", "hkd")
-    for vs in currencies:
-        cg.set_price("bitcoin", **{vs: 1_000.0})
-    outcomes = [await ask(made, clock, f"price of btc in {vs}") for vs in currencies]
-    await made.close()
+CURRENCIES = ("usd", "eur", "gbp", "jpy", "inr", "krw", "chf", "aud", "cad", "nzd", "sgd", "hkd")
+
+
+async def test_default_limits_hold(make: Maker, cg: CoinGeckoStandIn) -> None:
+    made = make()
+    cg.set_price("bitcoin", **dict.fromkeys(CURRENCIES, 1_000.0))
+    outcomes = [await made.outcome(f"price of btc in {vs}") for vs in CURRENCIES]
     assert [isinstance(outcome, Found) for outcome in outcomes] == [True] * 10 + [False] * 2
     refused = outcomes[-1]
     assert isinstance(refused, Failed)
@@ -376,21 +308,17 @@ async def test_default_limits_hold(cg: CoinGeckoStandIn, clock: ManualClock) -> 
 
 
 async def test_no_window_is_exceeded_in_an_hour_of_different_questions(
-    cg: CoinGeckoStandIn, clock: ManualClock
+    make: Maker, cg: CoinGeckoStandIn
 ) -> None:
-    made = CoinGecko(AdapterSettings(base_url=cg.url, timeout_s=TIMEOUT_S), clock)
+    made = make()
     starts: list[float] = []
     outcomes: list[Outcome] = []
-    days = iter(range(1, 10_000))
-    for _ in range(360):  # every ten seconds
-        for _ in range(2):
-            day = (NOW - timedelta(days=next(days))).date().isoformat()
-            before = cg.count()
-            outcomes.append(await ask(made, clock, f"price of btc on {day}"))
-            starts += [clock.monotonic()] * (cg.count() - before)
-        clock.advance(10)
-    await made.close()
-    assert len(outcomes) == 720, "none is lost"
+    for asked in range(720):  # two every ten seconds
+        day = (NOW - timedelta(days=asked + 1)).date().isoformat()
+        before = cg.count()
+        outcomes.append(await made.outcome(f"price of btc on {day}"))
+        starts += [made.clock.monotonic()] * (cg.count() - before)
+        made.clock.advance(10 * (asked % 2))
     assert all(
         isinstance(one, Found | Missed) or (isinstance(one, Failed) and one.code == "rate_limited")
         for one in outcomes
@@ -399,17 +327,13 @@ async def test_no_window_is_exceeded_in_an_hour_of_different_questions(
     assert all(later - first >= 60 for first, later in zip(starts, starts[10:], strict=False))
 
 
-async def test_five_hundred_different_questions_at_once_lose_none(
-    cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
-    made = CoinGecko(AdapterSettings(base_url=cg.url, timeout_s=TIMEOUT_S), clock)
+async def test_five_hundred_different_questions_at_once_lose_none(make: Maker, cg: CoinGeckoStandIn) -> None:
+    made = make()
     days = [(NOW - timedelta(days=n)).date().isoformat() for n in range(1, 501)]
-    asking = [asyncio.create_task(ask(made, clock, f"price of btc on {day}")) for day in days]
+    asking = [asyncio.create_task(made.outcome(f"price of btc on {day}")) for day in days]
     await cg.wait_for(10)
-    clock.advance(TIMEOUT_S)
+    made.clock.advance(TIMEOUT_S)
     outcomes = await asyncio.gather(*asking)
-    await made.close()
-    assert len(outcomes) == 500
     assert all(isinstance(one, Found | Missed | Failed) for one in outcomes)
     assert cg.count() == 10
 
@@ -449,7 +373,7 @@ async def test_five_hundred_different_questions_at_once_lose_none(
         ("body", {"text": "[76975]"}, "bad_answer", "prices"),
         ("body", {"text": '{"bitcoin": 76975}'}, "bad_answer", "figures"),
         ("body", {"text": '{"bitcoin": {"eur": 76975}}'}, "bad_answer", "USD"),
-        ("body", {"text": '{"bitcoin": {"usd": ' + "9" * 5_000 + "}}"}, "bad_answer", "JSON"),
+        ("body", {"text": f'{{"bitcoin": {{"usd": {"9" * 5_000}}}}}'}, "bad_answer", "JSON"),
         ("body", {"text": '{"ethereum": {"usd": 2000}}'}, "bad_answer", "lists no coin bitcoin"),
         ("missing_id", {}, "bad_answer", "lists no coin bitcoin"),
         ("figure", {"value": math.nan}, "bad_answer", "price"),
@@ -469,29 +393,21 @@ async def test_five_hundred_different_questions_at_once_lose_none(
     ],
 )
 async def test_every_fault_is_a_clear_failure_and_never_a_figure(
-    adapter: CoinGecko,
-    cg: CoinGeckoStandIn,
-    clock: ManualClock,
-    kind: str,
-    options: dict[str, Any],
-    code: str,
-    reason: str,
+    coins: Coins, cg: CoinGeckoStandIn, kind: str, options: dict[str, Any], code: str, reason: str
 ) -> None:
     cg.misbehave(kind, **options)
-    outcome = await failed(adapter, clock)
+    outcome = await coins.failed("price of btc")
     assert outcome.code == code, outcome
     assert reason in outcome.reason
     assert "76" not in outcome.reason
     assert cg.count() == 1
-    clock.advance(3_600)
-    await found(adapter, clock, "price of btc")
+    coins.clock.advance(3_600)
+    await coins.found("price of btc")
 
 
-async def test_an_unknown_coin_of_the_history_is_missed(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_an_unknown_coin_of_the_history_is_missed(coins: Coins, cg: CoinGeckoStandIn) -> None:
     cg.misbehave("text_error", text="coin not found", status=404)
-    assert isinstance(await ask(adapter, clock, "price of bitcoin on 1 January 2024"), Missed)
+    assert isinstance(await coins.outcome(PAST), Missed)
 
 
 @pytest.mark.parametrize(
@@ -505,11 +421,9 @@ async def test_an_unknown_coin_of_the_history_is_missed(
         "[]",
     ],
 )
-async def test_lies_about_the_past_are_refused(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, body: str
-) -> None:
+async def test_lies_about_the_past_are_refused(coins: Coins, cg: CoinGeckoStandIn, body: str) -> None:
     cg.misbehave("body", text=body)
-    assert (await failed(adapter, clock, "price of bitcoin on 1 January 2024")).code == "bad_answer"
+    assert await coins.code(PAST) == "bad_answer"
 
 
 @pytest.mark.parametrize(
@@ -522,63 +436,48 @@ async def test_lies_about_the_past_are_refused(
         '{"coins": [{"id": "x", "symbol": "WIF", "market_cap_rank": 1}]}',
     ],
 )
-async def test_lies_of_the_search_are_refused(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, body: str
-) -> None:
+async def test_lies_of_the_search_are_refused(coins: Coins, cg: CoinGeckoStandIn, body: str) -> None:
     cg.misbehave("body", text=body, path="/search")
-    assert (await failed(adapter, clock, "price of $WIF")).code == "bad_answer"
+    assert await coins.code("price of $WIF") == "bad_answer"
     assert cg.count() == 1
 
 
 @pytest.mark.parametrize("value", [math.nan, -1, 0, "1", None])
-async def test_lies_in_the_list_are_refused(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, value: object
-) -> None:
+async def test_lies_in_the_list_are_refused(coins: Coins, cg: CoinGeckoStandIn, value: object) -> None:
     cg.misbehave("figure", value=value)
-    assert (await failed(adapter, clock, "top 3 cryptocurrencies")).code == "bad_answer"
+    assert await coins.code("top 3 cryptocurrencies") == "bad_answer"
 
 
-async def test_outside_names_are_cleaned(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_outside_names_are_cleaned(coins: Coins, cg: CoinGeckoStandIn) -> None:
     cg.coins["dogwifcoin"].name = "dog\u202e\x1b[31m\nwif" + "x" * 500
-    evidence = await found(adapter, clock, "price of $WIF")
+    evidence = await coins.found("price of $WIF")
     assert evidence.text.isprintable()
     assert len(evidence.text) < 250
 
 
-async def test_redirects_are_not_followed(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_redirects_are_not_followed(coins: Coins, cg: CoinGeckoStandIn) -> None:
     async with CoinGeckoStandIn() as elsewhere:
         cg.misbehave("redirect", to=f"{elsewhere.url}/simple/price")
-        outcome = await failed(adapter, clock)
+        outcome = await coins.failed("price of btc")
         assert outcome.code == "bad_answer"
         assert "redirect" in outcome.reason
         assert elsewhere.count() == 0
 
 
-async def test_the_stated_wait_holds_for_every_question(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_the_stated_wait_holds_for_every_question(coins: Coins, cg: CoinGeckoStandIn) -> None:
     cg.misbehave("throttle", retry_after=119)
-    assert (await failed(adapter, clock)).retry_after_s == 119
-    for text in (
-        "price of eth",
-        "top 3 cryptocurrencies",
-        "price of bitcoin on 1 January 2024",
-        "price of $WIF",
-    ):
-        outcome = await failed(adapter, clock, text)
-        assert outcome.code == "rate_limited"
-        assert outcome.retry_after_s == pytest.approx(119)
+    assert (await coins.failed("price of btc")).retry_after_s == 119
+    for text in ("price of eth", "top 3 cryptocurrencies", PAST, "price of $WIF"):
+        outcome = await coins.failed(text)
+        assert outcome.code == "rate_limited", text
+        assert outcome.retry_after_s == pytest.approx(119), text
     assert cg.count() == 1
-    check = adapter.health()
+    check = coins.adapter.health()
     assert check.status == "warn"
     assert "wait 119 s" in check.output
-    clock.advance(120)
-    await found(adapter, clock, "price of eth")
-    assert adapter.health().status == "pass"
+    coins.clock.advance(120)
+    await coins.found("price of eth")
+    assert coins.adapter.health().status == "pass"
 
 
 @pytest.mark.parametrize(
@@ -592,157 +491,145 @@ async def test_the_stated_wait_holds_for_every_question(
     ],
 )
 async def test_the_wait_may_be_a_date_or_rubbish(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, stated: str, expected: float
+    coins: Coins, cg: CoinGeckoStandIn, stated: str, expected: float
 ) -> None:
     cg.misbehave("throttle", retry_after=stated)
-    assert (await failed(adapter, clock)).retry_after_s == pytest.approx(expected)
+    assert (await coins.failed("price of btc")).retry_after_s == pytest.approx(expected)
 
 
-async def test_a_stale_figure_bridges_a_failure_and_says_so(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
-    await found(adapter, clock, "price of btc")
-    clock.advance(600)
+async def test_a_stale_figure_bridges_a_failure_and_says_so(coins: Coins, cg: CoinGeckoStandIn) -> None:
+    await coins.found("price of btc")
+    coins.clock.advance(600)
     cg.misbehave("status", status=503)
-    evidence = await found(adapter, clock, "price of btc")
+    evidence = await coins.found("price of btc")
     assert evidence.data["stale"] is True
     assert "could not be asked just now; this was fetched 10 min ago" in evidence.text
-    clock.advance(3_600)
+    coins.clock.advance(3_600)
     cg.misbehave("status", status=503)
-    assert (await failed(adapter, clock)).code == "unreachable"
+    assert await coins.code("price of btc") == "unreachable"
 
 
 async def test_passing_faults_are_retried_within_limits(cg: CoinGeckoStandIn) -> None:
     clock = SystemClock()
-    made = CoinGecko(AdapterSettings(base_url=cg.url, timeout_s=10), clock, single(clock, attempts=3))
+    guard = single("CoinGecko", clock, attempts=3)
+    made = Asking(CoinGecko(AdapterSettings(base_url=cg.url, timeout_s=10), clock, guard), clock)
     cg.coins["bitcoin"].updated = int(clock.now().timestamp())
     cg.misbehave("status", status=502)
     cg.misbehave("refuse")
-    await found(made, clock, "price of btc")
+    await made.found("price of btc")
     assert cg.count() == 3
     cg.misbehave("status", times=None, status=503)
-    assert (await failed(made, clock, "price of eth")).code == "unreachable"
+    assert await made.code("price of eth") == "unreachable"
     assert cg.count() == 6
-    await made.close()
+    await made.adapter.close()
 
 
-async def test_an_open_breaker_answers_at_once(cg: CoinGeckoStandIn, clock: ManualClock) -> None:
-    made = CoinGecko(AdapterSettings(base_url=cg.url), clock, single(clock, breaker_failures=2))
+async def test_an_open_breaker_answers_at_once(make: Maker, cg: CoinGeckoStandIn) -> None:
+    made = make.single(breaker_failures=2)
     cg.misbehave("refuse", times=2)
     for _ in range(2):
-        await failed(made, clock)
-    outcome = await failed(made, clock)
+        await made.failed("price of btc")
+    outcome = await made.failed("price of btc")
     assert outcome.code == "breaker_open"
     assert outcome.retry_after_s == pytest.approx(30)
     assert cg.count() == 2
-    assert "asked again in 30 s" in made.health().output
-    clock.advance(30)
-    await found(made, clock, "price of btc")
-    await made.close()
+    assert "asked again in 30 s" in made.adapter.health().output
+    made.clock.advance(30)
+    await made.found("price of btc")
 
 
 # --- time and threads ---------------------------------------------------------------------------------
 
 
-async def lines_back(adapter: CoinGecko) -> None:
+async def lines_back(coins: Coins) -> None:
     """Until every thread has come back; a real one takes a moment of real time."""
     async with asyncio.timeout(10):
-        await adapter._client.settle()
-    assert adapter._client.free == LINES
+        await coins.adapter._client.settle()
+    assert coins.adapter._client.free == LINES
 
 
 @pytest.mark.parametrize("kind", ["hang", "drip", "drip_head"])
 async def test_a_source_that_never_ends_holds_neither_caller_nor_thread(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock, kind: str
+    coins: Coins, cg: CoinGeckoStandIn, kind: str
 ) -> None:
     cg.misbehave(kind, times=None)
     for _ in range(3):
         seen = cg.count()
         asking = [
-            asyncio.create_task(failed(adapter, clock, f"price of {coin}"))
-            for coin in ("btc", "eth", "xrp", "ltc")
+            asyncio.create_task(coins.code(f"price of {coin}")) for coin in ("btc", "eth", "xrp", "ltc")
         ]
         await cg.wait_for(seen + 4)
-        clock.advance(TIMEOUT_S)
-        for task in asking:
-            assert (await task).code == "timeout"
-        await lines_back(adapter)
+        coins.clock.advance(TIMEOUT_S)
+        assert await asyncio.gather(*asking) == ["timeout"] * 4
+        await lines_back(coins)
     cg.behave()
-    await found(adapter, clock, "price of btc")
+    await coins.found("price of btc")
 
 
-async def test_more_hanging_questions_than_threads(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_more_hanging_questions_than_threads(coins: Coins, cg: CoinGeckoStandIn) -> None:
     cg.misbehave("hang", times=None)
-    currencies = ("usd", "eur", "gbp", "jpy", "inr", "krw", "chf", "aud", "cad", "nzd")
-    asking = [asyncio.create_task(failed(adapter, clock, f"price of btc in {vs}")) for vs in currencies]
+    asking = [asyncio.create_task(coins.code(f"price of btc in {vs}")) for vs in CURRENCIES[:10]]
     await cg.wait_for(4)
     assert cg.count() == 4, "no more at a time"
-    assert adapter.health().status == "pass", "health answers meanwhile"
-    clock.advance(TIMEOUT_S)
-    for task in asking:
-        assert (await task).code == "timeout"
+    assert coins.adapter.health().status == "pass", "health answers meanwhile"
+    coins.clock.advance(TIMEOUT_S)
+    assert await asyncio.gather(*asking) == ["timeout"] * 10
     cg.behave()
-    await found(adapter, clock, "price of btc")
-    await lines_back(adapter)
+    await coins.found("price of btc")
+    await lines_back(coins)
 
 
-async def test_cancelled_questions_leak_nothing(
-    adapter: CoinGecko, cg: CoinGeckoStandIn, clock: ManualClock
-) -> None:
+async def test_cancelled_questions_leak_nothing(coins: Coins, cg: CoinGeckoStandIn) -> None:
     before = asyncio.all_tasks()
     cg.misbehave("hang", times=None, path="/simple/price")
-    asking = [asyncio.create_task(ask(adapter, clock, "price of btc")) for _ in range(5)]
+    asking = [asyncio.create_task(coins.outcome("price of btc")) for _ in range(5)]
     await cg.wait_for(1)
     for task in asking:
         task.cancel()
     outcomes = await asyncio.gather(*asking, return_exceptions=True)
     assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
-    await lines_back(adapter)
+    await lines_back(coins)
     cg.behave()
-    await found(adapter, clock, "price of btc")
+    await coins.found("price of btc")
     ours = {task for task in asyncio.all_tasks() - before if "guard" in repr(task.get_coro())}
     assert ours == set()
 
 
-async def test_closing_ends_a_hanging_call(cg: CoinGeckoStandIn, clock: ManualClock) -> None:
-    made = CoinGecko(AdapterSettings(base_url=cg.url), clock, single(clock))
+async def test_closing_ends_a_hanging_call(coins: Coins, cg: CoinGeckoStandIn) -> None:
     cg.misbehave("hang", times=None)
-    asking = asyncio.create_task(failed(made, clock))
+    asking = asyncio.create_task(coins.code("price of btc"))
     await cg.wait_for(1)
-    await made.close()
-    assert (await asking).code == "unreachable"
-    assert (await failed(made, clock, "price of eth")).code == "unreachable"
+    await coins.adapter.close()
+    assert await asking == "unreachable"
+    assert await coins.code("price of eth") == "unreachable"
 
 
 # --- the key and the way out --------------------------------------------------------------------------
 
 
 async def test_the_key_travels_in_a_header_only(
-    cg: CoinGeckoStandIn, clock: ManualClock, caplog: pytest.LogCaptureFixture
+    make: Maker, cg: CoinGeckoStandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
-    settings = AdapterSettings(base_url=cg.url, api_key="CG-secret")
-    made = CoinGecko(settings, clock, single(clock))
-    await found(made, clock, "price of btc")
+    made = make(single("CoinGecko", make.clock), api_key="CG-secret")
+    await made.found("price of btc")
     cg.misbehave("status_error", code=10002)
-    outcome = await failed(made, clock, "price of eth")
-    await made.close()
+    outcome = await made.failed("price of eth")
     [seen, _] = cg.requests
     assert seen.headers["x-cg-demo-api-key"] == "CG-secret"
     assert "secret" not in json.dumps(seen.query)
-    assert "secret" not in outcome.reason + made.health().output + caplog.text + repr(settings)
+    shown = repr(AdapterSettings(api_key="CG-secret"))
+    assert "secret" not in outcome.reason + made.adapter.health().output + caplog.text + shown
 
 
 async def test_proxies_and_netrc_of_the_environment_are_ignored(
-    adapter: CoinGecko, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    coins: Coins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
-    await found(adapter, clock, "price of btc")
+    await coins.found("price of btc")
 
 
 # --- the stand-in against the recorded answers --------------------------------------------------------
@@ -821,23 +708,16 @@ async def test_the_stand_in_errs_like_the_recorded_errors(
         ("simple_price_min.json", "price of btc", "$42,317.00, according to CoinGecko, which did not state"),
         ("coins_markets_2023.json", "top 2 cryptocurrencies", "1. Bitcoin (BTC) at $43,602.00"),
         ("coins_markets_oas.json", "top 1 cryptocurrencies", "Bitcoin (BTC) at $77,671.00"),
-        ("coin_history_bitcoin.json", "price of bitcoin on 1 January 2024", "$42,208.20 on 2024-01-01"),
+        ("coin_history_bitcoin.json", PAST, "$42,208.20 on 2024-01-01"),
     ],
 )
 async def test_recorded_answers_are_understood(
-    adapter: CoinGecko,
-    cg: CoinGeckoStandIn,
-    vendor_fixtures: Path,
-    recorded: str,
-    text: str,
-    part: str,
+    make: Maker, cg: CoinGeckoStandIn, vendor_fixtures: Path, recorded: str, text: str, part: str
 ) -> None:
     at = datetime(2023, 12, 25, 19, 0, tzinfo=UTC) if "2023" in recorded else None
-    clock = ManualClock(at or datetime(2026, 5, 18, 13, 0, tzinfo=UTC))
-    made = CoinGecko(AdapterSettings(base_url=cg.url), clock, single(clock))
+    make.clock = ManualClock(at or datetime(2026, 5, 18, 13, 0, tzinfo=UTC))
     cg.misbehave("body", text=(vendor_fixtures / "coingecko" / recorded).read_text(encoding="utf-8"))
-    assert part in (await found(made, clock, text)).text
-    await made.close()
+    assert part in await make.single().said(text)
 
 
 @pytest.mark.parametrize(
@@ -845,16 +725,10 @@ async def test_recorded_answers_are_understood(
     [("search_solana.json", "corn", "solanacorn"), ("search_solana.json", "kitty", "kitty-coin-solana")],
 )
 async def test_recorded_searches_are_understood(
-    adapter: CoinGecko,
-    cg: CoinGeckoStandIn,
-    clock: ManualClock,
-    vendor_fixtures: Path,
-    recorded: str,
-    name: str,
-    coin: str,
+    coins: Coins, cg: CoinGeckoStandIn, vendor_fixtures: Path, recorded: str, name: str, coin: str
 ) -> None:
     body = (vendor_fixtures / "coingecko" / recorded).read_text(encoding="utf-8")
     cg.misbehave("body", text=body, path="/search")
     cg.set_price(coin, usd=0.5)
-    evidence = await found(adapter, clock, f"price of {name} token")
+    evidence = await coins.found(f"price of {name} token")
     assert evidence.slots["ids"] == (coin,)
