@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from node.core.errors import Unavailable
-from node.core.record import block_of
+from node.core.record import AnswerRecord, block_of
 from node.peers.rules.values import Held, Level, Tier
 from node.peers.store.sqlite import SqlitePeerStore
 from node.store.sqlite import SqliteStore
@@ -40,70 +40,68 @@ async def opened(folder: Path, kind: type[SqlitePeerStore] = SqlitePeerStore) ->
         await main.close()
 
 
-async def test_out_of_service_and_back_over_restarts(tmp_path: Path) -> None:
-    issuer = Issuer(1)
-    records = [issuer.answer(f"Where is lake {number}?") for number in range(12)]
+@pytest.fixture
+def lake(a: Issuer) -> AnswerRecord:
+    return a.answer("Where is the lake?")
+
+
+@pytest.fixture
+async def half_admitted(tmp_path: Path, a: Issuer, lake: AnswerRecord) -> None:
+    """A kill left ``lake`` in one of the two stores."""
+    async with opened(tmp_path, Cut) as door:
+        await door.stand(a)
+        with pytest.raises(Unavailable):
+            await door.take(a, lake)
+
+
+async def test_out_of_service_and_back_over_restarts(tmp_path: Path, a: Issuer) -> None:
+    records = [a.answer(f"Where is lake {number}?") for number in range(12)]
     async with opened(tmp_path) as door:
-        await door.stand(issuer)
-        assert {await door.take(issuer, one) for one in records} == {"trusted"}
+        await door.stand(a)
+        assert {await door.take(a, one) for one in records} == {"trusted"}
         before = [await door.served(one) for one in records]
-        assert all(one is not None and one.origin == issuer.did for one in before)
+        assert all(one is not None and one.origin == a.did for one in before)
     async with opened(tmp_path) as door:
-        assert {await door.take(issuer, one) for one in records} == {"known"}
-        await door.stand(issuer, Level.UNKNOWN)
-        await door.admitter.retier(issuer.did)
+        assert {await door.take(a, one) for one in records} == {"known"}
+        await door.stand(a, Level.UNKNOWN)
+        await door.admitter.retier(a.did)
         assert [await door.served(one) for one in records] == [None] * 12
     async with opened(tmp_path) as door:
-        await door.stand(issuer)
-        await door.admitter.retier(issuer.did)
+        await door.stand(a)
+        await door.admitter.retier(a.did)
         again = [await door.served(one) for one in records]
-        assert [None if one is None else one.kept for one in again] == [
-            None if one is None else one.kept for one in before
-        ]
+        assert [one and one.kept for one in again] == [one and one.kept for one in before]
         # a weighing that changes nothing writes nothing
         change = (await door.records.counts())["last_sequence"]
-        await door.admitter.retier(issuer.did)
+        await door.admitter.retier(a.did)
         assert (await door.records.counts())["last_sequence"] == change
 
 
+@pytest.mark.usefixtures("half_admitted")
 async def test_a_record_that_a_kill_left_half_admitted_is_admitted_when_it_comes_again(
-    tmp_path: Path,
+    tmp_path: Path, a: Issuer, lake: AnswerRecord
 ) -> None:
-    issuer = Issuer(1)
-    record = issuer.answer("Where is the lake?")
-    async with opened(tmp_path, Cut) as door:
-        await door.stand(issuer)
-        with pytest.raises(Unavailable):
-            await door.take(issuer, record)
     async with opened(tmp_path) as door:
-        assert await door.take(issuer, record) == "trusted"
-        [held] = await door.store.held_of(issuer.did)
-        assert held.tier is Tier.TRUSTED
-        assert await door.served(record) is not None
+        assert await door.take(a, lake) == "trusted"
+        assert [held.tier for held in await door.store.held_of(a.did)] == [Tier.TRUSTED]
+        assert await door.served(lake) is not None
 
 
-async def test_what_a_kill_left_half_admitted_goes_with_its_root(tmp_path: Path) -> None:
-    issuer = Issuer(1)
-    record = issuer.answer("Where is the lake?")
-    async with opened(tmp_path, Cut) as door:
-        await door.stand(issuer)
-        with pytest.raises(Unavailable):
-            await door.take(issuer, record)
+@pytest.mark.usefixtures("half_admitted")
+async def test_what_is_half_admitted_goes_with_its_root(
+    tmp_path: Path, a: Issuer, lake: AnswerRecord
+) -> None:
     async with opened(tmp_path) as door:
-        assert await door.served(record) is not None
-        await door.admitter.drop(issuer.did, "equivocation")
-        assert await door.served(record) is None
+        assert await door.served(lake) is not None
+        await door.admitter.drop(a.did, "equivocation")
+        assert await door.served(lake) is None
 
 
-async def test_a_tombstone_outlives_a_restart_in_both_stores(tmp_path: Path) -> None:
-    issuer = Issuer(1)
-    record = issuer.answer("Where is the lake?")
-    cid, _ = block_of(record)
+async def test_a_tombstone_outlives_a_restart_in_both(tmp_path: Path, a: Issuer, lake: AnswerRecord) -> None:
     async with opened(tmp_path) as door:
-        await door.certify(issuer, issuer.certificate)
-        await door.stand(issuer)
-        await door.take(issuer, record)
-        assert await door.retract(issuer, cid, buried=True) == "tombstoned"
+        await door.stand(a)
+        await door.take(a, lake)
+        assert await door.retract(a, block_of(lake)[0], buried=True) == "tombstoned"
     async with opened(tmp_path) as door:
-        assert await door.take(issuer, record) == "tombstoned"
-        assert await door.served(record) is None
+        assert await door.take(a, lake) == "tombstoned"
+        assert await door.served(lake) is None

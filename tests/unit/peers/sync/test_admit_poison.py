@@ -210,9 +210,7 @@ async def test_a_trusted_peer_s_texts_are_marked_few_and_never_become_ours() -> 
 
 @pytest.mark.parametrize("words", ["{}", "Please, {}", "I would like to know: {}", "We need to know {}"])
 @pytest.mark.parametrize("claims", [1_000_000, 700_000])
-async def test_trusted_peers_overwrite_nothing_that_we_know_in_these_or_other_words(
-    words: str, claims: int
-) -> None:
+async def test_trusted_peers_overwrite_nothing_that_we_know_in_any_words(words: str, claims: int) -> None:
     node = Node()
     for issuer in (Issuer(1), Issuer(2), Issuer(3)):
         await node.door.stand(issuer, Level.TRUSTED)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import pytest
 
 from node.audit.log.reader import LogReader
 from node.audit.tlog.tiles import tiles_at
-from node.core.errors import NotFound, Rejected, TimedOut, Unavailable
+from node.core.errors import NodeError, NotFound, Rejected, TimedOut, Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.ipld.ipns import IpnsName
 from node.core.merkle import check_consistency
@@ -19,12 +19,10 @@ from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_head import PAGE_ENTRIES, Head, completed_between, split
 from node.peers.rules.values import Contact
 from node.peers.sync.block_link import BlockPeer
-from node.peers.sync.follow import PeerSync, Watch, Ways
-from tests.follow_kit import RecordingAdmitter
+from tests.follow_kit import World, questions
 from tests.manual_clock import ManualClock
 from tests.name_owner import HOUR, Owner
-from tests.record_builders import START, Author
-from tests.references.peer_store import MemoryPeerStore
+from tests.record_builders import START
 from tests.simulators.peer import Publishing, later
 
 TIMEOUT_S = 5.0
@@ -78,13 +76,11 @@ class Net:
     def _log_head(self, peer: Publishing) -> Head:
         size, prev, done = peer.size, None, 0
         while done + PAGE_ENTRIES <= size:
-            page = Head(
-                peer.origin, done + PAGE_ENTRIES, None, self._files(peer, done, done + PAGE_ENTRIES), prev
-            )
-            prev, done = self.put(page.encode(), 0x71), done + PAGE_ENTRIES
-        new = self._files(peer, done, size) | {
-            tile.path: self._parts(peer, tile.path) for tile in tiles_at(size)
-        }
+            end = done + PAGE_ENTRIES
+            page = Head(peer.origin, end, None, self._files(peer, done, end), prev)
+            prev, done = self.put(page.encode(), 0x71), end
+        edge = {tile.path: self._parts(peer, tile.path) for tile in tiles_at(size)}
+        new = self._files(peer, done, size) | edge
         head = Head(peer.origin, size, self.put(peer.file("checkpoint"), RAW), new, prev)
         self.put(head.encode(), 0x71)
         return head
@@ -96,23 +92,41 @@ class Net:
         return tuple(self.put(part, RAW) for part in split(peer.file(path)))
 
 
+class Named:
+    """A peer that is published under a name, with its link."""
+
+    def __init__(self, net: Net, count: int = 3) -> None:
+        self.net = net
+        self.peer, self.owner = Publishing(1), Owner(1)
+        self.cids = questions(self.peer, count)
+        self.publish()
+        self.link = net.link(self.owner)
+
+    def publish(self) -> None:
+        self.net.publish(self.peer, self.owner)
+
+
 @pytest.fixture
 def net() -> Net:
     return Net()
 
 
-def published(net: Net, count: int = 3) -> tuple[Publishing, Owner, list[Cid]]:
-    peer, owner = Publishing(1), Owner(1)
-    cids = [peer.publish(f"What is {number}?") for number in range(count)]
-    net.publish(peer, owner)
-    return peer, owner, cids
+@pytest.fixture
+def named(net: Net) -> Named:
+    return Named(net)
+
+
+def keys_in_the_log(peer: Publishing, *uses: tuple[str, str]) -> None:
+    """Its keys are named by its log alone."""
+    peer.certificates.clear()
+    for subject, use in uses:
+        peer.certify(subject, use, is_entered=True)
 
 
 async def test_a_name_leads_to_everything(net: Net) -> None:
     peer, owner = Publishing(1), Owner(1)
-    peer.certificates.clear()
-    peer.certify(peer.node.did, "node", is_entered=True)
-    cids = [peer.publish(f"What is {number}?") for number in range(300)]
+    keys_in_the_log(peer, (peer.node.did, "node"))
+    cids = questions(peer, 300)
     net.publish(peer, owner)
     link = net.link(owner)
     assert link.address == owner.name.text
@@ -135,44 +149,30 @@ async def test_a_name_leads_to_everything(net: Net) -> None:
 
 async def test_a_node_follows_a_name(net: Net) -> None:
     peer, owner = Publishing(1), Owner(1)
-    peer.certificates.clear()
-    peer.certify(peer.node.did, "node", is_entered=True)
-    peer.certify(peer.log_did, "publications", is_entered=True)
-    cids = [peer.publish(f"What is {number}?") for number in range(20)]
+    keys_in_the_log(peer, (peer.node.did, "node"), (peer.log_did, "publications"))
+    cids = questions(peer, 20)
     net.publish(peer, owner)
-    store = MemoryPeerStore()
-    admitter = RecordingAdmitter(store)
-
-    async def keep(root: str, notes: object) -> None:
-        raise AssertionError("there is nothing to keep")
-
-    sync = PeerSync(
-        store,
-        admitter,
-        net.clock,
-        Ways(lambda address: link, lambda address: link, list),
-        Watch(keep),
-        Author(99).did,
-    )
-    link = net.link(owner)
-    await store.put_contact(Contact(link.address, "operator"))
-    report = await sync.sync(link.address)
+    world, link = World(clock=net.clock), net.link(owner)
+    world.links[link.address] = link
+    await world.store.put_contact(Contact(link.address, "operator"))
+    report = await world.sync.sync(link.address)
     assert (report.outcome, report.held, report.root) == ("synced", 20, peer.root), report.reason
-    assert (await sync.sync(link.address)).outcome == "unchanged"
-    cids.append(peer.publish("What is new?"))
+    assert (await world.sync.sync(link.address)).outcome == "unchanged"
+    cids += questions(peer, 1, 20)
     net.publish(peer, owner)
-    assert (await sync.sync(link.address)).entries == 1
-    assert admitter.of("admit") == [str(cid) for cid in cids]
-    assert (await sync.mend(link.address)).outcome == "unchanged"
+    assert (await world.sync.sync(link.address)).entries == 1
+    assert world.admitter.of("admit") == [str(cid) for cid in cids]
+    assert (await world.sync.mend(link.address)).outcome == "unchanged"
+    assert world.cases == []
 
 
 @pytest.mark.slow
 async def test_pages_of_a_long_log(net: Net) -> None:
-    peer, owner = Publishing(1), Owner(1)
+    named = Named(net, 0)
+    peer, link = named.peer, named.link
     for number in range(2 * PAGE_ENTRIES + 300):
         peer.log.append(b"%d" % number)
-    net.publish(peer, owner)
-    link = net.link(owner)
+    named.publish()
     await link.checkpoint()
     for path in ("tile/entries/000", "tile/entries/300", "tile/0/511", "tile/1/001", "tile/2/000.p/2"):
         assert await link.read(path, 2**24) == peer.file(path)
@@ -182,96 +182,93 @@ async def test_pages_of_a_long_log(net: Net) -> None:
     asked = len(net.asked)
     for number in range(PAGE_ENTRIES):
         peer.log.append(b"more %d" % number)
-    net.publish(peer, owner)
+    named.publish()
     await link.checkpoint()
     assert await link.read("tile/entries/000", 2**24) == peer.file("tile/entries/000")
     assert len(net.asked) - asked <= 6, "pages that are known are not walked again"
 
 
-async def test_a_name_that_leads_to_another(net: Net) -> None:
-    peer, owner, _ = published(net)
+async def test_a_name_that_leads_to_another(net: Net, named: Named) -> None:
     old = Owner(2)
-    net.point(old, f"/ipns/{owner.name.text}")
-    assert (await net.link(old).checkpoint())[0] == peer.log.note()
-    net.point(owner, f"/ipns/{old.name.text}")
+    net.point(old, f"/ipns/{named.owner.name.text}")
+    assert (await net.link(old).checkpoint())[0] == named.peer.log.note()
+    net.point(named.owner, f"/ipns/{old.name.text}")
     with pytest.raises(Rejected, match="leads to no head"):
         await net.link(old).checkpoint()
 
 
-async def test_an_older_record_changes_nothing(net: Net) -> None:
-    peer, owner, _ = published(net)
-    link = net.link(owner)
-    old = net.records[owner.name]
-    peer.publish("What is new?")
-    net.publish(peer, owner)
-    assert (await link.checkpoint())[0] == peer.log.note()
-    net.records[owner.name] = old
-    assert (await link.checkpoint())[0] == peer.log.note()
+async def test_an_older_record_changes_nothing(net: Net, named: Named) -> None:
+    old = net.records[named.owner.name]
+    questions(named.peer, 1, 3)
+    named.publish()
+    assert (await named.link.checkpoint())[0] == named.peer.log.note()
+    net.records[named.owner.name] = old
+    assert (await named.link.checkpoint())[0] == named.peer.log.note()
 
 
-async def test_a_record_that_has_ended(net: Net) -> None:
-    _, owner, _ = published(net)
-    net.clock.advance(timedelta(hours=49) / timedelta(seconds=1))
-    with pytest.raises(Unavailable, match="ended"):
-        await net.link(owner).checkpoint()
+def ended(net: Net, owner: Owner) -> None:
+    net.clock.advance(49 * 3_600)
 
 
-async def test_a_record_of_another_key_or_of_nothing(net: Net) -> None:
-    _, owner, _ = published(net)
+def of_another_key(net: Net, owner: Owner) -> None:
     net.records[owner.name] = Owner(2).record(net.clock.now(), valid=HOUR)
-    with pytest.raises(Rejected):
-        await net.link(owner).checkpoint()
-    del net.records[owner.name]
-    with pytest.raises(NotFound):
-        await net.link(owner).checkpoint()
-    net.point(owner, "/dnslink/example.com")
-    with pytest.raises(Rejected):
-        await net.link(owner).checkpoint()
 
 
-async def test_other_bytes_for_a_cid(net: Net) -> None:
-    _, owner, cids = published(net)
-    link = net.link(owner)
-    await link.checkpoint()
-    net.blocks[cids[1]] = b"something else"
-    found = [cid async for cid, _ in link.blocks(cids, 2**20)]
-    assert found == [cids[0], cids[2]], "what does not match is not given"
+@pytest.mark.parametrize(
+    ("bend", "error", "says"),
+    [
+        (ended, Unavailable, "ended"),
+        (of_another_key, Rejected, None),
+        (lambda net, owner: net.records.clear(), NotFound, None),
+        (lambda net, owner: net.point(owner, "/dnslink/example.com"), Rejected, None),
+    ],
+    ids=["ended", "of another key", "none", "to another place"],
+)
+async def test_a_record_that_leads_nowhere(
+    net: Net, named: Named, bend: Callable[[Net, Owner], None], error: type[NodeError], says: str | None
+) -> None:
+    bend(net, named.owner)
+    with pytest.raises(error, match=says):
+        await named.link.checkpoint()
+
+
+async def test_other_bytes_for_a_cid(net: Net, named: Named) -> None:
+    await named.link.checkpoint()
+    net.blocks[named.cids[1]] = b"something else"
+    found = await collected(named.link, named.cids)
+    assert found == [named.cids[0], named.cids[2]], "what does not match is not given"
     for cid in [cid for cid in net.blocks if cid.codec == RAW]:
         net.blocks[cid] = b"something else"
     with pytest.raises(Rejected):
-        await link.read("tile/entries/000.p/3", 2**24)
+        await named.link.read("tile/entries/000.p/3", 2**24)
 
 
 async def test_blocks_that_nobody_has_do_not_come_in_time(net: Net) -> None:
-    _, owner, cids = published(net, 12)
-    link = net.link(owner)
-    net.hangs = {cids[2]}
-    task = asyncio.ensure_future(collected(link, cids))
-    assert await in_the_end(net, task) == [cid for cid in cids if cid != cids[2]]
-    net.hangs = set(cids[3:])
-    task = asyncio.ensure_future(collected(link, cids))
+    named = Named(net, 12)
+    net.hangs = {named.cids[2]}
+    found = await in_the_end(net, collected(named.link, named.cids))
+    assert found == [cid for cid in named.cids if cid != named.cids[2]]
+    net.hangs = set(named.cids[3:])
     with pytest.raises(Unavailable):
-        await in_the_end(net, task)
+        await in_the_end(net, collected(named.link, named.cids))
 
 
-async def test_a_record_that_does_not_come_in_time(net: Net) -> None:
-    _, owner, _ = published(net)
-
+async def test_a_record_that_does_not_come_in_time(net: Net, named: Named) -> None:
     async def never(name: IpnsName) -> bytes:
         await asyncio.Event().wait()
         return b""
 
-    link = BlockPeer(owner.name, never, net, net.clock, timeout_s=TIMEOUT_S)
-    task = asyncio.ensure_future(link.certificates())
+    link = BlockPeer(named.owner.name, never, net, net.clock, timeout_s=TIMEOUT_S)
     with pytest.raises(TimedOut):
-        await in_the_end(net, task)
+        await in_the_end(net, link.certificates())
 
 
 async def collected(link: BlockPeer, cids: list[Cid]) -> list[Cid]:
     return [cid async for cid, _ in link.blocks(cids, 2**24)]
 
 
-async def in_the_end(net: Net, task: asyncio.Future[T]) -> T:
+async def in_the_end(net: Net, work: Awaitable[T]) -> T:
+    task = asyncio.ensure_future(work)
     while not task.done():
         for _ in range(20):
             await asyncio.sleep(0)

@@ -6,33 +6,29 @@ import json
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from node.core.errors import BadInput, Rejected, Unavailable
 from node.core.identity import Identity
 from node.core.ipld.cid import Cid
+from node.core.model import Json
 from node.peers.rules.values import Contact, Level, Position, Standing, Summary, SyncReport
 from node.peers.sync.desk import FULL_SHARE
-from tests.desk_kit import A, B, Far, Kit, identity, kit
-from tests.manual_clock import ManualClock
+from tests.desk_kit import A, B, Far, Kit, kit
 from tests.references.peer_store import MemoryPeerStore
 
 
-@pytest.fixture
-def k(tmp_path: Path) -> Kit:
-    return kit(tmp_path / "own")
+async def roots(k: Kit) -> list[str | None]:
+    """Of those that are polled."""
+    return [contact.root for contact in await k.store.contacts()]
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Identity:
-    return identity(tmp_path / "other", ManualClock())
-
-
-@pytest.fixture
-def third(tmp_path: Path) -> Identity:
-    return identity(tmp_path / "third", ManualClock())
+async def added(k: Kit, other: Identity) -> dict[str, Json]:
+    """``other`` answers at A, and was added."""
+    k.far[A] = Far.of(A, other)
+    return await k.desk.add(A)
 
 
 # --- add ------------------------------------------------------------------------------------------
@@ -53,37 +49,38 @@ async def test_who_does_not_answer_is_polled_all_the_same_and_met_later(k: Kit, 
     added = await k.desk.add(A)
     assert added["root"] is None
     assert A in added["trouble"]
-    assert [contact.root for contact in await k.store.contacts()] == [None]
+    assert await roots(k) == [None]
     with pytest.raises(BadInput, match="nobody has answered"):
         await k.desk.trust(A)
     k.far[A] = Far.of(A, other)
     assert (await k.desk.add(A))["root"] == other.root
-    assert [contact.root for contact in await k.store.contacts()] == [other.root]
+    assert await roots(k) == [other.root]
 
 
+@pytest.mark.usefixtures("added")
 async def test_another_root_at_a_known_address_is_refused(k: Kit, other: Identity, third: Identity) -> None:
-    k.far[A] = Far.of(A, other)
-    await k.desk.add(A)
     k.far[A] = Far.of(A, third)
     with pytest.raises(Rejected, match="peers remove"):
         await k.desk.add(A)
-    assert [contact.root for contact in await k.store.contacts()] == [other.root]
+    assert await roots(k) == [other.root]
     await k.desk.remove(A)
     assert (await k.desk.add(A))["root"] == third.root
 
 
-async def test_a_root_without_a_key_of_its_own_is_nobody(k: Kit, other: Identity, third: Identity) -> None:
-    claims = [
-        Far(A, other.root, Far.of(A, third).blocks_shown),
-        Far(A, other.root, [b"", b"\xff" * 300]),
-        Far(A, other.root, []),
-        Far(A, "did:key:zNobody", Far.of(A, other).blocks_shown),
-    ]
-    for claim in claims:
-        k.far[A] = claim
-        added = await k.desk.add(A)
-        assert added["root"] is None
-        assert added["trouble"]
+@pytest.mark.parametrize("claim", ["another's keys", "nonsense", "nothing", "no root"])
+async def test_a_root_without_its_own_key_is_nobody(
+    k: Kit, other: Identity, third: Identity, claim: str
+) -> None:
+    claims = {
+        "another's keys": Far(A, other.root, Far.of(A, third).blocks_shown),
+        "nonsense": Far(A, other.root, [b"", b"\xff" * 300]),
+        "nothing": Far(A, other.root, []),
+        "no root": Far(A, "did:key:zNobody", Far.of(A, other).blocks_shown),
+    }
+    k.far[A] = claims[claim]
+    added = await k.desk.add(A)
+    assert added["root"] is None
+    assert added["trouble"]
 
 
 async def test_this_node_is_no_peer_of_its_own(k: Kit) -> None:
@@ -108,9 +105,8 @@ async def test_what_is_no_address_is_named(k: Kit, address: str) -> None:
 # --- trust ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("added")
 async def test_a_standing_is_on_record_before_what_is_held_is_judged(k: Kit, other: Identity) -> None:
-    k.far[A] = Far.of(A, other)
-    await k.desk.add(A)
     done = await k.desk.trust(A, group="friends")
     assert (done["level"], done["group"]) == ("trusted", "friends")
     assert done["before"]["level"] == "unknown"
@@ -120,7 +116,7 @@ async def test_a_standing_is_on_record_before_what_is_held_is_judged(k: Kit, oth
     assert (done["level"], done["group"]) == ("known", "family")  # a group alone raises nobody further
     done = await k.desk.trust(A)
     assert (done["level"], done["group"]) == ("trusted", "family")
-    done = await k.desk.trust(other.root, "blocked")
+    await k.desk.trust(other.root, "blocked")
     levels = [Level.TRUSTED, Level.KNOWN, Level.KNOWN, Level.TRUSTED, Level.BLOCKED]
     assert [one.level for one in k.judged.seen] == levels
     assert await k.store.unfinished() == []
@@ -171,9 +167,8 @@ async def test_bad_words_are_named_and_change_nothing(
 # --- list -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("added")
 async def test_the_list_says_all_that_is_known_and_is_json(k: Kit, other: Identity, third: Identity) -> None:
-    k.far[A] = Far.of(A, other)
-    await k.desk.add(A)
     await k.desk.add(B)
     await k.desk.trust(A, "known", "friends")
     await k.desk.trust(third.root, "trusted")
@@ -188,18 +183,13 @@ async def test_the_list_says_all_that_is_known_and_is_json(k: Kit, other: Identi
     assert listed["own"]["publications"] == {"origin": k.own.publications_origin, "size": 7}
     assert (listed["quorum"], listed["quota"]["records"], listed["more"]) == (2, 10, 0)
     first, second, unpolled = listed["peers"]
-    assert (first["address"], first["root"], first["level"], first["group"]) == (
-        A,
-        other.root,
-        "known",
-        "friends",
-    )
-    assert first["read"] == {"origin": origin, "size": 41}
-    assert first["counts"] == {"signature": 3}
+    known = {"address": A, "root": other.root, "level": "known", "group": "friends"}
+    usage = {"records": 0, "bytes": 0, "validations": 0}
+    read = {"origin": origin, "size": 41}
+    assert first.items() >= {**known, "read": read, "counts": {"signature": 3}, "usage": usage}.items()
     assert first["last"]["refused"] == {"signature": 3}
-    assert first["usage"] == {"records": 0, "bytes": 0, "validations": 0}
-    assert (second["address"], second["root"], second["last"], second["usage"]) == (B, None, None, None)
-    assert (unpolled["address"], unpolled["root"], unpolled["level"]) == (None, third.root, "trusted")
+    assert second.items() >= {"address": B, "root": None, "last": None, "usage": None}.items()
+    assert unpolled.items() >= {"address": None, "root": third.root, "level": "trusted"}.items()
 
 
 async def test_the_identity_is_what_a_peer_can_check(k: Kit) -> None:
@@ -247,35 +237,33 @@ async def test_an_address_is_polled_no_more(k: Kit, other: Identity) -> None:
 # --- evidence -------------------------------------------------------------------------------------
 
 
-def keep(k: Kit, who: Identity, case: str, kind: str = "split") -> None:
-    note = f"{who.publications_origin}\n5\n{case}\n\n— x y\n".encode()
-    assert k.evidence.keep(kind, f"{who.root[-8:]}-{case}", {"held": note, "shown": note + b"\xff"})
-
-
 async def test_evidence_is_shown_by_root(k: Kit, other: Identity, third: Identity) -> None:
     assert await k.desk.evidence() == {"cases": [], "more": 0}
-    keep(k, other, "5")
-    keep(k, third, "9")
+    for who, case in ((other, "5"), (third, "9")):
+        note = f"{who.publications_origin}\n5\n{case}\n\n— x y\n".encode()
+        notes = {"held": note, "shown": note + b"\xff"}
+        assert k.evidence.keep("split", f"{who.root[-8:]}-{case}", notes)
     await k.store.set_standing(Standing(other.root, dropped="equivocation"))
     everything = await k.desk.evidence()
     assert {case["root"] for case in everything["cases"]} == {other.root, third.root}
     assert json.loads(json.dumps(everything)) == everything
-    (case,) = (await k.desk.evidence(other.root))["cases"]
-    assert (case["kind"], case["dropped"], set(case["notes"])) == ("split", "equivocation", {"held", "shown"})
-    assert case["notes"]["held"].startswith(other.publications_origin + "\n5\n")
+    [shown] = (await k.desk.evidence(other.root))["cases"]
+    assert (shown["kind"], shown["dropped"]) == ("split", "equivocation")
+    assert set(shown["notes"]) == {"held", "shown"}
+    assert shown["notes"]["held"].startswith(other.publications_origin + "\n5\n")
     with pytest.raises(BadInput):
         await k.desk.evidence("nobody")
 
 
 # --- by name --------------------------------------------------------------------------------------
 
+COMMANDS = ("list", "add", "trust", "sync", "remove", "evidence")
 
-async def test_commands_take_known_texts_only(k: Kit, other: Identity) -> None:
+
+async def test_commands_do_what_the_desk_does(k: Kit, other: Identity) -> None:
     k.far[A] = Far.of(A, other)
     commands = k.desk.commands()
-    assert set(commands) == {
-        *("peers_list", "peers_add", "peers_trust", "peers_sync", "peers_remove", "peers_evidence")
-    }
+    assert set(commands) == {f"peers_{name}" for name in COMMANDS}
     await commands["peers_add"]({"address": A})
     await commands["peers_trust"]({"who": A, "level": "known", "group": None})
     k.rounds.results[A] = SyncReport(A, other.root, "unchanged")
@@ -283,20 +271,26 @@ async def test_commands_take_known_texts_only(k: Kit, other: Identity) -> None:
     assert (await commands["peers_list"]({}))["peers"][0]["level"] == "known"
     assert (await commands["peers_evidence"]({}))["cases"] == []
     assert (await commands["peers_remove"]({"address": A}))["root"] == other.root
-    bad: list[tuple[str, dict[str, Any]]] = [
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
         ("peers_list", {"x": 1}),
         ("peers_add", {}),
         ("peers_add", {"address": 5}),
         ("peers_add", {"address": ""}),
-        ("peers_trust", {"who": other.root, "level": ["trusted"]}),
-        ("peers_trust", {"who": other.root, "wait": "1"}),
+        ("peers_trust", {"who": "ROOT", "level": ["trusted"]}),
+        ("peers_trust", {"who": "ROOT", "wait": "1"}),
         ("peers_sync", {"address": {}}),
         ("peers_remove", {"address": None}),
         ("peers_evidence", {"root": 1}),
-    ]
-    for name, asked in bad:
-        with pytest.raises(BadInput):
-            await commands[name](asked)
+    ],
+)
+async def test_commands_take_known_texts(k: Kit, other: Identity, name: str, asked: dict[str, Json]) -> None:
+    given = {key: other.root if value == "ROOT" else value for key, value in asked.items()}
+    with pytest.raises(BadInput):
+        await k.desk.commands()[name](given)
 
 
 # --- health and metrics ---------------------------------------------------------------------------

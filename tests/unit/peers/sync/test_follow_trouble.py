@@ -15,14 +15,7 @@ from node.peers.sync.follow import Limits
 from tests.follow_kit import A, World, questions
 from tests.record_builders import Author
 from tests.simulators.peer import MemoryLink, Publishing
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-# --- blocks that do not come ----------------------------------------------------------------------
+from tests.unit.peers.sync.steps import failing, read
 
 
 def hung(link: MemoryLink) -> asyncio.Event:
@@ -38,39 +31,44 @@ def hung(link: MemoryLink) -> asyncio.Event:
     return reached
 
 
-async def test_others_are_asked_for_what_the_issuer_has_not(world: World) -> None:
-    peer, helper = Publishing(1), Publishing(2)
+@pytest.fixture
+def helping(world: World) -> MemoryLink:
+    """The way to another peer, which may have what an issuer has not."""
+    helper = MemoryLink(Publishing(2), "http://h.example")
+    world.helpers = [helper, world.links[A]]
+    return helper
+
+
+async def test_others_are_asked_for_what_it_has_not(
+    world: World, peer: Publishing, helping: MemoryLink
+) -> None:
     cids = questions(peer, 3)
-    helper.blocks[cids[1]] = peer.blocks.pop(cids[1])
-    await world.meet(peer)
-    helping = MemoryLink(helper, "http://h.example")
-    world.helpers = [helping, world.links[A]]
+    helping.peer.blocks[cids[1]] = peer.blocks.pop(cids[1])
     report = await world.sync.sync(A)
     assert (report.held, report.refused) == (3, {})
     assert helping.asked == ["blocks", "block"]
 
 
-@pytest.mark.parametrize("standing", [Standing("", Level.BLOCKED), Standing("", dropped="equivocation")])
-async def test_who_is_not_listened_to_is_not_asked_either(world: World, standing: Standing) -> None:
-    peer, bad = Publishing(1), Publishing(2)
-    cids = questions(peer, 1)
-    del peer.blocks[cids[0]]
-    await world.meet(peer)
-    helping = await world.meet(bad, "http://bad.example")
-    await world.store.put_contact(Contact(helping.address, "operator", bad.root))
-    await world.store.set_standing(replace(standing, root=bad.root))
-    world.helpers = [helping]
+@pytest.mark.parametrize(
+    ("standing", "outcome"),
+    [(Standing("", Level.BLOCKED), "blocked"), (Standing("", dropped="equivocation"), "dropped")],
+)
+async def test_who_is_not_listened_to_is_not_asked_either(
+    world: World, peer: Publishing, helping: MemoryLink, standing: Standing, outcome: str
+) -> None:
+    del peer.blocks[questions(peer, 1)[0]]
+    bad = helping.peer.root
+    world.links[helping.address] = helping
+    await world.store.put_contact(Contact(helping.address, "operator", bad))
+    await world.store.set_standing(replace(standing, root=bad))
     assert (await world.sync.sync(A)).refused == {"missing": 1}
-    outcome = "blocked" if standing.level is Level.BLOCKED else "dropped"
     assert (await world.sync.sync(helping.address)).outcome == outcome
     assert helping.asked == []
 
 
-async def test_what_nobody_has_is_asked_for_again_later(world: World) -> None:
-    peer = Publishing(1)
+async def test_what_nobody_has_is_asked_for_again(world: World, peer: Publishing, link: MemoryLink) -> None:
     cids = questions(peer, 3)
     data = peer.blocks.pop(cids[2])
-    link = await world.meet(peer)
     assert (await world.sync.sync(A)).refused == {"missing": 1}
     world.clock.advance(MISSING_EVERY_S - 1)
     peer.blocks[cids[2]] = data
@@ -83,52 +81,39 @@ async def test_what_nobody_has_is_asked_for_again_later(world: World) -> None:
     assert link.asked.count("blocks") <= asked + 1
 
 
-async def test_blocks_that_nobody_has_do_not_make_us_flood_others(world: World) -> None:
-    peer, helper = Publishing(1), Publishing(2)
+async def test_what_nobody_has_makes_no_flood(world: World, peer: Publishing, helping: MemoryLink) -> None:
     questions(peer, 3_000)
     peer.blocks.clear()
-    await world.meet(peer)
-    helping = MemoryLink(helper, "http://h.example")
-    asked = 0
+    asked: list[object] = []
 
     def count(what: str, of: object) -> None:
-        nonlocal asked
         assert isinstance(of, tuple)
-        asked += len(of)
+        asked.extend(of)
 
     helping.hook = count
-    world.helpers = [helping]
-    report = await world.sync.sync(A)
-    assert report.refused == {"missing": 3_000}
-    assert asked == 1_024
+    assert (await world.sync.sync(A)).refused == {"missing": 3_000}
+    assert len(asked) == 1_024
 
 
-async def test_an_issuer_that_fails_while_it_gives(world: World) -> None:
-    peer = Publishing(1)
+async def test_an_issuer_that_fails_while_it_gives(world: World, peer: Publishing, link: MemoryLink) -> None:
     cids = questions(peer, 10)
-    link = await world.meet(peer)
-    given = 0
 
     def fail(what: str, of: object) -> None:
-        nonlocal given
-        if what == "block":
-            given += 1
-            if given == 5:
-                raise Unavailable("it went away")
+        if link.asked.count("block") == 5:
+            raise Unavailable("it went away")
 
     link.hook = fail
     report = await world.sync.sync(A)
     assert (report.outcome, report.reason, report.held) == ("failed", "it went away", 4)
     assert (await world.position(peer)).size == 0, "what was not acted on is not behind us"
+    link.hook = None
     report = await world.sync.sync(A)
     assert (report.outcome, report.fetched) == ("synced", 6)
     assert await world.held(peer) == set(cids)
 
 
-async def test_our_own_store_fails_in_the_middle(world: World) -> None:
-    peer = Publishing(1)
+async def test_our_own_store_fails_in_the_middle(world: World, peer: Publishing) -> None:
     cids = questions(peer, 600)
-    await world.meet(peer)
     world.admitter.stop_at = 301
     assert (await world.sync.sync(A)).outcome == "failed"
     assert (await world.position(peer)).size == 256
@@ -137,39 +122,23 @@ async def test_our_own_store_fails_in_the_middle(world: World) -> None:
     assert await world.held(peer) == set(cids)
 
 
-async def test_a_withdrawal_holds_though_nothing_can_be_fetched(world: World) -> None:
-    peer = Publishing(1)
-    (cid,) = questions(peer, 1)
-    link = await world.meet(peer)
-    await world.sync.sync(A)
+async def test_a_withdrawal_holds_without_its_blocks(
+    world: World, peer: Publishing, link: MemoryLink
+) -> None:
+    [cid] = await read(world, peer, 1)
     peer.certify(Author(50).did, "node", is_entered=True)
     peer.retract(cid)
-
-    def fail(what: str, of: object) -> None:
-        if what == "blocks":
-            raise Unavailable("it gives nothing any more")
-
-    link.hook = fail
+    link.hook = failing(Unavailable("it gives nothing any more"), "blocks")
     assert (await world.sync.sync(A)).outcome == "failed"
     assert await world.held(peer) == set()
 
 
-# --- pace -----------------------------------------------------------------------------------------
-
-
-async def test_an_address_that_fails_is_left_alone_for_longer_and_longer(world: World) -> None:
-    peer = Publishing(1)
-    link = await world.meet(peer)
-
-    def fail(what: str, of: object) -> None:
-        raise Unavailable("nobody is there")
-
-    link.hook = fail
+async def test_an_address_that_fails_is_left_alone_ever_longer(world: World, link: MemoryLink) -> None:
+    link.hook = failing(Unavailable("nobody is there"))
     asked_at: list[float] = []
     for _ in range(2_000):
         before = len(link.asked)
-        reports = await world.sync.sync_all()
-        assert reports[0].outcome == "failed"
+        assert (await world.sync.sync_all())[0].outcome == "failed"
         if len(link.asked) > before:
             asked_at.append(world.clock.monotonic())
         world.clock.advance(10.0)
@@ -185,14 +154,8 @@ async def test_an_address_that_fails_is_left_alone_for_longer_and_longer(world: 
     assert len(link.asked) > before, "what answers is asked each time"
 
 
-async def test_a_peer_that_asks_to_wait_is_waited_for(world: World) -> None:
-    peer = Publishing(1)
-    link = await world.meet(peer)
-
-    def wait(what: str, of: object) -> None:
-        raise RateLimited("wait", retry_after_s=1_000)
-
-    link.hook = wait
+async def test_a_peer_that_asks_to_wait_is_waited_for(world: World, link: MemoryLink) -> None:
+    link.hook = failing(RateLimited("wait", retry_after_s=1_000))
     await world.sync.sync_all()
     link.hook = None
     world.clock.advance(999)
@@ -201,10 +164,10 @@ async def test_a_peer_that_asks_to_wait_is_waited_for(world: World) -> None:
     assert (await world.sync.sync_all())[0].outcome == "unchanged"
 
 
-async def test_a_round_that_takes_too_long_is_ended() -> None:
-    world, peer = World(limits=Limits(seconds=60)), Publishing(1)
+async def test_a_round_that_takes_too_long_is_ended(world: World, peer: Publishing, link: MemoryLink) -> None:
+    world.limits = Limits(seconds=60)
+    world.restart()
     questions(peer, 3)
-    link = await world.meet(peer)
     reached = hung(link)
     task = asyncio.create_task(world.sync.sync(A))
     await reached.wait()
@@ -214,15 +177,13 @@ async def test_a_round_that_takes_too_long_is_ended() -> None:
     assert "more than 60 s" in report.reason
 
 
-async def test_a_caller_that_leaves_ends_its_round(world: World) -> None:
-    peer = Publishing(1)
+async def test_a_caller_that_leaves_ends_its_round(world: World, peer: Publishing, link: MemoryLink) -> None:
     questions(peer, 3)
-    link = await world.meet(peer)
-    read, reached = link.read, hung(link)
+    right, reached = link.read, hung(link)
     task = asyncio.create_task(world.sync.sync(A))
     await reached.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    link.read = read  # type: ignore[method-assign]  # and is mended
+    link.read = right  # type: ignore[method-assign]  # and is mended
     assert (await world.sync.sync(A)).outcome == "synced"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -26,19 +26,9 @@ from node.peers.store.sqlite import Limits
 from node.peers.sync.ledger import NODE, OPERATOR, SETTINGS
 from node.store.state import StateStore
 from tests.admit_kit import Door, Issuer
-from tests.desk_kit import A, B, Far, Kit, identity, kit, ledger_over
+from tests.desk_kit import A, B, Far, Kit, kit, ledger_over
 from tests.manual_clock import ManualClock
 from tests.references.peer_store import MemoryPeerStore
-
-
-@pytest.fixture
-def k(tmp_path: Path) -> Kit:
-    return kit(tmp_path / "own")
-
-
-@pytest.fixture
-def other(tmp_path: Path) -> Identity:
-    return identity(tmp_path / "other", ManualClock())
 
 
 def entries(log: MemoryLog) -> list[Mapping[str, Any]]:
@@ -50,30 +40,21 @@ def said(log: MemoryLog) -> list[tuple[str, Any]]:
     return [(one["event"], one["peer"]) for one in entries(log)]
 
 
+def change(before: str | None, then: str | None) -> dict[str, str | None]:
+    return {"from": before, "to": then}
+
+
 async def test_each_change_of_a_standing_is_entered_with_what_it_was(k: Kit, other: Identity) -> None:
     done = await k.desk.trust(other.root, group="friends")
     assert done["decision"] == {"log": k.decisions.origin, "index": 0}
     await k.desk.trust(other.root, "known", "")
     assert (await k.desk.trust(other.root, "known"))["decision"] is None, "nothing changed"
+    peer = {"by": OPERATOR, "root": other.root}
+    raised = {"level": change("unknown", "trusted"), "group": change(None, "friends")}
+    lowered = {"level": change("trusted", "known"), "group": change("friends", None)}
     assert said(k.decisions) == [
-        (
-            "peer_standing",
-            {
-                "by": OPERATOR,
-                "root": other.root,
-                "level": {"from": "unknown", "to": "trusted"},
-                "group": {"from": None, "to": "friends"},
-            },
-        ),
-        (
-            "peer_standing",
-            {
-                "by": OPERATOR,
-                "root": other.root,
-                "level": {"from": "trusted", "to": "known"},
-                "group": {"from": "friends", "to": None},
-            },
-        ),
+        ("peer_standing", {**peer, **raised}),
+        ("peer_standing", {**peer, **lowered}),
     ]
     assert {one["kind"] for one in entries(k.decisions)} == {"policy"}
 
@@ -118,9 +99,7 @@ def without_a_log(folder: Path, unlogged: Unlogged, *, refuse: bool) -> Kit:
     return kit(folder, ledger=ledger_over(log, refuses=refuse, unlogged=unlogged))
 
 
-async def test_what_cannot_be_entered_is_not_done_where_that_is_asked_for(
-    tmp_path: Path, other: Identity
-) -> None:
+async def test_what_cannot_be_entered_is_not_done_where_that_is_set(tmp_path: Path, other: Identity) -> None:
     unlogged = Metrics().unlogged
     k = without_a_log(tmp_path / "own", unlogged, refuse=True)
     await k.store.put_contact(Contact(B, "operator"))
@@ -160,38 +139,26 @@ async def test_what_changes_while_the_log_is_written_is_kept(tmp_path: Path, oth
     )
 
 
-async def test_a_root_that_is_dropped_is_entered_once() -> None:
-    door, liar = Door(), Issuer(1)
-    await door.stand(liar, Level.TRUSTED, "friends")
-    await door.admitter.drop(liar.did, "equivocation")
-    await door.admitter.drop(liar.did, "equivocation")
+async def test_a_root_that_is_dropped_is_entered_once(door: Door, friend: Issuer) -> None:
+    await door.stand(friend, Level.TRUSTED, "friends")
+    await door.admitter.drop(friend.did, "equivocation")
+    await door.admitter.drop(friend.did, "equivocation")
     found = [one for one in entries(door.log) if one["kind"] == "policy"]
     assert [(one["event"], one["reason"], one["peer"]) for one in found] == [
-        ("peer_dropped", "equivocation", {"by": NODE, "root": liar.did, "level": None, "group": None})
+        ("peer_dropped", "equivocation", {"by": NODE, "root": friend.did, "level": None, "group": None})
     ]
 
 
-async def test_a_log_that_fails_keeps_nobody_from_being_dropped() -> None:
-    door, liar = Door(), Issuer(1)
+async def test_a_log_that_fails_keeps_nobody_from_being_dropped(door: Door, friend: Issuer) -> None:
     door.log = Refuses("decisions", door.clock)
     door.admitter = door.opened()
-    await door.stand(liar, Level.TRUSTED)
-    await door.admitter.drop(liar.did, "equivocation")
-    assert (await door.store.standing(liar.did)).dropped == "equivocation"
+    await door.admitter.drop(friend.did, "equivocation")
+    assert (await door.store.standing(friend.did)).dropped == "equivocation"
 
 
-@pytest.fixture
-async def state(tmp_path: Path) -> AsyncIterator[StateStore]:
-    made = await StateStore.open(tmp_path / "state.sqlite")
-    yield made
-    await made.close()
-
-
-async def test_what_the_settings_say_at_a_start_is_entered_when_it_changes_something(
-    tmp_path: Path, state: StateStore, other: Identity
-) -> None:
+async def test_what_the_settings_change_at_a_start_is_entered(tmp_path: Path, other: Identity) -> None:
     clock = ManualClock()
-    log = MemoryLog("decisions", clock)
+    state, log = await StateStore.open(tmp_path / "state.sqlite"), MemoryLog("decisions", clock)
     ledger = ledger_over(log)
 
     async def start(peers: Mapping[str, Any]) -> None:
@@ -201,11 +168,12 @@ async def test_what_the_settings_say_at_a_start_is_entered_when_it_changes_somet
     for _ in range(2):
         await start({"urls": [A], "trusted": [other.root]})
     await start({})
+    await state.close()
     peer = {"by": SETTINGS, "root": None, "level": None, "group": None}
-    change = {"level": {"from": "unknown", "to": "trusted"}, "group": {"from": None, "to": None}}
+    standing = {"root": other.root, "level": change("unknown", "trusted"), "group": change(None, None)}
     assert said(log) == [
         ("peer_followed", peer),
-        ("peer_standing", {**peer, **change, "root": other.root}),
+        ("peer_standing", {**peer, **standing}),
         ("peer_unfollowed", peer),
     ]
 

@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID
 from node.core.clock import SystemClock
 from node.core.errors import Rejected, TimedOut, Unavailable
 from node.peers.sync import client
-from node.peers.sync.client import PLACES_MAX, RESOLVED_S, HttpPeer, resolved
+from node.peers.sync.client import PLACES_MAX, RESOLVED_S, HttpPeer, Resolve, resolved
 from tests.manual_clock import ManualClock
 from tests.simulators.peer import PeerStandIn, Publishing
 
@@ -51,6 +51,11 @@ class Never(aiohttp.abc.AbstractResolver):
         """Nothing to close."""
 
 
+def told(url: str, http: aiohttp.ClientSession, clock: ManualClock, resolve: Resolve | None) -> HttpPeer:
+    """The link to an address that somebody else has named; with ``resolve`` None, that the operator has."""
+    return HttpPeer(url, http, clock, timeout_s=TIMEOUT_S, resolve=resolve)
+
+
 @pytest.fixture
 async def http() -> AsyncIterator[aiohttp.ClientSession]:
     connector = aiohttp.TCPConnector(resolver=Never())
@@ -63,6 +68,16 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
+@pytest.fixture
+def anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests have loopback alone: let it count as public."""
+    monkeypatch.setattr(client, "is_public", lambda host: True)
+
+
+async def identity(_: web.Request) -> web.Response:
+    return web.json_response({"root": "did:key:z", "certificates": []})
+
+
 class Anywhere:
     """A peer that answers whatever address is connected to, and says which that was, and as whom."""
 
@@ -71,15 +86,15 @@ class Anywhere:
         self.places: list[tuple[str, str]] = []
 
     async def __aenter__(self) -> aiohttp.ClientSession:
-        async def identity(request: web.Request) -> web.Response:
+        async def answer(request: web.Request) -> web.Response:
             self.places[-1] = (self.places[-1][0], request.headers["Host"])
-            return web.json_response({"root": "did:key:z", "certificates": []})
+            return await identity(request)
 
         async def note(_: object, __: object, params: aiohttp.TraceRequestStartParams) -> None:
             self.places.append((str(params.url.origin()), ""))
 
         app = web.Application()
-        app.router.add_get("/peers/identity", identity)
+        app.router.add_get("/peers/identity", answer)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         await web.UnixSite(self._runner, self._path).start()
@@ -97,24 +112,15 @@ class Anywhere:
 @pytest.mark.parametrize(
     "found",
     [
-        ["127.0.0.1"],
-        ["::1"],
-        ["10.0.0.7"],
-        ["169.254.169.254"],
-        ["::ffff:127.0.0.1"],
-        ["64:ff9b::7f00:1"],
-        [PUBLIC, "127.0.0.1"],
-        [PUBLIC, OTHER, "192.168.0.1"],
-        ["fe80::1%2"],
-        [],
+        *(["127.0.0.1"], ["::1"], ["10.0.0.7"], ["169.254.169.254"], ["fe80::1%2"], []),
+        *(["::ffff:127.0.0.1"], ["64:ff9b::7f00:1"], [PUBLIC, "127.0.0.1"], [PUBLIC, OTHER, "192.168.0.1"]),
     ],
 )
 async def test_a_name_that_leads_inside_is_connected_to_by_nobody(
     http: aiohttp.ClientSession, clock: ManualClock, found: list[str]
 ) -> None:
     async with PeerStandIn(Publishing(1)) as server:
-        url = f"http://peer.example:{server.port}"
-        peer = HttpPeer(url, http, clock, timeout_s=TIMEOUT_S, resolve=Names(found))
+        peer = told(f"http://peer.example:{server.port}", http, clock, Names(found))
         for asked in (peer.certificates, peer.peers, peer.checkpoint):
             with pytest.raises(Rejected, match="peers add"):
                 await asked()
@@ -124,28 +130,22 @@ async def test_a_name_that_leads_inside_is_connected_to_by_nobody(
 @pytest.mark.parametrize("host", ["10.0.0.7", "169.254.169.254", "[::ffff:10.0.0.7]", "[fe80::1]", "0.0.0.0"])
 async def test_nor_is_an_address_inside(http: aiohttp.ClientSession, clock: ManualClock, host: str) -> None:
     names = Names([PUBLIC])
-    peer = HttpPeer(f"http://{host}:8642", http, clock, timeout_s=TIMEOUT_S, resolve=names)
     with pytest.raises(Rejected):
-        await peer.certificates()
+        await told(f"http://{host}:8642", http, clock, names).certificates()
     assert names.asked == []
 
 
-async def test_what_was_judged_is_connected_to_and_the_name_is_told(
-    tmp_path: Path, clock: ManualClock
-) -> None:
+async def test_what_was_judged_is_connected_to_and_told_the_name(tmp_path: Path, clock: ManualClock) -> None:
     names, far = Names([PUBLIC], [OTHER], ["10.0.0.7"]), Anywhere(tmp_path)
     async with far as http:
-        peer = HttpPeer("http://peer.example:8642", http, clock, timeout_s=TIMEOUT_S, resolve=names)
+        peer = told("http://peer.example:8642", http, clock, names)
         await peer.certificates()
         await peer.certificates()
         assert names.asked == [("peer.example", 8642)], "for a while it is not resolved again"
         clock.advance(RESOLVED_S)
         await peer.certificates()
-        assert far.places == [
-            (f"http://{PUBLIC}:8642", "peer.example:8642"),
-            (f"http://{PUBLIC}:8642", "peer.example:8642"),
-            (f"http://[{OTHER}]:8642", "peer.example:8642"),
-        ]
+        one, other = f"http://{PUBLIC}:8642", f"http://[{OTHER}]:8642"
+        assert far.places == [(place, "peer.example:8642") for place in (one, one, other)]
         clock.advance(RESOLVED_S)  # and now the name leads inside
         with pytest.raises(Rejected):
             await peer.certificates()
@@ -154,13 +154,11 @@ async def test_what_was_judged_is_connected_to_and_the_name_is_told(
 
 async def test_an_address_outside_needs_no_name(tmp_path: Path, clock: ManualClock) -> None:
     names, far = Names([]), Anywhere(tmp_path)
+    hosts = [PUBLIC, f"[{OTHER}]:8642"]
     async with far as http:
-        for url in (f"http://{PUBLIC}", f"http://[{OTHER}]:8642"):
-            await HttpPeer(url, http, clock, timeout_s=TIMEOUT_S, resolve=names).certificates()
-    assert far.places == [
-        (f"http://{PUBLIC}", PUBLIC),
-        (f"http://[{OTHER}]:8642", f"[{OTHER}]:8642"),
-    ]
+        for host in hosts:
+            await told(f"http://{host}", http, clock, names).certificates()
+    assert far.places == [(f"http://{host}", host) for host in hosts]
     assert names.asked == []
 
 
@@ -169,19 +167,17 @@ async def test_who_was_named_on_this_machine_is_found_by_number_alone(
 ) -> None:
     honest, names = Publishing(1), Names(["127.0.0.1"])
     async with PeerStandIn(honest) as server:
-        told = HttpPeer(server.url, http, clock, timeout_s=TIMEOUT_S, resolve=names)
-        assert (await told.certificates())[0] == honest.root
+        assert (await told(server.url, http, clock, names).certificates())[0] == honest.root
         assert names.asked == []
-        by_name = HttpPeer(f"http://localhost:{server.port}", http, clock, timeout_s=TIMEOUT_S, resolve=names)
         with pytest.raises(Rejected):
-            await by_name.certificates()
+            await told(f"http://localhost:{server.port}", http, clock, names).certificates()
 
 
 async def test_whom_the_operator_has_named_may_be_anywhere(clock: ManualClock) -> None:
     honest = Publishing(1)
     async with PeerStandIn(honest) as server, aiohttp.ClientSession(auto_decompress=False) as http:
-        peer = HttpPeer(f"http://localhost:{server.port}", http, clock, timeout_s=TIMEOUT_S)
-        assert (await peer.certificates())[0] == honest.root
+        link = told(f"http://localhost:{server.port}", http, clock, None)
+        assert (await link.certificates())[0] == honest.root
 
 
 async def test_a_name_that_cannot_be_resolved_or_never_is(
@@ -198,9 +194,8 @@ async def test_a_name_that_cannot_be_resolved_or_never_is(
         return [PUBLIC]
 
     with pytest.raises(Unavailable):
-        await HttpPeer("http://a.example", http, clock, timeout_s=TIMEOUT_S, resolve=unknown).certificates()
-    peer = HttpPeer("http://a.example", http, clock, timeout_s=TIMEOUT_S, resolve=slow)
-    asking = asyncio.create_task(peer.certificates())
+        await told("http://a.example", http, clock, unknown).certificates()
+    asking = asyncio.create_task(told("http://a.example", http, clock, slow).certificates())
     await asked.wait()
     while not asking.done():
         clock.advance(1.0)
@@ -209,16 +204,15 @@ async def test_a_name_that_cannot_be_resolved_or_never_is(
         await asking
 
 
+@pytest.mark.usefixtures("anywhere")
 async def test_the_next_address_is_tried_where_one_does_not_answer(
-    monkeypatch: pytest.MonkeyPatch, http: aiohttp.ClientSession, clock: ManualClock
+    http: aiohttp.ClientSession, clock: ManualClock
 ) -> None:
-    monkeypatch.setattr(client, "is_public", lambda host: True)  # tests have loopback alone
     honest = Publishing(1)
     async with PeerStandIn(honest) as server:  # on 127.0.0.1, not on ::1
 
         def peer(*found: str) -> HttpPeer:
-            url = f"http://peer.example:{server.port}"
-            return HttpPeer(url, http, clock, timeout_s=TIMEOUT_S, resolve=Names(found))
+            return told(f"http://peer.example:{server.port}", http, clock, Names(found))
 
         assert (await peer("::1", "127.0.0.1").certificates())[0] == honest.root
         assert (await peer(*["127.0.0.1"] * 64).certificates())[0] == honest.root
@@ -227,33 +221,22 @@ async def test_the_next_address_is_tried_where_one_does_not_answer(
                 await peer(*found).certificates()
 
 
-async def test_over_tls_the_certificate_must_be_of_the_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: ManualClock
-) -> None:
-    monkeypatch.setattr(client, "is_public", lambda host: True)
+@pytest.mark.usefixtures("anywhere")
+async def test_over_tls_the_certificate_must_be_of_the_name(tmp_path: Path, clock: ManualClock) -> None:
     own, trusted = certified("peer.example", tmp_path)
     app = web.Application()
-
-    async def identity(_: web.Request) -> web.Response:
-        return web.json_response({"root": "did:key:z", "certificates": []})
-
     app.router.add_get("/peers/identity", identity)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=own)
-    await site.start()
-    port = runner.addresses[0][1]
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=own).start()
+    port, names = runner.addresses[0][1], Names(["127.0.0.1"])
     connector = aiohttp.TCPConnector(resolver=Never(), ssl=trusted)
     try:
         async with aiohttp.ClientSession(auto_decompress=False, connector=connector) as http:
-
-            def peer(name: str) -> HttpPeer:
-                url = f"https://{name}:{port}"
-                return HttpPeer(url, http, clock, timeout_s=TIMEOUT_S, resolve=Names(["127.0.0.1"]))
-
-            assert (await peer("peer.example").certificates())[0] == "did:key:z"
+            right = told(f"https://peer.example:{port}", http, clock, names)
+            assert (await right.certificates())[0] == "did:key:z"
             with pytest.raises(Unavailable):
-                await peer("other.example").certificates()
+                await told(f"https://other.example:{port}", http, clock, names).certificates()
     finally:
         await runner.cleanup()
 

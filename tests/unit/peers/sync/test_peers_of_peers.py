@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 
 from node.app.links import Links
+from node.core.identity import Identity
 from node.core.ipld.ipns import IpnsName
 from node.core.settings import load
 from node.peers.ports import PeerLink
@@ -17,7 +18,7 @@ from node.peers.sync.client import HttpPeer
 from node.peers.sync.follow import PeerSync, Watch, Ways
 from node.peers.sync.peers_of_peers import is_told
 from node.store.ipns_records import Names
-from tests.desk_kit import A, Far, identity, kit
+from tests.desk_kit import A, Far, Kit
 from tests.follow_kit import OWN, World
 from tests.manual_clock import ManualClock
 from tests.simulators.peer import MemoryLink, Publishing
@@ -52,9 +53,9 @@ async def test_whom_a_peer_has_named_names_nobody_on_this_machine() -> None:
 
 
 async def test_each_is_reached_by_the_way_of_who_named_it() -> None:
-    world, one, other = World(), Publishing(1), Publishing(2)
+    world, one = World(), Publishing(1)
     await world.meet(one, THERE)
-    await world.meet(other, "http://b.example")
+    await world.meet(Publishing(2), "http://b.example")
     await world.store.put_contact(Contact("http://b.example", one.root))
     ways: list[tuple[str, str]] = []
 
@@ -97,15 +98,14 @@ async def test_a_link_is_as_free_as_who_named_its_address(tmp_path: Path) -> Non
         await names.close()
 
 
-async def test_what_the_operator_adds_is_the_operators_word(tmp_path: Path) -> None:
-    desk, other = kit(tmp_path / "own"), identity(tmp_path / "other", ManualClock())
-    desk.far[A] = Far.of(A, other)
-    for source, then in (("did:key:z6MkPeer", "operator"), ("settings", "settings")):
-        await desk.store.put_contact(Contact(A, source, other.root))
-        await desk.desk.add(A)
-        [contact] = await desk.store.contacts()
-        assert contact == Contact(A, then, other.root)
-        assert not is_told(contact)
+@pytest.mark.parametrize(("source", "then"), [("did:key:z6MkPeer", "operator"), ("settings", "settings")])
+async def test_who_is_added_is_the_operators_word(k: Kit, other: Identity, source: str, then: str) -> None:
+    k.far[A] = Far.of(A, other)
+    await k.store.put_contact(Contact(A, source, other.root))
+    await k.desk.add(A)
+    [contact] = await k.store.contacts()
+    assert contact == Contact(A, then, other.root)
+    assert not is_told(contact)
 
 
 async def test_a_node_that_is_named_to_itself_is_no_peer_of_its_own() -> None:

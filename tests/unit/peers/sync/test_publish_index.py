@@ -14,7 +14,7 @@ from node.audit.tlog.leaf import compose
 from node.audit.tlog.tiles import Tile
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.cid import Cid
-from node.peers.rules.entry import Publish, encode
+from node.peers.rules.entry import PublicationEntry, Publish, encode
 from node.peers.rules.sorted_set import Item, SortedSet
 from node.peers.sync import publish_index
 from node.peers.sync.publish import INDEX_SHARE, Places, Publisher, ReadBack
@@ -63,9 +63,10 @@ class Indexed(World):
             raise Rejected("the log is smaller")
         return self.log.log.root(size)
 
-    async def more(self, count: int, first: int = 0) -> None:
-        for number in range(first, first + count):
-            await self.add(public(f"What is number {number}?"))
+    async def more(self, count: int, first: int = 0) -> list[PublicationEntry]:
+        """What a pass adds, once there are so many more public answers."""
+        await self.ask(*range(first, first + count))
+        return await self.entered()
 
     async def stop(self) -> None:
         """As a node does that is told to stop."""
@@ -85,15 +86,13 @@ def same(one: SortedSet, other: SortedSet) -> bool:
 
 
 async def test_a_restart_reads_only_what_is_new(world: Indexed) -> None:
-    await world.more(20)
-    assert len(await world.entered()) == 20
+    assert len(await world.more(20)) == 20
     was = world.publisher.published
     world.again()
     assert await world.entered() == []
     assert world.read == []
     assert same(world.publisher.published, was)
     await world.more(2, 20)  # fewer than make a new index: a kill costs as much reading
-    await world.entered()
     was = world.publisher.published
     world.again()
     assert await world.entered() == []
@@ -103,7 +102,6 @@ async def test_a_restart_reads_only_what_is_new(world: Indexed) -> None:
 
 async def test_the_stop_keeps_the_index_of_whatever_there_is(world: Indexed) -> None:
     await world.more(1)
-    await world.entered()
     assert not world.index_path.exists()
     await world.stop()
     world.again()
@@ -114,19 +112,16 @@ async def test_the_stop_keeps_the_index_of_whatever_there_is(world: Indexed) -> 
 
 async def test_the_index_is_written_for_a_share_of_what_it_has(world: Indexed) -> None:
     await world.more(AFTER * INDEX_SHARE * 2)
-    await world.entered()
     before = world.index_path.read_bytes()
     await world.more(AFTER, 1_000)
-    await world.entered()
     assert world.index_path.read_bytes() == before
     await world.more(AFTER, 2_000)
-    await world.entered()
     assert world.index_path.read_bytes() != before
 
 
 @pytest.mark.parametrize("state", ["kept", "lost"])
 async def test_what_was_taken_back_or_has_ended_stays_so(world: Indexed, state: str) -> None:
-    await world.more(6)
+    await world.ask(*range(6))
     ends = await world.add(public("What ends?", expires=START + timedelta(hours=1)))
     gone = await world.add(public("What is erased?"))
     await world.entered()
@@ -139,17 +134,14 @@ async def test_what_was_taken_back_or_has_ended_stays_so(world: Indexed, state: 
     assert world.read == []
     assert len(world.publisher.published) == 6
     assert Item(int(START.timestamp()), ends.cid.digest) not in world.publisher.published
-    await world.more(6)  # the same ones
-    assert await world.entered() == []
+    assert await world.more(6) == [], "the same ones"
 
 
 async def test_what_gave_way_after_the_index_was_made_is_not_compared(world: Indexed) -> None:
-    await world.more(5)
-    first = (await world.add(public("What is first?"))).cid
+    await world.ask(*range(5))
+    first = await world.published("What is first?")
+    await world.store.blocks.delete(first.cid)
     await world.entered()
-    await world.store.blocks.delete(first)
-    await world.entered()
-    assert world.state_path is not None
     world.again()
     await world.entered()
     assert world.read == []
@@ -162,13 +154,11 @@ async def test_what_gave_way_after_the_index_was_made_is_not_compared(world: Ind
 @pytest.mark.parametrize("how", ["other", "shorter", "damaged", "cut", "nonsense", "no roots", "older root"])
 async def test_an_index_that_is_not_of_this_log_counts_for_nothing(world: Indexed, how: str) -> None:
     await world.more(6)
-    await world.entered()
     match how:
         case "other":  # one entry of the log is another one
             entries = list(world.log.log.entries)
-            entries[3] = compose(
-                encode(Publish(Cid.of(b"another record"), "general", "ab" * 32, None)), 3, 17
-            )
+            another = Publish(Cid.of(b"another record"), "general", "ab" * 32, None)
+            entries[3] = compose(encode(another), 3, 17)
             world.log.log = MemoryLog(entries)
         case "shorter":
             world.log.log = MemoryLog(world.log.log.entries[:4])
@@ -196,21 +186,17 @@ async def test_an_index_that_is_not_of_this_log_counts_for_nothing(world: Indexe
 
 async def test_an_index_that_cannot_be_written_stops_nothing(world: Indexed) -> None:
     world.index_path.mkdir()
-    await world.more(6)
-    assert len(await world.entered()) == 6
+    assert len(await world.more(6)) == 6
     assert await world.entered() == []
 
 
-async def test_an_older_store_that_was_put_back_shows_only_what_it_has(
-    world: Indexed, tmp_path: Path
-) -> None:
+async def test_an_older_store_that_is_put_back_shows_only_what_it_has(world: Indexed, tmp_path: Path) -> None:
     await world.more(6)
-    await world.entered()
     world.store = MemoryStore(own_issuer=US.did)
-    kept = await world.add(public("What is number 2?"))
+    [kept] = await world.ask(2)
     world.again()
     assert await world.entered() == []
-    assert world.publisher.published.ids(0, len(world.publisher.published)) == [kept.cid.digest]
+    assert world.publisher.published.ids(0, len(world.publisher.published)) == [kept.digest]
 
 
 # --- the file -------------------------------------------------------------------------------------

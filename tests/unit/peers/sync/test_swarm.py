@@ -42,9 +42,6 @@ def test_a_seed_repeats_exactly() -> None:
     assert one.digest != other.digest
 
 
-# --- the checks can fail ------------------------------------------------------------------------------
-
-
 class CredulousScales(Scales):
     async def tier(
         self, held: Held, rivals: Sequence[Held], known: Mapping[str, Standing]
