@@ -21,7 +21,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -375,6 +375,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=60_000, help="of SQuAD")
     parser.add_argument("--rounds", type=int, default=3, help="over the communities")
     parser.add_argument("--skip", type=int, default=0, help="so many questions of SQuAD")
+    parser.add_argument("--newer", default="", help="communities, by comma: of others every eighth question")
     parser.add_argument("--rate", type=float, default=5e-4, help="of learning, over the communities")
     parser.add_argument("--begin-from", type=Path, help="such a file, to go on from")
     parser.add_argument("--keep", type=Path, help="where to keep what SQuAD taught")
@@ -395,7 +396,9 @@ def main() -> None:
         trained = train(trained, params, taught, rate=6e-4, tokens_max=64, seed=0)
         if wanted.keep:
             np.savez_compressed(wanted.keep, allow_pickle=False, **packed(trained, begun.at))
-    some = [(world, likeliest(world, 8)) for world in worlds()]
+    newer = wanted.newer.split(",") if wanted.newer else [world.name for world in worlds()]
+    chosen = (world if world.name in newer else replace(world, asked=world.asked[::8]) for world in worlds())
+    some = [(world, likeliest(world, 8)) for world in chosen]
     rounds = [one for _ in range(wanted.rounds) for one in of_worlds(some, rng, others=2)]
     trained = train(trained, params, rounds, rate=wanted.rate, tokens_max=128, seed=1)
     np.savez_compressed(wanted.out, allow_pickle=False, **packed(trained, begun.at))
