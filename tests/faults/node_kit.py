@@ -22,6 +22,7 @@ from multidict import CIMultiDict
 from node.app.node import Running, running
 from node.core.clock import Clock, SystemClock
 from node.core.settings import load
+from node.pipeline.service import Service
 from tests.nowhere import NOBODY, nowhere, nowhere_environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,6 +76,27 @@ class Client:
                 data = await (response.json(content_type=None) if is_json else response.read())
                 return response.status, data, response.headers.copy()
 
+    @property
+    def service(self) -> Service:
+        """What stands behind its door, where it runs in this process."""
+        assert self.node is not None
+        return self.node.service
+
+    async def get(self, path: str) -> tuple[int, Any]:
+        status, reply, _ = await self.send("GET", path)
+        return status, reply
+
+    async def check(self, name: str) -> dict[str, Any]:
+        """What ``/health`` says of one thing."""
+        _, page = await self.get("/health")
+        found: dict[str, Any] = page["checks"][name][0]
+        return found
+
+    async def delete(self, cid: str) -> int:
+        """The status of withdrawing an entry."""
+        status, _, _ = await self.send("DELETE", f"/v1/cache/entries/{cid}")
+        return status
+
     async def post(self, path: str, body: Any) -> tuple[int, Any]:
         status, reply, _ = await self.send("POST", path, body)
         return status, reply
@@ -97,14 +119,23 @@ class Client:
         assert status == 201, reply
         return str(reply["cid"])
 
-    async def raw(self, data: bytes, *, half_close: bool = False) -> bytes:
-        """Send exactly these bytes on a connection of their own; everything that comes back."""
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection of its own, on which nothing has been said."""
         address = urlsplit(self.url)
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        return await asyncio.open_connection(address.hostname, address.port)
+
+    async def judge(self, verdict: str, **more: Any) -> dict[str, Any]:
+        """Say of a record or a reply that it is valid or not."""
+        status, reply = await self.post("/feedback", {"verdict": verdict, **more})
+        assert status == 200, reply
+        assert isinstance(reply, dict)
+        return reply
+
+    async def raw(self, data: bytes) -> bytes:
+        """Send exactly these bytes on a connection of their own; everything that comes back."""
+        reader, writer = await self.connect()
         try:
             writer.write(data)
-            if half_close:
-                writer.write_eof()
             async with asyncio.timeout(PATIENCE_S):
                 return await reader.read()
         except ConnectionError:

@@ -36,9 +36,8 @@ EXPLAIN = "Explain how suspension bridges carry their load"
 
 async def under_way(node: Client, count: int) -> None:
     """Return when so many questions are being answered."""
-    assert node.node is not None
     async with asyncio.timeout(PATIENCE_S):
-        while node.node.service._p.pipeline.under_way < count:
+        while node.service._p.pipeline.under_way < count:
             await asyncio.sleep(0)
 
 
@@ -59,8 +58,7 @@ async def test_two_hundred_equal_questions_are_one_computation(tmp_path: Path) -
         assert len({reply["decision"]["index"] for reply in replies}) == MANY, "each has its own decision"
         joined = [reply for reply in replies if "single_flight" in reasons(reply)]
         assert len(joined) == MANY - 1
-        assert node.node is not None
-        assert node.node.service._p.pipeline.under_way == 0
+        assert node.service._p.pipeline.under_way == 0
 
 
 async def test_only_equal_questions_share_a_computation(tmp_path: Path) -> None:
@@ -178,8 +176,7 @@ async def test_after_the_reply_to_a_withdrawal_no_search_returns_it(tmp_path: Pa
                 if how == "DELETE":
                     status, reply, _ = await node.send("DELETE", f"/v1/cache/entries/{cid}")
                 else:
-                    status, reply = await node.post("/feedback", {"cid": cid, "verdict": "invalid"})
-                assert status == 200, reply
+                    reply = await node.judge("invalid", cid=cid)
                 gone.set()
 
             looks: list[Callable[[], Awaitable[tuple[bool, str | None]]]] = [
@@ -293,8 +290,7 @@ async def test_a_whole_node_killed_finds_all_it_acknowledged_and_nothing_withdra
                 kept[cid] = (thing, place)
                 if number % 3 == 0:
                     del kept[cid]
-                    status, reply, _ = await node.send("DELETE", f"/v1/cache/entries/{cid}")
-                    assert status == 200, reply
+                    assert await node.delete(cid) == 200
                     gone[cid] = (thing, place)
 
             enough = chance.randint(2, len(some) - 2)

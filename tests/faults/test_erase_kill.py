@@ -49,8 +49,7 @@ async def built(folder: Path, scope: str) -> World:
             older = await node.store(question, "It began zanzibaranswerquux at home.", scope=scope)
         planted = await plant(node, "zanzibar", scope)
         other = await plant(node, "trinidad", scope)
-        assert node.node is not None
-        vector = await node.node.service.embed(normalise(planted.question))
+        vector = await node.service.embed(normalise(planted.question))
         assert vector is not None
         return World(folder, planted, other, vector.astype("<f4").tobytes(), older)
 
@@ -156,8 +155,7 @@ async def test_a_node_killed_in_an_erasure(worlds: dict[str, World], tmp_path: P
     async with start(world.folder, embed="local") as node:
         if is_whole:
             assert await stays(node, world.planted), "not begun"
-            status, reply, _ = await node.send("DELETE", f"/v1/cache/entries/{world.planted.cid}")
-            assert status == 200, reply
+            assert await node.delete(world.planted.cid) == 200
         await check_gone(world, node)
         assert found_on_disk(world.folder, world.planted, world.vector) == {}, "while it runs"
         assert keys & keys_in(world.folder) == set()

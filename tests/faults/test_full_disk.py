@@ -120,8 +120,7 @@ async def room_again(world: World, process: Child, node: Client, cid: str) -> No
     await check_kept(node, cid)
     other = await node.store("What is a keel?", "The spine of a ship.", scope="public")
     assert (await node.ask("What is 3+3?"))["decision"] is not None
-    _, health, _ = await node.send("GET", "/health")
-    assert health["checks"]["log"][0]["status"] == "pass"
+    assert (await node.check("log"))["status"] == "pass"
     assert await process.end() == 0
     assert (await verified(world.folder / "logs")).ok
     async with start(world.folder) as again:
@@ -220,7 +219,7 @@ async def test_an_erasure_on_a_full_disk(tmp_path: Path) -> None:
             assert (await node.send("GET", "/livez"))[0] == 200
             disk.empty()
             async with asyncio.timeout(2 * PATIENCE_S):
-                while (await node.send("DELETE", f"/v1/cache/entries/{cid}"))[0] != 404:
+                while await node.delete(cid) != 404:
                     await asyncio.sleep(0.2)
             assert (await node.search(QUESTION))["hit"] is None
             assert (await node.search("What is my boat called?"))["cid"] == kept

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -121,13 +120,12 @@ async def test_readers_who_let_links_wait_fill_no_memory(tmp_path: Path, more: s
     plain = shelf.node(None, [("leaf", leaf)])
     await stock(tmp_path, shelf)
     async with child(tmp_path, NEUROSWARM_IPFS__GATEWAY_CONCURRENT_MAX=str(READERS + 1)) as (process, node):
-        address = urlsplit(node.url)
         before = peak_mib(process.process.pid)
         writers: list[asyncio.StreamWriter] = []
 
         async def read_some() -> bool:
             """Whether it was cut off."""
-            reader, writer = await asyncio.open_connection(address.hostname, address.port)
+            reader, writer = await node.connect()
             writers.append(writer)
             writer.write(f"GET /ipfs/{root}?format=car{more} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
             size = 0

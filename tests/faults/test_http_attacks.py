@@ -11,7 +11,6 @@ import resource
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 import pytest
@@ -76,92 +75,89 @@ CHUNKED = "Transfer-Encoding: chunked"
 BOMB = gzip.compress(b'{"query": "' + b"x" * 5_000_000 + b'"}')
 IPFS = f"/ipfs/{UNKNOWN_CID}"
 
-BAD: dict[str, tuple[bytes, set[int]]] = {
+BAD: dict[str, tuple[bytes, int]] = {
     # bodies that lie about their length
-    "body longer than said": (chat(length=len(QUESTION) - 3), {400}),
-    "length below zero": (chat(length=-1), {400}),
-    "length that is no number": (chat(length="many"), {400}),
-    "length over any limit": (chat(length=10**30), {400}),
-    "two lengths": (chat(QUESTION, "Content-Length: 3"), {400}),
-    "length and chunks": (chat(chunked(QUESTION), CHUNKED), {400}),
-    "chunk without its size": (chat(b"zz\r\nabc\r\n0\r\n\r\n", CHUNKED, length=False), {400}),
-    "chunk shorter than its text": (
-        chat(b"5\r\n" + QUESTION + b"\r\n0\r\n\r\n", CHUNKED, length=False),
-        {400},
-    ),
-    "chunk size over any limit": (chat(b"f" * 18 + b"\r\n", CHUNKED, length=False), {400}),
-    "too many small chunks": (chat(chunked(*[b"x" * 16] * 5_000), CHUNKED, length=False), {413}),
+    "body longer than said": (chat(length=len(QUESTION) - 3), 400),
+    "length below zero": (chat(length=-1), 400),
+    "length that is no number": (chat(length="many"), 400),
+    "length over any limit": (chat(length=10**30), 400),
+    "two lengths": (chat(QUESTION, "Content-Length: 3"), 400),
+    "length and chunks": (chat(chunked(QUESTION), CHUNKED), 400),
+    "chunk without its size": (chat(b"zz\r\nabc\r\n0\r\n\r\n", CHUNKED, length=False), 400),
+    "chunk shorter than its text": (chat(b"5\r\n" + QUESTION + b"\r\n0\r\n\r\n", CHUNKED, length=False), 400),
+    "chunk size over any limit": (chat(b"f" * 18 + b"\r\n", CHUNKED, length=False), 400),
+    "too many small chunks": (chat(chunked(*[b"x" * 16] * 5_000), CHUNKED, length=False), 413),
     # encodings
-    "gzip": (chat(gzip.compress(QUESTION), "Content-Encoding: gzip"), {400}),
-    "gzip bomb": (chat(BOMB, "Content-Encoding: gzip"), {400}),
-    "gzip that is none": (chat(b"\x1f\x8bxxxxxxxxxxxxxxx", "Content-Encoding: gzip"), {400}),
-    "gzip cut short": (chat(gzip.compress(QUESTION)[:-9], "Content-Encoding: gzip"), {400}),
-    "deflate that is none": (chat(b"zzzzzz", "Content-Encoding: deflate"), {400}),
-    "br": (chat(b"zzzzzz", "Content-Encoding: br"), {400}),
-    "byte order mark": (chat(b"\xef\xbb\xbf" + QUESTION), {400}),
-    "utf-16": (chat(QUESTION.decode().encode("utf-16")), {400}),
-    "not utf-8": (chat(b'{"query": "\xff\xfe"}'), {400}),
-    "lone surrogate": (chat(b'{"query": "\\ud800"}'), {400}),
+    "gzip": (chat(gzip.compress(QUESTION), "Content-Encoding: gzip"), 400),
+    "gzip bomb": (chat(BOMB, "Content-Encoding: gzip"), 400),
+    "gzip that is none": (chat(b"\x1f\x8bxxxxxxxxxxxxxxx", "Content-Encoding: gzip"), 400),
+    "gzip cut short": (chat(gzip.compress(QUESTION)[:-9], "Content-Encoding: gzip"), 400),
+    "deflate that is none": (chat(b"zzzzzz", "Content-Encoding: deflate"), 400),
+    "br": (chat(b"zzzzzz", "Content-Encoding: br"), 400),
+    "byte order mark": (chat(b"\xef\xbb\xbf" + QUESTION), 400),
+    "utf-16": (chat(QUESTION.decode().encode("utf-16")), 400),
+    "not utf-8": (chat(b'{"query": "\xff\xfe"}'), 400),
+    "lone surrogate": (chat(b'{"query": "\\ud800"}'), 400),
     # JSON
-    "deep objects": (chat(b'{"query":' + b'{"a":' * 10_000 + b"1" + b"}" * 10_000 + b"}"), {400}),
-    "deep lists": (chat(b'{"query": "a", "tags":' + b"[" * 30_000), {400}),
-    "a number without end": (chat(b'{"query": "a", "ttl_s": ' + b"9" * 60_000 + b"}"), {400}),
-    "past 64 bits": (chat(b'{"query": "a", "ttl_s": 18446744073709551616}'), {400}),
-    "past the range": (chat(b'{"query": "a", "ttl_s": 1e999}'), {400}),
-    "NaN": (chat(b'{"query": "a", "ttl_s": NaN}'), {400}),
-    "control character escaped": (chat(b'{"query": "a\\u0000b"}'), {400}),
-    "unknown field with marks": (chat(b'{"query": "a", "\\u202e\\u0000\\n": 1}'), {400}),
-    "form": (chat(b"query=hi", "Content-Type: application/x-www-form-urlencoded"), {400}),
-    "multipart": (chat(b"--x", "Content-Type: multipart/form-data; boundary=x"), {400}),
-    "content type of nothing": (chat(QUESTION, "Content-Type: ;;;"), {400}),
-    "expects the impossible": (chat(QUESTION, "Expect: 200-ok"), {417}),
+    "deep objects": (chat(b'{"query":' + b'{"a":' * 10_000 + b"1" + b"}" * 10_000 + b"}"), 400),
+    "deep lists": (chat(b'{"query": "a", "tags":' + b"[" * 30_000), 400),
+    "a number without end": (chat(b'{"query": "a", "ttl_s": ' + b"9" * 60_000 + b"}"), 400),
+    "past 64 bits": (chat(b'{"query": "a", "ttl_s": 18446744073709551616}'), 400),
+    "past the range": (chat(b'{"query": "a", "ttl_s": 1e999}'), 400),
+    "NaN": (chat(b'{"query": "a", "ttl_s": NaN}'), 400),
+    "control character escaped": (chat(b'{"query": "a\\u0000b"}'), 400),
+    "unknown field with marks": (chat(b'{"query": "a", "\\u202e\\u0000\\n": 1}'), 400),
+    "form": (chat(b"query=hi", "Content-Type: application/x-www-form-urlencoded"), 400),
+    "multipart": (chat(b"--x", "Content-Type: multipart/form-data; boundary=x"), 400),
+    "content type of nothing": (chat(QUESTION, "Content-Type: ;;;"), 400),
+    "expects the impossible": (chat(QUESTION, "Expect: 200-ok"), 417),
     # methods
-    "no such method": (request("FOO", "/chat"), {400}),
-    "method without end": (request("A" * 20_000, "/"), {400}),
-    "TRACE": (request("TRACE", "/chat"), {405}),
-    "OPTIONS": (request("OPTIONS", "/chat"), {405}),
-    "OPTIONS *": (request("OPTIONS", "*"), {404}),
-    "CONNECT": (request("CONNECT", "elsewhere.example:80"), {400}),
-    "HEAD of a post": (request("HEAD", "/chat"), {405}),
-    "PUT": (request("PUT", IPFS), {405}),
-    "POST nowhere": (request("POST", "/nowhere", body=b"x" * 1_000), {404}),
+    "no such method": (request("FOO", "/chat"), 400),
+    "method without end": (request("A" * 20_000, "/"), 400),
+    "TRACE": (request("TRACE", "/chat"), 405),
+    "OPTIONS": (request("OPTIONS", "/chat"), 405),
+    "OPTIONS *": (request("OPTIONS", "*"), 404),
+    "CONNECT": (request("CONNECT", "elsewhere.example:80"), 400),
+    "HEAD of a post": (request("HEAD", "/chat"), 405),
+    "PUT": (request("PUT", IPFS), 405),
+    "POST nowhere": (request("POST", "/nowhere", body=b"x" * 1_000), 404),
     # hosts
-    "another host": (request("GET", "/livez", host="elsewhere.example"), {400}),
-    "absolute target": (request("GET", "http://elsewhere.example/livez"), {400}),
-    "host in disguise": (request("GET", "/livez", host="127.0.0.1@elsewhere.example"), {400}),
-    "open bracket": (request("GET", "/livez", host="[::1"), {400}),
-    "two hosts": (request("GET", "/livez", "Host: elsewhere.example"), {400}),
-    "no host": (b"GET /livez HTTP/1.1\r\n\r\n", {400}),
-    "another origin": (chat(QUESTION, "Origin: null"), {400}),
+    "another host": (request("GET", "/livez", host="elsewhere.example"), 400),
+    "absolute target": (request("GET", "http://elsewhere.example/livez"), 400),
+    "host in disguise": (request("GET", "/livez", host="127.0.0.1@elsewhere.example"), 400),
+    "open bracket": (request("GET", "/livez", host="[::1"), 400),
+    "two hosts": (request("GET", "/livez", "Host: elsewhere.example"), 400),
+    "no host": (b"GET /livez HTTP/1.1\r\n\r\n", 400),
+    "another origin": (chat(QUESTION, "Origin: null"), 400),
     # size of the head
-    "long path": (request("GET", "/" + "a" * 100_000), {400}),
-    "long cid": (request("GET", "/ipfs/" + "a" * 7_000 + "?format=raw"), {400}),
-    "long header": (request("GET", "/livez", "X-A: " + "a" * 100_000), {400}),
-    "many headers": (request("GET", "/livez", *["X-A: b"] * 5_000), {400}),
+    "long path": (request("GET", "/" + "a" * 100_000), 400),
+    "long cid": (request("GET", "/ipfs/" + "a" * 7_000 + "?format=raw"), 400),
+    "long header": (request("GET", "/livez", "X-A: " + "a" * 100_000), 400),
+    "many headers": (request("GET", "/livez", *["X-A: b"] * 5_000), 400),
     # paths
-    "control character in a path": (request("GET", "/ipfs/%00?format=raw"), {400}),
-    "line break in a path": (request("GET", "/ipfs/%0d%0aERROR%20fake?format=raw"), {400}),
-    "path that is not utf-8": (request("GET", "/ipfs/%ff%fe?format=raw"), {400}),
-    "surrogate in a path": (request("GET", "/ipfs/%ed%a0%80?format=raw"), {400}),
-    "bad escape": (request("GET", "/ipfs/%zz?format=raw"), {400}),
-    "raw bytes in a path": (request("GET", "/ipfs/\xff\xfe"), {400}),
-    "dots": (request("GET", "/ipfs/../../etc/passwd"), {400}),
-    "escaped dots": (request("GET", "/ipfs/%2e%2e/%2e%2e/etc/passwd"), {400}),
-    "escaped slash": (request("GET", "/ipfs/..%2f..%2fetc%2fpasswd?format=raw"), {400}),
-    "path below a block": (request("GET", IPFS + "/etc/passwd?format=raw"), {400}),
-    "path below no block": (request("GET", IPFS + "/etc/passwd?format=car"), {404}),
-    "no such block": (request("GET", IPFS + "?format=raw"), {404}),
-    "no format": (request("GET", IPFS), {400}),
-    "another format": (request("GET", IPFS + "?format=tar"), {406}),
-    "another format, first": (request("GET", IPFS + "?format=tar&format=raw"), {406}),
-    "format that is not utf-8": (request("GET", IPFS + "?format=%ff"), {406}),
-    "any tag of nothing": (request("GET", IPFS + "?format=raw", "If-None-Match: *"), {404}),
-    "range of nothing": (request("GET", IPFS + "?format=raw", "Range: bytes=0-1"), {404}),
-    "entry that is a folder": (request("GET", "/v1/cache/entries/.."), {404, 400}),
-    "delete nothing": (request("DELETE", f"/v1/cache/entries/{UNKNOWN_CID}"), {404}),
-    "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 64, {400}),
-    "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", {400}),
-    "noise": (bytes(range(256)) * 8 + b"\r\n\r\n", {400}),
+    "control character in a path": (request("GET", "/ipfs/%00?format=raw"), 400),
+    "line break in a path": (request("GET", "/ipfs/%0d%0aERROR%20fake?format=raw"), 400),
+    "path that is not utf-8": (request("GET", "/ipfs/%ff%fe?format=raw"), 400),
+    "surrogate in a path": (request("GET", "/ipfs/%ed%a0%80?format=raw"), 400),
+    "bad escape": (request("GET", "/ipfs/%zz?format=raw"), 400),
+    "raw bytes in a path": (request("GET", "/ipfs/\xff\xfe"), 400),
+    "dots": (request("GET", "/ipfs/../../etc/passwd"), 400),
+    "escaped dots": (request("GET", "/ipfs/%2e%2e/%2e%2e/etc/passwd"), 400),
+    "escaped slash": (request("GET", "/ipfs/..%2f..%2fetc%2fpasswd?format=raw"), 400),
+    "path below a block": (request("GET", IPFS + "/etc/passwd?format=raw"), 400),
+    "path below no block": (request("GET", IPFS + "/etc/passwd?format=car"), 404),
+    "no such block": (request("GET", IPFS + "?format=raw"), 404),
+    "no format": (request("GET", IPFS), 400),
+    "another format": (request("GET", IPFS + "?format=tar"), 406),
+    "another format, first": (request("GET", IPFS + "?format=tar&format=raw"), 406),
+    "format that is not utf-8": (request("GET", IPFS + "?format=%ff"), 406),
+    "any tag of nothing": (request("GET", IPFS + "?format=raw", "If-None-Match: *"), 404),
+    "range of nothing": (request("GET", IPFS + "?format=raw", "Range: bytes=0-1"), 404),
+    "entry that is a folder": (request("GET", "/v1/cache/entries/.."), 404),
+    "delete nothing": (request("DELETE", f"/v1/cache/entries/{UNKNOWN_CID}"), 404),
+    "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 64, 400),
+    "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+    "noise": (bytes(range(256)) * 8 + b"\r\n\r\n", 400),
 }
 
 GOOD: dict[str, bytes] = {
@@ -184,7 +180,7 @@ async def test_bad_requests_get_a_4xx_and_leave_no_trace_of_a_fault(
 ) -> None:
     for name, (data, expected) in BAD.items():
         reply = await node.raw(data)
-        assert status_of(reply) in expected, (name, reply[:300])
+        assert status_of(reply) == expected, (name, reply[:300])
         assert b"Traceback" not in reply
         assert b"HTTP/1.1 2" not in reply, name
     assert faults(complaints) == []
@@ -213,8 +209,7 @@ async def test_head_is_get_without_a_body(node: Client) -> None:
 async def test_bodies_that_never_end_take_nobodys_place(tmp_path: Path) -> None:
     limits = {"request_timeout_s": 1, "concurrent_requests_max": 2, "shutdown_timeout_s": 10}
     async with start(tmp_path, server=limits) as node:
-        address = urlsplit(node.url)
-        slow = [await asyncio.open_connection(address.hostname, address.port) for _ in range(8)]
+        slow = [await node.connect() for _ in range(8)]
         for _, writer in slow:
             writer.write(chat(b'{"que', length=500))
             await writer.drain()
@@ -232,8 +227,7 @@ async def test_bodies_that_never_end_take_nobodys_place(tmp_path: Path) -> None:
 async def test_heads_that_never_end_do_not_hold_up_the_node_or_its_stop(tmp_path: Path) -> None:
     async with asyncio.timeout(PATIENCE_S):
         async with start(tmp_path, server={"shutdown_timeout_s": 60}) as node:
-            address = urlsplit(node.url)
-            idle = [await asyncio.open_connection(address.hostname, address.port) for _ in range(50)]
+            idle = [await node.connect() for _ in range(50)]
             for _, writer in idle[:25]:
                 writer.write(b"GET /livez HTTP/1.1\r\nHost: 127")
                 await writer.drain()
@@ -256,10 +250,9 @@ async def test_pipelined_requests_are_answered_in_order(node: Client) -> None:
 async def test_clients_that_leave_are_not_a_fault(
     node: Client, stream: bool, complaints: list[logging.LogRecord]
 ) -> None:
-    address = urlsplit(node.url)
     body = json.dumps({"query": "What is 2+2?", "stream": stream}).encode()
     for number in range(30):
-        _, writer = await asyncio.open_connection(address.hostname, address.port)
+        _, writer = await node.connect()
         data = chat(body)
         writer.write(data if number % 3 else data[:-4])
         await writer.drain()
@@ -273,41 +266,12 @@ async def test_clients_that_leave_are_not_a_fault(
 # --- texts ----------------------------------------------------------------------------------------
 
 UNITS = (
-    *("a", "1", "?", "(", "-", "^", "%", ",", "'", '"', "\\", "$", "_", "\n"),
-    *(
-        "é",
-        "İ",
-        "²",
-        "٣",
-        "🐢",
-        "\u200b",
-        "\u202e",
-        "\u0301",
-        "한",
-        "汉",
-        "א",
-        "ﷺ",
-        "\u0344",
-        "\U0001d160",
-        "\uffff",
-    ),
+    *("a", "1", "?", "(", "-", "^", "%", ",", "'", '"', "\\", "$", "_", "\n", "é", "İ", "²", "٣", "🐢"),
+    *("\u200b", "\u202e", "\u0301", "한", "汉", "א", "ﷺ", "\u0344", "\U0001d160", "\uffff", "吗"),
     *("1+", "((", "1,", "1e9", "9**", "10% of ", "price of ", "btc and ", "not ", "5 km to ", "proposal 1 "),
     *("2024-", "today ", "days between ", "one hundred ", "square root of ", "what is ", "? what", "a. "),
-    *(
-        "s' il ",
-        "l'",
-        "don't ",
-        "A.B.",
-        "a@b.",
-        "://a:",
-        "-----BEGIN ",
-        "x-y-",
-        "i live ",
-        "0x",
-        "12:",
-        "and ",
-    ),
-    *("what's ipfs? ", "吗", "a1", "(1+", "sqrt("),
+    *("s' il ", "l'", "don't ", "A.B.", "a@b.", "://a:", "-----BEGIN ", "x-y-", "i live ", "0x", "12:"),
+    *("and ", "what's ipfs? ", "a1", "(1+", "sqrt("),
 )
 
 
@@ -511,13 +475,8 @@ async def test_five_hundred_questions_at_once_are_each_answered_or_sent_away(tmp
     async with OllamaStandIn(hang=True) as model:
         async with start(tmp_path, ollama=model.url, server=limits) as node:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            replies = await asyncio.gather(
-                *(
-                    node.send("POST", "/chat", {"query": f"Explain the history of bridge number {number}"})
-                    for number in range(500)
-                )
-            )
-            assert len(replies) == 500
+            queries = [f"Explain the history of bridge number {number}" for number in range(500)]
+            replies = await asyncio.gather(*(node.send("POST", "/chat", {"query": one}) for one in queries))
             statuses = [status for status, _, _ in replies]
             assert set(statuses) <= {200, 503}
             assert statuses.count(200) >= 300

@@ -51,8 +51,7 @@ class World:
 async def built(folder: Path) -> World:
     async with start(folder) as node:
         cid = await node.store(QUESTION, SECRET, scope="private")
-        assert node.node is not None
-        stored = await node.node.service._p.records.get(Cid.parse(cid))
+        stored = await node.service._p.records.get(Cid.parse(cid))
     named, data = block_of(stored.record)
     blake = Cid(RAW, hashlib.blake2b(data, digest_size=32).digest(), BLAKE2B_256)
     names = (named, Cid(RAW, named.digest), blake)

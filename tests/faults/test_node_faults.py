@@ -28,8 +28,7 @@ EXPLAIN = "Explain how suspension bridges carry their load"
 
 
 async def live_rows(node: Client) -> int:
-    assert node.node is not None
-    checks = await node.node.service.health()
+    checks = await node.service.health()
     return int(next(float(c.observed or 0) for c in checks if c.name == "semantic"))
 
 
@@ -100,7 +99,6 @@ async def test_killed_in_the_middle_of_the_first_import(tmp_path: Path) -> None:
     await process.end(signal.SIGKILL)
     assert 64 <= count() < 300
     async with start(tmp_path, index_file=index) as node:
-        assert node.node is not None
         for number in (0, 63, 64, 299):
             found = await node.search(f"What is term number {number}")
             assert found["answer"] == f"Term {number} means {number * 7}."
@@ -131,36 +129,33 @@ async def test_a_full_disk(tmp_path: Path, on_failure: str) -> None:
             assert reply["decision"] is None
             assert reasons(reply)["record"][0] == "unlogged"
             assert reply["stored"] == (query == "What is kept?")
-        _, health, _ = await node.send("GET", "/health")
-        assert health["checks"]["log"][0]["status"] == "fail"
+        assert (await node.check("log"))["status"] == "fail"
         assert (await node.send("GET", "/livez"))[0] == 200
         process.limit_files(None)
         cid = await node.store("What is lost?", "Nothing.")
         assert (await node.search("What is lost?"))["cid"] == cid
         reply = await node.ask("What is 3+3?")
         assert reply["decision"] is not None
-        assert (await node.send("GET", "/health"))[1]["checks"]["log"][0]["status"] == "pass"
+        assert (await node.check("log"))["status"] == "pass"
         assert await process.end() == 0
     assert (await verified(tmp_path / "logs")).ok
 
 
 async def test_what_a_log_refuses_is_not_begun_and_may_be_asked_again(tmp_path: Path) -> None:
     async with start(tmp_path, log={"on_failure": "refuse"}) as node:
-        assert node.node is not None
         cid = await node.store("What is kept?", "This is kept.")
-        await node.node.service._p.log.close()
+        await node.service._p.log.close()
         for status, reply in (
             (await node.send("DELETE", f"/v1/cache/entries/{cid}"))[:2],
             await node.post("/feedback", {"cid": cid, "verdict": "invalid"}),
         ):
             assert status == 503, reply
-        kept = await node.node.service.entry(cid, Caller())
+        kept = await node.service.entry(cid, Caller())
         assert (kept.state, kept.invalid) == ("live", 0)
         assert b'unlogged_total{kind="other"} 0.0' in (await node.send("GET", "/metrics"))[1]
     async with start(tmp_path, log={"on_failure": "refuse"}) as node:
         assert (await node.post("/feedback", {"cid": cid, "verdict": "valid"}))[0] == 200
-        status, reply, _ = await node.send("DELETE", f"/v1/cache/entries/{cid}")
-        assert status == 200, reply
+        assert await node.delete(cid) == 200
         assert (await node.send("GET", f"/v1/cache/entries/{cid}"))[0] == 404
 
 
@@ -169,9 +164,8 @@ async def test_an_outage_of_the_log_is_told_once_and_counted(
 ) -> None:
     caplog.set_level("INFO", "neuroswarm.service")
     async with start(tmp_path) as node:
-        assert node.node is not None
         cid = await node.store("What is kept?", "This is kept.")
-        service = node.node.service
+        service = node.service
         await service._p.log.close()
         for number in range(3):
             # Not stored: that would be a decision of its own, made behind the reply.
@@ -336,10 +330,9 @@ async def test_an_expired_price_is_shown_as_stale_only_within_its_grace(tmp_path
 
 async def test_an_embedder_that_dies_costs_the_semantic_tier_only(tmp_path: Path) -> None:
     async with start(tmp_path, embed="local") as node:
-        assert node.node is not None
         cid = await node.store("What is a content identifier?", "The hash of a block.")
         assert (await node.search("What's a content identifier"))["cid"] == cid
-        semantics = node.node.service._p.semantics
+        semantics = node.service._p.semantics
         assert isinstance(semantics, SwitchingSemantics)
         for engine in semantics._loaded:
             await engine.embedder.close()
@@ -347,8 +340,7 @@ async def test_an_embedder_that_dies_costs_the_semantic_tier_only(tmp_path: Path
         other = await node.store("What is a block?", "Bytes with a name.")
         assert (await node.ask("What is a block?"))["cid"] == other
         assert (await node.ask("Explain what a Merkle tree is for"))["source"]["kind"] == "fallback"
-        _, health, _ = await node.send("GET", "/health")
-        assert health["checks"]["semantic"][0]["status"] == "warn"
+        assert (await node.check("semantic"))["status"] == "warn"
 
 
 MODELS: dict[str, Callable[[OllamaStandIn], None]] = {
@@ -422,8 +414,7 @@ async def test_delete_racing_with_store_leaves_one_truth(tmp_path: Path) -> None
             return await node.store(query, f"River {number}.")
 
         async def bury(cid: str) -> None:
-            status, reply, _ = await node.send("DELETE", f"/v1/cache/entries/{cid}")
-            assert status == 200, reply
+            assert await node.delete(cid) == 200
             dead.add(cid)
 
         first = await write(0)
@@ -451,8 +442,7 @@ ANN, BOB = Caller("ann", private_scope("ann")), Caller("bob", private_scope("bob
 
 async def test_a_private_entry_is_found_by_its_tenant_alone(tmp_path: Path) -> None:
     async with start(tmp_path, embed="local", sharing={"publish": "all"}) as node:
-        assert node.node is not None
-        service = node.node.service
+        service = node.service
         query, answer = "Where does the spare key of the boat house lie?", "Under the third stone."
         cid = (await service.put(Entry(query, answer, ANN, scope="private"), "request-1")).cid
         own, _ = await service.search(Ask(query, ANN), None, "request-2")
@@ -494,8 +484,7 @@ async def test_an_answer_made_from_private_records_stays_private(tmp_path: Path)
             sharing={"publish": "all"},
             cache={"confidence_min": 0.6},
         ) as node:
-            assert node.node is not None
-            service = node.node.service
+            service = node.service
             ann = replace(ANN, default_scope="shared")
             known = Entry(
                 "How can the boat house lock be opened?",

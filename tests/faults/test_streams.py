@@ -8,7 +8,7 @@ import math
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import aiohttp
 import pytest
@@ -87,7 +87,8 @@ async def test_a_client_that_leaves_ends_its_generation_and_frees_the_turn(tmp_p
         if way == "page":
             writer = await _send(node, "/", "application/x-www-form-urlencoded", urlencode({"q": QUESTION}))
         else:
-            writer = await _post(node, {"query": QUESTION, "stream": way == "streamed"})
+            body = json.dumps({"query": QUESTION, "stream": way == "streamed"})
+            writer = await _send(node, "/chat", "application/json", body)
         await model.arrived.wait()
         second = asyncio.create_task(node.ask("Explain how a lighthouse works"))
         model.hang = False
@@ -95,30 +96,23 @@ async def test_a_client_that_leaves_ends_its_generation_and_frees_the_turn(tmp_p
         assert (await second)["answer"] == ANSWER, "the turn was free"
 
 
-async def test_twenty_people_at_once_are_all_answered_in_their_order(tmp_path: Path) -> None:
-    async with OllamaStandIn(answer=ANSWER) as model, _node(tmp_path, model) as node:
-        replies = await asyncio.gather(
-            *(node.ask(f"Explain how bridge number {n} of the valley works") for n in range(20))
-        )
-        assert [reply["source"]["kind"] for reply in replies] == ["llm"] * 20
-        assert model.running_max == 1
+@pytest.mark.parametrize(("people", "at_once"), [(20, 1), (4, 2)])
+async def test_as_many_people_at_once_as_the_engine_is_said_to_do(
+    tmp_path: Path, people: int, at_once: int
+) -> None:
+    crowd = asyncio.Event()
 
+    async def until_crowded() -> None:
+        if model.running == at_once:
+            crowd.set()
+        await crowd.wait()
 
-async def test_as_many_people_at_once_as_the_engine_is_said_to_do(tmp_path: Path) -> None:
-    both = asyncio.Event()
-
-    async def until_both() -> None:
-        if model.running == 2:
-            both.set()
-        await both.wait()
-
-    async with OllamaStandIn(answer=ANSWER, delay=until_both) as model:
-        async with start(tmp_path, ollama=model.url, models={"ollama_parallel": 2}) as node:
-            replies = await asyncio.gather(
-                *(node.ask(f"Explain how bridge number {n} of the valley works") for n in range(4))
-            )
-            assert [reply["source"]["kind"] for reply in replies] == ["llm"] * 4
-            assert model.running_max == 2
+    async with OllamaStandIn(answer=ANSWER, delay=until_crowded) as model:
+        async with start(tmp_path, ollama=model.url, models={"ollama_parallel": at_once}) as node:
+            asked = (f"Explain how bridge number {n} of the valley works" for n in range(people))
+            replies = await asyncio.gather(*map(node.ask, asked))
+            assert [reply["source"]["kind"] for reply in replies] == ["llm"] * people
+            assert model.running_max == at_once
 
 
 async def test_who_gets_no_turn_is_told_when_to_ask_again(tmp_path: Path) -> None:
@@ -140,10 +134,9 @@ async def test_who_gets_no_turn_is_told_when_to_ask_again(tmp_path: Path) -> Non
 async def test_who_gets_no_turn_gets_what_is_stored_about_it(tmp_path: Path, embed: str) -> None:
     async with OllamaStandIn(answer=ANSWER) as model:
         async with start(tmp_path, ollama=model.url, embed=embed, server={"request_timeout_s": 2}) as node:
-            assert node.node is not None
             stored = "The lock of the boat house opens with the brass key that hangs behind the stove."
             await node.store("How can the boat house lock be opened?", stored, confidence=0.5)
-            queue = node.node.service._p.pipeline._stations.generation.composer.engines[0].queue
+            queue = node.service._p.pipeline._stations.generation.composer.engines[0].queue
             with queue.place(until=math.inf, due=0.0):  # somebody has the turn all the while
                 reply = await node.ask("Explain how the lock of the boat house opens")
             assert model.chats == []
@@ -154,17 +147,12 @@ async def test_who_gets_no_turn_gets_what_is_stored_about_it(tmp_path: Path, emb
             assert not reply["stored"]
 
 
-async def _post(node: Client, body: dict[str, Any]) -> asyncio.StreamWriter:
-    """Ask and do not read."""
-    return await _send(node, "/chat", "application/json", json.dumps(body))
-
-
 async def _send(node: Client, path: str, kind: str, text: str) -> asyncio.StreamWriter:
-    address = urlsplit(node.url)
-    _, writer = await asyncio.open_connection(address.hostname, address.port)
+    """Ask and do not read."""
+    _, writer = await node.connect()
     data = text.encode()
     head = (
-        f"POST {path} HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: {kind}\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\n"
         f"Content-Length: {len(data)}\r\n\r\n"
     )
     writer.write(head.encode() + data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -44,6 +45,45 @@ class Client:
     async def raw(self, path: str, **more: Any) -> tuple[int, bytes, dict[str, str]]:
         async with self.http.get(self.node.url + path, **more) as response:
             return response.status, await response.read(), dict(response.headers)
+
+    async def store(self, query: str, answer: str, **more: Any) -> str:
+        """Keep an entry; its CID."""
+        status, reply = await self.post("/v1/cache/entries", {"query": query, "answer": answer, **more})
+        assert status == 201, reply
+        return str(reply["cid"])
+
+    async def search(self, query: str) -> dict[str, Any]:
+        status, reply = await self.post("/v1/cache/search", {"query": query})
+        assert status == 200, reply
+        return reply
+
+    async def entry(self, cid: str) -> dict[str, Any]:
+        status, reply = await self.get(f"/v1/cache/entries/{cid}")
+        assert status == 200, reply
+        return reply
+
+    async def judge(self, verdict: str, **more: Any) -> dict[str, Any]:
+        """Say of a record or a reply that it is valid or not."""
+        status, reply = await self.post("/feedback", {"verdict": verdict, **more})
+        assert status == 200, reply
+        return reply
+
+    async def delete(self, cid: str) -> int:
+        """The status of withdrawing an entry."""
+        async with self.http.delete(f"{self.node.url}/v1/cache/entries/{cid}") as response:
+            return response.status
+
+    async def check(self, name: str) -> dict[str, Any]:
+        """What ``/health`` says of one thing; empty where it says nothing of it."""
+        _, page = await self.get("/health")
+        found: dict[str, Any] = page["checks"].get(name, [{}])[0]
+        return found
+
+    async def metric(self, name: str) -> float:
+        """One value of the metrics page; 0 where nothing was counted yet."""
+        _, page, _ = await self.raw("/metrics")
+        found = re.search(rf"^{re.escape(name)} (\S+)$", page.decode(), re.MULTILINE)
+        return 0.0 if found is None else float(found[1])
 
     async def ask(self, query: str, **more: Any) -> dict[str, Any]:
         """Ask verbosely; an answer must come, whatever is missing."""

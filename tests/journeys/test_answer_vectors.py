@@ -84,14 +84,12 @@ async def test_vectors_of_answers_are_in_the_index_only(
     assert question is not None
     assert answer is not None
     async with start(sharing={"publish": "all"}) as node:
-        body = {"query": QUESTION, "answer": ANSWER, "scope": "public"}
-        status, kept = await node.post("/v1/cache/entries", body)
-        assert status == 201, kept
+        cid = await node.store(QUESTION, ANSWER, scope="public")
         path, vector = await in_index(node.folder / "data" / "index" / "answers")
         assert np.frombuffer(vector, "<f4") @ answer > 0.999, "the answer is embedded"
 
-        _, block, _ = await node.raw(f"/ipfs/{kept['cid']}?format=raw")
-        _, shown, _ = await node.raw(f"/v1/cache/entries/{kept['cid']}")
+        _, block, _ = await node.raw(f"/ipfs/{cid}?format=raw")
+        _, shown, _ = await node.raw(f"/v1/cache/entries/{cid}")
         lines = await export(node, str(tmp_path / "out.jsonl"))
         car = await export(node, "--car", str(tmp_path / "out.car"))
 

@@ -22,18 +22,6 @@ KEEL, ALSO = "What is a keel?", "what is a keel"
 SPINE = "The spine of a ship."
 
 
-async def put(node: Client, query: str, answer: str, **more: Any) -> str:
-    status, reply = await node.post("/v1/cache/entries", {"query": query, "answer": answer, **more})
-    assert status == 201, reply
-    return str(reply["cid"])
-
-
-async def search(node: Client, query: str) -> dict[str, Any]:
-    status, reply = await node.post("/v1/cache/search", {"query": query})
-    assert status == 200, reply
-    return reply
-
-
 async def invalidate(node: Client, **body: Any) -> tuple[int, dict[str, Any]]:
     return await node.post("/v1/cache/invalidate", body)
 
@@ -44,19 +32,19 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 async def test_near_duplicates_are_one_entry_that_says_where_it_came_from(start: Start) -> None:
     async with start() as node:
-        first = await put(node, KEEL, SPINE, source="ana")
-        second = await put(node, ALSO, "The spine  of a ship.", source="bo")
+        first = await node.store(KEEL, SPINE, source="ana")
+        second = await node.store(ALSO, "The spine  of a ship.", source="bo")
         assert second == first
         for wording in (KEEL, ALSO):
-            found = await search(node, wording)
+            found = await node.search(wording)
             assert (found["cid"], found["hit"]["kind"]) == (first, "exact")
             assert len(found["candidates"]) == 1
-        _, entry = await node.get(f"/v1/cache/entries/{first}")
+        entry = await node.entry(first)
         assert entry["state"] == "live"
         [merged] = entry["merged"]
         assert merged["query"] == ALSO
         assert merged["source"] == {"kind": "client", "id": "bo"}
-        _, alias = await node.get(f"/v1/cache/entries/{merged['cid']}")
+        alias = await node.entry(merged["cid"])
         assert (alias["state"], alias["merged_into"], alias["answer"]) == (
             "withdrawn",
             first,
@@ -64,33 +52,32 @@ async def test_near_duplicates_are_one_entry_that_says_where_it_came_from(start:
         )
         page = (await node.raw("/metrics"))[1].decode()
         assert "neuroswarm_merged_records_total 1.0" in page
-        status, done = await node.post("/feedback", {"cid": merged["cid"], "verdict": "invalid"})
-        assert status == 200, done
-        assert (await search(node, KEEL))["hit"] is None
-        assert (await search(node, ALSO))["hit"] is None
+        done = await node.judge("invalid", cid=merged["cid"])
+        assert (await node.search(KEEL))["hit"] is None
+        assert (await node.search(ALSO))["hit"] is None
     async with start() as node:
-        assert (await search(node, ALSO))["hit"] is None, "nor after a restart"
+        assert (await node.search(ALSO))["hit"] is None, "nor after a restart"
 
 
 async def test_invalidation_by_each_field_over_http(start: Start) -> None:
     async with start() as node:
-        keel = await put(node, KEEL, SPINE, tags=["ships"], source="ana")
-        await put(node, "Who sails a ship?", "A sailor.", tags=["ships", "people"])
-        await put(node, "Who bakes bread?", "A baker.", tags=["people"], scope="private")
+        keel = await node.store(KEEL, SPINE, tags=["ships"], source="ana")
+        await node.store("Who sails a ship?", "A sailor.", tags=["ships", "people"])
+        await node.store("Who bakes bread?", "A baker.", tags=["people"], scope="private")
         assert await invalidate(node, tag="ships", dry_run=True) == (
             200,
-            {"matched": 2, "withdrawn": 0, "cids": [keel, (await search(node, "Who sails a ship?"))["cid"]]},
+            {"matched": 2, "withdrawn": 0, "cids": [keel, (await node.search("Who sails a ship?"))["cid"]]},
         )
-        assert (await search(node, KEEL))["cid"] == keel
+        assert (await node.search(KEEL))["cid"] == keel
         size = (await node.get("/health"))[1]["checks"]
         assert (await invalidate(node, tag="people", scope="private"))[1]["withdrawn"] == 1
-        assert (await search(node, "Who bakes bread?"))["hit"] is None
+        assert (await node.search("Who bakes bread?"))["hit"] is None
         assert (await invalidate(node, query=ALSO, like=True))[1] == {
             "matched": 1,
             "withdrawn": 1,
             "cids": [keel],
         }
-        assert (await search(node, KEEL))["hit"] is None
+        assert (await node.search(KEEL))["hit"] is None
         assert (await node.get(f"/v1/cache/entries/{keel}"))[1]["state"] == "withdrawn"
         assert (await invalidate(node, older_than_s=3_600))[1]["matched"] == 0
         assert (await invalidate(node, source="client"))[1]["withdrawn"] == 1
@@ -108,9 +95,9 @@ async def test_commands_go_through_the_running_node(start: Start, tmp_path: Path
     async with start("one") as node:
         sock = node.folder / "data" / local.SOCKET
         assert stat.S_IMODE(sock.stat().st_mode) == 0o600
-        await put(node, KEEL, SPINE, tags=["ships"])
-        await put(node, ALSO, SPINE)
-        await put(node, "Who bakes bread?", "A baker.")
+        await node.store(KEEL, SPINE, tags=["ships"])
+        await node.store(ALSO, SPINE)
+        await node.store("Who bakes bread?", "A baker.")
         out = tmp_path / "out.jsonl"
         done = await run("cache", "export", str(out), folder=node.folder)
         assert done.returncode == 0, done.stderr
@@ -123,7 +110,7 @@ async def test_commands_go_through_the_running_node(start: Start, tmp_path: Path
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["counts"] == {"stored": 2, "merged": 1}
         for wording in (KEEL, ALSO):
-            found = await search(other, wording)
+            found = await other.search(wording)
             assert (found["answer"], found["hit"]["kind"]) == (SPINE, "exact")
         async with asyncio.timeout(30):
             while True:  # the vectors are made in the background
@@ -137,8 +124,8 @@ async def test_commands_go_through_the_running_node(start: Start, tmp_path: Path
         assert again.stdout.strip() == "3 lines: 3 known already"
         done = await run("cache", "invalidate", "--tag", "ships", "--json", folder=other.folder)
         assert json.loads(done.stdout)["withdrawn"] == 1
-        assert (await search(other, KEEL))["hit"] is None
-        assert (await search(other, ALSO))["hit"] is None
+        assert (await other.search(KEEL))["hit"] is None
+        assert (await other.search(ALSO))["hit"] is None
         folder = other.folder
     done = await run("log", "verify", folder=folder)
     assert done.returncode == 0, done.stdout
@@ -166,7 +153,7 @@ async def test_without_a_node_commands_open_the_directory_themselves(start: Star
     ]
     assert sock.exists()
     async with start("node") as node:
-        assert (await search(node, KEEL))["answer"] == SPINE
+        assert (await node.search(KEEL))["answer"] == SPINE
         assert stat.S_ISSOCK(os.lstat(sock).st_mode)
         done = await run("cache", "export", "-", folder=folder)
         assert len(done.stdout.splitlines()) == 2, done.stderr

@@ -58,30 +58,17 @@ async def plant(node: Client, name: str, scope: str) -> Planted:
     """Store, ask, look up, rate with a note and by request, and ask again in other words."""
     words = {part: f"{name}{part}quux" for part in PARTS}
     question = f"Where did the {words['query']} of my aunt begin?"
-    status, put = await node.post(
-        "/v1/cache/entries",
-        {
-            "query": question,
-            "answer": f"It began {words['answer']} at sea. " * 40,
-            "tags": [words["tag"]],
-            "source": words["source"],
-            "scope": scope,
-        },
-    )
-    assert status == 201, put
+    answer = f"It began {words['answer']} at sea. " * 40
+    cid = await node.store(question, answer, tags=[words["tag"]], source=words["source"], scope=scope)
     asked = await node.ask(question)
     assert words["answer"] in asked["answer"], asked["trace"]
-    assert (asked["cid"], asked["hit"]["kind"]) == (put["cid"], "exact")
+    assert (asked["cid"], asked["hit"]["kind"]) == (cid, "exact")
     notes = []
-    for body in ({"cid": put["cid"]}, {"request_id": asked["request_id"]}):
-        status, said = await node.post(
-            "/feedback", {**body, "verdict": "valid", "note": f"My {words['note']} says so."}
-        )
-        assert status == 200, said
+    for what in ({"cid": cid}, {"request_id": asked["request_id"]}):
+        said = await node.judge("valid", note=f"My {words['note']} says so.", **what)
         notes.append(said["validation"])
-    status, found = await node.post("/v1/cache/search", {"query": question})
-    assert found["cid"] == put["cid"]
-    return Planted(put["cid"], question, words, tuple(notes))
+    assert (await node.search(question))["cid"] == cid
+    return Planted(cid, question, words, tuple(notes))
 
 
 def found_in(data: bytes, planted: Planted) -> set[str]:
@@ -198,8 +185,7 @@ async def test_after_an_erasure_the_canary_is_in_no_byte(
                 assert found_on_disk(folder, planted) != {}, "the test can see what it looks for"
             keys_before = keys_in(folder)
             if way == "DELETE":
-                async with node.http.delete(f"{node.node.url}/v1/cache/entries/{planted.cid}") as response:
-                    assert response.status in (200, 204)
+                assert await node.delete(planted.cid) == 200
             else:
                 status, done = await node.post(
                     "/v1/cache/invalidate", {"tag": planted.words["tag"], "scope": "private"}

@@ -20,7 +20,7 @@ from node.core.ipld.car import CarReader, header, section
 from node.core.ipld.cid import RAW, Cid
 from node.core.ipld.links import links
 from node.core.record import AnswerRecord, KeyRecord, decode
-from tests.journeys.conftest import Client, Start
+from tests.journeys.conftest import Start
 from tests.journeys.test_cli import ROOT, run
 from tests.simulators.kubo import KuboStandIn
 
@@ -72,13 +72,6 @@ async def piped(*words: str, folder: Path, given: bytes = b"") -> tuple[int | No
     return process.returncode, out
 
 
-async def put(node: Client, query: str, answer: str, scope: str) -> str:
-    body = {"query": query, "answer": answer, "scope": scope}
-    status, reply = await node.post("/v1/cache/entries", body)
-    assert status == 201, reply
-    return str(reply["cid"])
-
-
 def on_disk(folder: Path) -> list[str]:
     word = CANARY.encode()
     return [
@@ -121,8 +114,7 @@ async def test_a_car_becomes_public_blocks(start: Start, tmp_path: Path, is_runn
         for cid, data in (blocks[0], blocks[39]):
             assert (await node.raw(f"/ipfs/{cid}?format=raw"))[:2] == (200, data), "it lasts"
         assert (await node.raw(f"/ipfs/{block(99)[0]}?format=raw"))[0] == 404
-        _, health = await node.get("/health")
-        [check] = health["checks"]["ipfs:foreign"]
+        check = await node.check("ipfs:foreign")
         assert (check["status"], check["observedValue"]) == ("pass", 40)
         assert f"{sum(len(data) for _, data in blocks)} bytes" in check["output"]
 
@@ -269,7 +261,7 @@ async def test_an_export_holds_public_records_under_one_root(
 
     sharing = {"sharing": {"publish": "all"}}
     async with start("node", **sharing) as node:
-        cids = {scope: await put(node, text, "An answer.", scope) for scope, text in texts.items()}
+        cids = {scope: await node.store(text, "An answer.", scope=scope) for scope, text in texts.items()}
         if is_running:
             await commands(node.folder, cids)
     if not is_running:
@@ -282,7 +274,7 @@ async def test_an_export_holds_public_records_under_one_root(
 
 async def test_our_own_shared_records_stay_ours_whatever_is_imported(start: Start, tmp_path: Path) -> None:
     async with start() as node:
-        cid = await put(node, "Who bakes bread?", "A baker.", "shared")
+        cid = await node.store("Who bakes bread?", "A baker.", scope="shared")
         out = tmp_path / "shared.car"
         done = await run("cache", "export", "--car", str(out), "--scope", "shared", folder=node.folder)
         assert done.returncode == 0, done.stderr
@@ -321,7 +313,10 @@ async def test_erased_is_gone_from_the_disk_and_in_the_log(
         assert (done.returncode, "name one" in done.stderr) == (1, True)
 
     async with start("node", sharing={"publish": "all"}) as node:
-        cids = [await put(node, question, f"{CANARY} is {scope}.", scope) for scope in ("public", "private")]
+        cids = [
+            await node.store(question, f"{CANARY} is {scope}.", scope=scope)
+            for scope in ("public", "private")
+        ]
         assert on_disk(folder)
         if is_running:
             await commands(cids)

@@ -42,15 +42,8 @@ async def test_a_greeting_joined_to_a_question_is_left_away(start: Start) -> Non
 
 async def test_words_that_only_tell_find_the_note_that_is_meant(start: Start) -> None:
     async with start() as node:
-        for question, answer in (
-            (
-                "What do I do when a tap drips?",
-                "Close the valve under the sink and call Mr Orlow, 0441 22 87.",
-            ),
-            ("When is the laundry room open?", "The laundry room is open from 7 to 21, not on Sundays."),
-        ):
-            body = {"query": question, "answer": answer}
-            assert (await node.post("/v1/cache/entries", body))[0] == 201
+        await node.store("What do I do when a tap drips?", "Close the valve and call Mr Orlow, 0441 22 87.")
+        await node.store("When is the laundry room open?", "It is open from 7 to 21, not on Sundays.")
         told = await node.ask("my tap is dripping")
         assert (told["route"], told["source"]["kind"], told["stored"]) == ("statement", "extractive", False)
         assert "Mr Orlow" in told["answer"]
@@ -60,15 +53,12 @@ async def test_words_that_only_tell_find_the_note_that_is_meant(start: Start) ->
 
 async def test_words_that_only_tell_hit_what_was_stored_for_other_words(start: Start) -> None:
     async with start() as node:
-        body = {
-            "query": "I lost my PIN for the card",
-            "answer": "Call the branch on 0441 88; a new one comes by post.",
-        }
-        assert (await node.post("/v1/cache/entries", body))[0] == 201
+        answer = "Call the branch on 0441 88; a new one comes by post."
+        await node.store("I lost my PIN for the card", answer)
         reply = await node.ask("I have lost the PIN for my card")
         assert reply["route"] == "statement"
         assert reply["hit"]["kind"] in ("slot", "semantic")
-        assert reply["answer"] == body["answer"]
+        assert reply["answer"] == answer
 
 
 async def test_what_a_model_has_wrong_about_a_note_is_not_shown(start: Start) -> None:
@@ -80,8 +70,7 @@ async def test_what_a_model_has_wrong_about_a_note_is_not_shown(start: Start) ->
         return "Yes." if "Does the note contain the answer" in prompt else said
 
     async with OllamaStandIn(answer=speak) as model, start(ollama=model.url) as node:
-        body = {"query": "What does a berth cost?", "answer": note}
-        assert (await node.post("/v1/cache/entries", body))[0] == 201
+        await node.store("What does a berth cost?", note)
         said = "A berth costs 41 crowns a night for boats up to 10 metres [1]."
         doubted = await node.ask("what does a berth cost for my boat of 8 metres")
         assert doubted["source"]["kind"] == "extractive"
@@ -91,25 +80,18 @@ async def test_what_a_model_has_wrong_about_a_note_is_not_shown(start: Start) ->
         written = await node.ask("please write a polite mail that asks what a berth costs")
         assert written["source"]["kind"] == "llm"
     async with start() as node:
-        assert (await node.post("/v1/cache/entries", body))[0] == 201
+        await node.store("What does a berth cost?", note)
         assert (await node.ask("please write a polite mail about the berth"))["source"]["kind"] == "fallback"
 
 
 async def test_what_is_unsure_or_made_of_several_notes_is_not_stored(start: Start) -> None:
     def speak(prompt: str) -> str:
-        return (
-            "Yes." if "Does the note contain the answer" in prompt else "It opens at nine in the morning [1]."
-        )
+        return "Yes." if "Does the note contain the answer" in prompt else "It opens at nine [1]."
 
     async with OllamaStandIn(answer=speak) as model, start(ollama=model.url) as node:
-        for query, answer in (
-            ("When does the reading room open?", "The reading room opens at nine in the morning."),
-            (
-                "What are the opening hours of the reading room?",
-                "The reading room opens at nine in the morning and closes at six.",
-            ),
-        ):
-            assert (await node.post("/v1/cache/entries", {"query": query, "answer": answer}))[0] == 201
+        opens = "The reading room opens at nine in the morning"
+        await node.store("When does the reading room open?", f"{opens}.")
+        await node.store("What are the opening hours of the reading room?", f"{opens} and closes at six.")
         both = await node.ask("how early can i get into the reading room")
         assert (both["source"]["kind"], both["store_reason"]) == ("llm", "several notes"), both["answer"]
         near = await node.ask("who pays for the lamps in the reading room")
@@ -123,7 +105,7 @@ async def test_an_entry_that_holds_the_answer_is_a_hit_unless_something_fresher_
     async with start(index_file=STARTER) as node:
         asked = "one guy making a thousand fake accounts to win a vote, what kind of attack is that"
         async with asyncio.timeout(60):  # the entries get their vectors behind the start
-            while "by themselves" in (await node.get("/health"))[1]["checks"]["entries"][0]["output"]:
+            while "by themselves" in (await node.check("entries"))["output"]:
                 await asyncio.sleep(0.2)
         assert (await node.ask(asked))["hit"]["kind"] == "read"
         fresh = await node.ask(asked, max_age_s=60)
@@ -177,5 +159,5 @@ async def test_what_is_taught_is_answered(start: Start, tmp_path: Path, capsys: 
         assert [row["line"] for row in told["stored"]] == [2]
         assert told["bad"] == [{"line": 3, "field": "question", "reason": "it is missing"}]
         assert (await node.ask("where is the coffee machine"))["answer"] == "Room 4."
-        _, record = await node.get(f"/v1/cache/entries/{told['stored'][0]['cid']}")
+        record = await node.entry(told["stored"][0]["cid"])
         assert "20" in str(record)

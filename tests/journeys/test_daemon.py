@@ -232,8 +232,7 @@ async def test_another_program_finds_the_record_in_the_daemon_until_it_is_withdr
         assert isinstance(record, AnswerRecord)
         assert record.answer == "River 8."
         assert await daemon.client.pinned([cid])
-        status, _, _ = await node.send("DELETE", f"/v1/cache/entries/{cid}")
-        assert status == 200
+        assert await node.delete(cid) == 200
         await mirrored(node)
         assert not await daemon.client.pinned([cid])
         await daemon.blocks.delete(cid)  # as its garbage collection does

@@ -26,10 +26,7 @@ async def test_an_invalid_answer_is_not_stored_or_served_again_and_a_correction_
         assert first["stored"], first["trace"]
         assert first["unverified"]
         assert first["store_reason"] is None
-        status, said = await node.post(
-            "/feedback", {"request_id": first["request_id"], "verdict": "invalid", "note": "nonsense"}
-        )
-        assert status == 200, said
+        said = await node.judge("invalid", request_id=first["request_id"], note="nonsense")
         assert (said["served"], said["correction"]) == (False, None)
         for words in (QUESTION, REWORDED):
             again = await node.ask(words)
@@ -43,16 +40,13 @@ async def test_an_invalid_answer_is_not_stored_or_served_again_and_a_correction_
     async with OllamaStandIn(answer=WRONG) as model, start(ollama=model.url) as node:
         after_restart = await node.ask(REWORDED)
         assert after_restart["store_reason"] == "known invalid", after_restart["trace"]
-        status, said = await node.post(
-            "/feedback", {"cid": first["cid"], "verdict": "invalid", "correction": RIGHT}
-        )
-        assert status == 200, said
+        said = await node.judge("invalid", cid=first["cid"], correction=RIGHT)
         for words in (QUESTION, REWORDED):
             reply = await node.ask(words)
             assert reply["answer"] == RIGHT, reply["trace"]
             assert reply["hit"] is not None
             assert not reply["unverified"]
-        _, record = await node.get(f"/v1/cache/entries/{said['correction']}")
+        record = await node.entry(said["correction"])
         assert (record["source"]["kind"], record["supersedes"]) == ("client", first["cid"])
         folder = node.folder
     assert (await verified(folder / "governance_logs")).ok
@@ -65,7 +59,7 @@ async def test_what_was_stored_for_other_words_is_not_served_either(start: Start
         other = await node.ask(REWORDED, no_cache=True)
         assert first["stored"]
         assert other["stored"]
-        await node.post("/feedback", {"cid": first["cid"], "verdict": "invalid"})
+        await node.judge("invalid", cid=first["cid"])
         for words in (QUESTION, REWORDED):
             reply = await node.ask(words)
             assert reply["hit"] is None, reply["trace"]
@@ -75,35 +69,26 @@ async def test_what_was_stored_for_other_words_is_not_served_either(start: Start
 async def test_a_wrong_hit_says_nothing_against_the_record_s_own_question(start: Start) -> None:
     """The answer is right for its own question; only for what was asked it was wrong."""
     async with start() as node:
-        _, kept = await node.post(
-            "/v1/cache/entries", {"query": "How tall is K2?", "answer": "K2 is 8,611 metres high."}
-        )
+        cid = await node.store("How tall is K2?", "K2 is 8,611 metres high.")
         found = await node.ask("how tall is k2")
-        assert found["cid"] == kept["cid"]
-        status, said = await node.post(
-            "/feedback",
-            {"request_id": found["request_id"], "verdict": "invalid", "correction": "About 8,611 m."},
-        )
-        assert status == 200, said
+        assert found["cid"] == cid
+        await node.judge("invalid", request_id=found["request_id"], correction="About 8,611 m.")
         assert (await node.ask("How tall is K2?"))["answer"] == "About 8,611 m."
 
 
 async def test_a_client_cannot_bring_back_what_was_called_invalid_but_its_critic_can(start: Start) -> None:
     async with start() as node:
-        body = {"query": "Who wrote Faust?", "answer": "Schiller."}
-        _, kept = await node.post("/v1/cache/entries", body)
-        await node.post("/feedback", {"cid": kept["cid"], "verdict": "invalid"})
-        status, _ = await node.post("/v1/cache/entries", body)
-        assert status == 201  # the same person, who has changed their mind
+        cid = await node.store("Who wrote Faust?", "Schiller.")
+        await node.judge("invalid", cid=cid)
+        await node.store("Who wrote Faust?", "Schiller.")  # the same person, who has changed their mind
         assert (await node.ask("Who wrote Faust?"))["answer"] == "Schiller."
 
 
 async def test_what_is_erased_is_forgotten_as_a_wrong_answer_too(start: Start) -> None:
     async with OllamaStandIn(answer=WRONG) as model, start(ollama=model.url) as node:
         first = await node.ask(QUESTION)
-        await node.post("/feedback", {"cid": first["cid"], "verdict": "invalid"})
-        async with node.http.delete(f"{node.node.url}/v1/cache/entries/{first['cid']}") as response:
-            assert response.status == 200
+        await node.judge("invalid", cid=first["cid"])
+        assert await node.delete(first["cid"]) == 200
         folder = node.folder
     for path in (folder / "data").glob("refuted.sqlite*"):
         assert b"keel" not in path.read_bytes()
@@ -113,14 +98,14 @@ async def test_what_is_erased_is_forgotten_as_a_wrong_answer_too(start: Start) -
 
 async def test_corrections_are_bounded_and_belong_to_a_verdict(start: Start) -> None:
     async with start() as node:
-        _, kept = await node.post("/v1/cache/entries", {"query": "Who wrote Faust?", "answer": "Schiller."})
+        cid = await node.store("Who wrote Faust?", "Schiller.")
         for body, field in (
             ({"verdict": "valid", "correction": "Goethe."}, "correction"),
             ({"verdict": "invalid", "correction": "Schiller."}, "correction"),
             ({"verdict": "invalid", "correction": " "}, "correction"),
             ({"verdict": "invalid", "correct": "Goethe."}, "correct"),
         ):
-            status, problem = await node.post("/feedback", {"cid": kept["cid"], **body})
+            status, problem = await node.post("/feedback", {"cid": cid, **body})
             assert (status, problem["field"]) == (400, field), problem
         assert (await node.ask("Who wrote Faust?"))["answer"] == "Schiller."
 
@@ -153,10 +138,7 @@ async def test_an_invalid_on_a_draft_drops_it(start: Start) -> None:
         await node.ask("Explain why the sky is blue")
         draft = await node.ask("Explain why the sky is blue")
         assert draft["draft"]
-        status, said = await node.post(
-            "/feedback", {"request_id": draft["request_id"], "verdict": "invalid", "correction": RIGHT}
-        )
-        assert status == 200, said
+        said = await node.judge("invalid", request_id=draft["request_id"], correction=RIGHT)
         assert (said["cid"], said["validation"], said["served"]) == (None, None, False)
         reply = await node.ask("Explain why the sky is blue")
         assert (reply["answer"], reply["cid"]) == (RIGHT, said["correction"])

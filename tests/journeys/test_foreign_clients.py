@@ -43,21 +43,14 @@ class Published:
         return self.client.node.url
 
 
-async def put(client: Client, query: str, answer: str, scope: str) -> str:
-    status, reply = await client.post("/v1/cache/entries", {"query": query, "answer": answer, "scope": scope})
-    assert status == 201, reply
-    return str(reply["cid"])
-
-
 @pytest.fixture
 async def published(start: Start) -> AsyncIterator[Published]:
     """One public answer, two that are not. The head is published at the stop, and served after the start."""
     settings: dict[str, Any] = {"sharing": {"publish": "all"}, "embed": {"engine": "none"}}
     async with start(**settings) as client:
-        public = await put(client, QUESTION, ANSWER, "public")
-        hidden = [
-            await put(client, f"Where is key {scope}?", CANARY, scope) for scope in ("private", "shared")
-        ]
+        public = await client.store(QUESTION, ANSWER, scope="public")
+        scopes = ("private", "shared")
+        hidden = [await client.store(f"Where is key {scope}?", CANARY, scope=scope) for scope in scopes]
     async with start(**settings) as client:
         _, found = await client.get(f"/routing/v1/providers/{public}")
         [provider] = found["Providers"]

@@ -106,7 +106,7 @@ async def test_a_stored_answer_comes_before_a_remembered_failure(start: Start) -
     async with start() as node:
         question = "Explain the history of the printing press in Korea"
         assert (await node.ask(question))["source"]["kind"] == "fallback"
-        await node.post("/v1/cache/entries", {"query": question, "answer": "It began with Jikji, in 1377."})
+        await node.store(question, "It began with Jikji, in 1377.")
         after = await node.ask(question)
         assert after["source"]["kind"] == "cache"
         assert not steps(after, "negative")
@@ -179,7 +179,7 @@ async def test_a_general_answer_is_served_once_more_while_one_refresh_runs(start
         assert after["hit"]["kind"] == "exact"
         assert after["cid"] != first["cid"]
         assert "learnt since" in after["answer"]
-        _, old = await node.get(f"/v1/cache/entries/{first['cid']}")
+        old = await node.entry(first["cid"])
         assert old["state"] == "withdrawn"
         stale = await counted(node, "neuroswarm_stale_served_total")
         assert stale == {'{reason="while_revalidating"}': 20}
@@ -201,12 +201,10 @@ async def test_who_asks_for_a_bound_on_age_gets_nothing_beyond_it(start: Start) 
 async def test_a_search_of_the_cache_serves_nothing_past_its_time(start: Start) -> None:
     clock = MovedClock()
     async with start(clock=clock) as node:
-        entry = {"query": "Who founded the library?", "answer": "Ada did."}
-        await node.post("/v1/cache/entries", entry)
-        _, before = await node.post("/v1/cache/search", {"query": entry["query"]})
-        assert before["hit"]
+        await node.store("Who founded the library?", "Ada did.")
+        assert (await node.search("Who founded the library?"))["hit"]
         clock.ahead_s += WEEK_S + 60
-        _, after = await node.post("/v1/cache/search", {"query": entry["query"]})
+        after = await node.search("Who founded the library?")
         assert after["hit"] is None
         assert after["answer"] is None
 
@@ -245,7 +243,7 @@ async def test_an_expired_answer_that_was_found_wrong_is_not_served(start: Start
     async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url, clock=clock) as node:
         first = await node.ask(QUESTION)
         clock.ahead_s += WEEK_S + 60
-        await node.post("/feedback", {"cid": first["cid"], "verdict": "invalid"})
+        await node.judge("invalid", cid=first["cid"])
         model.status = 500
         after = await node.ask(QUESTION)
         assert not after["stale"]
@@ -261,8 +259,7 @@ async def test_an_answer_withdrawn_while_its_source_fails_is_not_served(start: S
         model.arrived.clear()
         asked = asyncio.create_task(node.ask(QUESTION))
         await model.arrived.wait()
-        status, done = await node.post("/feedback", {"cid": first["cid"], "verdict": "invalid"})
-        assert status == 200, done
+        await node.judge("invalid", cid=first["cid"])
         model.hang = False
         model.release()
         reply = await asked
@@ -302,17 +299,14 @@ async def test_a_life_is_read_from_the_question_and_told(start: Start) -> None:
         reply = await node.ask("Who is the CEO of Acme Robotics?")
         [life] = steps(reply, "lifetime")
         assert "office" in life["reason"]
-        _, record = await node.get(f"/v1/cache/entries/{reply['cid']}")
+        record = await node.entry(reply["cid"])
         assert _lived(record) == timedelta(days=3)
 
 
 async def test_what_is_of_the_asker_is_kept_to_the_asker(start: Start) -> None:
     async with start() as node:
-        status, kept = await node.post(
-            "/v1/cache/entries", {"query": "What is my IP address?", "answer": "192.0.2.7"}
-        )
-        assert status == 201
-        _, record = await node.get(f"/v1/cache/entries/{kept['cid']}")
+        cid = await node.store("What is my IP address?", "192.0.2.7")
+        record = await node.entry(cid)
         assert record["scope"] == "private:local"
         other = await _asked(node, "What is my IP address?", left_s=60, tenant="bob")
         assert "192.0.2.7" not in other.text

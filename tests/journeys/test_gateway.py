@@ -9,18 +9,12 @@ from cbrrr import CID
 from node.core.ipld import dagcbor
 from node.core.ipld.car import CarReader, header, section
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid, base36, base58
-from tests.journeys.conftest import Client, Start
+from tests.journeys.conftest import Start
 from tests.journeys.test_cli import run
 from tests.unit.ipfs.gateway.dags import Shelf, names
 
 PUBLIC = {"sharing": {"publish": "all"}}
 CAR = "application/vnd.ipld.car"
-
-
-async def put(node: Client, query: str, answer: str, scope: str) -> Cid:
-    status, reply = await node.post("/v1/cache/entries", {"query": query, "answer": answer, "scope": scope})
-    assert status == 201, reply
-    return Cid.parse(reply["cid"])
 
 
 def read_car(body: bytes) -> dict[Cid, bytes]:
@@ -33,7 +27,7 @@ def read_car(body: bytes) -> dict[Cid, bytes]:
 
 async def test_a_public_record_in_every_form(start: Start) -> None:
     async with start(**PUBLIC) as node:
-        cid = await put(node, "Who sails a ship?", "A sailor.", "public")
+        cid = Cid.parse(await node.store("Who sails a ship?", "A sailor.", scope="public"))
         status, block, headers = await node.raw(f"/ipfs/{cid}?format=raw")
         assert (status, Cid.of(block)) == (200, cid)
         assert "x-request-id" in {name.lower() for name in headers}
@@ -51,12 +45,11 @@ async def test_a_public_record_in_every_form(start: Start) -> None:
 async def test_what_is_not_public_is_not_there_in_any_form(start: Start) -> None:
     async with start(**PUBLIC) as node:
         cids = [
-            await put(node, "What is my plan?", "It is secret.", "private"),
-            await put(node, "Who bakes bread?", "A baker.", "shared"),
-            await put(node, "Who sails a ship?", "A sailor.", "public"),
+            Cid.parse(await node.store("What is my plan?", "It is secret.", scope="private")),
+            Cid.parse(await node.store("Who bakes bread?", "A baker.", scope="shared")),
+            Cid.parse(await node.store("Who sails a ship?", "A sailor.", scope="public")),
         ]
-        async with node.http.delete(f"{node.node.url}/v1/cache/entries/{cids[2]}") as response:
-            assert response.status == 200
+        assert await node.delete(str(cids[2])) == 200
         never = Cid.of(b"never stored", DAG_CBOR)
         bodies = set()
         for cid in (*cids, never):

@@ -32,13 +32,13 @@ async def test_embeddings_made_later_are_found_by_meaning_after_a_restart(
     await asyncio.to_thread(path.write_text, json.dumps([old]))
     async with start(index_file=path) as node:
         assert (await node.ask(STORED))["hit"]["kind"] == "exact"
-        _, found = await node.post("/v1/cache/search", {"query": ASKED})
+        found = await node.search(ASKED)
         assert (found["hit"], found["candidates"]) == (None, [])
         assert await asyncio.to_thread(main.main, ["embed", "--index", str(path)]) == 0
     async with start(index_file=path) as node:
         reply = await node.ask(STORED)
         assert (reply["hit"]["kind"], reply["answer"]) == ("exact", old["answer"])
-        _, found = await node.post("/v1/cache/search", {"query": ASKED})
+        found = await node.search(ASKED)
         assert found["hit"]["kind"] == "semantic", found
         assert found["answer"] == old["answer"]
         _, health = await node.get("/health")

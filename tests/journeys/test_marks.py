@@ -44,9 +44,7 @@ async def test_how_sure_the_evidence_is_found_and_how_far_it_supports(
         OllamaStandIn(answer="Call sorted on the list [1].") as model,
         start(ollama=model.url) as node,
     ):
-        body = {"query": EVIDENCE, "answer": "Call sorted on the list.", "confidence": 0.4}
-        status, _ = await node.post("/v1/cache/entries", body)
-        assert status == 201
+        await node.store(EVIDENCE, "Call sorted on the list.", confidence=0.4)
         reply = await node.ask(EVIDENCE, no_store=True)
         assert reply["source"]["kind"] == "llm", reply["trace"]
         found, support = reply["found"], reply["support"]
@@ -69,14 +67,14 @@ async def test_what_a_model_says_alone_is_unverified_everywhere(
     async with OllamaStandIn(answer=ESSAY) as model, start(ollama=model.url) as node:
         reply = await node.ask(ALONE)
         assert (reply["unverified"], reply["stored"], reply["draft"]) == (True, True, False)
-        _, record = await node.get(f"/v1/cache/entries/{reply['cid']}")
+        record = await node.entry(reply["cid"])
         assert record["unverified"] is True
         assert (await node.ask(ALONE))["unverified"], "from the cache, too"
         assert UNVERIFIED in await command(node, ALONE, capsys)
         assert '<p class="mark">Unverified: ' in await page(node, ALONE)
 
-        _, kept = await node.post("/v1/cache/entries", {"query": "What is a keel?", "answer": "A fin."})
-        _, record = await node.get(f"/v1/cache/entries/{kept['cid']}")
+        cid = await node.store("What is a keel?", "A fin.")
+        record = await node.entry(cid)
         assert record["unverified"] is False
         assert UNVERIFIED not in await command(node, "What is a keel?", capsys)
         assert '<p class="mark">' not in await page(node, "What is a keel?")

@@ -191,7 +191,7 @@ async def test_what_leans_on_earlier_turns_is_never_looked_up_nor_stored(start: 
     """The same words asked of nothing may have a stored answer; after a turn it is not theirs."""
     async with OllamaStandIn(answer=explain) as model, start(ollama=model.url) as node:
         for words in LEANING:
-            await node.post("/v1/cache/entries", {"query": words, "answer": "Of something else."})
+            await node.store(words, "Of something else.")
         before = await records(node)
         for number, words in enumerate(LEANING):
             session = f"s{number}"
@@ -214,7 +214,7 @@ async def test_what_stands_alone_is_looked_up_in_a_session_too(start: Start) -> 
             "Explain the first law of thermodynamics",
         )
         for question in questions:
-            await node.post("/v1/cache/entries", {"query": question, "answer": f"Stored: {question}"})
+            await node.store(question, f"Stored: {question}")
         await node.post("/route", {"query": "What is photosynthesis?", "session_id": "s"})
         for question in questions:
             reply = await node.ask(question, session_id="s")
@@ -277,10 +277,7 @@ async def test_feedback_by_request_goes_to_the_follow_ups_own_record(start: Star
         first = await node.ask("price of btc", session_id="s")
         second = await node.ask("and ETH?", session_id="s")
         assert second["cid"] not in (None, first["cid"])
-        status, done = await node.post(
-            "/feedback", {"request_id": second["request_id"], "verdict": "invalid"}
-        )
-        assert status == 200, done
+        done = await node.judge("invalid", request_id=second["request_id"])
         assert done["cid"] == second["cid"]
         assert not done["served"]
         kept = await node.ask("price of btc")

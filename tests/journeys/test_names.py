@@ -141,8 +141,7 @@ async def test_what_is_no_longer_public_leaves_the_index(tmp_path: Path, how: st
     async with start(tmp_path, **PUBLIC) as node:
         await follow(node, name, "Which river is long?")
         if how == "withdrawn":
-            status, _, _ = await node.send("DELETE", f"/v1/cache/entries/{cid}")
-            assert status == 200
+            assert await node.delete(cid) == 200
         else:
             done = await run("cache", "erase", cid, folder=node.folder)
             assert done.returncode == 0, done.stderr
@@ -176,7 +175,7 @@ async def test_the_published_head_stays_whole_while_critical_decisions_hasten_th
         seen = {await log_head()}
         for cid in cids:
             clock.sleep_through(seconds=HASTENED_EVERY_S - 1)
-            assert (await node.send("DELETE", f"/v1/cache/entries/{cid}"))[0] == 200
+            assert await node.delete(cid) == 200
             clock.sleep_through(seconds=1)
 
             async def is_new() -> bool:

@@ -35,12 +35,6 @@ PLANTED = "The Belmora tower was built in 1921, after many seasons of planning b
 PATIENCE_S = 10.0
 
 
-async def plant(node: Client, answer: str = PLANTED) -> str:
-    status, reply = await node.post("/v1/cache/entries", {"query": STORED, "answer": answer})
-    assert status == 201, reply
-    return str(reply["cid"])
-
-
 async def until(node: Client, section: str, name: str, value: int) -> dict[str, Any]:
     """The figures, as soon as one of them has come to what is expected."""
     async with asyncio.timeout(PATIENCE_S):
@@ -54,12 +48,11 @@ async def until(node: Client, section: str, name: str, value: int) -> dict[str, 
 
 async def test_a_wrong_hit_that_is_reported_is_labelled_and_never_served_again(start: Start) -> None:
     async with start(cache={**PERMISSIVE, "audit_share": 0.0}) as node:
-        cid = await plant(node)
+        cid = await node.store(STORED, PLANTED)
         reply = await node.ask(ASKED)
         assert reply["hit"]["kind"] == "semantic", reply["trace"]
         assert reply["cid"] == cid
-        status, said = await node.post("/feedback", {"request_id": reply["request_id"], "verdict": "invalid"})
-        assert status == 200
+        said = await node.judge("invalid", request_id=reply["request_id"])
         assert said["served"] is False
         stats = (await node.get("/v1/cache/stats"))[1]
         assert stats["labels"] == [{"source": "feedback", "verdict": "wrong", "count": 1}]
@@ -77,7 +70,7 @@ async def test_a_wrong_hit_that_is_reported_is_labelled_and_never_served_again(s
 async def test_an_audit_finds_a_planted_wrong_hit(start: Start) -> None:
     cache = {**PERMISSIVE, "audit_share": 1.0}
     async with OllamaStandIn(answer=TRUE) as model, start(ollama=model.url, cache=cache) as node:
-        await plant(node)
+        await node.store(STORED, PLANTED)
         reply = await node.ask(ASKED)
         assert reply["answer"] == PLANTED
         assert reply["hit"]["kind"] == "semantic"
@@ -88,8 +81,7 @@ async def test_an_audit_finds_a_planted_wrong_hit(start: Start) -> None:
         assert stats["labels"] == [{"source": "audit", "verdict": "wrong", "count": 1}]
         [one] = stats["wrong_hits_by_route"]
         assert (one["tier"], one["wrong"], one["wrong_share"]) == ("semantic", 1, 1.0)
-        _, health = await node.get("/health")
-        [check] = health["checks"]["cache:wrong_hits"]
+        check = await node.check("cache:wrong_hits")
         assert check["status"] == "warn"
         assert "cache.max_wrong_per_hit" in check["output"]
         _, page, _ = await node.raw("/metrics")
@@ -116,7 +108,7 @@ async def test_an_audit_finds_a_planted_wrong_hit(start: Start) -> None:
 async def test_a_pair_found_wrong_is_refused_at_the_next_look_up_and_after_a_restart(start: Start) -> None:
     cache = {"threshold": 0.3, "threshold_generative": 0.3, "max_wrong_per_hit": 0.9, "audit_share": 1.0}
     async with OllamaStandIn(answer=TRUE) as model, start(ollama=model.url, cache=cache) as node:
-        cid = await plant(node)
+        cid = await node.store(STORED, PLANTED)
         assert (await node.ask(ASKED, no_store=True))["cid"] == cid
         await until(node, "wrong_hits", "wrong", 1)
         await refused(node, cid)
@@ -136,7 +128,7 @@ async def refused(node: Client, cid: str) -> None:
 async def test_shadow_mode_serves_nothing_and_still_counts(start: Start) -> None:
     cache = {**PERMISSIVE, "shadow": True}
     async with OllamaStandIn(answer=TRUE) as model, start(ollama=model.url, cache=cache) as node:
-        await plant(node)
+        await node.store(STORED, PLANTED)
         reply = await node.ask(ASKED, no_store=True)
         assert reply["hit"] is None
         assert reply["answer"] == TRUE
@@ -157,13 +149,13 @@ async def test_shadow_mode_serves_nothing_and_still_counts(start: Start) -> None
 
 async def test_shadow_mode_of_a_search_is_judged_by_what_the_client_stores(start: Start) -> None:
     async with start(cache={**PERMISSIVE, "shadow": True}) as node:
-        await plant(node)
-        _, found = await node.post("/v1/cache/search", {"query": ASKED})
+        await node.store(STORED, PLANTED)
+        found = await node.search(ASKED)
         assert found["hit"] is None
         assert found["answer"] is None
         assert found["reason"].startswith("shadow mode, would have hit")
         assert found["candidates"]
-        await node.post("/v1/cache/entries", {"query": ASKED, "answer": TRUE})
+        await node.store(ASKED, TRUE)
         stats = await until(node, "wrong_hits", "wrong", 1)
         assert stats["gate"]["would_be_hits"] == 1
         _, page, _ = await node.raw("/metrics")
@@ -172,9 +164,9 @@ async def test_shadow_mode_of_a_search_is_judged_by_what_the_client_stores(start
 
 async def test_the_stats_command_tells_people_and_programs(start: Start) -> None:
     async with start(cache={**PERMISSIVE, "audit_share": 0.0}) as node:
-        await plant(node)
+        await node.store(STORED, PLANTED)
         reply = await node.ask(ASKED)
-        await node.post("/feedback", {"request_id": reply["request_id"], "verdict": "valid"})
+        await node.judge("valid", request_id=reply["request_id"])
         outputs = [
             await command("cache", "stats", "--url", node.node.url, *more) for more in ((), ("--json",))
         ]

@@ -52,7 +52,7 @@ async def test_the_doctor_goes_on_after_an_embedder_that_stops_the_start(tmp_pat
 
 async def test_without_embeddings_exact_and_keyword_lookup_go_on(start: Start) -> None:
     async with start(embed={"engine": "none"}) as node:
-        await node.post("/v1/cache/entries", {"query": "What is a CID?", "answer": "A content identifier."})
+        await node.store("What is a CID?", "A content identifier.")
         for words in ("What is a CID?", "what's a cid"):
             reply = await node.ask(words)
             assert reply["answer"] == "A content identifier.", reply["trace"]

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.engine("ollama"), pytest.mark.timeout(300)]
 
 async def test_hits_do_not_wait_for_a_generating_model(start: Start, real_ollama: Ollama) -> None:
     async with start(ollama=real_ollama.url, models={"ollama_model": real_ollama.model}) as node:
-        await node.post("/v1/cache/entries", {"query": "What is a heap?", "answer": "A tree-shaped store."})
+        await node.store("What is a heap?", "A tree-shaped store.")
         import asyncio
 
         slow = asyncio.create_task(node.ask("Explain the tides of the sea"))

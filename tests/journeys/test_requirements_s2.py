@@ -71,19 +71,6 @@ def step(reply: dict[str, Any], stage: str) -> dict[str, Any]:
     return next(one for one in reply["trace"] if one["stage"] == stage)
 
 
-async def put(node: Client, query: str, answer: str, **more: Any) -> str:
-    status, kept = await node.post("/v1/cache/entries", {"query": query, "answer": answer, **more})
-    assert status == 201, kept
-    return str(kept["cid"])
-
-
-async def metric(node: Client, name: str) -> float:
-    """One value of the metrics page; 0 when nothing was counted yet."""
-    _, page, _ = await node.raw("/metrics")
-    found = re.search(rf"^{re.escape(name)} (\S+)$", page.decode(), re.MULTILINE)
-    return 0.0 if found is None else float(found.group(1))
-
-
 # --- route, order of the stations -----------------------------------------------------------------
 
 
@@ -235,7 +222,7 @@ async def test_whatever_is_asked_about_coins_at_once_the_limit_of_the_source_hol
 async def test_a_semantic_hit_shows_similarity_confidence_score_and_threshold(start: Start) -> None:
     """S2-28, S2-29."""
     async with start() as node:
-        await put(node, "How do I sort a list in Python?", "Call sorted on it.", confidence=0.9)
+        await node.store("How do I sort a list in Python?", "Call sorted on it.", confidence=0.9)
         reply = await node.ask("sorting a list in Python")
         hit = reply["hit"]
         assert hit is not None, reply["trace"]
@@ -275,7 +262,7 @@ async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_
         least = {"met": confidence - 1e-6, "missed": confidence + 1e-3, "far": 0.99}
         for name, limit in least.items():
             async with start(name, ollama=model.url, cache={"confidence_min": limit}) as node:
-                before = await metric(node, "neuroswarm_records")
+                before = await node.metric("neuroswarm_records")
                 reply = await node.ask("Explain photosynthesis")
                 entry = decision_of(node, reply)
                 assert entry["confidence_ppm"] == round(confidence * PPM)
@@ -288,7 +275,7 @@ async def test_answers_are_stored_from_the_least_confidence_on_and_the_log_says_
                     assert entry["storage"]["reason"] in ("being_checked", "confidence_too_low")
                     assert reply["cid"] is None
                     continue  # the second sample may store it meanwhile
-                assert await metric(node, "neuroswarm_records") == before + stored
+                assert await node.metric("neuroswarm_records") == before + stored
                 if stored:
                     assert entry["storage"] == {"decision": "will_store", "reason": "stored"}
                     assert [one["decision"] for one in decisions(node, "store")] == ["stored"]
@@ -324,7 +311,7 @@ async def test_an_expired_record_means_a_fresh_call_and_a_new_record(start: Star
         assert second["source"] == {"kind": "adapter", "id": "coingecko"}
         assert "80,000" in second["answer"]
         assert vendor.count("/simple/price") == 2
-        _, old = await node.get(f"/v1/cache/entries/{first['cid']}")
+        old = await node.entry(first["cid"])
         assert old["state"] == "withdrawn"
         third = await node.ask("price of btc")
         assert (third["source"]["kind"], third["cid"]) == ("cache", second["cid"])
@@ -346,9 +333,9 @@ def legacy(query: str, answer: str, **more: Any) -> dict[str, Any]:
 async def test_the_index_file_holds_embeddings_beside_the_metadata(start: Start) -> None:
     """S2-31, S2-32: one store, and the exported file has the entry with a vector of the model's length."""
     async with start() as node:
-        cid = await put(node, "What is a gateway?", "A door to blocks.")
+        cid = await node.store("What is a gateway?", "A door to blocks.")
         folder = node.folder
-        dim = int(await metric(node, "neuroswarm_embedding_dimensions"))
+        dim = int(await node.metric("neuroswarm_embedding_dimensions"))
     index = orjson.loads((folder / "data" / "knowledge-index.json").read_bytes())
     assert index["version"] == 1
     assert index["model"].startswith("all-MiniLM-L6-v2")
@@ -385,10 +372,10 @@ async def test_legacy_entries_are_found_by_hash_and_never_by_meaning(start: Star
         assert reply["hit"]["kind"] == "exact"
         other = await node.ask("sorting a list in Python")
         assert other["source"]["kind"] != "cache"
-        _, found = await node.post("/v1/cache/search", {"query": "sorting a list in Python"})
+        found = await node.search("sorting a list in Python")
         assert found["hit"] is None
         assert found["candidates"] == []
-        await put(node, "What is a gateway?", "A door to blocks.")
+        await node.store("What is a gateway?", "A door to blocks.")
         folder = node.folder
     assert json.loads(path.read_text(encoding="utf-8"))["entries"] == [old]
     index = orjson.loads((folder / "data" / "knowledge-index.json").read_bytes())
@@ -407,8 +394,8 @@ async def test_legacy_entries_are_found_by_hash_and_never_by_meaning(start: Star
 async def test_feedback_leaves_signed_statements_and_each_counts(start: Start) -> None:
     """S2-51: starts at 0; each verdict of this node's users is a record of its own and is counted."""
     async with start() as node:
-        cid = await put(node, "Who wrote Faust?", "Schiller.")
-        _, record = await node.get(f"/v1/cache/entries/{cid}")
+        cid = await node.store("Who wrote Faust?", "Schiller.")
+        record = await node.entry(cid)
         assert record["validations"] == {"valid": 0, "invalid": 0}
         statements = []
         for verdict, counts in (
@@ -421,10 +408,10 @@ async def test_feedback_leaves_signed_statements_and_each_counts(start: Start) -
             assert done["validations"] == counts
             statements.append(done["validation"])
         for statement in statements:
-            _, kept = await node.get(f"/v1/cache/entries/{statement}")
+            kept = await node.entry(statement)
             assert kept["kind"] == "validation"
         assert [one["verdict"] for one in decisions(node, "validation")] == ["valid", "valid", "invalid"]
-        _, record = await node.get(f"/v1/cache/entries/{cid}")
+        record = await node.entry(cid)
         assert record["validations"] == {"valid": 2, "invalid": 1}
 
 
@@ -474,7 +461,7 @@ async def test_the_reply_lists_the_parts_of_its_confidence(start: Start) -> None
         reply = await node.ask("Explain photosynthesis")
         assert set(reply["confidence_parts"]) == alone
         assert all(0 <= part <= 1 for part in reply["confidence_parts"].values())
-        await put(node, "How do I sort a list in Python?", "Call sorted on the list.", confidence=0.4)
+        await node.store("How do I sort a list in Python?", "Call sorted on the list.", confidence=0.4)
         model.answer = "Call sorted on the list [1]."
         on_evidence = await node.ask("How do I sort a list in Python?")
         assert "Call sorted on the list." in model.prompts[-1]
@@ -513,15 +500,15 @@ async def test_a_model_that_goes_and_comes_back_under_a_running_node(start: Star
 async def test_metrics_show_embedding_time_dimension_and_misses_by_class(start: Start) -> None:
     """S2-46 (all but the README), S2-80."""
     async with start() as node:
-        await put(node, "What is a CID?", "A content identifier.")
+        await node.store("What is a CID?", "A content identifier.")
         await node.ask("What is a CID?")
         await node.ask("What is a bloom filter?")
-        assert await metric(node, 'neuroswarm_lookups_total{kind="generative",result="exact"}') == 1
-        assert await metric(node, 'neuroswarm_lookups_total{kind="generative",result="miss"}') == 1
-        assert await metric(node, "neuroswarm_embedding_duration_seconds_count") == 1
-        assert await metric(node, "neuroswarm_embedding_dimensions") == 384
-        assert await metric(node, 'neuroswarm_confidence_count{kind="generative"}') == 2
-        assert await metric(node, 'neuroswarm_confidence_part_count{part="source_reliability"}') >= 1
+        assert await node.metric('neuroswarm_lookups_total{kind="generative",result="exact"}') == 1
+        assert await node.metric('neuroswarm_lookups_total{kind="generative",result="miss"}') == 1
+        assert await node.metric("neuroswarm_embedding_duration_seconds_count") == 1
+        assert await node.metric("neuroswarm_embedding_dimensions") == 384
+        assert await node.metric('neuroswarm_confidence_count{kind="generative"}') == 2
+        assert await node.metric('neuroswarm_confidence_part_count{part="source_reliability"}') >= 1
 
 
 async def test_a_statement_moves_no_counter_of_an_engine(start: Start) -> None:
@@ -536,4 +523,4 @@ async def test_a_statement_moves_no_counter_of_an_engine(start: Start) -> None:
             "neuroswarm_llm_tokens_total{",
         ):
             assert name not in page.decode()
-        assert await metric(node, "neuroswarm_embedding_duration_seconds_count") == 0
+        assert await node.metric("neuroswarm_embedding_duration_seconds_count") == 0

@@ -307,8 +307,7 @@ async def test_five_hundred_questions_at_once_lose_none_and_ban_nobody(start: St
         assert all(reply["answer"] for _, reply in replies)
         assert len({reply["decision"]["index"] for _, reply in replies}) == 500
         assert world.coingecko.count() <= 10
-        _, health = await node.get("/health")
-        [check] = health["checks"]["adapter:coingecko"]
+        check = await node.check("adapter:coingecko")
         assert check["observedValue"] == 0
         assert "of 10 in 60 s" in check["observedUnit"]
         _, page, _ = await node.raw("/metrics")
@@ -375,6 +374,6 @@ async def test_each_source_gives_its_answer_the_lifetime_of_its_class(start: Sta
         for text, seconds in limits.items():
             reply = await node.ask(text)
             assert reply["stored"], (text, reply["answer"])
-            _, record = await node.get(f"/v1/cache/entries/{reply['cid']}")
+            record = await node.entry(reply["cid"])
             lived = datetime.fromisoformat(record["expires"]) - datetime.fromisoformat(record["timestamp"])
             assert lived.total_seconds() <= seconds, text

@@ -49,6 +49,8 @@ COULD_NOT = re.compile(
 )
 SPEED_ROUNDS = 5
 SHIPPED_BAR = {"confidence_min": 0.8}
+UNSURE = 0.6
+"""Of a record: too little to be served, so it is evidence for the model."""
 
 
 BACK_S = 60.0
@@ -320,7 +322,7 @@ async def test_suite_3_the_weather_is_not_guessed(start: Start, model: Model) ->
 async def test_suite_3_what_is_stored_is_cited(start: Start, model: Model) -> None:
     """S2-84."""
     async with start(models=model.settings, cache=SHIPPED_BAR) as node:
-        await put(node, HOURS, HOURS_RECORD)
+        await node.store(HOURS, HOURS_RECORD, confidence=UNSURE)
         with REPORT.case(3, "5 a question near a record", "answered from it, and cited", model.name) as case:
             with case.timed():
                 reply = await node.ask(HOURS)
@@ -337,7 +339,7 @@ async def test_suite_3_what_no_record_covers_is_not_known(start: Start, model: M
     if model.stand_in:
         model.stand_in.answer = "The turnout was 83 percent [1]."
     async with start(models=model.settings, cache=SHIPPED_BAR) as node:
-        await put(node, TURNOUT, TURNOUT_RECORD)
+        await node.store(TURNOUT, TURNOUT_RECORD, confidence=UNSURE)
         with REPORT.case(3, "6 a question that its evidence does not cover", "not known", model.name) as case:
             with case.timed():
                 reply = await node.ask(TURNOUT)
@@ -361,13 +363,6 @@ def honest_about_the_turnout(reply: dict[str, Any]) -> bool:
         - {"the", "a", "of", "to", "was", "with", "by", "in", "and"}
     )
     return not new and not re.search(r"turnout (?:was|is|of)", said, re.I)
-
-
-async def put(node: Client, query: str, answer: str) -> None:
-    """A record that is not sure enough to be served, so it is evidence for the model."""
-    entry = {"query": query, "answer": answer, "confidence": 0.6}
-    status, reply = await node.post("/v1/cache/entries", entry)
-    assert status == 201, reply
 
 
 # --- suite 4: the fallback chain ------------------------------------------------------------------

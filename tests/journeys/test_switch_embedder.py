@@ -7,7 +7,6 @@ shared). The question differs from the stored one in its order of words, so that
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -59,11 +58,6 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def put(node: Client, query: str, answer: str) -> None:
-    status, reply = await node.post("/v1/cache/entries", {"query": query, "answer": answer})
-    assert status == 201, reply
-
-
 async def hit_kind(node: Client, query: str, answer: str) -> str | None:
     """How the stored answer was found; None for a miss. No other answer may come out of the memory."""
     reply = await node.ask(query, no_store=True)
@@ -73,20 +67,6 @@ async def hit_kind(node: Client, query: str, answer: str) -> str | None:
     return str(reply["hit"]["kind"])
 
 
-async def metric(node: Client, name: str) -> float:
-    _, page, _ = await node.raw("/metrics")
-    found = re.search(rf"^neuroswarm_{name} (\S+)$", page.decode(), re.MULTILINE)
-    assert found is not None, name
-    return float(found.group(1))
-
-
-async def check(node: Client, name: str) -> dict[str, Any]:
-    """A health check; empty where there is none of the name."""
-    _, health = await node.get("/health")
-    found: list[dict[str, Any]] = health["checks"].get(name, [{}])
-    return found[0]
-
-
 def index_files(folder: Path) -> int:
     return sum(one.is_file() for one in (folder / "data" / "index").glob("*"))
 
@@ -94,40 +74,43 @@ def index_files(folder: Path) -> int:
 @pytest.mark.slow
 async def test_from_local_to_ollama_and_back(start: Start) -> None:
     async with start() as node:
-        await put(node, STORED, ANSWER)
+        await node.store(STORED, ANSWER)
         assert await hit_kind(node, ASKED, ANSWER) == "semantic"
-        assert await metric(node, "embedding_dimensions") == 384
+        assert await node.metric("neuroswarm_embedding_dimensions") == 384
 
     async with OllamaStandIn(models=(MODEL,)) as server:
         async with holding(server, STORED.rstrip("?")) as going:
             async with start(**ollama_settings(server)) as node:
                 assert await hit_kind(node, ASKED, ANSWER) == "semantic"
-                progress = await check(node, "reembedding")
+                progress = await node.check("reembedding")
                 assert progress["status"] == "pass", progress
                 assert "0 of 1 stored questions" in progress["output"]
                 assert "serves meanwhile" in progress["output"]
-                assert await metric(node, "embedding_dimensions") == 384
-                assert (await metric(node, "reembedding_done"), await metric(node, "reembedding_total")) == (
+                assert await node.metric("neuroswarm_embedding_dimensions") == 384
+                assert (
+                    await node.metric("neuroswarm_reembedding_done"),
+                    await node.metric("neuroswarm_reembedding_total"),
+                ) == (
                     0,
                     1,
                 )
-                await put(node, LATER, LATER_ANSWER)
+                await node.store(LATER, LATER_ANSWER)
                 assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
                 going.set()
 
                 async def has_swapped() -> bool:
                     assert await hit_kind(node, ASKED, ANSWER) == "semantic", "never a miss on the way"
-                    return await metric(node, "embedding_dimensions") == 48
+                    return await node.metric("neuroswarm_embedding_dimensions") == 48
 
                 await until(has_swapped)
 
                 async def has_all() -> bool:
-                    return await metric(node, "index_vectors") == 2
+                    return await node.metric("neuroswarm_index_vectors") == 2
 
                 await until(has_all)
                 assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
-                assert await check(node, "reembedding") == {}
-                assert (await check(node, "embedder"))["status"] == "pass"
+                assert await node.check("reembedding") == {}
+                assert (await node.check("embedder"))["status"] == "pass"
                 folder = node.folder
         assert index_files(folder) == 1
 
@@ -145,7 +128,7 @@ async def test_from_local_to_ollama_and_back(start: Start) -> None:
 
         await until(is_back)
         assert await hit_kind(node, ASKED, ANSWER) == "semantic"
-        assert await metric(node, "embedding_dimensions") == 384
+        assert await node.metric("neuroswarm_embedding_dimensions") == 384
 
 
 @pytest.mark.slow
@@ -153,37 +136,37 @@ async def test_ollama_comes_late_dies_and_returns(start: Start) -> None:
     async with OllamaStandIn() as place:
         away = place.url
     async with start() as node:
-        await put(node, STORED, ANSWER)
+        await node.store(STORED, ANSWER)
     server = OllamaStandIn(models=(MODEL,), port=place.port)
     server.url = away
     async with start(**ollama_settings(server)) as node:
         assert await hit_kind(node, ASKED, ANSWER) == "semantic"
-        waiting = await check(node, "embedder")
+        waiting = await node.check("embedder")
         assert waiting["status"] == "warn"
         assert "serves meanwhile" in waiting["output"]
 
         async with server:
 
             async def serves() -> bool:
-                return await metric(node, "embedding_dimensions") == 48
+                return await node.metric("neuroswarm_embedding_dimensions") == 48
 
             await until(serves)
             assert await hit_kind(node, ASKED, ANSWER) == "semantic"
 
         async def is_degraded() -> bool:
-            return bool((await check(node, "semantic"))["status"] == "warn")
+            return bool((await node.check("semantic"))["status"] == "warn")
 
         await until(is_degraded)
         assert (await node.get("/health"))[0] == 200
         assert await hit_kind(node, STORED, ANSWER) == "exact"
         assert await hit_kind(node, ASKED, ANSWER) is None
-        await put(node, LATER, LATER_ANSWER)
+        await node.store(LATER, LATER_ANSWER)
         assert await hit_kind(node, LATER, LATER_ANSWER) == "exact"
 
         async with server:
 
             async def is_well() -> bool:
-                return bool((await check(node, "semantic"))["status"] == "pass")
+                return bool((await node.check("semantic"))["status"] == "pass")
 
             await until(is_well)
             assert await hit_kind(node, ASKED, ANSWER) == "semantic"
@@ -197,21 +180,21 @@ async def test_ollama_comes_late_dies_and_returns(start: Start) -> None:
 async def test_a_model_exchanged_behind_its_name_is_refused_until_the_next_start(start: Start) -> None:
     async with OllamaStandIn(models=(MODEL,)) as server:
         async with start(**ollama_settings(server)) as node:
-            await put(node, STORED, ANSWER)
+            await node.store(STORED, ANSWER)
             assert await hit_kind(node, ASKED, ANSWER) == "semantic"
             server.models = (replace(MODEL, version="2", dim=40),)
             server.failures = 1  # it was restarted with another model
-            await put(node, LATER, LATER_ANSWER)
+            await node.store(LATER, LATER_ANSWER)
 
             async def is_told() -> bool:
-                return "another one now" in (await check(node, "embedder"))["output"]
+                return "another one now" in (await node.check("embedder"))["output"]
 
             await until(is_told)
-            assert (await check(node, "semantic"))["status"] == "warn"
+            assert (await node.check("semantic"))["status"] == "warn"
             assert await hit_kind(node, STORED, ANSWER) == "exact"
             assert await hit_kind(node, LATER, LATER_ANSWER) == "exact"
             assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) is None
-            assert await metric(node, "index_vectors") == 1
+            assert await node.metric("neuroswarm_index_vectors") == 1
         async with start(**ollama_settings(server)) as node:
 
             async def is_found() -> bool:
@@ -219,4 +202,4 @@ async def test_a_model_exchanged_behind_its_name_is_refused_until_the_next_start
 
             await until(is_found)
             assert await hit_kind(node, ASKED, ANSWER) == "semantic"
-            assert await metric(node, "embedding_dimensions") == 40
+            assert await node.metric("neuroswarm_embedding_dimensions") == 40

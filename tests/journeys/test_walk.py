@@ -68,15 +68,12 @@ async def test_a_price_is_asked_once_and_found_by_slot(start: Start) -> None:
 async def test_a_stored_proposal_answers_and_never_for_another_number(start: Start) -> None:
     async with start() as node:
         text = "Proposal 123 raised the quorum from 10 % to 15 %. It passed with 81 % of the votes."
-        status, kept = await node.post(
-            "/v1/cache/entries", {"query": "What was proposal 123?", "answer": text, "confidence": 0.9}
-        )
-        assert status == 201, kept
+        cid = await node.store("What was proposal 123?", text, confidence=0.9)
         for words in ("What was proposal 123?", "what was Proposal #123", "Tell me about proposal 123"):
             reply = await node.ask(words)
             assert reply["route"] == "historical"
             assert reply["answer"] == text
-            assert reply["cid"] == kept["cid"]
+            assert reply["cid"] == cid
         other = await node.ask("What was proposal 124?")
         assert text not in other["answer"]
         assert "quorum" not in other["answer"]
@@ -121,7 +118,7 @@ async def test_cached_answers_come_without_a_network_and_stale_ones_are_marked(s
     clock = MovedClock()
     vendor = CoinGeckoStandIn()
     async with start(clock=clock, coingecko="http://127.0.0.1:9") as node:
-        await node.post("/v1/cache/entries", {"query": "Who founded the library?", "answer": "Ada did."})
+        await node.store("Who founded the library?", "Ada did.")
         reply = await node.ask("who founded the library")
         assert reply["source"]["kind"] == "cache"
         assert reply["answer"] == "Ada did."
@@ -159,25 +156,21 @@ async def test_a_record_can_be_read_back_and_checked_by_others(start: Start) -> 
 
 async def test_blocks_that_are_not_public_are_not_given_out(start: Start) -> None:
     async with start() as node:
-        _, kept = await node.post("/v1/cache/entries", {"query": "Where is the key?", "answer": "Under it."})
-        status, body, _ = await node.raw(f"/ipfs/{kept['cid']}?format=raw")
+        cid = await node.store("Where is the key?", "Under it.")
+        status, body, _ = await node.raw(f"/ipfs/{cid}?format=raw")
         assert status == 404
         assert b"Under" not in body
 
 
 async def test_feedback_counts_and_an_invalid_record_is_not_served_again(start: Start) -> None:
     async with start() as node:
-        await node.post("/v1/cache/entries", {"query": "Who wrote Faust?", "answer": "Schiller."})
+        await node.store("Who wrote Faust?", "Schiller.")
         reply = await node.ask("Who wrote Faust?")
         for count in (1, 2):
-            status, done = await node.post("/feedback", {"cid": reply["cid"], "verdict": "valid"})
-            assert status == 200, done
+            done = await node.judge("valid", cid=reply["cid"])
             assert done["validations"] == {"valid": count, "invalid": 0}
             assert done["served"]
-        status, done = await node.post(
-            "/feedback", {"request_id": reply["request_id"], "verdict": "invalid", "note": "it was Goethe"}
-        )
-        assert status == 200, done
+        done = await node.judge("invalid", request_id=reply["request_id"], note="it was Goethe")
         assert not done["served"]
         assert done["validations"] == {"valid": 2, "invalid": 1}
         after = await node.ask("Who wrote Faust?")
@@ -187,24 +180,20 @@ async def test_feedback_counts_and_an_invalid_record_is_not_served_again(start: 
 
 async def test_the_cache_serves_other_programs(start: Start) -> None:
     async with start() as node:
-        status, kept = await node.post(
-            "/v1/cache/entries", {"query": "What is the boiling point of gallium?", "answer": "2,400 °C."}
-        )
-        assert status == 201
+        cid = await node.store("What is the boiling point of gallium?", "2,400 °C.")
         status, found = await node.post(
             "/v1/cache/search", {"query": "what is the boiling point of gallium?"}
         )
         assert status == 200
-        assert found["cid"] == kept["cid"]
+        assert found["cid"] == cid
         assert found["answer"] == "2,400 °C."
         assert found["hit"]["score"] > 0
-        _, missed = await node.post("/v1/cache/search", {"query": "What is the melting point of gallium?"})
+        missed = await node.search("What is the melting point of gallium?")
         assert missed["hit"] is None, missed
-        _, record = await node.get(f"/v1/cache/entries/{kept['cid']}")
+        record = await node.entry(cid)
         assert record["scope"] == "shared"
-        async with node.http.delete(f"{node.node.url}/v1/cache/entries/{kept['cid']}") as response:
-            assert response.status == 200
-        _, gone = await node.post("/v1/cache/search", {"query": "what is the boiling point of gallium?"})
+        assert await node.delete(cid) == 200
+        gone = await node.search("what is the boiling point of gallium?")
         assert gone["hit"] is None
 
 
@@ -249,10 +238,7 @@ async def test_every_request_is_a_decision_and_no_text_of_it_is_on_the_log(start
 
 async def test_restart_keeps_records_and_semantic_search(start: Start, tmp_path: Path) -> None:
     async with start() as node:
-        await node.post(
-            "/v1/cache/entries",
-            {"query": "How does photosynthesis work?", "answer": "Plants turn light into sugar."},
-        )
+        await node.store("How does photosynthesis work?", "Plants turn light into sugar.")
     indexes = [path for path in (tmp_path / "node" / "data" / "index").rglob("*") if path.is_file()]
     assert {path.parent.name for path in indexes} == {"index", "answers"}
     for index in indexes:
