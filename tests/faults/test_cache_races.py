@@ -174,9 +174,9 @@ async def test_after_the_reply_to_a_withdrawal_no_search_returns_it(tmp_path: Pa
 
             async def end(cid: str = cid, gone: asyncio.Event = gone) -> None:
                 if how == "DELETE":
-                    status, reply, _ = await node.send("DELETE", f"/v1/cache/entries/{cid}")
+                    assert await node.delete(cid) == 200
                 else:
-                    reply = await node.judge("invalid", cid=cid)
+                    await node.judge("invalid", cid=cid)
                 gone.set()
 
             looks: list[Callable[[], Awaitable[tuple[bool, str | None]]]] = [

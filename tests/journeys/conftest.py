@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import aiohttp
 import pytest
 
 from node.app.node import Running, running
-from node.core.clock import Clock
+from node.core.clock import Clock, SystemClock
 from node.core.settings import load
 from node.privacy import private_reason
 from tests.nowhere import NOBODY, nowhere
@@ -22,8 +23,32 @@ private_reason(
     "The first text that is screened loads the rules: on a busy machine longer than a reply waits."
 )
 
-
 STARTER = Path(__file__).resolve().parents[2] / "knowledge-index.json"
+QUANTUM = (
+    "Quantum computing uses quantum bits, which can be in a superposition of zero and one. "
+    "Algorithms steer interference between the possible states so that wrong answers cancel out and right "
+    "ones add up. That makes some problems, such as factoring large numbers or simulating molecules, far "
+    "faster than on classical computers. The machines are fragile: noise destroys the states, so error "
+    "correction is the main obstacle today."
+)
+ESSAY = (
+    "Photosynthesis turns light into chemical energy. Chlorophyll in the leaves absorbs light, water is "
+    "split, oxygen is set free, and the energy is stored as sugar made from carbon dioxide. Plants, algae "
+    "and some bacteria do it, and nearly all food chains on Earth begin there."
+)
+
+
+class MovedClock(SystemClock):
+    """The system's clock, wall and monotonic time moved forward together by hand."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+
+    def now(self) -> datetime:
+        return super().now() + timedelta(seconds=self.ahead_s)
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead_s
 
 
 @dataclass
@@ -95,6 +120,11 @@ class Client:
 def stages(reply: dict[str, Any]) -> list[str]:
     """The stations that a reply went through."""
     return [step["stage"] for step in reply["trace"]]
+
+
+def steps(reply: dict[str, Any], stage: str) -> list[dict[str, Any]]:
+    """The lines of the trace of one station."""
+    return [step for step in reply["trace"] if step["stage"] == stage]
 
 
 Start = Callable[..., AbstractAsyncContextManager[Client]]

@@ -52,7 +52,7 @@ async def test_near_duplicates_are_one_entry_that_says_where_it_came_from(start:
         )
         page = (await node.raw("/metrics"))[1].decode()
         assert "neuroswarm_merged_records_total 1.0" in page
-        done = await node.judge("invalid", cid=merged["cid"])
+        await node.judge("invalid", cid=merged["cid"])
         assert (await node.search(KEEL))["hit"] is None
         assert (await node.search(ALSO))["hit"] is None
     async with start() as node:

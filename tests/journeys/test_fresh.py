@@ -16,8 +16,7 @@ from aiohttp import ClientError, ClientSession, TCPConnector
 from node.core.clock import SystemClock
 from node.core.model import Answer, Caller
 from node.pipeline.requests import Ask
-from tests.journeys.conftest import Client, Start
-from tests.journeys.test_walk import QUANTUM, MovedClock
+from tests.journeys.conftest import QUANTUM, Client, MovedClock, Start, steps
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 
@@ -25,11 +24,6 @@ WEEK_S = 7 * 86_400
 QUESTION = "Explain quantum computing"
 PATIENCE_S = 30.0
 """A hang, not a speed."""
-
-
-def steps(reply: dict[str, Any], stage: str) -> list[dict[str, Any]]:
-    """The lines of the trace of one station."""
-    return [step for step in reply["trace"] if step["stage"] == stage]
 
 
 async def counted(node: Client, name: str) -> dict[str, float]:

@@ -7,6 +7,7 @@ import asyncio
 import gzip
 import hashlib
 import json
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -193,11 +194,9 @@ def test_the_newest_checkpoint_is_shown_with_its_witnesses(operator: Operator) -
     assert done.status == 0
     assert "size         9\n" in done.out
     assert "1 of 3 witnesses: w2 (2026-09-21 14:13:20 UTC); NO QUORUM" in done.out
-    (operator.log / "checkpoint.witnessed").write_bytes(
-        note_of(entries[:7], [signer(), witness("w1"), witness("w2")])
-    )
-    done = operator("log", "checkpoint", "--vkey", KEY, "--json")
-    shown = done.json
+    witnessed = note_of(entries[:7], [signer(), witness("w1"), witness("w2")])
+    (operator.log / "checkpoint.witnessed").write_bytes(witnessed)
+    shown = operator("log", "checkpoint", "--vkey", KEY, "--json").json
     assert (shown["quorum"], shown["witnessed_size"], list(shown["witnesses"])) == (False, 7, ["w2"])
     assert "covers 7 entries" in operator("log", "checkpoint", "--vkey", KEY).out
     (operator.log / "checkpoint").write_bytes(note_of(entries, [signer(), witness("w1"), witness("w2")]))
@@ -212,10 +211,11 @@ def test_the_newest_checkpoint_is_shown_with_its_witnesses(operator: Operator) -
 def test_names_in_a_strangers_log_cannot_write_to_the_terminal(operator: Operator) -> None:
     origin = "evil\x9b2J\u202e.example/log"
     write_log(operator.log, leaves(2), signers=[signer(origin)], origin=origin)
+    vkey = ["--vkey", signer(origin).verifier.vkey]
     for words in (["checkpoint"], ["verify"], ["prove", "9"]):
-        done = operator("log", *words, "--vkey", signer(origin).verifier.vkey)
+        done = operator("log", *words, *vkey)
         assert all(line.isprintable() for line in (done.out + done.err).splitlines())
-    assert "\\x9b2J\\u202e" in operator("log", "checkpoint", "--vkey", signer(origin).verifier.vkey).out
+    assert "\\x9b2J\\u202e" in operator("log", "checkpoint", *vkey).out
 
 
 def test_the_raw_note_can_be_had(operator: Operator) -> None:
@@ -240,14 +240,10 @@ def test_a_receipt_is_made_and_checked_offline(operator: Operator) -> None:
     assert printed.encode() == out.read_bytes()
     shown = operator("log", "prove", 299, "--vkey", KEY, "--json").json
     assert (shown["leaf"]["seq"], shown["receipt"]) == (299, printed)
-    for path in operator.log.rglob("*"):
-        if path.is_file():
-            path.unlink()
+    shutil.rmtree(operator.log)
     done = operator("log", "verify-receipt", out, "--vkey", KEY)
-    assert (done.status, done.out.splitlines()[0]) == (
-        0,
-        f"ok: entry 299 is in {ORIGIN} (checkpoint of 300 entries)",
-    )
+    assert done.status == 0
+    assert done.out.startswith(f"ok: entry 299 is in {ORIGIN} (checkpoint of 300 entries)\n")
     assert operator("log", "verify-receipt", out, "--vkey", KEY, "--json").json["leaf"]["seq"] == 299
     bare = operator.file("bare", replace(Receipt.parse(out.read_bytes()), extra=None).encode())
     assert operator("log", "verify-receipt", bare, "--vkey", KEY, "--leaf", leaf_out).status == 0
@@ -294,23 +290,24 @@ def test_the_witness_policy_is_asked_of_receipts(operator: Operator) -> None:
 Answer = Callable[[BaseHTTPRequestHandler, bytes | None], None]
 
 
-def _plain(handler: BaseHTTPRequestHandler, data: bytes | None) -> None:
-    handler.send_response(404 if data is None else 200)
-    handler.send_header("Content-Length", str(len(data or b"")))
+def _reply(handler: BaseHTTPRequestHandler, status: int, body: bytes = b"", *header: str) -> None:
+    handler.send_response(status)
+    if header:
+        handler.send_header(*header)
+    handler.send_header("Content-Length", str(len(body)))
     handler.end_headers()
-    handler.wfile.write(data or b"")
+    handler.wfile.write(body)
+
+
+def _plain(handler: BaseHTTPRequestHandler, data: bytes | None) -> None:
+    _reply(handler, 404 if data is None else 200, data or b"")
 
 
 def _zipped(handler: BaseHTTPRequestHandler, data: bytes | None) -> None:
     if data is None or "gzip" not in handler.headers["Accept-Encoding"]:
         _plain(handler, data)
-        return
-    body = gzip.compress(data)
-    handler.send_response(200)
-    handler.send_header("Content-Encoding", "gzip")
-    handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)
+    else:
+        _reply(handler, 200, gzip.compress(data), "Content-Encoding", "gzip")
 
 
 def _bomb(handler: BaseHTTPRequestHandler, data: bytes | None) -> None:
@@ -318,25 +315,15 @@ def _bomb(handler: BaseHTTPRequestHandler, data: bytes | None) -> None:
 
 
 def _cut_gzip(handler: BaseHTTPRequestHandler, data: bytes | None) -> None:
-    body = gzip.compress(data or b"")[:-9]
-    handler.send_response(200)
-    handler.send_header("Content-Encoding", "gzip")
-    handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)
+    _reply(handler, 200, gzip.compress(data or b"")[:-9], "Content-Encoding", "gzip")
 
 
 def _redirect(handler: BaseHTTPRequestHandler, data: bytes | None) -> None:
-    handler.send_response(302)
-    handler.send_header("Location", "/elsewhere")
-    handler.send_header("Content-Length", "0")
-    handler.end_headers()
+    _reply(handler, 302, b"", "Location", "/elsewhere")
 
 
 def _busy(handler: BaseHTTPRequestHandler, data: bytes | None) -> None:
-    handler.send_response(503)
-    handler.send_header("Content-Length", "0")
-    handler.end_headers()
+    _reply(handler, 503)
 
 
 def _nothing(handler: BaseHTTPRequestHandler, data: bytes | None) -> None:
@@ -467,10 +454,8 @@ def test_the_nodes_own_certificates_are_trusted_for_its_own_log(operator: Operat
     writer.identity.adopt(rotation)
     writer.write([start()])
     older = operator.file("older", old)
-    assert operator("log", "verify", "--since", older, "--json").json["since"] == {
-        "size": 5,
-        "is_signed": True,
-    }
+    since = operator("log", "verify", "--since", older, "--json").json["since"]
+    assert since == {"size": 5, "is_signed": True}
     out = operator.folder / "receipt"
     assert operator("log", "prove", 5, "--out", out).status == 0
     assert operator("log", "verify-receipt", out, "--json").json["trust"] == "own"
@@ -490,13 +475,10 @@ def test_a_forged_log_of_this_nodes_origin_does_not_pass_by_the_key_beside_it(op
 def test_a_new_epoch_is_begun_and_the_closed_one_stays_checked(operator: Operator) -> None:
     writer = Writer(operator)
     writer.write([start(number) for number in range(5)])
-    saved = {path: path.read_bytes() for path in operator.log.rglob("*") if path.is_file()}
+    backup = shutil.copytree(operator.log, operator.folder / "backup")
     writer.write([start(number) for number in range(3)])
-    for path in operator.log.rglob("*"):
-        if path.is_file():
-            path.unlink()
-    for path, data in saved.items():  # a restore from a backup: three entries are gone that were signed
-        path.write_bytes(data)
+    shutil.rmtree(operator.log)
+    backup.rename(operator.log)  # three entries are gone that were signed
     with DataLock.acquire(operator.data):
         assert operator("log", "recover", "--new-epoch").status == 2
     done = operator("log", "recover", "--new-epoch")
@@ -537,9 +519,8 @@ def test_a_log_in_shards_is_checked_as_one(operator: Operator) -> None:
     assert all(epoch["ok"] and epoch["is_trusted"] for epoch in epochs)
     for what in (REQUEST, CID):
         shown = operator("explain", what, "--json").json
-        assert (shown["index"], shown["origin"]) == (1, writer.identity.decisions_origin), (
-            "in the first shard"
-        )
+        first = (1, writer.identity.decisions_origin)
+        assert (shown["index"], shown["origin"]) == first, "in the first shard"
     assert operator("explain", "cd" * 16).status == 1
 
 
@@ -591,18 +572,10 @@ def test_an_entry_that_is_not_what_the_checkpoint_covers_is_not_explained(operat
 
 
 def test_entries_of_another_program_do_not_break_the_search(operator: Operator) -> None:
-    odd = [
-        b"",
-        b"[]",
-        b'{"entry":1}',
-        b'{"entry":{"commitments":[]}}',
-        b'{"commitments":"\xff"}',
-        b"{" * 50_000,
-    ]
-    write_log(operator.log, odd)
-    for what in (REQUEST, CID):
+    odd = [b"", b"[]", b'{"entry":1}', b'{"entry":{"commitments":[]}}', b'{"commitments":"\xff"}']
+    write_log(operator.log, [*odd, b"{" * 50_000])
+    for what in (REQUEST, CID, 1):
         assert operator("explain", what, "--vkey", KEY).status == 1
-    assert operator("explain", 1, "--vkey", KEY).status == 1
 
 
 # --- anchors --------------------------------------------------------------------------------------
@@ -614,16 +587,9 @@ def test_anchors_are_listed_with_no_word_stronger_than_their_state(operator: Ope
     operator.set(anchor_calendars=["http://127.0.0.1:9"])
     assert operator("log", "anchor", "status").out == "nothing has been queued yet\n"
     note = note_of(leaves(4), [signer()])
+    digest = hashlib.sha256(note).hexdigest()
     status = AnchorStatus(
-        service="opentimestamps",
-        state="queued",
-        origin=ORIGIN,
-        size=4,
-        digest=hashlib.sha256(note).hexdigest(),
-        queued_at=NOW,
-        since=NOW,
-        next_at=NOW,
-        error="nobody answers",
+        "opentimestamps", "queued", ORIGIN, 4, digest, NOW, NOW, NOW, error="nobody answers"
     )
     AnchorFiles(operator.data / "anchors").save(status, note=note)
     done = operator("log", "anchor", "status")

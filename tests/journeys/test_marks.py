@@ -8,17 +8,12 @@ import aiohttp
 import pytest
 
 from node.cli import main
-from tests.journeys.conftest import Client, Start
+from tests.journeys.conftest import ESSAY, Client, Start
 from tests.simulators.ollama import OllamaStandIn
 
 EVIDENCE = "How do I sort a list in Python?"
 ALONE = "Explain photosynthesis"
 DRAFT = "Explain why the sky is blue"
-ESSAY = (
-    "Photosynthesis turns light into chemical energy. Chlorophyll in the leaves absorbs light, water is "
-    "split, oxygen is set free, and the energy is stored as sugar made from carbon dioxide. Plants, algae "
-    "and some bacteria do it, and nearly all food chains on Earth begin there."
-)
 UNVERIFIED = "  unverified  a model said it, and nothing that is known here supports it"
 
 

@@ -13,7 +13,7 @@ import pytest
 from node.core.clock import SystemClock
 from node.core.model import Answer, Caller
 from node.pipeline.requests import Ask
-from tests.journeys.conftest import Client, Start, stages
+from tests.journeys.conftest import Client, Start, stages, steps
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn, sensible
 
@@ -39,7 +39,7 @@ async def records(node: Client) -> int:
 
 async def left_alone(node: Client, reply: dict[str, Any]) -> None:
     """Neither looked up nor stored, now or later."""
-    recall = [step for step in reply["trace"] if step["stage"] == "recall"]
+    recall = steps(reply, "recall")
     assert all(step["outcome"] == "bypassed" for step in recall), recall
     assert reply["hit"] is None
     assert reply["cid"] is None

@@ -16,7 +16,7 @@ import orjson
 from node.app.node import throwaway
 from node.core.settings import load
 from node.pipeline.replay import Replay, ReplayClock, as_json
-from tests.journeys.conftest import Client, Start, stages
+from tests.journeys.conftest import Client, Start, stages, steps
 from tests.log_kit import entries, verified
 from tests.nowhere import nowhere, nowhere_environment
 from tests.simulators.ollama import OllamaStandIn
@@ -120,7 +120,7 @@ async def refused(node: Client, cid: str) -> None:
     """The record lives and answers its own question, but no longer the one that it answered wrongly."""
     again = await node.ask(ASKED, no_store=True)
     assert again["hit"] is None
-    [step] = [one for one in again["trace"] if one["stage"] == "recall"]
+    [step] = steps(again, "recall")
     assert "wrong before" in step["reason"]
     assert (await node.ask(STORED))["cid"] == cid
 
@@ -133,7 +133,7 @@ async def test_shadow_mode_serves_nothing_and_still_counts(start: Start) -> None
         assert reply["hit"] is None
         assert reply["answer"] == TRUE
         assert reply["source"]["kind"] == "llm"
-        [step] = [one for one in reply["trace"] if one["stage"] == "recall"]
+        [step] = steps(reply, "recall")
         assert step["outcome"] == "shadow"
         assert "compose" in stages(reply)
         assert PLANTED not in "".join(model.prompts), "the hit that is judged is no evidence"

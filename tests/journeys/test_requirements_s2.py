@@ -6,6 +6,7 @@ What the other journeys show is not repeated; ``docs/requirements.md`` says whic
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import json
 import logging
@@ -17,6 +18,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
@@ -27,32 +29,14 @@ from node.core.model import Caller, Failed, Found, Query
 from node.core.normalise import query_hash
 from node.core.settings import Adapters, AdapterSettings
 from tests.contracts.adapter_case import session
-from tests.journeys.conftest import Client, Start, stages
+from tests.journeys.conftest import ESSAY, Client, MovedClock, Start, stages, steps
 from tests.log_kit import entries
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 from tests.unit.models.embedders.minilm import local_embedder
 
-ESSAY = (
-    "Photosynthesis turns light into chemical energy. Chlorophyll in the leaves absorbs light, water is "
-    "split, oxygen is set free, and the energy is stored as sugar made from carbon dioxide. Plants, algae "
-    "and some bacteria do it, and nearly all food chains on Earth begin there."
-)
 HONEST = "I could not look up the current price. Prices change quickly, so please check a live source."
 PPM = 1_000_000
-
-
-class MovedClock(SystemClock):
-    """The system's clock, wall and monotonic time moved forward together by hand."""
-
-    def __init__(self) -> None:
-        self.ahead_s = 0.0
-
-    def now(self) -> datetime:
-        return super().now() + timedelta(seconds=self.ahead_s)
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.ahead_s
 
 
 def decisions(node: Client, *kinds: str) -> list[dict[str, Any]]:
@@ -64,11 +48,6 @@ def decision_of(node: Client, reply: dict[str, Any]) -> dict[str, Any]:
     """The one entry of this request."""
     [entry] = [one for one in decisions(node, "answer", "refuse") if one["request"] == reply["request_id"]]
     return entry
-
-
-def step(reply: dict[str, Any], stage: str) -> dict[str, Any]:
-    """The first step of this stage."""
-    return next(one for one in reply["trace"] if one["stage"] == stage)
 
 
 # --- route, order of the stations -----------------------------------------------------------------
@@ -85,27 +64,29 @@ async def test_the_trail_shows_the_stages_in_order_for_a_hit_and_a_miss(start: S
         order = stages(miss)
         places = [order.index(name) for name in ("understand", "recall", "documents", "compose", "remember")]
         assert places == sorted(places), order
-        assert step(miss, "recall")["outcome"] == "miss"
+        assert steps(miss, "recall")[0]["outcome"] == "miss"
         hit = await node.ask("Explain photosynthesis")
-        assert step(hit, "recall")["outcome"] == "hit"
+        assert steps(hit, "recall")[0]["outcome"] == "hit"
         assert not {"documents", "generate", "compose"} & set(stages(hit))
         live = await node.ask("price of btc")
         order = stages(live)
-        assert step(live, "recall")["outcome"] == "miss"
+        assert steps(live, "recall")[0]["outcome"] == "miss"
         assert order.index("recall") < order.index("adapter:coingecko"), order
         assert "compose" not in order
         assert decision_of(node, miss)["sources"] == ["cache", "documents", "model"]
         assert decision_of(node, live)["sources"] == ["cache", "adapter", "stale", "model"]
 
 
-async def test_a_question_of_no_class_has_the_default_threshold(start: Start) -> None:
+@pytest.mark.parametrize(("cache", "floor"), [({}, 0.80), ({"threshold": 0.85}, 0.85)])
+async def test_a_question_of_no_class_has_the_default_threshold(
+    start: Start, cache: dict[str, float], floor: float
+) -> None:
     """S2-03, S2-24: 0.80 by default, as configured otherwise; the decision record shows it."""
-    for name, cache, floor in (("a", {}, 0.80), ("b", {"threshold": 0.85}, 0.85)):
-        async with start(name, cache=cache) as node:
-            _, route = await node.post("/route", {"query": "Is that so?"})
-            assert (route["route"], route["threshold"]) == ("unclassified", floor)
-            entry = decision_of(node, await node.ask("Is that so?"))
-            assert (entry["class"], entry["floor_ppm"]) == ("unclassified", round(floor * PPM))
+    async with start(cache=cache) as node:
+        _, route = await node.post("/route", {"query": "Is that so?"})
+        assert (route["route"], route["threshold"]) == ("unclassified", floor)
+        entry = decision_of(node, await node.ask("Is that so?"))
+        assert (entry["class"], entry["floor_ppm"]) == ("unclassified", round(floor * PPM))
 
 
 async def test_a_historical_miss_goes_on_to_the_model(start: Start) -> None:
@@ -114,7 +95,7 @@ async def test_a_historical_miss_goes_on_to_the_model(start: Start) -> None:
     async with OllamaStandIn(answer=answer) as model, start(ollama=model.url) as node:
         reply = await node.ask("What was proposal 123?")
         assert reply["route"] == "historical"
-        assert step(reply, "recall")["outcome"] == "miss"
+        assert steps(reply, "recall")[0]["outcome"] == "miss"
         assert stages(reply).index("recall") < stages(reply).index("generate")
         assert len(model.chats) == 1
 
@@ -122,24 +103,22 @@ async def test_a_historical_miss_goes_on_to_the_model(start: Start) -> None:
 @pytest.mark.parametrize("trouble", ["hang", "refuse", "missing_id"])
 async def test_an_adapter_that_gives_nothing_falls_through_to_the_model(start: Start, trouble: str) -> None:
     """S2-06, S2-18: the source fails or has nothing; the model answers, and says that it could not look."""
-    async with OllamaStandIn(answer=HONEST) as model, CoinGeckoStandIn() as vendor:
-        more = {"timeout_s": 0.3}
-        async with start(ollama=model.url, coingecko=vendor.url, coingecko_more=more) as node:
-            vendor.misbehave(trouble, times=None)
-            reply = await node.ask("price of btc")
-            assert reply["source"]["kind"] == "llm", reply
-            assert "could not look" in reply["answer"]
-            assert not re.search(r"\d{2}", reply["answer"].replace(reply["source"]["id"], "")), reply[
-                "answer"
-            ]
-            assert step(reply, "adapter:coingecko")["outcome"] != "found"
-            asked, other = decision_of(node, reply)["adapters"]
-            assert (other["name"], other["outcome"]) == ("coinbase", "unreachable")
-            assert asked["asked"]
-            assert asked["outcome"] == step(reply, "adapter:coingecko")["outcome"]
-            if trouble == "hang":
-                assert asked["outcome"] == "timeout"
-            assert not reply["stored"]
+    async with (
+        OllamaStandIn(answer=HONEST) as model,
+        CoinGeckoStandIn() as vendor,
+        start(ollama=model.url, coingecko=vendor.url, coingecko_more={"timeout_s": 0.3}) as node,
+    ):
+        vendor.misbehave(trouble, times=None)
+        reply = await node.ask("price of btc")
+        assert reply["source"]["kind"] == "llm", reply
+        assert "could not look" in reply["answer"]
+        assert not re.search(r"\d{2}", reply["answer"].replace(reply["source"]["id"], "")), reply
+        asked, other = decision_of(node, reply)["adapters"]
+        assert (other["name"], other["outcome"]) == ("coinbase", "unreachable")
+        assert asked["asked"]
+        assert asked["outcome"] == steps(reply, "adapter:coingecko")[0]["outcome"] != "found"
+        assert trouble != "hang" or asked["outcome"] == "timeout"
+        assert not reply["stored"]
 
 
 # --- adapters -------------------------------------------------------------------------------------
@@ -317,19 +296,6 @@ async def test_an_expired_record_means_a_fresh_call_and_a_new_record(start: Star
         assert (third["source"]["kind"], third["cid"]) == ("cache", second["cid"])
 
 
-def legacy(query: str, answer: str, **more: Any) -> dict[str, Any]:
-    text = query.rstrip("?")
-    return {
-        "query": query,
-        "query_hash": hashlib.sha256(text.encode()).hexdigest(),
-        "answer": answer,
-        "source": "llm_model",
-        "confidence": 0.9,
-        "timestamp": "2026-01-02T03:04:05Z",
-        **more,
-    }
-
-
 async def test_the_index_file_holds_embeddings_beside_the_metadata(start: Start) -> None:
     """S2-31, S2-32: one store, and the exported file has the entry with a vector of the model's length."""
     async with start() as node:
@@ -345,25 +311,25 @@ async def test_the_index_file_holds_embeddings_beside_the_metadata(start: Start)
     assert (entry["query"], entry["answer"]) == ("What is a gateway", "A door to blocks.")
     assert entry["confidence"] == 0.85
     assert datetime.fromisoformat(entry["timestamp"]).utcoffset() == timedelta(0)
-    vector = entry["embedding"]
-    numbers = vector if isinstance(vector, list) else _floats(vector)
+    numbers = np.frombuffer(base64.b64decode(entry["embedding"]), "<f4")
     assert len(numbers) == dim == 384
-    assert sum(number * number for number in numbers) == pytest.approx(1.0, abs=1e-4)
-
-
-def _floats(text: str) -> list[float]:
-    import base64
-    import struct
-
-    data = base64.b64decode(text)
-    return list(struct.unpack(f"<{len(data) // 4}f", data))
+    assert numbers @ numbers == pytest.approx(1.0, abs=1e-4)
 
 
 async def test_legacy_entries_are_found_by_hash_and_never_by_meaning(start: Start, tmp_path: Path) -> None:
     """S2-33, S2-34: a mixed old index; entries without a vector answer their own question only, and the file
     that the node writes has their keys unchanged. To other words such an entry is a note that is quoted as
     one, by its words, and never the stored answer itself."""
-    old = legacy("How do I sort a list in Python?", "Call sorted on it.", curator="ana", votes=3)
+    old = {
+        "query": "How do I sort a list in Python?",
+        "query_hash": hashlib.sha256(b"How do I sort a list in Python").hexdigest(),
+        "answer": "Call sorted on it.",
+        "source": "llm_model",
+        "confidence": 0.9,
+        "timestamp": "2026-01-02T03:04:05Z",
+        "curator": "ana",
+        "votes": 3,
+    }
     path = tmp_path / "old.json"
     path.write_text(json.dumps({"version": 1, "model": None, "entries": [old]}), encoding="utf-8")
     async with start(index_file=path) as node:
@@ -398,18 +364,12 @@ async def test_feedback_leaves_signed_statements_and_each_counts(start: Start) -
         record = await node.entry(cid)
         assert record["validations"] == {"valid": 0, "invalid": 0}
         statements = []
-        for verdict, counts in (
-            ("valid", {"valid": 1, "invalid": 0}),
-            ("valid", {"valid": 2, "invalid": 0}),
-            ("invalid", {"valid": 2, "invalid": 1}),
-        ):
-            status, done = await node.post("/feedback", {"cid": cid, "verdict": verdict, "note": f"{counts}"})
-            assert status == 200, done
-            assert done["validations"] == counts
+        for verdict, valid, invalid in (("valid", 1, 0), ("valid", 2, 0), ("invalid", 2, 1)):
+            done = await node.judge(verdict, cid=cid, note=f"{valid} {invalid}")
+            assert done["validations"] == {"valid": valid, "invalid": invalid}
             statements.append(done["validation"])
         for statement in statements:
-            kept = await node.entry(statement)
-            assert kept["kind"] == "validation"
+            assert (await node.entry(statement))["kind"] == "validation"
         assert [one["verdict"] for one in decisions(node, "validation")] == ["valid", "valid", "invalid"]
         record = await node.entry(cid)
         assert record["validations"] == {"valid": 2, "invalid": 1}
@@ -475,24 +435,19 @@ async def test_the_reply_lists_the_parts_of_its_confidence(start: Start) -> None
 
 async def test_a_model_that_goes_and_comes_back_under_a_running_node(start: Start) -> None:
     """S2-65 and S2-76 as far as there is one engine: every question is answered, health says how it is."""
-
-    async def status(node: Client) -> str:
-        _, health = await node.get("/health")
-        return str(health["checks"]["model:ollama"][0]["status"])
-
     async with OllamaStandIn() as first:
         port = first.port  # free again in a moment
     async with start(ollama=first.url) as node:
         async with OllamaStandIn(answer=ESSAY, port=port):
             assert (await node.ask("Explain photosynthesis"))["source"]["kind"] == "llm"
-            assert await status(node) == "pass"
+            assert (await node.check("model:ollama"))["status"] == "pass"
         gone = await node.ask("Explain why the sea is salty")
         assert gone["source"]["kind"] == "fallback"
-        assert await status(node) == "warn"
+        assert (await node.check("model:ollama"))["status"] == "warn"
         assert (await node.ask("Explain photosynthesis"))["source"]["kind"] == "cache"
         assert "4" in (await node.ask("What is 2+2?"))["answer"]
         async with OllamaStandIn(answer=ESSAY, port=port):
-            assert await status(node) == "pass"
+            assert (await node.check("model:ollama"))["status"] == "pass"
             back = await node.ask("Explain photosynthesis", no_cache=True)
             assert back["source"]["kind"] == "llm"
 
@@ -517,10 +472,6 @@ async def test_a_statement_moves_no_counter_of_an_engine(start: Start) -> None:
         await node.ask("I like turtles")
         _, page, _ = await node.raw("/metrics")
         assert 'neuroswarm_requests_total{kind="statement",source="statement"} 1.0' in page.decode()
-        for name in (
-            "neuroswarm_lookups_total{",
-            "neuroswarm_adapter_requests_total{",
-            "neuroswarm_llm_tokens_total{",
-        ):
-            assert name not in page.decode()
+        for name in ("lookups_total{", "adapter_requests_total{", "llm_tokens_total{"):
+            assert f"neuroswarm_{name}" not in page.decode()
         assert await node.metric("neuroswarm_embedding_duration_seconds_count") == 0

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from tests.contracts.adapter_case import FixedDay
-from tests.journeys.conftest import Client, Start, stages
+from tests.journeys.conftest import Client, Start, stages, steps
 from tests.journeys.outside import Outside, outside
+from tests.journeys.tables import rows
 from tests.simulators.ollama import OllamaStandIn
 
 
@@ -26,101 +27,7 @@ async def whole(start: Start, **more: Any) -> AsyncIterator[tuple[Client, Outsid
         yield node, world
 
 
-ANSWERS: list[tuple[str, str, str]] = [
-    (
-        "What's the weather like in Paris right now?",
-        "weather",
-        r"It is 12\.3 °C .* in Paris, France, partly cloudy, .* according to Open-Meteo at 11:00 local "
-        r"time\.",
-    ),
-    (
-        "Will it rain tomorrow in Munich?",
-        "weather",
-        r"Rain is likely in Munich, Germany on Tuesday 19 May: a 60 % chance, .* according to Open-Meteo's "
-        r"forecast at 09:00 UTC\.",
-    ),
-    (
-        "hey any idea if ill need an umbrella in lyon on wednesday",
-        "weather",
-        r"Rain is very unlikely in Lyon, France on Wednesday 20 May: .* according to Open-Meteo.*",
-    ),
-    (
-        "standard deviation of the temperature in Berlin over the last 14 days",
-        "weather",
-        r"The standard deviation of the .*temperature in Berlin, Germany from 4 to 17 May was [\d.]+ °C .*"
-        r"according to Open-Meteo\.",
-    ),
-    (
-        "weather in Springfield",
-        "weather",
-        r"It is .* in Springfield, \w+, United States, .* according to Open-Meteo .*There is also "
-        r"Springfield, "
-        r".*; say which one if you meant another\.",
-    ),
-    (
-        "NBA scores today",
-        "nba-scores",
-        r"NBA games on 2026-05-18 \(US Eastern\): the Knicks beat the Heat 99–97 \(final\); the Pistons lead "
-        r"the "
-        r"Bulls 88–84 with 3:21 left in the 4th quarter; .* play .* at 20:00 ET .* according to ESPN.*",
-    ),
-    (
-        "did the lakers win last night",
-        "nba-scores",
-        r"The Lakers beat the Celtics 112–105 on 2026-05-17 \(final\), according to ESPN\.",
-    ),
-    (
-        "When do the Lakers play next?",
-        "nba-scores",
-        r"The Lakers play the Suns on 2026-05-19 at 22:30 ET .* according to ESPN.*",
-    ),
-    (
-        "latest news",
-        "news-aggregator",
-        r"Top headlines: 1\. “Elections called in Utopia” \(Second Desk, 2026-05-18 08:50 UTC\); 2\. .*",
-    ),
-    (
-        "top 3 stories on hacker news",
-        "news-aggregator",
-        r"Top headlines: 1\. “.*” \(Hacker News, 2026-05-18 \d\d:\d\d UTC\); 2\. .*; 3\. .*",
-    ),
-    (
-        "how much is 100 bucks in euros",
-        "fx-rates",
-        r"100 USD is 92\.35 EUR at the European Central Bank reference rate of 15 May 2026 \(1 USD = 0\.9235 "
-        r"EUR\), according to Frankfurter\.",
-    ),
-    (
-        "what time is it in Tokyo?",
-        "world-time",
-        r"It is 18:00 on Monday, 18 May 2026 in Tokyo \(JST, UTC\+9\)\.",
-    ),
-    (
-        "when it's 3pm in Berlin what time is it in New York",
-        "world-time",
-        r"When it is 15:00 in Berlin \(CEST, UTC\+2\), it is 09:00 in New York \(EDT, UTC-4\)\.",
-    ),
-    (
-        "What was proposal 123 in uniswap?",
-        "snapshot",
-        r"Uniswap's proposal “.*#123.*” passed: For 78\.2 %, Against 21\.8 % \(41,203 votes, closed "
-        r"2025-07-27\), "
-        r"according to Snapshot\..*",
-    ),
-    (
-        "according to wikipedia, who was Ada Lovelace?",
-        "wikipedia",
-        r"According to Wikipedia, Augusta Ada King, Countess of Lovelace .*",
-    ),
-    (
-        "yo how much is one bitcoin rn",
-        "coingecko",
-        r".*\$76,975\.00.* according to CoinGecko at 2026-05-18 08:17 UTC\.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("question", "adapter", "wording"), ANSWERS, ids=[one[0] for one in ANSWERS])
+@pytest.mark.parametrize(("question", "adapter", "wording"), rows("answers.txt"))
 async def test_an_answer_reads_well_and_names_source_and_time(
     start: Start, question: str, adapter: str, wording: str
 ) -> None:
@@ -196,22 +103,17 @@ async def test_several_questions_are_answered_each_by_its_own_source(start: Star
     async with whole(start) as (node, _):
         reply = await node.ask("What's the price of bitcoin, and what's the weather in Paris? And 2+2?")
         assert reply["source"] == {"kind": "composite", "id": "composite"}
-        assert [part["source"]["id"] for part in reply["parts"]] == [
-            "coingecko",
-            "weather",
-            "math-calculator",
-        ]
-        lines = reply["answer"].split("\n")
-        assert [
-            bool(re.search(each, line)) for each, line in zip(("76,975", "Paris", "4"), lines, strict=True)
-        ]
+        sources = [part["source"]["id"] for part in reply["parts"]]
+        assert sources == ["coingecko", "weather", "math-calculator"]
+        for part, line in zip(("76,975", "Paris", "4"), reply["answer"].split("\n"), strict=True):
+            assert part in line
 
 
 async def test_two_sources_that_agree_make_the_answer_surer_and_each_has_its_weight(start: Start) -> None:
     """S2-20, S2-63, S2-64."""
     async with whole(start) as (node, world):
         agreed = await node.ask("price of btc")
-        [compared] = [step for step in agreed["trace"] if step["stage"] == "compare"]
+        [compared] = steps(agreed, "compare")
         assert compared["outcome"] == "agree"
         assert agreed["confidence_parts"]["cross_validation"] == 1.0
         assert [one["source"] for one in agreed["citations"]] == ["CoinGecko", "Coinbase"]
@@ -267,12 +169,9 @@ async def test_a_source_that_only_adds_context_may_be_missing(start: Start) -> N
 async def test_today_is_the_askers_day(start: Start) -> None:
     """At 09:00 UTC it is tomorrow already on Kiritimati and still yesterday on Niue."""
     async with whole(start) as (node, _):
-        days = {}
-        for zone in ("Pacific/Kiritimati", "Pacific/Niue", "UTC"):
+        for zone, day in (("Pacific/Kiritimati", 19), ("Pacific/Niue", 18), ("UTC", 19)):
             reply = await node.ask("weather tomorrow in Paris", time_zone=zone, no_cache=True)
-            days[zone] = re.search(r"On \w+ (\d+) May", reply["answer"])
-        found = {zone: match[1] if match else None for zone, match in days.items()}
-        assert found == {"Pacific/Kiritimati": "19", "Pacific/Niue": "18", "UTC": "19"}
+            assert re.search(rf"On \w+ {day} May", reply["answer"]), (zone, reply["answer"])
         status, problem = await node.post("/chat", {"query": "hi", "time_zone": "Mars/Olympus"})
         assert (status, problem["field"]) == (400, "time_zone")
 
@@ -317,15 +216,11 @@ async def test_five_hundred_questions_at_once_lose_none_and_ban_nobody(start: St
         assert 'neuroswarm_adapter_budget_limit{adapter="weather"' in text
 
 
-LIES: list[tuple[str, dict[str, Any]]] = [
-    ("hang", {}),
-    ("drip", {}),
-    ("html", {}),
-    ("redirect", {"to": "http://127.0.0.1:9/"}),
-    ("nested_json", {}),
-    ("oversized", {"declared": False}),
-    ("cut", {}),
-]
+LIES: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("hang", "drip", "html", "nested_json", "cut"), {}),
+    "redirect": {"to": "http://127.0.0.1:9/"},
+    "oversized": {"declared": False},
+}
 QUESTIONS = {
     "coingecko": "price of btc",
     "weather": "weather in Paris",
@@ -335,10 +230,8 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "options"), LIES, ids=[one[0] for one in LIES])
-async def test_no_lie_of_a_source_becomes_a_figure_or_takes_for_ever(
-    start: Start, kind: str, options: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("kind", LIES)
+async def test_no_lie_of_a_source_becomes_a_figure_or_takes_for_ever(start: Start, kind: str) -> None:
     """Every source lies in the same way at once; each outcome stands in the trace."""
     async with outside() as world:
         settings = world.adapters
@@ -346,12 +239,12 @@ async def test_no_lie_of_a_source_becomes_a_figure_or_takes_for_ever(
             section["timeout_s"] = 0.5
         settings["coinbase"]["enabled"] = False
         for vendor in world.vendors.values():
-            vendor.misbehave(kind, times=None, **options)
+            vendor.misbehave(kind, times=None, **LIES[kind])
         async with start(adapters=settings, clock=FixedDay()) as node:
             replies = await asyncio.gather(*(node.ask(text) for text in QUESTIONS.values()))
         for adapter, reply in zip(QUESTIONS, replies, strict=True):
             assert reply["source"]["kind"] == "fallback", (adapter, reply["answer"])
-            [step] = [one for one in reply["trace"] if one["stage"] == f"adapter:{adapter}"]
+            [step] = steps(reply, f"adapter:{adapter}")
             assert step["outcome"] in ("timeout", "bad_answer", "unreachable", "breaker_open"), step
             assert step["reason"]
             # The limits in seconds and bytes are the only figures that such an answer may hold.

@@ -24,21 +24,14 @@ from node.core.ipld.cid import Cid
 from tests.contracts.adapter_case import FixedDay
 from tests.engines import JsIpfs
 from tests.engines import Ollama as RealOllama
-from tests.journeys.conftest import Client, Start, stages
+from tests.journeys.conftest import QUANTUM, Client, Start, stages, steps
 from tests.journeys.outside import Outside, outside
-from tests.journeys.report import REPORT
+from tests.journeys.report import REPORT, Case
 from tests.log_kit import entries
 from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.openai_compatible import CHAT_MODEL, OpenAiStandIn
 from tests.transcripts import transcript
 
-QUANTUM = (
-    "Quantum computing uses quantum bits, which can be in a superposition of zero and one. "
-    "Algorithms steer interference between the possible states so that wrong answers cancel out and right "
-    "ones add up. That makes some problems, such as factoring large numbers or simulating molecules, far "
-    "faster than on classical computers. The machines are fragile: noise destroys the states, so error "
-    "correction is the main obstacle today."
-)
 HOURS = "When is the reading room of the Kesselberg library open?"
 HOURS_RECORD = "The reading room of the Kesselberg library opens at nine and closes at six on weekdays."
 TURNOUT = "What was the turnout in the vote of the Kesselberg council on proposal 12?"
@@ -51,10 +44,6 @@ SPEED_ROUNDS = 5
 SHIPPED_BAR = {"confidence_min": 0.8}
 UNSURE = 0.6
 """Of a record: too little to be served, so it is evidence for the model."""
-
-
-BACK_S = 60.0
-"""A restarted engine is seen within this."""
 
 
 @dataclass
@@ -99,13 +88,23 @@ async def model(request: pytest.FixtureRequest) -> AsyncIterator[Model]:
 
 def generated(reply: dict[str, Any]) -> list[tuple[str, str]]:
     """What became of each engine, in order."""
-    return [(one["outcome"], one["reason"]) for one in reply["trace"] if one["stage"] == "generate"]
+    return [(one["outcome"], one["reason"]) for one in steps(reply, "generate")]
 
 
-def keep(model: Model, question: str, reply: dict[str, Any]) -> None:
-    """Enter a reply among the transcripts where a real model gave it."""
-    if model.stand_in is None:
-        transcript(model.name, question, reply)
+@asynccontextmanager
+async def case(
+    node: Client, query: str, suite: int, test: str, expected: str, engine: str | Model, **more: Any
+) -> AsyncIterator[tuple[Case, dict[str, Any]]]:
+    """One question as a row of the report. What a real model says is entered among the transcripts."""
+    name = engine.name if isinstance(engine, Model) else engine
+    with REPORT.case(suite, test, expected, name) as row:
+        with row.timed():
+            reply = await node.ask(query, **more)
+        source = reply["source"]
+        row.got = f"{source['id'] if source['kind'] == 'adapter' else source['kind']}: {reply['answer']}"
+        if isinstance(engine, Model) and engine.stand_in is None:
+            transcript(name, query, reply)
+        yield row, reply
 
 
 # --- suite 1: deterministic queries ---------------------------------------------------------------
@@ -126,10 +125,7 @@ async def test_suite_1_each_deterministic_query_reaches_its_adapter(
 ) -> None:
     """S2-82."""
     async with OllamaStandIn() as model, whole(start, ollama=model.url) as (node, _):
-        with REPORT.case(1, query, f"{adapter}, in its form", engine) as case:
-            with case.timed():
-                reply = await node.ask(query)
-            case.got = f"{reply['source']['id']}: {reply['answer']}"
+        async with case(node, query, 1, query, f"{adapter}, in its form", engine) as (_, reply):
             assert reply["source"] == {"kind": "adapter", "id": adapter}
             assert reply["route"] == "deterministic"
             assert re.search(form, reply["answer"], re.DOTALL)
@@ -190,25 +186,22 @@ async def test_suite_2_miss_hit_storage_and_speed(start: Start, store: Store) ->
         OllamaStandIn(answer=QUANTUM) as model,
         start(ollama=model.url, cache={"confidence_min": least}, **store.settings) as node,
     ):
-        with REPORT.case(2, "1 cache miss", "answered and stored under a CID", store.name) as case:
-            with case.timed():
-                miss = await node.ask(question)
-            case.got = f"{miss['source']['kind']}, confidence {miss['confidence']:.2f}, {miss['cid']}"
+        expected = "answered and stored under a CID"
+        async with case(node, question, 2, "1 cache miss", expected, store.name) as (row, miss):
+            row.got = f"{miss['source']['kind']}, confidence {miss['confidence']:.2f}, {miss['cid']}"
             assert miss["source"]["kind"] == "llm"
             assert miss["stored"]
             assert miss["cid"]
 
-        with REPORT.case(2, "2 cache hit", "the same record, no model asked", store.name) as case:
-            with case.timed():
-                hit = await node.ask(question)
-            case.got = f"{hit['source']['kind']}, {hit['hit']['kind']} hit, {hit['cid']}"
-            assert (hit["source"]["kind"], hit["cid"]) == ("cache", miss["cid"])
-            assert hit["answer"] == miss["answer"]
+        expected = "the same record, no model asked"
+        async with case(node, question, 2, "2 cache hit", expected, store.name) as (row, hit):
+            row.got = f"{hit['source']['kind']}, {hit['hit']['kind']} hit, {hit['cid']}"
+            assert (hit["source"]["kind"], hit["hit"]["kind"]) == ("cache", "exact")
+            assert (hit["answer"], hit["cid"]) == (miss["answer"], miss["cid"])
             assert len(model.chats) == 1
 
-        with REPORT.case(
-            2, "3 storage", "the block's hash is its CID; only from the bar on stored", store.name
-        ) as case:
+        expected = "the block's hash is its CID; only from the bar on stored"
+        with REPORT.case(2, "3 storage", expected, store.name) as row:
             cid = Cid.parse(miss["cid"])
             blocks = [own_block(node, cid)]
             if store.daemon_url:
@@ -221,21 +214,18 @@ async def test_suite_2_miss_hit_storage_and_speed(start: Start, store: Store) ->
             stored = store_entries(node)
             assert [entry["outcome"] for entry in stored] == ["stored"]
             assert all(entry["confidence_ppm"] >= least * 1e6 for entry in stored)
-            case.got = (
-                f"{len(blocks)} of {len(blocks)} blocks of {len(blocks[0])} bytes checked; confidence "
-                f"{doubtful['confidence']:.2f} not stored"
-            )
+            row.got = f"{len(blocks)} blocks checked; confidence {doubtful['confidence']:.2f} not stored"
 
-        with REPORT.case(2, "4 retrieval speed", "hits faster than answers anew", store.name) as case:
+        with REPORT.case(2, "4 retrieval speed", "hits faster than answers anew", store.name) as row:
             model.answer = QUANTUM
             hits = [await _ms(node, question) for _ in range(SPEED_ROUNDS)]
             anew = [await _ms(node, question, no_cache=True) for _ in range(SPEED_ROUNDS)]
             ratio = median(anew) / median(hits)
-            case.ms = median(hits)
-            case.got = f"hit {median(hits):.1f} ms, anew {median(anew):.1f} ms: {ratio:.1f} times"
+            row.ms = median(hits)
+            row.got = f"hit {median(hits):.1f} ms, anew {median(anew):.1f} ms: {ratio:.1f} times"
             if ratio < 1.0:
-                case.notes.append("hits were not faster than a model that answers at once")
-                case.advice.append("measure again on a quiet machine: make bench")
+                row.notes.append("hits were not faster than a model that answers at once")
+                row.advice.append("measure again on a quiet machine: make bench")
 
 
 async def _ms(node: Client, query: str, **more: Any) -> float:
@@ -252,11 +242,8 @@ async def test_suite_3_an_ambiguous_question_is_explained(start: Start, model: M
     if model.stand_in:
         model.stand_in.answer = QUANTUM
     async with start(models=model.settings, cache=SHIPPED_BAR) as node:
-        with REPORT.case(3, "1 Explain quantum computing", "the model explains", model.name) as case:
-            with case.timed():
-                reply = await node.ask("Explain quantum computing")
-            case.got = reply["answer"]
-            keep(model, "Explain quantum computing", reply)
+        query = "Explain quantum computing"
+        async with case(node, query, 3, f"1 {query}", "the model explains", model) as (_, reply):
             assert reply["source"]["kind"] == "llm", reply["trace"]
             assert reply["source"]["id"].startswith(f"{model.engine}/")
             assert "quantum" in reply["answer"].lower()
@@ -269,13 +256,8 @@ async def test_suite_3_a_price_is_context_for_a_judgement(start: Start, model: M
     """S2-84."""
     async with whole(start, models=model.settings) as (node, _):
         await node.ask("Price of BTC", session_id="s")
-        with REPORT.case(
-            3, "2 What's the ROI of BTC?", "the model reads CoinGecko's price", model.name
-        ) as case:
-            with case.timed():
-                reply = await node.ask("What's the ROI of BTC?", session_id="s")
-            case.got = f"{reply['source']['kind']}: {reply['answer']}"
-            keep(model, "What's the ROI of BTC?", reply)
+        query, expected = "What's the ROI of BTC?", "the model reads CoinGecko's price"
+        async with case(node, query, 3, f"2 {query}", expected, model, session_id="s") as (_, reply):
             assert reply["route"] == "generative"
             order = stages(reply)
             assert order.index("adapter:coingecko") < order.index("compose")
@@ -299,21 +281,14 @@ async def test_suite_3_the_weather_is_not_guessed(start: Start, model: Model) ->
     if model.stand_in:
         model.stand_in.answer = "Yes, it will rain, about 12 mm."
     async with whole(start, models=model.settings) as (node, world):
-        test = "3 Will it rain tomorrow?"
-        with REPORT.case(3, test, "uncertain, asks back, or the weather adapter", model.name) as case:
-            with case.timed():
-                reply = await node.ask("Will it rain tomorrow?")
-            case.got = f"{reply['source']['id']}: {reply['answer']}"
-            keep(model, "Will it rain tomorrow?", reply)
+        query, expected = "Will it rain tomorrow?", "uncertain, asks back, or the weather adapter"
+        async with case(node, query, 3, f"3 {query}", expected, model) as (_, reply):
             assert reply["source"]["id"] == "weather" or COULD_NOT.search(reply["answer"])
             assert "12 mm" not in reply["answer"]
-        test = "4 Will it rain tomorrow in Munich?, no source"
-        with REPORT.case(3, test, "says that it could not look it up", model.name) as case:
-            world.weather.misbehave("refuse", times=None)
-            with case.timed():
-                reply = await node.ask("Will it rain tomorrow in Munich?")
-            case.got = f"{reply['source']['kind']}: {reply['answer']}"
-            keep(model, "Will it rain tomorrow in Munich?", reply)
+            assert not reply["stored"]
+        world.weather.misbehave("refuse", times=None)
+        query, expected = "Will it rain tomorrow in Munich?", "says that it could not look it up"
+        async with case(node, query, 3, f"4 {query}, no source", expected, model) as (_, reply):
             assert COULD_NOT.search(reply["answer"]), reply["answer"]
             assert not re.search(r"\d\s?(?:mm|%|°)", reply["answer"])
             assert not reply["stored"]
@@ -323,15 +298,12 @@ async def test_suite_3_what_is_stored_is_cited(start: Start, model: Model) -> No
     """S2-84."""
     async with start(models=model.settings, cache=SHIPPED_BAR) as node:
         await node.store(HOURS, HOURS_RECORD, confidence=UNSURE)
-        with REPORT.case(3, "5 a question near a record", "answered from it, and cited", model.name) as case:
-            with case.timed():
-                reply = await node.ask(HOURS)
-            case.got = f"{reply['source']['kind']}: {reply['answer']}"
-            keep(model, HOURS, reply)
+        test, expected = "5 a question near a record", "answered from it, and cited"
+        async with case(node, HOURS, 3, test, expected, model) as (row, reply):
             assert reply["citations"], reply["trace"]
             assert "nine" in reply["answer"]
             if reply["source"]["kind"] != "llm":
-                case.notes.append(f"the model did not answer: {generated(reply)}")
+                row.notes.append(f"the model did not answer: {generated(reply)}")
 
 
 async def test_suite_3_what_no_record_covers_is_not_known(start: Start, model: Model) -> None:
@@ -340,12 +312,9 @@ async def test_suite_3_what_no_record_covers_is_not_known(start: Start, model: M
         model.stand_in.answer = "The turnout was 83 percent [1]."
     async with start(models=model.settings, cache=SHIPPED_BAR) as node:
         await node.store(TURNOUT, TURNOUT_RECORD, confidence=UNSURE)
-        with REPORT.case(3, "6 a question that its evidence does not cover", "not known", model.name) as case:
-            with case.timed():
-                reply = await node.ask(TURNOUT)
-            case.got = f"{reply['source']['kind']}: {reply['answer']}"
-            keep(model, TURNOUT, reply)
-            near = next(one["reason"] for one in reply["trace"] if one["stage"] == "documents")
+        test = "6 a question that its evidence does not cover"
+        async with case(node, TURNOUT, 3, test, "not known", model) as (_, reply):
+            near = steps(reply, "documents")[0]["reason"]
             assert near.startswith("1 near records, the nearest "), reply["trace"]
             assert honest_about_the_turnout(reply), reply
             assert not model.stand_in or "83" not in reply["answer"]
@@ -357,11 +326,8 @@ def honest_about_the_turnout(reply: dict[str, Any]) -> bool:
         return True
     said = re.sub(r"\[\d\]|Sources?: .*|According to [^:\n]+:|PART", " ", reply["answer"])
     known = set(re.findall(r"\w+", f"{TURNOUT} {TURNOUT_RECORD}".lower()))
-    new = (
-        set(re.findall(r"\w+", said.lower()))
-        - known
-        - {"the", "a", "of", "to", "was", "with", "by", "in", "and"}
-    )
+    known |= {"the", "a", "of", "to", "was", "with", "by", "in", "and"}
+    new = set(re.findall(r"\w+", said.lower())) - known
     return not new and not re.search(r"turnout (?:was|is|of)", said, re.I)
 
 
@@ -378,10 +344,10 @@ async def test_suite_4_the_local_model_offline_falls_back_to_the_next(start: Sta
                 assert (await node.ask("Explain quantum computing"))["source"]["id"].startswith("ollama/")
                 await stack.aclose()
                 engine = "Ollama's stand-in stopped, OpenAI's stand-in"
-                with REPORT.case(4, "1 local model offline", "the next model answers", engine) as case:
-                    with case.timed():
-                        reply = await node.ask("Explain quantum computing", no_cache=True)
-                    case.got = f"{reply['source']['id']}; {generated(reply)[0][1]}"
+                test, expected = "1 local model offline", "the next model answers"
+                query = "Explain quantum computing"
+                async with case(node, query, 4, test, expected, engine, no_cache=True) as (row, reply):
+                    row.got = f"{reply['source']['id']}; {generated(reply)[0][1]}"
                     assert reply["source"]["id"].startswith("openai/")
                     assert generated(reply)[0][0] == "unavailable"
                     assert "ollama" in generated(reply)[0][1]
@@ -403,18 +369,17 @@ async def test_suite_4_all_models_offline_leave_an_honest_message(start: Start) 
     nobody = "http://127.0.0.1:9"
     models = {"openai_base_url": f"{nobody}/v1", "openai_model": "m"}
     async with start(ollama=nobody, models=models) as node:
-        with REPORT.case(4, "2 all models offline", "an honest message, HTTP 200", "nothing listens") as case:
-            with case.timed():
-                reply = await node.ask("Explain quantum computing")
-            case.got = reply["answer"]
+        test, expected = "2 all models offline", "an honest message, HTTP 200"
+        query = "Explain quantum computing"
+        async with case(node, query, 4, test, expected, "nothing listens") as (_, reply):
             assert reply["source"]["kind"] == "fallback"
             assert "could not find that out" in reply["answer"]
             assert [outcome for outcome, _ in generated(reply)] == ["unavailable", "unavailable"]
             assert not reply["stored"]
-            _, health = await node.get("/health")
-            assert health["checks"]["model"][0]["status"] == "warn"
-            assert "ollama pull" in health["checks"]["model"][0]["output"]
-            assert "make model" in health["checks"]["model"][0]["output"]
+            check = await node.check("model")
+            assert check["status"] == "warn"
+            assert "ollama pull" in check["output"]
+            assert "make model" in check["output"]
 
 
 async def test_suite_4_an_adapter_that_times_out_leaves_the_model_to_say_so(start: Start) -> None:
@@ -425,12 +390,8 @@ async def test_suite_4_an_adapter_that_times_out_leaves_the_model_to_say_so(star
             world.coingecko.misbehave("hang", times=None)
             world.coinbase.misbehave("hang", times=None)
             engine = "CoinGecko's and Ollama's stand-ins"
-            with REPORT.case(
-                4, "3 adapter time-out", "the model says that it could not look", engine
-            ) as case:
-                with case.timed():
-                    reply = await node.ask("Price of BTC")
-                case.got = f"{reply['source']['kind']}: {reply['answer']}"
+            test, expected = "3 adapter time-out", "the model says that it could not look"
+            async with case(node, "Price of BTC", 4, test, expected, engine) as (_, reply):
                 assert reply["source"]["kind"] == "llm", reply["trace"]
                 assert COULD_NOT.search(reply["answer"])
                 assert not re.search(r"\d,\d{3}|\$\s?\d", reply["answer"])
@@ -443,16 +404,14 @@ async def test_suite_4_without_a_network_the_cache_still_answers(start: Start) -
         world = await stack.enter_async_context(outside())
         model = await stack.enter_async_context(OllamaStandIn(answer=QUANTUM))
         async with start(adapters=world.adapters, clock=FixedDay(), ollama=model.url) as node:
-            before = [await node.ask(query) for query in ("Explain quantum computing", "Price of BTC")]
+            queries = ("Explain quantum computing", "Price of BTC")
+            before = [await node.ask(query) for query in queries]
             assert all(reply["stored"] for reply in before)
             await stack.aclose()
-            with REPORT.case(
-                4, "4 network failure", "the cache still answers", "all stand-ins stopped"
-            ) as case:
-                with case.timed():
-                    again = [
-                        await node.ask(reply_of) for reply_of in ("Explain quantum computing", "Price of BTC")
-                    ]
+            expected = "the cache still answers"
+            with REPORT.case(4, "4 network failure", expected, "all stand-ins stopped") as row:
+                with row.timed():
+                    again = [await node.ask(query) for query in queries]
                 assert [reply["source"]["kind"] for reply in again] == ["cache", "cache"]
                 assert [reply["answer"] for reply in again] == [reply["answer"] for reply in before]
                 assert "4" in (await node.ask("What is 2+2?"))["answer"]
@@ -460,4 +419,4 @@ async def test_suite_4_without_a_network_the_cache_still_answers(start: Start) -
                 assert novel["source"]["kind"] == "fallback"
                 weather = await node.ask("What's the weather in Paris?")
                 assert COULD_NOT.search(weather["answer"])
-                case.got = f"2 hits; a new question: {novel['answer']}"
+                row.got = f"2 hits; a new question: {novel['answer']}"

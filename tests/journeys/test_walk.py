@@ -4,36 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from datetime import datetime, timedelta
 from pathlib import Path
 
-from node.core.clock import SystemClock
-from tests.journeys.conftest import STARTER, Start, stages
+from tests.journeys.conftest import QUANTUM, STARTER, MovedClock, Start, stages, steps
 from tests.journeys.proof import read_block
 from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
-
-QUANTUM = (
-    "Quantum computing uses quantum bits, which can be in a superposition of zero and one. "
-    "Algorithms steer interference between the possible states so that wrong answers cancel out and right "
-    "ones add up. That makes some problems, such as factoring large numbers or simulating molecules, far "
-    "faster than on classical computers. The machines are fragile: noise destroys the states, so error "
-    "correction is the main obstacle today."
-)
-
-
-class MovedClock(SystemClock):
-    """The system's clock, moved forward by hand."""
-
-    def __init__(self) -> None:
-        self.ahead_s = 0.0
-
-    def now(self) -> datetime:
-        return super().now() + timedelta(seconds=self.ahead_s)
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.ahead_s
 
 
 async def test_arithmetic_is_computed_and_no_model_is_asked(start: Start) -> None:
@@ -203,10 +180,10 @@ async def test_low_confidence_is_not_stored_and_says_why(start: Start) -> None:
         reply = await node.ask("Explain why the sky is blue")
         assert reply["confidence"] < 0.8
         assert not reply["stored"]
-        [judged] = [step for step in reply["trace"] if step["stage"] == "judge"]
+        [judged] = steps(reply, "judge")
         assert judged["outcome"] == "too_low"
         assert f"{reply['confidence']:.3f}" in judged["reason"]
-        [remembered] = [step for step in reply["trace"] if step["stage"] == "remember"]
+        [remembered] = steps(reply, "remember")
         assert remembered["reason"] == "confidence_too_low"
 
 
