@@ -13,6 +13,7 @@ from typing import Any
 
 from node import __main__
 from node.audit.decisions.log import DecisionLog
+from node.core.files import DISK
 from node.store import record_keys
 from node.store.imported_blocks import WithForeign
 from node.store.record_keys import RecordKeys
@@ -65,7 +66,7 @@ def dying(owner: type, name: str, times: int = 1, *, is_before: bool = False) ->
 
 def dying_in_keys(moment: str) -> None:
     """In the middle of what destroys the keys, before the store knows of it."""
-    real, write = RecordKeys.destroy, record_keys.DISK.write
+    real, write = RecordKeys.destroy, DISK.write
 
     def destroy(self: RecordKeys, slots: Sequence[int]) -> None:
         if not _begun or not slots:

@@ -47,7 +47,7 @@ def dying_in_a_batch(batches: int) -> None:
             die()
         return real(connection, blocks, bytes_max)
 
-    imported_blocks._insert = insert  # type: ignore[assignment] # the same, and dies
+    imported_blocks._insert = insert
 
 
 def dying_behind_a_batch(batches: int) -> None:

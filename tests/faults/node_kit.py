@@ -9,7 +9,7 @@ import resource
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -184,6 +184,54 @@ async def start(
         yield Client(node.url, http, folder, node)
 
 
+def environ_of(folder: Path, logs: str = "logs") -> dict[str, str]:
+    """Of a command beside a node in this folder, to which nothing outside can be reached."""
+    own = {
+        "NEUROSWARM_DATA_DIR": str(folder / "data"),
+        "NEUROSWARM_GOVERNANCE_DIR": str(folder / logs),
+        "NEUROSWARM_MODELS__OLLAMA_URL": "",
+        "PYTHONPATH": str(ROOT),
+    }
+    return {**os.environ, **nowhere_environment(), **own}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command printed, and its exit status."""
+
+    returncode: int | None
+    raw: bytes
+    stderr: str
+
+    @property
+    def stdout(self) -> str:
+        return self.raw.decode()
+
+
+async def typed(
+    environ: dict[str, str],
+    *words: str,
+    module: Sequence[str] = ("node",),
+    given: bytes = b"",
+    is_killed: bool = False,
+    cwd: Path = ROOT,
+) -> Done:
+    """One command in a process of its own; killed, where it is wanted, once it has taken what it is given."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", *module, *words), cwd=cwd, env=environ, stdin=pipe, stdout=pipe, stderr=pipe
+    )
+    if is_killed:
+        assert process.stdin is not None
+        with suppress(ConnectionError):  # it was refused, and has ended
+            process.stdin.write(given)
+            await process.stdin.drain()
+            process.kill()
+    async with asyncio.timeout(8 * PATIENCE_S):
+        out, err = await process.communicate(b"" if is_killed else given)
+    return Done(process.returncode, out, err.decode())
+
+
 class Child:
     """``neuroswarm serve`` as a process."""
 
@@ -196,23 +244,11 @@ class Child:
     async def spawn(
         cls, folder: Path, *, settings: dict[str, str] | None = None, command: Sequence[str] = ("-m", "node")
     ) -> Child:
-        own = {
-            "NEUROSWARM_DATA_DIR": str(folder / "data"),
-            "NEUROSWARM_GOVERNANCE_DIR": str(folder / "logs"),
-            "NEUROSWARM_INDEX_FILE": str(folder / "none.json"),
-            "NEUROSWARM_EMBED__ENGINE": "none",
-            "NEUROSWARM_MODELS__OLLAMA_URL": "",
-            **nowhere_environment(),
-            **(settings or {}),
-        }
+        own = {"NEUROSWARM_INDEX_FILE": str(folder / "none.json"), "NEUROSWARM_EMBED__ENGINE": "none"}
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *command,
-            "serve",
-            "--port",
-            "0",
+            *(sys.executable, *command, "serve", "--port", "0"),
             cwd=ROOT,
-            env={**os.environ, **own},
+            env={**environ_of(folder), **own, **(settings or {})},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=2**24,
@@ -249,9 +285,11 @@ class Child:
 
 
 @asynccontextmanager
-async def child(folder: Path, **settings: str) -> AsyncIterator[tuple[Child, Client]]:
+async def child(
+    folder: Path, *, command: Sequence[str] = ("-m", "node"), **settings: str
+) -> AsyncIterator[tuple[Child, Client]]:
     """A listening node in a process of its own, ended at the end whatever happened."""
-    one = await Child.spawn(folder, settings=settings)
+    one = await Child.spawn(folder, settings=settings, command=command)
     try:
         await one.listen()
         async with aiohttp.ClientSession(trust_env=False) as http:

@@ -5,11 +5,9 @@ left behind."""
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import signal
 import sqlite3
-import sys
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +19,9 @@ from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.normalise import normalise
 from node.store.record_keys import KEY_BYTES
 from tests.faults.erase_child import MOMENTS
-from tests.faults.node_kit import PATIENCE_S, ROOT, Child, Client, start
+from tests.faults.node_kit import PATIENCE_S, Child, Client, Done, environ_of, start, typed
 from tests.journeys.test_canary import KEY_HEADER_BYTES, Planted, found_on_disk, keys_in, plant
 from tests.log_kit import entries, verified
-from tests.nowhere import nowhere_environment
 
 EMBED = {"NEUROSWARM_EMBED__ENGINE": "local"}
 
@@ -83,24 +80,10 @@ async def killed_while_it_serves(world: World, moment: str) -> None:
         await child.end(signal.SIGKILL)
 
 
-async def command(world: World, *words: str, moment: str = "") -> tuple[int | None, str]:
-    """``neuroswarm cache erase`` where no node runs, killed at ``moment``: its status and what it said."""
-    own = {
-        "NEUROSWARM_DATA_DIR": str(world.folder / "data"),
-        "NEUROSWARM_GOVERNANCE_DIR": str(world.folder / "logs"),
-        **nowhere_environment(),
-    }
+async def command(world: World, cid: str, *, moment: str = "") -> Done:
+    """``neuroswarm cache erase`` where no node runs, killed at ``moment``."""
     module = ("tests.faults.erase_child", moment) if moment else ("node",)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", *module, "cache", "erase", *words),
-        cwd=ROOT,
-        env={**os.environ, **own},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(4 * PATIENCE_S):
-        out, _ = await process.communicate()
-    return process.returncode, out.decode()
+    return await typed(environ_of(world.folder), "cache", "erase", cid, module=module)
 
 
 def rows(world: World, statement: str, *values: object) -> list[tuple[object, ...]]:
@@ -170,12 +153,12 @@ async def test_a_command_killed_in_an_erasure(worlds: dict[str, World], tmp_path
     """No node runs, and none is started: the same command again ends it."""
     world = copied(worlds["private"], tmp_path / "node")
     keys = keys_of(world)
-    assert (await command(world, world.planted.cid, moment=moment))[0] == -signal.SIGKILL
+    assert (await command(world, world.planted.cid, moment=moment)).returncode == -signal.SIGKILL
     assert said_in_log(world) == 1
-    status, said = await command(world, world.planted.cid)
+    done = await command(world, world.planted.cid)
     is_done = moment == "all scrubbed"
-    assert status == (1 if is_done else 0), said
-    assert ("there is no record" in said) == is_done
+    assert done.returncode == (1 if is_done else 0), done
+    assert ("there is no record" in done.stdout + done.stderr) == is_done
     assert found_on_disk(world.folder, world.planted, world.vector) == {}
     assert keys & keys_in(world.folder) == set()
     assert set(tombstones(world)) == {world.planted.cid}

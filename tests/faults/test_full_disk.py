@@ -20,8 +20,8 @@ import pytest
 
 from node.core.ipld.car import header, section
 from node.core.ipld.cid import RAW, Cid
-from tests.faults.node_kit import PATIENCE_S, Child, Client, child, start
-from tests.faults.test_ingest_kill import World, command
+from tests.faults.node_kit import PATIENCE_S, Child, Client, Done, child, start
+from tests.faults.test_ingest_kill import World, command, report
 from tests.log_kit import verified
 
 MIB = 2**20
@@ -93,13 +93,12 @@ async def there(node: Client) -> int:
     return count
 
 
-def error(done: tuple[int | None, str, str]) -> str:
+def error(done: Done) -> str:
     """What a command that failed says."""
-    status, out, err = done
-    assert status == 1, (out, err)
-    said = json.loads(out)["error"]
+    assert done.returncode == 1, done
+    said = json.loads(done.stdout)["error"]
     assert "\n" not in said
-    assert "Traceback" not in err
+    assert "Traceback" not in done.stderr
     return str(said)
 
 
@@ -112,9 +111,7 @@ async def check_kept(node: Client, cid: str) -> None:
 
 async def room_again(world: World, process: Child, node: Client, cid: str) -> None:
     """All that was refused is done, and stays."""
-    done = await command(world)
-    assert done[0] == 0, done
-    file = json.loads(done[1])["files"][0]
+    file = report(await command(world))
     assert file["blocks"] + file["known"] == BLOCKS
     assert await there(node) == BLOCKS
     await check_kept(node, cid)
@@ -197,9 +194,8 @@ async def test_an_import_without_a_node_on_a_full_disk(tmp_path: Path) -> None:
         assert "full" in said
         assert "stored" in said
         disk.fill(0)
-        status, out, err = await command(world)
-        assert status == 1, out
-        assert "Traceback" not in err
+        done = await command(world)
+        assert (done.returncode, "Traceback" in done.stderr) == (1, False), done
         disk.empty()
         async with child(disk.folder) as (process, node):
             await check_kept(node, cid)

@@ -7,15 +7,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 import signal
-import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from node.core.ipld.car import header, section
@@ -23,8 +19,7 @@ from node.core.ipld.cid import BLAKE2B_256, RAW, Cid
 from node.core.record import block_of
 from node.store.imported_blocks import ForeignStore
 from tests.faults.ingest_child import BATCH, LATER, MOMENTS
-from tests.faults.node_kit import PATIENCE_S, ROOT, Child, Client, child, start
-from tests.nowhere import nowhere_environment
+from tests.faults.node_kit import PATIENCE_S, Child, Client, Done, child, environ_of, start, typed
 
 BLOCKS = 1_000
 BYTES = 4_000
@@ -63,40 +58,21 @@ async def built(folder: Path) -> World:
     return World(folder, car, cid, names)
 
 
-async def command(world: World, *, moment: str = "", killed_after: int = 0) -> tuple[int | None, str, str]:
-    """``neuroswarm ingest``: its status and what it said. ``killed_after``: so many bytes of the CAR, which
-    it then reads from a pipe."""
-    own = {
-        "NEUROSWARM_DATA_DIR": str(world.folder / "data"),
-        "NEUROSWARM_GOVERNANCE_DIR": str(world.folder / "logs"),
-        **nowhere_environment(),
-    }
-    module = ("tests.faults.ingest_child", moment) if moment else ("node",)
-    file = "-" if killed_after else str(world.car)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", *module, "ingest", "--json", "--car", file),
-        cwd=ROOT,
-        env={**os.environ, **own},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+async def command(world: World, *, moment: str = "", killed_after: int = 0) -> Done:
+    """``neuroswarm ingest``. ``killed_after``: so many bytes of the CAR, which it then reads from a pipe."""
+    return await typed(
+        environ_of(world.folder),
+        *("ingest", "--json", "--car", "-" if killed_after else str(world.car)),
+        module=("tests.faults.ingest_child", moment) if moment else ("node",),
+        given=world.car.read_bytes()[:killed_after],
+        is_killed=killed_after > 0,
     )
-    if killed_after:
-        assert process.stdin is not None
-        with suppress(ConnectionError):  # it was refused, and has ended
-            process.stdin.write(world.car.read_bytes()[:killed_after])
-            await process.stdin.drain()
-            process.kill()
-    async with asyncio.timeout(4 * PATIENCE_S):
-        out, err = await process.communicate()
-    return process.returncode, out.decode(), err.decode()
 
 
-def report(done: tuple[int | None, str, str]) -> dict[str, Any]:
+def report(done: Done) -> dict[str, Any]:
     """Of a command that went well."""
-    status, out, err = done
-    assert status == 0, (out, err)
-    said = json.loads(out)
+    assert done.returncode == 0, done
+    said = json.loads(done.stdout)
     assert said["error"] is None
     found: dict[str, Any] = said["files"][0]
     return found
@@ -151,7 +127,7 @@ def least(moment: str) -> tuple[int, int]:
 async def test_a_command_killed_in_an_import(tmp_path: Path, moment: str) -> None:
     """Without a node it does the work itself."""
     world = await built(tmp_path / "node")
-    assert (await command(world, moment=moment))[0] == -signal.SIGKILL
+    assert (await command(world, moment=moment)).returncode == -signal.SIGKILL
     low, high = least(moment)
     count = await stored(world)
     assert low <= count <= high
@@ -173,21 +149,21 @@ async def test_a_node_killed_in_an_import(tmp_path: Path, moment: str) -> None:
     serving = await Child.spawn(world.folder, command=("-m", "tests.faults.ingest_child", moment))
     try:
         await serving.listen()
-        status, out, err = await command(world)
+        done = await command(world)
         async with asyncio.timeout(PATIENCE_S):
             assert await serving.process.wait() == -signal.SIGKILL
     finally:
         await serving.end(signal.SIGKILL)
-    assert status == 1
-    assert "did not answer" in json.loads(out)["error"], err
+    assert done.returncode == 1
+    assert "did not answer" in json.loads(done.stdout)["error"], done
     count = await stored(world)
     low, high = least(moment)
     assert low <= count <= high
     async with child(world.folder) as (_, node):
         await check_secret(world, node)
         await check_blocks(node, count)
-        done = report(await command(world))
-        assert done["blocks"] + done["known"] == BLOCKS + 3
+        again = report(await command(world))
+        assert again["blocks"] + again["known"] == BLOCKS + 3
         await check_secret(world, node)
         await check_blocks(node, BLOCKS)
     assert await stored(world) == BLOCKS
@@ -199,12 +175,14 @@ async def test_a_node_whose_import_breaks_off_lives_and_takes_the_next(tmp_path:
     world = await built(tmp_path / "node")
     async with child(world.folder) as (serving, node):
         size = world.car.stat().st_size
-        assert (await command(world, killed_after=int(size * share)))[0] == -signal.SIGKILL
+        assert (await command(world, killed_after=int(size * share))).returncode == -signal.SIGKILL
         assert (await node.send("GET", "/livez"))[0] == 200
         await check_secret(world, node)
         async with asyncio.timeout(PATIENCE_S):
-            while (done := await command(world))[0] != 0:  # one stream at once, and the first may still end
-                assert "another file" in json.loads(done[1])["error"], done
+            while (
+                done := await command(world)
+            ).returncode != 0:  # one stream at once, and the first may still end
+                assert "another file" in json.loads(done.stdout)["error"], done
         assert report(done)["blocks"] + report(done)["known"] == BLOCKS + 3
         await check_secret(world, node)
         await check_blocks(node, BLOCKS)
@@ -218,14 +196,13 @@ async def test_two_imports_at_once_and_one_is_killed(tmp_path: Path) -> None:
     async with child(world.folder) as (_, node):
         size = world.car.stat().st_size
         first, second = await asyncio.gather(command(world), command(world, killed_after=size // 2))
-        for status, out, err in (first, second):
-            if status not in (0, -signal.SIGKILL):  # the other one was taken first
-                assert "another file" in json.loads(out)["error"], err
+        for done in (first, second):
+            if done.returncode not in (0, -signal.SIGKILL):  # the other one was taken first
+                assert "another file" in json.loads(done.stdout)["error"], done
         async with asyncio.timeout(2 * PATIENCE_S):
-            while (done := await command(world))[0] != 0:
-                assert "another file" in json.loads(done[1])["error"], done
+            while (done := await command(world)).returncode != 0:
+                assert "another file" in json.loads(done.stdout)["error"], done
         await check_blocks(node, BLOCKS)
         await check_secret(world, node)
-        async with node.http.get(f"{node.url}/health", timeout=aiohttp.ClientTimeout(PATIENCE_S)) as response:
-            [check] = (await response.json(content_type=None))["checks"]["ipfs:foreign"]
+        check = await node.check("ipfs:foreign")
         assert check["observedValue"] == BLOCKS + 2, "two names of the record are one multihash"

@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import sqlite3
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,6 @@ from tests.faults.node_kit import PATIENCE_S, Child, Client, Jumping, child, rea
 from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
-
-EXPLAIN = "Explain how suspension bridges carry their load"
 
 
 async def live_rows(node: Client) -> int:
@@ -71,14 +68,9 @@ async def test_sigterm_under_load_answers_what_it_accepted_and_loses_nothing(tmp
 
 
 async def test_killed_in_the_middle_of_the_first_import(tmp_path: Path) -> None:
+    more = {"source": "starter", "confidence": 0.9, "timestamp": "2026-01-01T00:00:00Z"}
     entries = [
-        {
-            "query": f"What is term number {number}?",
-            "answer": f"Term {number} means {number * 7}.",
-            "source": "starter",
-            "confidence": 0.9,
-            "timestamp": "2026-01-01T00:00:00Z",
-        }
+        {"query": f"What is term number {number}?", "answer": f"Term {number} means {number * 7}.", **more}
         for number in range(300)
     ]
     index = tmp_path / "index.json"
@@ -120,11 +112,10 @@ async def test_a_full_disk(tmp_path: Path, on_failure: str) -> None:
         status, reply = await node.post("/v1/cache/entries", {"query": "What is lost?", "answer": "This."})
         assert status == 503, reply
         for query, answer in (("What is 2+2?", "4"), ("What is kept?", "This is kept.")):
-            status, reply = await node.post("/chat", {"query": query, "verbose": True})
             if on_failure == "refuse":
-                assert status == 503, reply
+                assert (await node.post("/chat", {"query": query}))[0] == 503
                 continue
-            assert status == 200
+            reply = await node.ask(query)
             assert answer in reply["answer"]
             assert reply["decision"] is None
             assert reasons(reply)["record"][0] == "unlogged"
@@ -145,16 +136,13 @@ async def test_what_a_log_refuses_is_not_begun_and_may_be_asked_again(tmp_path: 
     async with start(tmp_path, log={"on_failure": "refuse"}) as node:
         cid = await node.store("What is kept?", "This is kept.")
         await node.service._p.log.close()
-        for status, reply in (
-            (await node.send("DELETE", f"/v1/cache/entries/{cid}"))[:2],
-            await node.post("/feedback", {"cid": cid, "verdict": "invalid"}),
-        ):
-            assert status == 503, reply
+        assert await node.delete(cid) == 503
+        assert (await node.post("/feedback", {"cid": cid, "verdict": "invalid"}))[0] == 503
         kept = await node.service.entry(cid, Caller())
         assert (kept.state, kept.invalid) == ("live", 0)
         assert b'unlogged_total{kind="other"} 0.0' in (await node.send("GET", "/metrics"))[1]
     async with start(tmp_path, log={"on_failure": "refuse"}) as node:
-        assert (await node.post("/feedback", {"cid": cid, "verdict": "valid"}))[0] == 200
+        await node.judge("valid", cid=cid)
         assert await node.delete(cid) == 200
         assert (await node.send("GET", f"/v1/cache/entries/{cid}"))[0] == 404
 
@@ -170,7 +158,7 @@ async def test_an_outage_of_the_log_is_told_once_and_counted(
         for number in range(3):
             # Not stored: that would be a decision of its own, made behind the reply.
             assert (await node.ask(f"What is 2+{number}?", no_store=True))["decision"] is None
-        assert (await node.post("/feedback", {"cid": cid, "verdict": "invalid"}))[0] == 200
+        await node.judge("invalid", cid=cid)
         page = (await node.send("GET", "/metrics"))[1].decode()
         assert 'neuroswarm_unlogged_total{kind="answer"} 3.0' in page
         assert 'neuroswarm_unlogged_total{kind="other"} 2.0' in page, "the verdict and what it withdrew"
@@ -228,9 +216,8 @@ def spoil_block(folder: Path, cid: str, how: str) -> None:
             connection.execute("PRAGMA foreign_keys = OFF")
             connection.execute("DELETE FROM block WHERE multihash = ?", (multihash,))
         else:
-            data = connection.execute("SELECT data FROM block WHERE multihash = ?", (multihash,)).fetchone()[
-                0
-            ]
+            rows = connection.execute("SELECT data FROM block WHERE multihash = ?", (multihash,))
+            [(data,)] = rows.fetchall()
             bent = bytes([*data[:-1], data[-1] ^ 1])
             connection.execute("UPDATE block SET data = ? WHERE multihash = ?", (bent, multihash))
     connection.close()
@@ -343,35 +330,30 @@ async def test_an_embedder_that_dies_costs_the_semantic_tier_only(tmp_path: Path
         assert (await node.check("semantic"))["status"] == "warn"
 
 
-MODELS: dict[str, Callable[[OllamaStandIn], None]] = {
-    "hangs": lambda model: setattr(model, "hang", True),
-    "stalls": lambda model: setattr(model, "stall_after", 3),
-    "streams without end": lambda model: setattr(model, "endless", True),
-    "no json": lambda model: setattr(model, "malformed", True),
-    "another json": lambda model: setattr(model, "raw_body", b'[{"message": 7}]\n{"done": "maybe"}\n'),
-    "no utf-8": lambda model: setattr(model, "raw_body", b"\xff\xfe" * 999),
-    "nothing": lambda model: setattr(model, "answer", ""),
-    "only a think tag": lambda model: setattr(model, "answer", "<think>bridges, bridges"),
-    "fails": lambda model: setattr(model, "status", 500),
-    "fails inside": lambda model: setattr(model, "error", "out of memory"),
-    "cuts the connection": lambda model: setattr(model, "cut_connection", True),
-    "redirects": lambda model: setattr(model, "redirect_to", "http://elsewhere.example/"),
+MODELS: dict[str, dict[str, Any]] = {
+    "another json": {"raw_body": b'[{"message": 7}]\n{"done": "maybe"}\n'},
+    "no utf-8": {"raw_body": b"\xff\xfe" * 999},
+    "nothing": {"answer": ""},
+    "only a think tag": {"answer": "<think>bridges, bridges"},
+    "fails inside": {"error": "out of memory"},
+    "redirects": {"redirect_to": "http://elsewhere.example/"},
 }
+"""What else a server may do is in ``test_engine_faults``."""
 
 
 @pytest.mark.parametrize("how", MODELS)
 async def test_a_model_that_misbehaves_costs_an_honest_answer(tmp_path: Path, how: str) -> None:
     async with OllamaStandIn() as model:
-        MODELS[how](model)
+        for name, value in MODELS[how].items():
+            setattr(model, name, value)
         limits = {"request_timeout_s": 3}
         async with start(tmp_path, ollama=model.url, server=limits, models={"timeout_s": 1}) as node:
-            reply = await node.ask(EXPLAIN)
+            reply = await node.ask("Explain how suspension bridges carry their load")
             assert reply["source"]["kind"] in ("fallback", "extractive"), reply
             assert not reply["stored"]
             assert "bridges, bridges" not in reply["answer"]
             assert any(stage.startswith("model:") or stage == "compose" for stage in reasons(reply))
             assert "4" in (await node.ask("What is 2+2?"))["answer"]
-            model.release()
 
 
 async def test_a_daemon_that_never_ends_its_answer_holds_up_neither_health_nor_stop(tmp_path: Path) -> None:
@@ -468,8 +450,7 @@ async def test_a_private_entry_is_found_by_its_tenant_alone(tmp_path: Path) -> N
             absent = await node.send("GET", path.format(nowhere))
             assert secret[0] == absent[0] == 404
             assert secret[1]["detail"] == absent[1]["detail"], "its existence is not told either"
-        async with asyncio.timeout(PATIENCE_S):
-            assert answer not in json.dumps((await node.send("GET", "/metrics"))[1].decode())
+        assert answer.encode() not in (await node.send("GET", "/metrics"))[1]
     exported = (tmp_path / "data" / "knowledge-index.json").read_text()
     assert "third stone" not in exported
 
@@ -526,15 +507,12 @@ async def test_what_is_published_on_the_wire(tmp_path: Path, publish: str) -> No
             wanted = {"scope": "public"}
             cid = await node.store("What is a keel?", "The spine of a boat.", **wanted)
             assert await scope_of(node, cid) == ("public" if publish == "all" else "shared")
-            personal: tuple[tuple[str, str, dict[str, Any]], ...] = (
-                ("Who keeps the harbour?", "Write to jane.doe@example.com.", {}),
-                ("What is my boat called?", "Ariadne.", {}),
-                ("Who keeps the pier?", "Call +49 151 2345 6789.", {}),
-                ("Who keeps the mole?", "Joan.", {"source": "jane.doe@example.com"}),
-                ("Who keeps the dock?", "Joan.", {"tags": ["jane.doe@example.com"]}),
-            )
-            for query, answer, more in personal:
-                cid = await node.store(query, answer, **wanted, **more)
+            for query, more in (
+                ("What is my boat called?", {}),
+                ("Who keeps the mole?", {"source": "jane.doe@example.com"}),
+                ("Who keeps the dock?", {"tags": ["jane.doe@example.com"]}),
+            ):
+                cid = await node.store(query, "Joan.", **wanted, **more)
                 assert await scope_of(node, cid) == "shared", query
             plain = await node.store("What is a hull?", "The body of a boat.")
             assert await scope_of(node, plain) == "shared"
@@ -547,9 +525,8 @@ async def test_a_note_on_a_public_record_is_not_published(tmp_path: Path) -> Non
         async with start(tmp_path, coingecko=source.url, sharing={"publish": "sourced"}) as node:
             price = await node.ask("price of bitcoin")
             note = "I checked it from my home in Elm Street 5"
-            body = {"cid": price["cid"], "verdict": "valid", "note": note}
-            status, reply = await node.post("/feedback", body)
-            assert (status, reply["validations"]["valid"]) == (200, 1)
-            block = await node.send("GET", f"/ipfs/{reply['validation']}?format=raw")
-            assert block[0] in (200, 404)
-            assert b"Elm Street" not in (block[1] if block[0] == 200 else b"")
+            reply = await node.judge("valid", cid=price["cid"], note=note)
+            assert reply["validations"]["valid"] == 1
+            status, block, _ = await node.send("GET", f"/ipfs/{reply['validation']}?format=raw")
+            assert status in (200, 404)
+            assert status == 404 or b"Elm Street" not in block

@@ -151,28 +151,6 @@ async def test_two_machines_with_the_same_keys_cannot_both_go_on(tmp_path: Path)
         assert "proofs that do not hold" in one.witness.health().output
 
 
-async def test_two_views_of_one_size_never_both_have_a_quorum(tmp_path: Path) -> None:
-    """A log that shows one tree to one witness and another to the other: no reader is fooled who asks for
-    both cosignatures, and each witness that is shown both keeps the proof."""
-    trees = [[b"%s %d" % (view, n) for n in range(6)] for view in (b"left", b"right")]
-    async with cosigner(tmp_path / "w1", "w1") as one, cosigner(tmp_path / "w2", "w2") as two:
-        notes = []
-        for entries in trees:
-            text = rfc6962.checkpoint(LOG.name, entries)
-            notes.append(rfc6962.note(text, LOG.line(text)))
-        cosigned = dict.fromkeys(notes, 0)
-        for order in ((one, two), (two, one)):
-            for seen_by, note in zip(order, notes, strict=True):
-                said = await seen_by.witness.add_checkpoint(rfc6962.submission(0, [], note))
-                if said.status == 200:
-                    cosigned[note] += 1
-                else:
-                    again = await seen_by.witness.add_checkpoint(rfc6962.submission(6, [], note))
-                    assert again.status == 422
-        assert sorted(cosigned.values()) == [1, 1]
-        assert [cosigner.witness.health().status for cosigner in (one, two)] == ["warn", "warn"]
-
-
 # --- kill -9 --------------------------------------------------------------------------------------
 
 

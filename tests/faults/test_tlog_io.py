@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import errno
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,17 +33,18 @@ def failing_from(at: int) -> Callable[[int, str], int]:
     return lambda number, _kind: ERRORS[at % 3] if number >= at else 0
 
 
-def healed(_number: int, _kind: str) -> int:
-    return 0
+def failing(error: int, *kinds: str) -> Callable[[int, str], int]:
+    """Every call of these kinds fails; without kinds none does."""
+    return lambda _number, kind: error if kind in kinds else 0
 
 
-async def tried(work: object) -> None:
+HEALED = failing(0)
+
+
+async def tried(work: Awaitable[object]) -> None:
     """Wait for it; it may fail with an error of ours and with no other."""
-    # work is any awaitable
-    (outcome,) = await asyncio.gather(work, return_exceptions=True)  # type: ignore[call-overload]  # any awaitable
-    assert outcome is None or not isinstance(outcome, BaseException) or isinstance(outcome, NodeError), (
-        outcome
-    )
+    with suppress(NodeError):
+        await work
 
 
 async def run(disk: SimDisk, history: History) -> TileLog | None:
@@ -60,7 +63,7 @@ async def run(disk: SimDisk, history: History) -> TileLog | None:
 
 async def ends(disk: SimDisk, history: History, log: TileLog | None) -> None:
     """The disk is well again: the log takes entries and publishes, here and after opening anew."""
-    disk.fails = healed
+    disk.fails = HEALED
     if log is not None:
         before = history.refused
         await history.append(log)
@@ -86,26 +89,23 @@ async def calls_of_a_run() -> int:
     return disk.calls
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-async def test_each_call_fails_once(part: int) -> None:
+@pytest.mark.parametrize(
+    ("fails", "part"),
+    [
+        *((failing_once, part) for part in range(PARTS)),
+        *((failing_from, part) for part in range(0, PARTS, 3)),
+    ],
+)
+async def test_each_call_fails_once_or_with_all_after_it_for_a_while(
+    fails: Callable[[int], Callable[[int, str], int]], part: int
+) -> None:
     for at in range(1 + part, await calls_of_a_run() + 1, PARTS):
         broken, history = SimDisk(), History()
-        broken.fails = failing_once(at)
+        broken.fails = fails(at)
         try:
             await ends(broken, history, await run(broken, history))
         except Exception as exc:
             raise AssertionError(f"call {at} fails: {broken.kinds[max(0, at - 3) : at]}") from exc
-
-
-@pytest.mark.parametrize("part", range(0, PARTS, 3))
-async def test_the_disk_breaks_at_each_call_and_stays_broken_for_a_while(part: int) -> None:
-    for at in range(1 + part, await calls_of_a_run() + 1, PARTS):
-        broken, history = SimDisk(), History()
-        broken.fails = failing_from(at)
-        try:
-            await ends(broken, history, await run(broken, history))
-        except Exception as exc:
-            raise AssertionError(f"call {at} and all after it fail: {broken.kinds[at - 3 : at]}") from exc
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -127,10 +127,15 @@ async def test_failing_syncs_and_then_a_power_cut(seed: int) -> None:
     await ends(disk, history, None)
 
 
-async def test_appends_go_on_while_checkpoints_cannot_be_written() -> None:
+async def opened(**options: Any) -> tuple[SimDisk, History, TileLog]:
+    """A new log on a disk that is well."""
     disk, history = SimDisk(), History()
-    log = await history.open(disk)
-    disk.fails = lambda _number, kind: errno.ENOSPC if kind == "rename" else 0
+    return disk, history, await history.open(disk, **options)
+
+
+async def test_appends_go_on_while_checkpoints_cannot_be_written() -> None:
+    disk, history, log = await opened()
+    disk.fails = failing(errno.ENOSPC, "rename")
     await asyncio.gather(*(history.append(log) for _ in range(300)))
     assert history.refused == 0
     with pytest.raises(Unavailable, match="No space"):
@@ -139,7 +144,7 @@ async def test_appends_go_on_while_checkpoints_cannot_be_written() -> None:
     assert "entries are safe" in log.health().output
     assert log.published is not None
     assert log.published.size == 0, "the old checkpoint stays"
-    disk.fails = healed
+    disk.fails = HEALED
     assert (await log.publish()).size == 300
     assert log.health().status == "pass"
     await log.close()
@@ -148,14 +153,13 @@ async def test_appends_go_on_while_checkpoints_cannot_be_written() -> None:
 
 async def test_what_waits_for_a_checkpoint_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("node.audit.log.writer.UNPUBLISHED_ENTRIES_MAX", 100)
-    disk, history = SimDisk(), History()
-    log = await history.open(disk)
-    disk.fails = lambda _number, kind: errno.EIO if kind == "rename" else 0
+    disk, history, log = await opened()
+    disk.fails = failing(errno.EIO, "rename")
     for _ in range(120):
         await history.append(log)
     assert (len(history.acknowledged), history.refused) == (100, 20)
     assert log.health().status == "fail"
-    disk.fails = healed
+    disk.fails = HEALED
     await log.publish()
     await history.append(log)
     assert len(history.acknowledged) == 101
@@ -164,9 +168,8 @@ async def test_what_waits_for_a_checkpoint_is_bounded(monkeypatch: pytest.Monkey
 
 
 async def test_behind_keeps_what_has_an_index_and_refuses_more() -> None:
-    disk, history = SimDisk(), History()
-    log = await history.open(disk, is_behind=True)
-    disk.fails = lambda _number, kind: errno.EIO if kind == "sync" else 0
+    disk, history, log = await opened(is_behind=True)
+    disk.fails = failing(errno.EIO, "sync")
     for _ in range(5):
         await history.append(log)
     assert log.size() == 5
@@ -175,50 +178,36 @@ async def test_behind_keeps_what_has_an_index_and_refuses_more() -> None:
     assert log.health().status == "fail"
     with pytest.raises(Unavailable, match="cannot be written"):
         await log.append(lambda _index, _time: b"more")
-    disk.fails = healed
+    disk.fails = HEALED
     await log.close()  # tries once more
     await history.check(disk)
 
 
-async def test_behind_says_at_close_what_was_lost() -> None:
-    disk, history = SimDisk(), History()
-    log = await history.open(disk, is_behind=True)
-    disk.fails = lambda _number, kind: errno.EIO if kind == "sync" else 0
-    for _ in range(3):
-        await history.append(log)
-    with pytest.raises(Unavailable, match="3 acknowledged"):
-        await log.close()
-    await log.close()
-
-
 async def test_behind_on_a_full_disk_names_its_first_problem_at_close() -> None:
-    disk, history = SimDisk(), History()
-    log = await history.open(disk, is_behind=True)
-    disk.fails = lambda _number, kind: errno.ENOSPC if kind in ("create", "write") else 0
+    disk, history, log = await opened(is_behind=True)
+    disk.fails = failing(errno.ENOSPC, "create", "write")
     for _ in range(4):
         await history.append(log)
     with pytest.raises(Unavailable, match="the log cannot be written: No space left on device"):
         await log.wait_durable(3)
     assert await log.wait_published(3, 1e6) is None, "at once: pytest would end it"
     disk.fails = lambda _number, _kind: errno.EIO
-    with pytest.raises(
-        Unavailable,
-        match="4 acknowledged log entries could not be written: the log has stopped: No space left on device",
-    ):
+    lost = "4 acknowledged log entries could not be written: the log has stopped: No space left on device"
+    with pytest.raises(Unavailable, match=lost):
         await log.close()
     with pytest.raises(Unavailable, match="No space left on device"):
         await log.wait_durable(3)
+    await log.close()
 
 
 async def test_nobody_waits_for_a_checkpoint_that_cannot_be_written() -> None:
-    disk, history = SimDisk(), History()
-    log = await history.open(disk)
+    disk, history, log = await opened()
     await history.append(log)
-    disk.fails = lambda _number, kind: errno.ENOSPC if kind == "rename" else 0
+    disk.fails = failing(errno.ENOSPC, "rename")
     assert await log.wait_published(0, 1e6) is None, "told by the failure"
     assert log.health().status == "warn"
     assert await log.wait_published(0, 1e6) is None, "refused at once"
-    disk.fails = healed
+    disk.fails = HEALED
     published = await log.publish()
     assert await log.wait_published(0, 1e6) == published
     await log.close()
@@ -230,8 +219,7 @@ async def test_nobody_waits_for_a_checkpoint_that_cannot_be_written() -> None:
 
 async def made(count: int, *, is_published: bool) -> tuple[SimDisk, History]:
     """A closed log of ``count`` entries in one batch each; unpublished ones as a kill leaves them."""
-    disk, history = SimDisk(), History()
-    log = await history.open(disk)
+    disk, history, log = await opened()
     for _ in range(count):
         await history.append(log)
     if is_published:
@@ -311,26 +299,35 @@ async def test_any_damaged_byte_is_refused_or_repaired_and_never_signed() -> Non
     assert refused > 50
 
 
-async def test_a_missing_tile_of_the_edge_is_named() -> None:
-    disk, history = await made(3, is_published=True)
-    disk.unlink(FOLDER / "tile/0/000.p/3")
-    with pytest.raises(CorruptState, match=r"tile/0/000\.p/3 is missing"):
-        await history.open(disk)
-
-
-async def test_a_checkpoint_of_somebody_else_is_refused() -> None:
-    disk, history = await made(3, is_published=True)
-    flip(disk, "checkpoint", -5)
-    with pytest.raises(CorruptState, match="checkpoint is no checkpoint of this log"):
-        await history.open(disk)
-
-
-async def test_tiles_without_a_checkpoint_are_refused() -> None:
-    disk, history = await made(3, is_published=True)
+def without_a_checkpoint(disk: SimDisk) -> None:
     disk.unlink(FOLDER / "checkpoint")
     disk.unlink(HIGH_WATER)
-    with pytest.raises(CorruptState, match="tiles but no checkpoint"):
+
+
+def with_another_mark(disk: SimDisk) -> None:
+    disk._file(HIGH_WATER).data[-5] ^= 1
+
+
+REFUSED: dict[str, Callable[[SimDisk], None]] = {
+    r"tile/0/000\.p/3 is missing": lambda disk: disk.unlink(FOLDER / "tile/0/000.p/3"),
+    "checkpoint is no checkpoint of this log": lambda disk: flip(disk, "checkpoint", -5),
+    "tiles but no checkpoint": without_a_checkpoint,
+    "high_water is no checkpoint of this log": with_another_mark,
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+async def test_a_folder_that_is_not_whole_is_refused_by_name(said: str) -> None:
+    disk, history = await made(3, is_published=True)
+    REFUSED[said](disk)
+    with pytest.raises(CorruptState, match=said):
         await history.open(disk)
+
+
+async def as_it_is(disk: SimDisk) -> TileLog:
+    """The log opened as it lies there, suspended or not."""
+    keys = [KEY, NEW_KEY]
+    return await TileLog.open(FOLDER, KEY.name, keys, ManualClock(), high_water=HIGH_WATER, files=disk)
 
 
 async def test_a_folder_that_was_rolled_back_signs_and_takes_nothing() -> None:
@@ -342,9 +339,7 @@ async def test_a_folder_that_was_rolled_back_signs_and_takes_nothing() -> None:
     mark = disk.read(HIGH_WATER, 10_000)
     before = older.read(FOLDER / "checkpoint", 10_000)
     older.replace(HIGH_WATER, mark)
-    rolled_back = await TileLog.open(
-        FOLDER, KEY.name, [KEY, NEW_KEY], ManualClock(), high_water=HIGH_WATER, files=older
-    )
+    rolled_back = await as_it_is(older)
     assert "rolled back" in rolled_back.suspended
     assert "neuroswarm log recover --new-epoch" in rolled_back.suspended
     assert rolled_back.health().status == "fail"
@@ -399,14 +394,6 @@ async def test_an_older_or_lost_mark_changes_nothing() -> None:
     await history.check(disk)
 
 
-async def test_a_damaged_mark_is_refused() -> None:
-    disk, history = await made(2, is_published=True)
-    inode = disk._file(HIGH_WATER)
-    inode.data[-5] ^= 1
-    with pytest.raises(CorruptState, match="high_water is no checkpoint of this log"):
-        await history.open(disk)
-
-
 async def test_another_tree_beside_the_mark_is_suspended() -> None:
     for count in (2, 5, 300):
         disk, _ = await made(count, is_published=True)
@@ -416,18 +403,9 @@ async def test_another_tree_beside_the_mark_is_suspended() -> None:
         await asyncio.gather(*(history.append(log) for _ in range(300)))
         await log.close()
         other.replace(HIGH_WATER, disk.read(HIGH_WATER, 10_000))
-        log = await TileLog.open(
-            FOLDER, KEY.name, [KEY, NEW_KEY], ManualClock(), high_water=HIGH_WATER, files=other
-        )
+        log = await as_it_is(other)
         assert "exchanged" in log.suspended
         await log.close()
-
-
-async def test_a_gap_between_tiles_and_journal_is_refused() -> None:
-    disk, history = await made(3, is_published=False)
-    disk.rename(JOURNAL / f"{0:020}", JOURNAL / f"{7:020}")
-    with pytest.raises(CorruptState, match="damaged"):
-        await history.open(disk)
 
 
 async def test_a_journal_with_other_entries_than_are_published_is_refused() -> None:

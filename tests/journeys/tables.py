@@ -1,4 +1,4 @@
-"""Tables that stand beside the tests: in ``data``, a row a line, cells between tabs, ``#`` before a remark."""
+"""Tables that stand beside the tests: in ``data``, a row a line, cells between tabs, ``#`` for remarks."""
 
 from __future__ import annotations
 

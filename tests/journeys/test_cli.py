@@ -8,85 +8,67 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.faults.node_kit import Child
+from tests.faults.node_kit import ROOT, Child, Done, environ_of, typed
 from tests.journeys.conftest import Start
-from tests.nowhere import nowhere_environment
 
-ROOT = Path(__file__).resolve().parents[2]
 NOWHERE = "http://127.0.0.1:9"
 
 
 async def run(
-    *words: str, folder: Path, cwd: Path = ROOT, environ: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """One command in a process of its own."""
-    own = {
-        "NEUROSWARM_DATA_DIR": str(folder / "data"),
-        "NEUROSWARM_GOVERNANCE_DIR": str(folder / "governance_logs"),
-        "NEUROSWARM_MODELS__OLLAMA_URL": "",
-        **nowhere_environment(),
-        "PYTHONPATH": str(ROOT),
-    }
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "node",
-        *words,
-        cwd=cwd,
-        env={**os.environ, **own, **(environ or {})},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert process.returncode is not None
-    return subprocess.CompletedProcess(words, process.returncode, out.decode(), err.decode())
+    *words: str, folder: Path, cwd: Path = ROOT, environ: dict[str, str] | None = None, given: bytes = b""
+) -> Done:
+    """One command beside a node of the journeys."""
+    own = {**environ_of(folder, "governance_logs"), **(environ or {})}
+    return await typed(own, *words, cwd=cwd, given=given)
+
+
+async def ran(*words: str, folder: Path, **more: Any) -> str:
+    """What a command prints that goes well."""
+    done = await run(*words, folder=folder, **more)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+async def refused(*words: str, folder: Path, **more: Any) -> str:
+    """What a command says that does not go well."""
+    done = await run(*words, folder=folder, **more)
+    assert done.returncode == 1, done
+    return done.stderr
 
 
 async def test_ask_doctor_keys_and_log_of_a_running_node(start: Start) -> None:
     async with start() as node:
         url = ["--url", node.node.url]
-        done = await run("ask", *url, "What is 2+2?", folder=node.folder)
-        assert done.returncode == 0, done.stderr
-        assert "2 + 2 = 4" in done.stdout
-        assert "math-calculator" in done.stdout
+        said = await ran("ask", *url, "What is 2+2?", folder=node.folder)
+        assert "2 + 2 = 4" in said
+        assert "math-calculator" in said
         done = await run("ask", *url, "--json", "--verbose", "What is 2+2?", folder=node.folder)
         assert json.loads(done.stdout)["source"]["id"] == "math-calculator"
-        done = await run("doctor", *url, folder=node.folder)
-        assert done.returncode == 0, done.stdout
-        assert "a node answers" in done.stdout
-        assert len(done.stdout.splitlines()) <= 10
-        assert "language model" in done.stdout
+        said = await ran("doctor", *url, folder=node.folder)
+        assert "a node answers" in said
+        assert len(said.splitlines()) <= 10
+        assert "language model" in said
         done = await run("doctor", "--all", *url, folder=node.folder)
         assert "models.ollama_url" in done.stdout
         done = await run("keys", "show", "--json", folder=node.folder)
         keys = json.loads(done.stdout)
         assert keys["root"].startswith("did:key:z6Mk")
         assert keys["ipns_name"].startswith("k51")
-        assert set(keys) == {
-            "root",
-            "node",
-            "ipns_name",
-            "decisions_vkey",
-            "publications_vkey",
-            "witness_vkey",
-            "overlap",
-        }
+        vkeys = {"decisions_vkey", "publications_vkey", "witness_vkey"}
+        assert set(keys) == {"root", "node", "ipns_name", *vkeys, "overlap"}
         assert keys["overlap"] == []
-        done = await run("keys", "rotate", "decisions", folder=node.folder)
-        assert done.returncode == 0, done.stderr
+        await ran("keys", "rotate", "decisions", folder=node.folder)
         [old] = json.loads((await run("keys", "show", "--json", folder=node.folder)).stdout)["overlap"]
         assert (old["use"], old["vkey"]) == ("decisions", keys["decisions_vkey"])
         shown = (await run("keys", "show", folder=node.folder)).stdout
         assert f"decisions {old['vkey']} until {old['until']}\n" in shown
-        done = await run("log", "verify", folder=node.folder)
-        assert done.returncode == 0, done.stdout
-        assert done.stdout.startswith("ok: ")
+        said = await ran("log", "verify", folder=node.folder)
+        assert said.startswith("ok: ")
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ async def test_another_program_finds_the_record_in_the_daemon_until_it_is_withdr
         assert isinstance(record, AnswerRecord)
         assert record.answer == "River 8."
         assert await daemon.client.pinned([cid])
-        assert await node.delete(cid) == 200
+        assert await node.delete(str(cid)) == 200
         await mirrored(node)
         assert not await daemon.client.pinned([cid])
         await daemon.blocks.delete(cid)  # as its garbage collection does

@@ -106,20 +106,6 @@ async def test_a_stored_answer_comes_before_a_remembered_failure(start: Start) -
         assert not steps(after, "negative")
 
 
-@pytest.mark.slow
-async def test_two_hundred_equal_questions_make_one_computation_that_may_fail(start: Start) -> None:
-    async with OllamaStandIn(status=500) as model, start(ollama=model.url) as node:
-        async with crowd(node) as many:
-            replies = await asyncio.gather(*(many.ask(QUESTION) for _ in range(200)))
-        assert {reply["source"]["kind"] for reply in replies} == {"fallback"}
-        assert len(model.chats) == 1
-        assert len({reply["decision"]["index"] for reply in replies}) == 200
-        assert not any(reply["stored"] for reply in replies)
-        again = await node.ask(QUESTION)
-        assert steps(again, "negative")
-        assert len(model.chats) == 1
-
-
 @pytest.mark.parametrize("well", [True, False])
 async def test_the_first_asker_leaves_and_the_others_get_the_one_answer(start: Start, well: bool) -> None:
     async with OllamaStandIn(answer=QUANTUM, hang=True) as model, start(ollama=model.url) as node:

@@ -108,15 +108,6 @@ async def test_checkpoints_agree_over_restarts(start: Start) -> None:
     assert len({size for size, _ in seen}) == 3
 
 
-async def test_what_is_not_a_log_is_not_found(start: Start) -> None:
-    async with start() as node:
-        for path in ("journal/", ".lock", "tile/0/001.p/1", "epochs/2/checkpoint", "proof/99999"):
-            status, body, headers = await node.raw(f"/logs/decisions/{path}")
-            assert status == 404
-            assert headers["Content-Type"] == "application/problem+json"
-            assert str(node.folder).encode() not in body
-
-
 async def test_our_witness_cosigns_a_log_of_the_policy(start: Start, tmp_path: Path) -> None:
     policy = tmp_path / "policy.txt"
     await asyncio.to_thread(policy.write_text, f"log {OTHER.vkey}\nquorum none\n")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,14 +28,11 @@ def explain(prompt: str) -> str:
 
 def resolved(reply: dict[str, Any]) -> str:
     """The self-contained question that a follow-up became, empty where it was asked as it stands."""
-    return next(
-        (step["reason"].split(": ", 1)[1] for step in reply["trace"] if step["stage"] == "resolve"), ""
-    )
+    return next((step["reason"].split(": ", 1)[1] for step in steps(reply, "resolve")), "")
 
 
 async def records(node: Client) -> int:
-    _, health = await node.get("/health")
-    return int(health["checks"]["ipfs:blocks"][0]["observedValue"])
+    return int((await node.check("ipfs:blocks"))["observedValue"])
 
 
 async def left_alone(node: Client, reply: dict[str, Any]) -> None:
@@ -71,18 +69,17 @@ async def test_the_node_is_asked_about_its_own_answers(start: Start) -> None:
         assert asked["answer"] == "“what is 17*23” was answered by the adapter math-calculator."
         await left_alone(node, asked)
         # It is no turn: "that" still means the answer before it.
-        assert (
-            "confidence of 0.9" in (await node.ask("how sure are you about that", session_id="one"))["answer"]
-        )
+        sure = await node.ask("how sure are you about that", session_id="one")
+        assert "confidence of 0.9" in sure["answer"]
         assert (await node.ask("and 7*8?", session_id="one"))["answer"] == "7 × 8 = 56."
         other = await node.ask("what was my last question", session_id="two")
         assert "17" not in other["answer"]
         # Two sessions of one caller that ask the same at the same moment do not share an answer.
         await node.ask("what is 6*7", session_id="two")
-        both = await asyncio.gather(
-            *(node.ask("what was my last question", session_id=name) for name in ("one", "two"))
-        )
-        assert ["7*8" in both[0]["answer"], "6*7" in both[1]["answer"]] == [True, True]
+        asked_at_once = (node.ask("what was my last question", session_id=name) for name in ("one", "two"))
+        first, second = await asyncio.gather(*asked_at_once)
+        assert "7*8" in first["answer"]
+        assert "6*7" in second["answer"]
         assert await records(node) == before + 2  # the two sums
 
 
@@ -103,38 +100,28 @@ async def test_papers_that_a_model_invents_are_neither_told_nor_stored(start: St
 async def test_two_sessions_at_the_same_moment_are_kept_apart(start: Start) -> None:
     async with OllamaStandIn(answer=explain) as model, start(ollama=model.url) as node:
         names = {"france": "France", "japan": "Japan", "peru": "Peru", "kenya": "Kenya"}
-        await asyncio.gather(
-            *(node.ask(f"What is the capital of {name}?", session_id=key) for key, name in names.items())
-        )
-        wordings = ("and Chile?", "why?", "what about him?", "tell me more")
-        for words in wordings:
-            prompts = len(model.chats)
-            replies = dict(
-                zip(
-                    names,
-                    await asyncio.gather(*(node.ask(words, session_id=key) for key in names)),
-                    strict=True,
-                )
-            )
-            if words == "and Chile?":
-                # One reading for all of them: here they meet, and one computation serves all.
-                assert {resolved(reply) for reply in replies.values()} == {"What is the capital of Chile"}
-                assert len({reply["answer"] for reply in replies.values()}) == 1
-                await asyncio.gather(
-                    *(
-                        node.ask(f"What is the capital of {name}?", session_id=key)
-                        for key, name in names.items()
-                    )
-                )
-            elif words == "why?":
-                assert len({reply["answer"] for reply in replies.values()}) == len(names)
-                for key, reply in replies.items():
-                    await left_alone(node, reply)
-                    assert any(names[key] in str(chat) for chat in model.chats[prompts:])
+
+        async def in_each(words: str) -> list[dict[str, Any]]:
+            asked = (node.ask(words.format(name), session_id=key) for key, name in names.items())
+            return await asyncio.gather(*asked)
+
+        await in_each("What is the capital of {}?")
+        # One reading for all of them: here they meet, and one computation serves all.
+        replies = await in_each("and Chile?")
+        assert {resolved(reply) for reply in replies} == {"What is the capital of Chile"}
+        assert len({reply["answer"] for reply in replies}) == 1
+        await in_each("What is the capital of {}?")
+        for words in ("why?", "what about him?", "tell me more"):
+            before = len(model.chats)
+            replies = await in_each(words)
+            for reply in replies:
+                await left_alone(node, reply)
+            if words != "why?":
+                assert len(model.chats) - before == len(names)
             else:
-                for reply in replies.values():
-                    await left_alone(node, reply)
-                assert len(model.chats) - prompts == len(names)
+                assert len({reply["answer"] for reply in replies}) == len(names)
+                for name in names.values():
+                    assert any(name in str(chat) for chat in model.chats[before:])
 
 
 async def test_a_pronoun_stands_for_the_one_of_its_own_session(start: Start) -> None:
@@ -159,30 +146,24 @@ async def test_a_pronoun_stands_for_the_one_of_its_own_session(start: Start) -> 
 # --- what cannot be resolved ----------------------------------------------------------------------
 
 LEANING = (
-    "what about him?",
-    "which one is the largest?",
-    "what is the largest one?",
-    "the second one",
-    "the first",
-    "another three",
-    "of those, which is best?",
-    "use an analogy",
-    "translate to French",
-    "summarize the above",
-    "summarize that",
-    "can you repeat that?",
-    "rewrite it for children",
-    "do the same for moons",
-    "his wife?",
-    "and the melting point?",
-    "What is the formula?",
-    "Who came up with the idea?",
-    "How is this different from enthalpy?",
-    "what does the last sentence mean?",
-    "what did you say?",
-    "what is my name?",
-    "at 2000 m?",
-    "explain like I'm five",
+    *(
+        "what about him?",
+        "which one is the largest?",
+        "what is the largest one?",
+        "the second one",
+        "the first",
+    ),
+    *("another three", "of those, which is best?", "use an analogy", "translate to French", "at 2000 m?"),
+    *(
+        "summarize the above",
+        "summarize that",
+        "can you repeat that?",
+        "rewrite it for children",
+        "his wife?",
+    ),
+    *("do the same for moons", "and the melting point?", "What is the formula?", "what is my name?"),
+    *("Who came up with the idea?", "How is this different from enthalpy?", "what did you say?"),
+    *("what does the last sentence mean?", "explain like I'm five"),
 )
 
 
@@ -263,12 +244,8 @@ async def test_equal_words_in_two_contexts_are_two_questions(start: Start) -> No
             other = await _asked(node, text, session=None, tenant="local", context=context)
             assert other.hit is None
             assert other.cid != first.cid
-        at_once = await asyncio.gather(
-            *(
-                _asked(node, "Explain osmosis", session=None, tenant="local", context=context)
-                for context in (one, two, None)
-            )
-        )
+        osmosis = partial(_asked, node, "Explain osmosis", session=None, tenant="local")
+        at_once = await asyncio.gather(*(osmosis(context=context) for context in (one, two, None)))
         assert len({answer.cid for answer in at_once}) == 3
 
 
@@ -283,7 +260,5 @@ async def test_feedback_by_request_goes_to_the_follow_ups_own_record(start: Star
         kept = await node.ask("price of btc")
         assert kept["cid"] == first["cid"]
         unresolved = await node.ask("tell me more about him", session_id="s")
-        status, refused = await node.post(
-            "/feedback", {"request_id": unresolved["request_id"], "verdict": "invalid"}
-        )
-        assert status == 404, refused
+        body = {"request_id": unresolved["request_id"], "verdict": "invalid"}
+        assert (await node.post("/feedback", body))[0] == 404

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,12 @@ import orjson
 from node.app.node import throwaway
 from node.core.settings import load
 from node.pipeline.replay import Replay, ReplayClock, as_json
+from tests.faults.node_kit import typed
 from tests.journeys.conftest import Client, Start, stages, steps
 from tests.log_kit import entries, verified
 from tests.nowhere import nowhere, nowhere_environment
 from tests.simulators.ollama import OllamaStandIn
 
-ROOT = Path(__file__).resolve().parents[2]
 PERMISSIVE = {
     "max_wrong_per_hit": 1.0,
     "threshold": 0.3,
@@ -219,16 +218,6 @@ async def test_the_replay_command_refuses_what_it_cannot_read(tmp_path: Path) ->
 
 async def command(*words: str, status: int = 0) -> str:
     """What a command prints, on either stream."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "node",
-        *words,
-        cwd=ROOT,
-        env={**nowhere_environment(), "PATH": "/usr/bin:/bin"},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    out, _ = await process.communicate()
-    assert process.returncode == status, out.decode()
-    return out.decode()
+    done = await typed({**nowhere_environment(), "PATH": "/usr/bin:/bin"}, *words)
+    assert done.returncode == status, done
+    return done.stdout + done.stderr

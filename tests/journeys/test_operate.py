@@ -1,25 +1,19 @@
-"""Operate: health, readiness, metrics, missing engines, orderly stop, kill at any moment."""
+"""Operate: health, readiness, missing engines, the doctor, orderly stop."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import signal
-import sys
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from node.app.examine import examine
 from node.core.errors import CorruptState
 from node.core.settings import Embed, Models, Settings
-from tests.journeys.conftest import Start
+from tests.faults.node_kit import child
+from tests.journeys.conftest import STARTER, Start
 from tests.log_kit import verified
-from tests.nowhere import nowhere_environment
+from tests.nowhere import NOBODY
 from tests.simulators.openai_compatible import EMBED_MODEL, OpenAiStandIn
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 async def test_health_names_every_engine_and_what_is_missing(start: Start) -> None:
@@ -56,9 +50,8 @@ async def test_without_embeddings_exact_and_keyword_lookup_go_on(start: Start) -
         for words in ("What is a CID?", "what's a cid"):
             reply = await node.ask(words)
             assert reply["answer"] == "A content identifier.", reply["trace"]
-        _, health = await node.get("/health")
-        assert health["checks"]["semantic"][0]["status"] == "warn"
-        assert "disabled" in health["checks"]["semantic"][0]["output"]
+        check = await node.check("semantic")
+        assert (check["status"], "disabled" in check["output"]) == ("warn", True)
 
 
 async def test_openapi_describes_exactly_what_is_served(start: Start) -> None:
@@ -88,49 +81,10 @@ async def test_a_damaged_log_stops_the_start(start: Start) -> None:
             pass
 
 
-def _environ(folder: Path) -> dict[str, str]:
-    own = {
-        "NEUROSWARM_DATA_DIR": str(folder / "data"),
-        "NEUROSWARM_GOVERNANCE_DIR": str(folder / "logs"),
-        "NEUROSWARM_INDEX_FILE": str(ROOT / "knowledge-index.json"),
-        "NEUROSWARM_MODELS__OLLAMA_URL": "",
-        **nowhere_environment(),
-    }
-    return {**os.environ, **own}
-
-
-async def _serve(folder: Path) -> tuple[asyncio.subprocess.Process, str]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "node",
-        "serve",
-        "--port",
-        "0",
-        cwd=ROOT,
-        env=_environ(folder),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    assert process.stdout is not None
-    line = (await process.stdout.readline()).decode().strip()
-    assert line.startswith("listening on http://127.0.0.1:"), line
-    return process, line.removeprefix("listening on ")
-
-
-async def _stop(process: asyncio.subprocess.Process, how: signal.Signals) -> int:
-    process.send_signal(how)
-    await process.communicate()
-    assert process.returncode is not None
-    return process.returncode
-
-
 async def test_the_command_serves_and_stops_in_order(tmp_path: Path) -> None:
-    process, url = await _serve(tmp_path)
-    async with aiohttp.ClientSession() as http:
-        async with http.post(f"{url}/chat", json={"query": "What is 2+2?"}) as response:
-            assert "4" in (await response.json())["answer"]
-    assert await _stop(process, signal.SIGTERM) == 0
+    async with child(tmp_path) as (process, node):
+        assert "4" in (await node.ask("What is 2+2?"))["answer"]
+        assert await process.end() == 0
     assert (tmp_path / "data" / "knowledge-index.json").is_file()
 
 
@@ -141,25 +95,15 @@ async def test_the_node_starts_without_the_packages_for_embeddings_and_models(tm
         "for name in ('numpy', 'onnxruntime', 'tokenizers', 'ollama'):\n"
         "    sys.modules[name] = None\n"
         "from node.__main__ import main\n"
-        "sys.exit(main(['serve', '--port', '0']))\n"
+        "sys.exit(main())\n"
     )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        script,
-        cwd=ROOT,
-        env={**_environ(tmp_path), "NEUROSWARM_MODELS__OLLAMA_URL": "http://127.0.0.1:9"},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    assert process.stdout is not None
-    url = (await process.stdout.readline()).decode().strip().removeprefix("listening on ")
-    assert url.startswith("http://127.0.0.1:"), url
-    async with aiohttp.ClientSession() as http:
-        for query, part in (("What is 2+2?", "4"), ("What is IPFS?", "InterPlanetary")):
-            async with http.post(f"{url}/chat", json={"query": query}) as response:
-                assert part in (await response.json())["answer"]
-        async with http.get(f"{url}/health") as response:
-            health = await response.json()
-    assert await _stop(process, signal.SIGTERM) == 0
-    assert health["checks"]["semantic"][0]["status"] == "warn"
+    settings = {
+        "NEUROSWARM_EMBED__ENGINE": "local",
+        "NEUROSWARM_INDEX_FILE": str(STARTER),
+        "NEUROSWARM_MODELS__OLLAMA_URL": NOBODY,
+    }
+    async with child(tmp_path, command=("-c", script), **settings) as (process, node):
+        assert "4" in (await node.ask("What is 2+2?"))["answer"]
+        assert "InterPlanetary" in (await node.ask("What is IPFS?"))["answer"]
+        assert (await node.check("semantic"))["status"] == "warn"
+        assert await process.end() == 0

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,13 +18,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from node.audit.log.reader import LogReader
-from node.audit.tlog.leaf import read_leaf
-from node.audit.tlog.proofs import Receipt, check_receipt
-from node.core.ipld.cid import Cid
-from node.core.record import AnswerRecord, decode
-from node.core.signed_note import Verifier
-from tests.faults.node_kit import Child, Client
+from tests.faults.node_kit import Child, Client, environ_of, typed
+from tests.journeys.proof import prove
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 
@@ -95,20 +88,9 @@ class Peer:
 
     async def command(self, *words: str) -> Any:
         """``neuroswarm peers … --json`` beside the running node."""
-        folder = self.child.folder
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "node", "peers", *words, "--json"),
-            env={
-                **os.environ,
-                "NEUROSWARM_DATA_DIR": str(folder / "data"),
-                "NEUROSWARM_GOVERNANCE_DIR": str(folder / "logs"),
-            },
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        assert process.returncode == 0, err.decode()
-        return json.loads(out)
+        done = await typed(environ_of(self.child.folder), "peers", *words, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
 
 
 @asynccontextmanager
@@ -131,27 +113,6 @@ async def peer(folder: Path, **settings: str) -> AsyncIterator[Peer]:
         await one.process.communicate()
 
 
-class Served:
-    """A node's publications log over HTTP, as a stranger reads it."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    async def read(self, path: str, bytes_max: int) -> bytes:
-        status, data, _ = await self._client.send("GET", f"/logs/publications/{path}")
-        assert status == 200, path
-        assert len(data) <= bytes_max
-        return bytes(data)
-
-
-async def find_entry(client: Client, size: int, cid: str) -> tuple[int, bytes]:
-    entries = await LogReader(Served(client)).entries(0, size, size)
-    for index, data in enumerate(entries):
-        if read_leaf(data).entry.get("cid") == cid:
-            return index, data
-    raise AssertionError(f"{cid} is not in the log")
-
-
 async def test_what_one_learns_another_answers_and_proves(tmp_path: Path) -> None:
     async with (
         CoinGeckoStandIn() as coins,
@@ -168,7 +129,7 @@ async def test_what_one_learns_another_answers_and_proves(tmp_path: Path) -> Non
         of_price = await a.client.ask("What was the price of bitcoin on 5 January 2026?")
         assert of_price["source"]["kind"] == "adapter", of_price
         who = await a.identity()
-        size = await a.published(4 + 3)
+        await a.published(4 + 3)
         async with peer(
             tmp_path / "b", PEERS__URLS=a.url, PEERS__TRUSTED=who["root"], SHARING__PUBLISH="none"
         ) as b:
@@ -183,41 +144,11 @@ async def test_what_one_learns_another_answers_and_proves(tmp_path: Path) -> Non
             assert price["source"]["kind"] == "cache", price["trace"]
             assert price["hit"]["origin"] == who["root"]
             # the proof, from what B holds and A's log alone
-            status, block, _ = await b.client.send("GET", f"/ipfs/{said['cid']}?format=raw")
-            assert status == 200
-            assert Cid.of(block) == Cid.parse(said["cid"])
-            record = decode(block)  # checks the signature of record.key
-            assert isinstance(record, AnswerRecord)
-            assert record.issuer == who["root"]
-            assert record.key == who["node"]
-            index, leaf = await find_entry(a.client, size, said["cid"])
-            status, proof, _ = await a.client.send("GET", f"/logs/publications/proof/{index}")
-            assert status == 200
-            check_receipt(Receipt.parse(proof), leaf, [Verifier.from_vkey(who["publications_vkey"])], None)
+            record = await prove(said, b.client, a.client, who["root"])
+            assert record["key"] == who["node"]
             # and nobody was asked a question
             again = await b.sync()
             assert [one["outcome"] for one in again] == ["unchanged"]
-
-
-async def test_who_is_not_trusted_is_not_believed_until_the_operator_says_so(tmp_path: Path) -> None:
-    async with (
-        peer(tmp_path / "a", SHARING__PUBLISH="all", INDEX_FILE=str(index_file(tmp_path / "a"))) as a,
-        peer(tmp_path / "b") as b,
-    ):
-        await a.published(4 + 2)
-        added = await b.command("add", a.url)
-        root = (await a.identity())["root"]
-        assert added["root"] == root
-        [report] = await b.sync()
-        assert report["admitted"] == 0, report
-        assert report["held"] == 2, report
-        assert (await b.client.ask("What does a solar inverter do?"))["answer"] != SOLAR
-        await b.command("trust", root, "--level", "trusted")
-        said = await b.client.ask("What does a solar inverter do?")
-        assert said["answer"] == SOLAR, said["trace"]
-        assert said["hit"]["origin"] == root
-        await b.command("trust", root, "--level", "blocked")
-        assert (await b.client.ask("What does a solar inverter do?"))["answer"] != SOLAR
 
 
 async def test_a_withdrawn_answer_is_gone_at_the_peer_too_and_late_copies_lose(tmp_path: Path) -> None:

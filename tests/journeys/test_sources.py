@@ -217,7 +217,7 @@ async def test_five_hundred_questions_at_once_lose_none_and_ban_nobody(start: St
 
 
 LIES: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("hang", "drip", "html", "nested_json", "cut"), {}),
+    **{kind: {} for kind in ("hang", "drip", "html", "nested_json", "cut")},
     "redirect": {"to": "http://127.0.0.1:9/"},
     "oversized": {"declared": False},
 }
