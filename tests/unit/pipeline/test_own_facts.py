@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -34,105 +35,13 @@ from tests.record_builders import START, Author
 from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
+from tests.unit.pipeline.tables import cells, sections
 
 US = Author(1)
-ASKS = """
-which adapter answered that|source
-which adapter answered my last question?|source
-ok so which adapter answered that then|source
-which adapter answered the question about bitcoin|source
-where did you get that from|source
-what's your source for that|source
-who answered that|source
-what confidence did that have|confidence
-how sure are you about that|confidence
-what was the confidence of your last answer|confidence
-how many answers were stored today|count
-how many answers have you stored this week|count
-how many entries do you have|count
-how many entries are in the cache|count
-which CID holds the answer about ipfs|cid
-what's the CID for the IPFS answer|cid
-the cid of the ipfs entry|cid
-what is the cid of my last question|cid
-who gave that answer|source
-how many questions were answered today|questions
-how many questions did you answer this week|questions
-how many cache hits today|hits
-how many cache hits were there yesterday?|hits
-how many questions were answered from the cache|hits
-what is the cid of that|cid
-when was the answer about ipfs stored|stored
-when did you store that|stored
-why did you say that|why
-how did you come to that answer|why
-what was my last question|last
-what did i just ask you|last
-welcher adapter hat das beantwortet|source
-wie sicher bist du dir|confidence
-wie viele antworten wurden heute gespeichert|count
-welche CID enthält die Antwort über ipfs|cid
-wann wurde die antwort zu ipfs gespeichert|stored
-warum hast du das gesagt|why
-was war meine letzte frage|last
-wer hat diese antwort gegeben|source
-wie viele fragen wurden heute beantwortet|questions
-wie viele Cache-Treffer gab es heute|hits
-was ist die CID der Antwort zu IPFS|cid
-¿de dónde sacaste eso?|source
-¿qué confianza tiene eso?|confidence
-cuántas respuestas se guardaron hoy|count
-qué cid guarda la respuesta sobre ipfs|cid
-por qué dijiste eso|why
-cuál fue mi última pregunta|last
-¿quién dio esa respuesta?|source
-cuántas preguntas has respondido hoy|questions
-cuál es el cid de la respuesta sobre ipfs|cid
-d'où tiens-tu ça|source
-combien de réponses as-tu enregistrées aujourd'hui|count
-quel CID contient la réponse sur ipfs|cid
-pourquoi as-tu dit ça|why
-quelle était ma dernière question|last
-qui a donné cette réponse|source
-à combien de questions as-tu répondu aujourd'hui|questions
-quel est le CID de la réponse sur ipfs|cid
-da dove viene questa risposta|source
-quanto sei sicuro di questo|confidence
-a quante domande hai risposto oggi|questions
-qual è il CID della risposta su ipfs|cid
-perché hai detto questo|why
-qual era la mia ultima domanda|last
-quem deu essa resposta|source
-quantas perguntas você respondeu hoje|questions
-qual é o cid da resposta sobre ipfs|cid
-por que você disse isso|why
-qual foi a minha última pergunta|last
-"""
-OTHERS = """
-how many answers does a multiple choice test have
-which adapter do i need for a uk plug
-what is a confidence interval
-how many entries are in the oxford dictionary
-why did you say that to him
-who answered the door
-when was the answer to life found
-how old is the answer to life
-what was the last question by asimov
-how sure are scientists about the big bang
-which cid won the medal
-who gave the best answer
-how many questions were asked in parliament today
-how many hits today
-how many hits did he have yesterday
-the last question of the exam
-where did you get that dress
-what is my last name
-how many records did the beatles sell
-wie viele antworten hat ein multiple choice test
-welcher adapter passt in england
-por que dijo eso einstein
-why
-"""
+ASKS = sections(__file__, "own_facts.txt")
+OTHERS, SAID = ASKS.pop("others"), ASKS.pop("said")
+HIT = HitInfo("exact", 1.0, 0.9, None, None, 5, "coingecko", "the same question")
+LLM = SourceRef("llm", "x")
 
 
 def node(store: MemoryStore | None = None, *, embeds: bool = False) -> OwnFacts:
@@ -155,19 +64,11 @@ async def say(facts: OwnFacts, text: str, session: str | None = "s", tenant: str
     return outcome.evidence.text
 
 
-def hear(
-    facts: OwnFacts,
-    text: str,
-    source: SourceRef,
-    *,
-    session: str | None = "s",
-    cid: str | None = None,
-    hit: HitInfo | None = None,
-) -> None:
+def hear(facts: OwnFacts, text: str, source: SourceRef, *, session: str | None = "s", **more: Any) -> None:
     route = Route(Kind.GENERATIVE, (Source.CACHE, Source.MODEL), 0.7, "asks for an explanation")
     answer = Answer(
         query(text, session), "An answer.", route, source, Confidence(0.87, {"completeness": 1.0}),
-        Freshness.GENERAL, cid=cid, hit=hit,
+        Freshness.GENERAL, **more,
     )  # fmt: skip
     entry, _ = decision_entry(
         answer, policy="1", embedder=None, will_store=False, store_reason="", scope="shared"
@@ -175,18 +76,15 @@ def hear(
     facts.hear(answer, entry)
 
 
-@pytest.mark.parametrize("line", ASKS.strip().splitlines())
-def test_the_question_is_read(line: str) -> None:
-    text, _, metric = line.rpartition("|")
+@pytest.mark.parametrize(("metric", "text"), [(metric, text) for metric in ASKS for text in ASKS[metric]])
+def test_the_question_is_read(metric: str, text: str) -> None:
     found = node().recognise(text, START)
     assert found is not None
-    assert found.slots["metric"] == metric
+    assert (found.slots["metric"], found.about_node, found.key) == (metric, True, None)
     assert found.strength >= CERTAIN
-    assert found.about_node
-    assert found.key is None
 
 
-@pytest.mark.parametrize("text", OTHERS.strip().splitlines())
+@pytest.mark.parametrize("text", OTHERS)
 def test_another_question_is_not_claimed(text: str) -> None:
     assert node().recognise(text, START) is None
 
@@ -206,7 +104,7 @@ async def test_the_last_answer_of_the_session_is_told() -> None:
 
 async def test_other_sessions_and_tenants_are_told_nothing() -> None:
     facts = node()
-    hear(facts, "my secret question", SourceRef("llm", "x"))
+    hear(facts, "my secret question", LLM)
     for session, tenant in (("t", "local"), ("s", "other"), (None, "local")):
         said = await say(facts, "what was my last question", session, tenant)
         assert "secret" not in said
@@ -215,16 +113,14 @@ async def test_other_sessions_and_tenants_are_told_nothing() -> None:
 
 async def test_its_own_answers_are_no_turns_and_sessions_are_bounded() -> None:
     facts = node()
-    hear(facts, "why is the sky blue", SourceRef("llm", "x"))
+    hear(facts, "why is the sky blue", LLM)
     own = query("which adapter answered that")
     route = Route(Kind.HISTORICAL, (), None, "asks about the node itself", about_node=True)
-    facts.hear(
-        Answer(own, "…", route, SourceRef("adapter", "node-facts"), Confidence(1.0, {}), Freshness.COMPUTED),
-        {},
-    )
+    told = SourceRef("adapter", "node-facts")
+    facts.hear(Answer(own, "…", route, told, Confidence(1.0, {}), Freshness.COMPUTED), {})
     assert "sky" in await say(facts, "what was my last question")
     for number in range(SESSIONS_MAX):
-        hear(facts, "another", SourceRef("llm", "x"), session=f"n{number}")
+        hear(facts, "another", LLM, session=f"n{number}")
     assert "sky" not in await say(facts, "what was my last question")
 
 
@@ -282,12 +178,9 @@ async def test_each_part_has_its_source() -> None:
     assert "“what is 2+2” by the adapter math-calculator; “who is ann” by the adapter wikipedia" in said
 
 
-HIT = HitInfo("exact", 1.0, 0.9, None, None, 5, "coingecko", "the same question")
-
-
 async def test_questions_and_hits_are_counted_for_the_caller_since_the_start() -> None:
     facts = node()
-    hear(facts, "why is the sky blue", SourceRef("llm", "x"), session=None)
+    hear(facts, "why is the sky blue", LLM, session=None)
     hear(facts, "what is ipfs", SourceRef("cache", "local"), hit=HIT)
     hear(facts, "what is it", SourceRef("fallback", "fallback"))
     said = await say(facts, "how many questions were answered today")
@@ -301,28 +194,9 @@ async def test_questions_and_hits_are_counted_for_the_caller_since_the_start() -
     assert "so far: 2," in await say(facts, "how many questions did you answer")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("was war meine letzte Frage", "Die letzte Frage war „what is ipfs“."),
-        ("wie sicher bist du dir", "hatte eine Konfidenz von 0,87, aus: Vollständigkeit 1,00."),
-        ("wie viele Fragen wurden heute beantwortet", "heute beantwortet wurden: 1, davon 1 aus"),
-        (
-            "warum hast du das gesagt",
-            "Gefunden als dieselbe Frage, Wort für Wort. Quelle: ein mitgelieferter",
-        ),
-        ("wie viele Antworten wurden heute gespeichert", "0 Antworten, die Sie sehen dürfen, wurden heute"),
-        ("¿de dónde sacaste eso?", "a «what is ipfs»: una entrada incluida con el nodo."),
-        ("por qué dijiste eso", "Se encontró como la misma pregunta, palabra por palabra."),
-        ("qué cid guarda la respuesta sobre bitcoin", "Sobre «bitcoin» no hay nada guardado aquí"),
-        ("quelle était ma dernière question", "Votre dernière question était « what is ipfs »."),
-        ("pourquoi as-tu dit ça", "Trouvée comme la même question, mot pour mot."),
-        ("combien de réponses as-tu enregistrées aujourd'hui", "ont été enregistrées aujourd'hui"),
-        ("qual era la mia ultima domanda", "La tua ultima domanda era «what is ipfs»."),
-        ("qual foi a minha última pergunta", "A sua última pergunta foi “what is ipfs”."),
-    ],
-)
-async def test_the_answer_is_in_the_language_of_the_question(text: str, said: str) -> None:
+@pytest.mark.parametrize("row", SAID)
+async def test_the_answer_is_in_the_language_of_the_question(row: str) -> None:
+    text, said = cells(row)
     facts = node()
     hear(facts, "what is ipfs", SourceRef("cache", "starter"), hit=HIT)
     assert said in await say(facts, text)
@@ -341,14 +215,13 @@ async def test_every_reply_is_there_in_every_language() -> None:
             assert fields[0] == fields[1], (code, key)
 
 
-@pytest.mark.parametrize(("text", "topic"), [("what's the CID for the IPFS answer", "ipfs")])
-async def test_a_topic_may_stand_before_the_answer(text: str, topic: str) -> None:
-    store = MemoryStore(own_issuer=US.did)
+async def test_a_topic_may_stand_before_the_answer() -> None:
+    store, text = MemoryStore(own_issuer=US.did), "what's the CID for the IPFS answer"
     kept = await store.records.add(US.answer("What is IPFS?"))
     assert str(kept.cid) in await say(node(store), text)
     found = node().recognise(text, START)
     assert found is not None
-    assert found.slots["topic"] == topic
+    assert found.slots["topic"] == "ipfs"
 
 
 async def test_records_that_cannot_be_read_are_told_plainly_and_the_reason_is_for_the_trace(

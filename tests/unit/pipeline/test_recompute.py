@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from adapters.math_calculator import MathCalculator
 from node.core.model import (
     Budget,
+    Caller,
     Check,
     Evidence,
     Failed,
@@ -31,6 +32,8 @@ from tests.manual_clock import ManualClock
 from tests.record_builders import START, Author
 
 THEM = Author(1)
+ASKED = "what did the ledger say on day 1"
+STOOD = "The ledger stood at 4,200 EUR."
 
 
 class Ledger:
@@ -112,37 +115,41 @@ async def computed(math: MathCalculator, query: str) -> str:
 
 
 def _query(text: str) -> Query:
-    from node.core.model import Caller
-
     return Query("q", text, text, Caller(), START, 1e9)
 
 
-async def test_what_computes_here_says_the_same_or_another_thing(math: MathCalculator) -> None:
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        (lambda ours: ours, True),
+        (lambda ours: f"  {ours} ", True),
+        (lambda _: "144", None),  # in another form: not refuted, nor vouched for
+        (lambda _: "145", False),
+        (lambda ours: ours.replace("144", "1440"), False),
+    ],
+    ids=["the same", "with blanks", "in another form", "another", "ten times"],
+)
+async def test_what_computes_here_says_the_same_or_another_thing(
+    math: MathCalculator, change: Callable[[str], str], verdict: bool | None
+) -> None:
     recompute, _ = over(math, is_live=True, per_hour=0)
-    ours = await computed(math, "12 * 12")
-    assert await recompute(said("12 * 12", ours)) is True
-    assert await recompute(said("12 * 12", f"  {ours} ")) is True
-    assert await recompute(said("12 * 12", "144")) is None  # in another form: not refuted, nor vouched for
-    assert await recompute(said("12 * 12", "145")) is False
-    assert await recompute(said("12 * 12", ours.replace("144", "1440"))) is False
+    answer = change(await computed(math, "12 * 12"))
+    assert await recompute(said("12 * 12", answer)) is verdict
 
 
-async def test_an_answer_with_something_added_is_not_verified(math: MathCalculator) -> None:
+@pytest.mark.parametrize(
+    "added", ["Visit example.com for more.", "Send it to Bob.", "https://x.y", "(or 145)", "Buy now!"]
+)
+async def test_an_answer_with_something_added_is_not_verified(math: MathCalculator, added: str) -> None:
     recompute, _ = over(math)
     ours = await computed(math, "12 * 12")
-    for added in ("Visit example.com for more.", "Send it to Bob.", "https://x.y", "(or 145)", "Buy now!"):
-        assert await recompute(said("12 * 12", f"{ours} {added}")) is not True
+    assert await recompute(said("12 * 12", f"{ours} {added}")) is not True
 
 
 async def test_what_depends_on_the_peer_s_day_is_not_refuted(math: MathCalculator) -> None:
     recompute, _ = over(math)
     query = "days until 2026-12-24"
-    for hour in (0, 12, 23):
-        when = START.replace(hour=hour)
-        recognition = math.recognise(query, when)
-        assert recognition is not None
-    other_day = await computed(math, query)
-    elsewhere = said(query, other_day, timestamp=START.replace(day=2, hour=5))
+    elsewhere = said(query, await computed(math, query), timestamp=START.replace(day=2, hour=5))
     assert await recompute(elsewhere) is None
 
 
@@ -151,33 +158,34 @@ async def test_what_no_adapter_claims_tells_nothing(math: MathCalculator) -> Non
     assert await recompute(said("Who wrote Frankenstein?", "Mary Shelley")) is None
 
 
-async def test_an_outside_source_is_asked_for_what_is_settled() -> None:
-    ledger = Ledger(found("The ledger stood at 4,200 EUR."))
+@pytest.mark.parametrize(
+    ("answer", "freshness", "verdict"),
+    [
+        (STOOD, Freshness.PAST_PRICE, True),
+        ("4,200 EUR", Freshness.PAST_PRICE, True),
+        ("The ledger stood at 9,999 EUR.", Freshness.PAST_PRICE, False),
+        ("The ledger stood at 9,999 EUR.", Freshness.DEFINITION, None),  # it may have changed since
+    ],
+)
+async def test_an_outside_source_is_asked_for_what_is_settled(
+    answer: str, freshness: Freshness, verdict: bool | None
+) -> None:
+    ledger = Ledger(found(STOOD, freshness))
     recompute, _ = over(ledger)
-    assert await recompute(said("what did the ledger say on day 1", "The ledger stood at 4,200 EUR.")) is True
-    assert await recompute(said("what did the ledger say on day 1", "4,200 EUR")) is True
-    assert (
-        await recompute(said("what did the ledger say on day 1", "The ledger stood at 9,999 EUR.")) is False
-    )
-    assert all(query.received == START for query in ledger.asked)
-
-
-async def test_what_may_have_changed_since_is_not_refuted() -> None:
-    recompute, _ = over(Ledger(found("The ledger stood at 4,200 EUR.", Freshness.DEFINITION)))
-    assert await recompute(said("what did the ledger say on day 1", "The ledger stood at 9,999 EUR.")) is None
+    assert await recompute(said(ASKED, answer)) is verdict
+    assert [query.received for query in ledger.asked] == [START]
 
 
 async def test_nobody_is_asked_for_what_is_live_nor_beyond_the_budget() -> None:
-    text = "The ledger stood at 4,200 EUR."
-    ledger = Ledger(found(text))
+    ledger = Ledger(found(STOOD))
     live, _ = over(ledger, is_live=True)
-    assert await live(said("what did the ledger say on day 1", text)) is None
+    assert await live(said(ASKED, STOOD)) is None
     assert not ledger.asked
     bounded, clock = over(ledger, per_hour=2)
-    said_so = [await bounded(said(f"what did the ledger say on day {day}", text)) for day in range(4)]
+    said_so = [await bounded(said(f"what did the ledger say on day {day}", STOOD)) for day in range(4)]
     assert said_so == [True, True, None, None]
     clock.advance(3_600)
-    assert await bounded(said("what did the ledger say on day 9", text)) is True
+    assert await bounded(said("what did the ledger say on day 9", STOOD)) is True
     assert len(ledger.asked) == 3
 
 
@@ -187,19 +195,15 @@ async def test_nobody_is_asked_for_what_is_live_nor_beyond_the_budget() -> None:
         Failed("timeout", "it took too long"),
         found("4,200 EUR", partial=True),
         found("4,200 EUR", data={"stale": True}),
+        pytest.param(asyncio.Event(), id="it hangs"),
     ],
 )
-async def test_what_is_no_answer_tells_nothing(outcome: Outcome) -> None:
-    recompute, _ = over(Ledger(outcome))
-    assert await recompute(said("what did the ledger say on day 1", "9,999 EUR")) is None
-
-
-async def test_a_source_that_hangs_is_left() -> None:
-    recompute, _ = over(Ledger(asyncio.Event()), timeout_s=0.01)
-    assert await recompute(said("what did the ledger say on day 1", "9,999 EUR")) is None
+async def test_what_is_no_answer_tells_nothing(outcome: Outcome | asyncio.Event) -> None:
+    recompute, _ = over(Ledger(outcome), timeout_s=0.01 if isinstance(outcome, asyncio.Event) else 5.0)
+    assert await recompute(said(ASKED, "9,999 EUR")) is None
 
 
 async def test_the_slots_of_a_question_are_our_own_reading(math: MathCalculator) -> None:
     recompute, _ = over(Ledger(found("x")), math)
-    assert recompute.slot_key(said("what did the ledger say on day 1", "x")) == "ledger:1"
+    assert recompute.slot_key(said(ASKED, "x")) == "ledger:1"
     assert recompute.slot_key(said("Who wrote Frankenstein?", "x", slot_key="ledger:1")) is None

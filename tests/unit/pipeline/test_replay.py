@@ -11,24 +11,14 @@ import pytest
 
 from node.core.errors import BadInput
 from node.core.ports import Vector
-from node.pipeline.replay import (
-    LINE_BYTES_MAX,
-    CosineCache,
-    Example,
-    Line,
-    ReplayClock,
-    Report,
-    Tally,
-    as_json,
-    as_text,
-    parse,
-)
+from node.pipeline import replay
 
 
 def line(**fields: Any) -> bytes:
     return json.dumps(fields).encode()
 
 
+SYSTEM = {"role": "system", "content": "x"}
 USER = {"role": "user", "content": "Who wrote Hamlet?"}
 SAID = {"role": "assistant", "content": "Shakespeare"}
 
@@ -36,23 +26,23 @@ SAID = {"role": "assistant", "content": "Shakespeare"}
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        (line(query="What is a CID?"), Line("What is a CID?")),
-        (line(query="q", answer="a", **{"class": "c"}), Line("q", "a", "c")),
-        (line(query="q", id=7, other=[1]), Line("q", None, "7")),
-        (line(query="q", answer=""), Line("q")),
-        (line(query="q", time=0), Line("q", time=datetime(1970, 1, 1, tzinfo=UTC))),
-        (line(query="q", time="2026-01-01T00:00:00Z"), Line("q", time=datetime(2026, 1, 1, tzinfo=UTC))),
-        (line(query="q", time="2026-01-01"), Line("q", time=datetime(2026, 1, 1, tzinfo=UTC))),
-        (line(messages=[USER]), Line("Who wrote Hamlet?")),
+        (line(query="What is a CID?"), replay.Line("What is a CID?")),
+        (line(query="q", answer="a", **{"class": "c"}), replay.Line("q", "a", "c")),
+        (line(query="q", id=7, other=[1]), replay.Line("q", None, "7")),
+        (line(query="q", answer=""), replay.Line("q")),
+        (line(query="q", time=0), replay.Line("q", time=datetime(1970, 1, 1, tzinfo=UTC))),
         (
-            line(messages=[{"role": "system", "content": "x"}, USER, SAID]),
-            Line(USER["content"], "Shakespeare"),
+            line(query="q", time="2026-01-01T00:00:00Z"),
+            replay.Line("q", time=datetime(2026, 1, 1, tzinfo=UTC)),
         ),
-        (line(messages=[USER], answer="S."), Line(USER["content"], "S.")),
+        (line(query="q", time="2026-01-01"), replay.Line("q", time=datetime(2026, 1, 1, tzinfo=UTC))),
+        (line(messages=[USER]), replay.Line("Who wrote Hamlet?")),
+        (line(messages=[SYSTEM, USER, SAID]), replay.Line(USER["content"], "Shakespeare")),
+        (line(messages=[USER], answer="S."), replay.Line(USER["content"], "S.")),
     ],
 )
-def test_lines_that_are_questions(raw: bytes, expected: Line) -> None:
-    assert parse(raw) == expected
+def test_lines_that_are_questions(raw: bytes, expected: replay.Line) -> None:
+    assert replay.parse(raw) == expected
 
 
 @pytest.mark.parametrize(
@@ -76,13 +66,13 @@ def test_lines_that_are_questions(raw: bytes, expected: Line) -> None:
         (line(messages=[SAID]), "several turns"),
         (line(messages="x"), "not a list"),
         (line(messages=[{"role": "user", "content": [1]}]), "not text"),
-        (b'{"query": "' + b"x" * LINE_BYTES_MAX + b'"}', "longer than"),
+        (b'{"query": "' + b"x" * replay.LINE_BYTES_MAX + b'"}', "longer than"),
         (b"[" * 100_000, "is not JSON"),
     ],
 )
 def test_lines_that_are_not(raw: bytes, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
-        parse(raw)
+        replay.parse(raw)
 
 
 def vector(angle: float) -> Vector:
@@ -90,7 +80,7 @@ def vector(angle: float) -> Vector:
 
 
 def test_plain_cosine_serves_the_nearest_from_its_threshold_on() -> None:
-    cache = CosineCache(0.9)
+    cache = replay.CosineCache(0.9)
     for text, label, angle in [
         ("a", "1", 0.0),
         ("a", "1", 0.0),  # exact
@@ -99,9 +89,9 @@ def test_plain_cosine_serves_the_nearest_from_its_threshold_on() -> None:
         ("d", "3", 1.5),  # far
         ("e", "3", 1.4),  # near to d
     ]:
-        cache.ask(text, Line(text, label=label), vector(angle))
-    cache.ask("f", Line("f", answer="Paris"), None)
-    cache.ask("f", Line("f", answer="Paris"), None)
+        cache.ask(text, replay.Line(text, label=label), vector(angle))
+    cache.ask("f", replay.Line("f", answer="Paris"), None)
+    cache.ask("f", replay.Line("f", answer="Paris"), None)
     tally = cache.tally
     assert (tally.lookups, tally.hits) == (8, 5)
     assert dict(tally.found) == {"exact": 2, "semantic": 3}
@@ -111,29 +101,29 @@ def test_plain_cosine_serves_the_nearest_from_its_threshold_on() -> None:
 
 
 def test_plain_cosine_holds_more_than_it_was_made_for() -> None:
-    cache = CosineCache(0.999999)
+    cache = replay.CosineCache(0.999999)
     for number in range(700):
-        cache.ask(f"{number}", Line(f"{number}"), vector(number / 500))
-    cache.ask("again", Line("again"), vector(1.0))
+        cache.ask(f"{number}", replay.Line(f"{number}"), vector(number / 500))
+    cache.ask("again", replay.Line("again"), vector(1.0))
     assert cache.tally.found["semantic"] >= 1
     assert cache.tally.judged["undecided"] == cache.tally.hits
 
 
 def test_the_clock_follows_the_traffic() -> None:
-    clock = ReplayClock()
+    clock = replay.ReplayClock()
     then = datetime(2020, 5, 1, tzinfo=UTC)
     clock.set_to(then)
     assert then <= clock.now() < then + timedelta(minutes=5)
 
 
-def a_report() -> Report:
-    ours = Tally("this cache", lookups=10)
+def a_report() -> replay.Report:
+    ours = replay.Tally("this cache", lookups=10)
     for verdict in ("right", "right", "wrong", "undecided"):
         ours.add("semantic", verdict)
-    return Report(
+    return replay.Report(
         ours,
-        [Tally("cosine 0.9", lookups=10)],
-        worst=[Example(0.93, "asked", "stored", 0.01, "same content")],
+        [replay.Tally("cosine 0.9", lookups=10)],
+        worst=[replay.Example(0.93, "asked", "stored", 0.01, "same content")],
         bad=[(3, "is not JSON")],
         bad_lines=2,
         not_stored=1,
@@ -143,7 +133,7 @@ def a_report() -> Report:
 
 
 def test_the_report_for_programs() -> None:
-    report = as_json(a_report())
+    report = replay.as_json(a_report())
     ours = report["caches"][0]
     assert (ours["hits"], ours["right"], ours["wrong"], ours["undecided"]) == (4, 2, 1, 1)
     assert ours["wrong_share"] == 1 / 9, "what nothing tells is left out"
@@ -154,7 +144,7 @@ def test_the_report_for_programs() -> None:
 
 
 def test_the_report_for_people() -> None:
-    text = as_text(a_report())
+    text = replay.as_text(a_report())
     for said in (
         "10 questions replayed",
         "11.11%",
@@ -167,4 +157,4 @@ def test_the_report_for_people() -> None:
         "1 answers cannot be stored",
     ):
         assert said in text
-    assert "-" in as_text(Report(Tally("this cache"), []))
+    assert "-" in replay.as_text(replay.Report(replay.Tally("this cache"), []))

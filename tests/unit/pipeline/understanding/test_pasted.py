@@ -14,8 +14,10 @@ from node.pipeline.understanding.route import Floors, Router
 
 MAIL = "Dear team,\n\nthe meeting moves to 5 May at 14:00.\n  Please bring the budget.\n\nBob"
 SLOPPY = "hi Tom\n\nthe parcel with number 4471 was sent on 12 march, it comes in 3 days\n\ncheers ann"
+ASKING_MAIL = "Dear Anna,\n\ncan you send the slides?\n\nThanks\nBob"
 SHORT = "The plumber comes on Thursday.\nThe key is with Mrs. Odell."
 CODE = "def f(x)\n    return a[0]"
+FENCED = f"```\n{CODE}\n```"
 LOG = "2026-01-01 10:00:00 ERROR disk full\n2026-01-01 10:00:01 INFO retry"
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
 LONG = "The lighthouse was built by fishermen who had lost a boat. " * 8
@@ -35,26 +37,16 @@ LONG = "The lighthouse was built by fishermen who had lost a boat. " * 8
         (f"{TABLE}\n\nsum of column b?", "sum of column b?", TABLE),
         ("name,age\nBob,3\nAnna,4\nwho is older?", "who is older?", "name,age\nBob,3\nAnna,4"),
         (f"Fasse das zusammen:\n{MAIL}", "Fasse das zusammen:", MAIL),
-        (
-            "résume ce texte :\nLe chat dort. Il fait beau.",
-            "résume ce texte :",
-            "Le chat dort. Il fait beau.",
-        ),
+        ("résume ce texte :\nLe chat dort. Il rit.", "résume ce texte :", "Le chat dort. Il rit."),
         ("要約して：\n昨日は雨でした。今日は晴れです。", "要約して：", "昨日は雨でした。今日は晴れです。"),
         (f"tldr: {LONG}", "tldr", LONG.strip()),
         (f"{LONG}Who built it?", "Who built it?", LONG.strip()),
         (f"Who wrote “{LONG}”?", "Who wrote the quoted text?", LONG),
         (f"Summarise this article: {LONG}", "Summarise this article", LONG.strip()),
-        *((text, "", text) for text in (MAIL, CODE, LOG, TABLE, f"```\n{CODE}\n```", LONG.strip())),
+        *((text, "", text) for text in (MAIL, CODE, LOG, TABLE, FENCED, LONG.strip(), SLOPPY, ASKING_MAIL)),
         (f"pls summarize\n\n{SLOPPY}", "pls summarize", SLOPPY),
-        (SLOPPY, "", SLOPPY),
         (f"A note i got:\n\n{SHORT}\n\nwhere is the key", "where is the key", f"A note i got:\n\n{SHORT}"),
-        (f"Here is my code:\n```\n{CODE}\n```", "", f"```\n{CODE}\n```"),
-        (
-            "Dear Anna,\n\ncan you send the slides?\n\nThanks\nBob",
-            "",
-            "Dear Anna,\n\ncan you send the slides?\n\nThanks\nBob",
-        ),
+        (f"Here is my code:\n{FENCED}", "", FENCED),
     ],
 )
 def test_the_question_and_its_text(message: str, question: str, pasted: str) -> None:
@@ -83,7 +75,7 @@ def test_these_are_questions_as_a_whole(message: str) -> None:
     assert part(message).pasted == ""
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text('a b?.:\n\t`"|,{', max_size=LONG_LINE_CHARS * 2))
 def test_any_message_has_parts_of_its_own_words(message: str) -> None:
     found = part(message)
@@ -96,13 +88,17 @@ def test_long_messages_are_quick(unit: str) -> None:
     part(unit * (65_536 // len(unit)))  # the suite's timeout is the bound
 
 
-def test_the_reply_is_in_the_language_of_the_text() -> None:
-    assert reply(MAIL).startswith("What would you like")
-    assert reply("Liebe Anna,\nkannst du mir bitte die Folien schicken? Wir brauchen sie.").startswith(
-        "Was möchtest"
-    )
-    assert reply("Привет, встреча в пять.\nБоб").startswith("Что вы")
-    assert reply("a,b\n1,2").startswith("What")
+@pytest.mark.parametrize(
+    ("pasted", "asks"),
+    [
+        (MAIL, "What would you like"),
+        ("Liebe Anna,\nkannst du mir bitte die Folien schicken? Wir brauchen sie.", "Was möchtest"),
+        ("Привет, встреча в пять.\nБоб", "Что вы"),
+        ("a,b\n1,2", "What"),
+    ],
+)
+def test_the_reply_is_in_the_language_of_the_text(pasted: str, asks: str) -> None:
+    assert reply(pasted).startswith(asks)
 
 
 def test_the_route_is_of_the_question_alone() -> None:

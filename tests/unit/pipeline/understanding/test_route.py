@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from node.core.model import CERTAIN, CLAIM, Kind, Recognition, Source
 from node.language.reading import read
 from node.pipeline.understanding import rules
 from node.pipeline.understanding.route import ROUTE_TABLE, Floors, Router
+from tests.unit.pipeline.tables import sections
 from tests.unit.pipeline.understanding.clock import NOW
-from tests.unit.pipeline.understanding.labelled import ROWS
 from tests.unit.pipeline.understanding.recognisers import RECOGNISERS
 
 FLOORS = Floors()
@@ -38,6 +39,12 @@ class Known:
         return f"{earlier} {fragment}"
 
 
+def always(name: str, key: str | None, strength: float, **more: Any) -> Known:
+    """Recognises any text so."""
+    found = Recognition(name, {}, key, False, name, strength, **more)
+    return Known(name, lambda text, now: found)
+
+
 def sums(text: str, now: datetime) -> Recognition | None:
     if "2+2" not in text:
         return None
@@ -53,6 +60,8 @@ def coins(text: str, now: datetime) -> Recognition | None:
 
 
 ROUTER = Router([Known("sums", sums), Known("coins", coins)], FLOORS)
+LIVE = (Source.CACHE, Source.ADAPTER, Source.STALE, Source.MODEL)
+TOLD = (Source.CACHE, Source.DOCUMENTS, Source.MODEL)
 
 # --- the table ------------------------------------------------------------------------------------
 
@@ -61,15 +70,10 @@ def test_the_table_says_the_orders_of_the_design() -> None:
     assert [(row.name, row.kind, row.sources, row.floor) for row in ROUTE_TABLE] == [
         ("statement", Kind.STATEMENT, (Source.ACKNOWLEDGE,), None),
         ("deterministic, computable here", Kind.DETERMINISTIC, (Source.ADAPTER, Source.MODEL), None),
-        (
-            "deterministic, live",
-            Kind.DETERMINISTIC,
-            (Source.CACHE, Source.ADAPTER, Source.STALE, Source.MODEL),
-            "deterministic",
-        ),
-        ("historical", Kind.HISTORICAL, (Source.CACHE, Source.DOCUMENTS, Source.MODEL), "historical"),
-        ("generative", Kind.GENERATIVE, (Source.CACHE, Source.DOCUMENTS, Source.MODEL), "generative"),
-        ("unclassified", Kind.UNCLASSIFIED, (Source.CACHE, Source.DOCUMENTS, Source.MODEL), "default"),
+        ("deterministic, live", Kind.DETERMINISTIC, LIVE, "deterministic"),
+        ("historical", Kind.HISTORICAL, TOLD, "historical"),
+        ("generative", Kind.GENERATIVE, TOLD, "generative"),
+        ("unclassified", Kind.UNCLASSIFIED, TOLD, "default"),
         ("about a text that came with it", Kind.GENERATIVE, (Source.CACHE, Source.MODEL), None),
     ]
 
@@ -95,16 +99,13 @@ def test_kinds_and_floors_of_the_requirements(text: str, kind: Kind, floor: floa
 
 def test_floors_are_what_the_caller_sets() -> None:
     router = Router(RECOGNISERS, Floors(deterministic=0.95, historical=0.85, generative=0.75, default=0.83))
-    floors = [
-        router.route(text, now=NOW).floor
-        for text in ("weather in Paris", "proposal 1", "what is ipfs", "how are you?")
-    ]
-    assert floors == [0.95, 0.85, 0.75, 0.83]
+    texts = ("weather in Paris", "proposal 1", "what is ipfs", "how are you?")
+    assert [router.route(text, now=NOW).floor for text in texts] == [0.95, 0.85, 0.75, 0.83]
 
 
 def test_a_topic_without_its_adapter_is_live_and_names_none() -> None:
     route = PLAIN.route("price of gold today", now=NOW)
-    assert route.sources == (Source.CACHE, Source.ADAPTER, Source.STALE, Source.MODEL)
+    assert route.sources == LIVE
     assert (route.adapter, route.key, dict(route.slots)) == (None, None, {})
     assert route.reason == "asks for a price on a market"
 
@@ -117,7 +118,7 @@ def test_a_local_recognition_is_computed_and_a_remote_one_looked_up() -> None:
     assert local.sources == (Source.ADAPTER, Source.MODEL)
     assert (local.adapter, local.key, local.reason) == ("sums", "math:2+2", "a sum")
     live = ROUTER.route("price of btc", now=NOW)
-    assert live.sources == (Source.CACHE, Source.ADAPTER, Source.STALE, Source.MODEL)
+    assert live.sources == LIVE
     assert (live.adapter, live.key, live.floor) == ("coins", "price:bitcoin:usd", 0.90)
 
 
@@ -125,8 +126,7 @@ def test_a_weak_recognition_offers_context_and_claims_nothing() -> None:
     route = ROUTER.route("what is the ROI of btc since its launch?", now=NOW)
     assert route.kind is Kind.GENERATIVE
     assert route.sources == (Source.CACHE, Source.ADAPTER, Source.DOCUMENTS, Source.MODEL)
-    assert route.adapter == "coins"
-    assert route.key is None
+    assert (route.adapter, route.key) == ("coins", None)
     assert "coins" in route.reason
 
 
@@ -134,34 +134,41 @@ def test_a_weak_recognition_does_not_make_a_statement_a_question() -> None:
     assert ROUTER.route("BTC is at 50k today", now=NOW).kind is Kind.STATEMENT
 
 
-def test_only_a_certain_claim_beats_the_statement_gate() -> None:
-    def routed(strength: float, text: str) -> str | None:
-        def turtles(text: str, now: datetime) -> Recognition | None:
-            return Recognition("turtles", {}, None, True, "turtles", strength)
-
-        return Router([Known("turtles", turtles)], FLOORS).route(text, now=NOW).adapter
-
-    assert routed(CERTAIN, "I like turtles") == "turtles"
-    assert routed(CERTAIN - 0.01, "I like turtles") is None
-    assert routed(CLAIM, "any turtles near?") == "turtles"
+@pytest.mark.parametrize(
+    ("strength", "text", "adapter"),
+    [
+        (CERTAIN, "I like turtles", "turtles"),
+        (CERTAIN - 0.01, "I like turtles", None),
+        (CLAIM, "any turtles near?", "turtles"),
+    ],
+)
+def test_only_a_certain_claim_beats_the_statement_gate(
+    strength: float, text: str, adapter: str | None
+) -> None:
+    assert Router([always("turtles", None, strength)], FLOORS).route(text, now=NOW).adapter == adapter
 
 
 def test_a_historical_claim_takes_the_historical_row_with_its_adapter() -> None:
-    def spaces(text: str, now: datetime) -> Recognition | None:
-        slots = {"proposal": "12", "space": "aave.eth"}
-        return Recognition("spaces", slots, "p:12", False, "a space", 0.8, kind=Kind.HISTORICAL)
-
-    router = Router([Known("spaces", spaces)], FLOORS)
+    router = Router([always("spaces", "p:12", 0.8, kind=Kind.HISTORICAL)], FLOORS)
     route = router.route("What was proposal 12 in aave?", now=NOW)
     assert (route.kind, route.adapter, route.floor) == (Kind.HISTORICAL, "spaces", 0.80)
     assert route.sources == (Source.CACHE, Source.ADAPTER, Source.DOCUMENTS, Source.MODEL)
 
 
-def test_others_are_those_of_the_same_key() -> None:
-    def fixed(name: str, key: str | None, strength: float) -> Known:
-        return Known(name, lambda text, now: Recognition(name, {}, key, False, name, strength))
+@pytest.mark.parametrize(
+    ("strengths", "chosen"), [((0.6, 0.9, 0.7), "b"), ((0.8, 0.8), "a")], ids=["strongest", "first of equals"]
+)
+def test_the_strongest_recognition_wins_and_ties_go_to_the_first(
+    strengths: tuple[float, ...], chosen: str
+) -> None:
+    adapters = [always(name, name, strength) for name, strength in zip("abc", strengths, strict=False)]
+    assert Router(adapters, FLOORS).route("what about anything?", now=NOW).adapter == chosen
 
-    adapters = [fixed("a", "k", 0.9), fixed("b", "k", 0.8), fixed("c", "other", 0.8), fixed("d", None, 0.8)]
+
+def test_others_are_those_of_the_same_key() -> None:
+    adapters = [
+        always(*one) for one in (("a", "k", 0.9), ("b", "k", 0.8), ("c", "other", 0.8), ("d", None, 0.8))
+    ]
     route = Router(adapters, FLOORS).route("what is it worth?", now=NOW)
     assert (route.adapter, [one.adapter for one in route.others]) == ("a", ["b"])
 
@@ -179,28 +186,14 @@ def test_reconsidering_takes_the_slots_of_the_adapter_or_leaves_the_route() -> N
 
 def test_one_instant_in_two_zones_is_two_days() -> None:
     instant = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
-    keys = {
-        zone: WHOLE.route("weather in Paris tomorrow", now=instant.astimezone(ZoneInfo(zone))).key
-        for zone in ("Pacific/Honolulu", "UTC")
-    }
-    assert keys["UTC"] != keys["Pacific/Honolulu"]
+    zones = ("Pacific/Honolulu", "UTC")
+    there = [instant.astimezone(ZoneInfo(zone)) for zone in zones]
+    assert len({WHOLE.route("weather in Paris tomorrow", now=now).key for now in there}) == 2
 
 
 def test_a_fragment_goes_to_the_adapter_of_the_earlier_question() -> None:
     assert ROUTER.follow("ETH", "btc price", NOW) == "btc price ETH"
     assert ROUTER.follow("ETH", "who wrote Hamlet?", NOW) is None
-
-
-def test_the_strongest_recognition_wins_and_ties_go_to_the_first() -> None:
-    def fixed(name: str, strength: float) -> Recognition:
-        return Recognition(name, {}, name, False, name, strength)
-
-    def choose(*found: Recognition) -> str | None:
-        recognisers = [Known(each.adapter, lambda text, now, found=each: found) for each in found]
-        return Router(recognisers, FLOORS).route("what about anything?", now=NOW).adapter
-
-    assert choose(fixed("a", 0.6), fixed("b", 0.9), fixed("c", 0.7)) == "b"
-    assert choose(fixed("a", 0.8), fixed("b", 0.8)) == "a"
 
 
 def test_recognisers_get_the_text_and_the_clock() -> None:
@@ -215,10 +208,8 @@ def test_recognisers_get_the_text_and_the_clock() -> None:
 
 
 def test_what_is_unresolved_is_passed_on() -> None:
-    def place(text: str, now: datetime) -> Recognition | None:
-        return Recognition("place", {"place": "springfield"}, None, False, "a place", unresolved=("place",))
-
-    route = Router([Known("place", place)], FLOORS).route("weather in Springfield", now=NOW)
+    place = always("place", None, 1.0, unresolved=("place",))
+    route = Router([place], FLOORS).route("weather in Springfield", now=NOW)
     assert (route.unresolved, route.key) == (("place",), None)
 
 
@@ -237,10 +228,8 @@ def test_what_is_unresolved_is_passed_on() -> None:
         ("Qui est le président actuel de la France ?", True),
         ("今の首相は誰ですか", True),
         ("who was the first president of France", False),
-        (
-            "what is the current in a wire called in French",
-            True,
-        ),  # a short life costs little, a stale answer more
+        # a short life costs little, a stale answer more
+        ("what is the current in a wire called in French", True),
         ("what is the actual size of an atom", False),
         ("explain photosynthesis", False),
     ],
@@ -251,74 +240,26 @@ def test_time_sensitive_wording(text: str, hurried: bool) -> None:
 
 # --- follow-ups -----------------------------------------------------------------------------------
 
-FOLLOW_UPS = """
-and ETH?
-and tomorrow?
-why?
-what about him?
-how so?
-explain that further
-when was it founded?
-how old is he
-what is its population
-tell me more
-in Paris?
-und morgen?
-y mañana?
-who invented that
-what does that mean
-how about the euro
-is it expensive
-what about Ethereum
-can you explain it simpler
-another one
-how come?
-since when
-why not?
-go on
-""".strip().split("\n")
-
-SELF_CONTAINED = """
-will it rain tomorrow
-what time is it
-is it safe to eat raw eggs
-how long does it take to boil an egg
-why did Napoleon lose his throne
-what is 2+2
-price of btc
-what is the capital of France
-who wrote Hamlet
-is it true that the earth is flat
-and what is the capital of Peru?
-what about the history of Rome in the third century
-Explain photosynthesis
-is it illegal to own a fox
-how hot is it in Dubai
-what was proposal 123?
-""".strip().split("\n")
+LEANING = sections(__file__, "leaning.txt")
 
 
-@pytest.mark.parametrize("text", FOLLOW_UPS)
+@pytest.mark.parametrize("text", LEANING["follow-up"])
 def test_a_follow_up_without_earlier_turns_lacks_its_subject(text: str) -> None:
     alone = PLAIN.route(text, now=NOW)
     assert not alone.needs_history
-    assert alone.kind in (Kind.UNCLASSIFIED, Kind.GENERATIVE, Kind.STATEMENT, Kind.DETERMINISTIC)
+    assert alone.kind is not Kind.HISTORICAL
     assert rules.follow_up(read(text).flat) is not None
 
 
-@pytest.mark.parametrize("text", [*SELF_CONTAINED, "I like turtles", "thanks"])
+@pytest.mark.parametrize("text", LEANING["alone"])
 def test_what_stands_alone_is_no_follow_up(text: str) -> None:
     assert rules.follow_up(read(text).flat) is None
 
 
 def test_what_leans_on_earlier_turns_is_neither_looked_up_nor_sure() -> None:
     route = PLAIN.leaning("and the second one?", "goes on from what was said")
-    assert (route.kind, route.needs_history, route.adapter, route.key) == (
-        Kind.GENERATIVE,
-        True,
-        None,
-        None,
-    )
+    assert (route.kind, route.needs_history) == (Kind.GENERATIVE, True)
+    assert (route.adapter, route.key) == (None, None)
 
 
 # --- any text -------------------------------------------------------------------------------------
@@ -332,7 +273,6 @@ TEXTS = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=25).map(" ".jo
 
 
 @given(TEXTS)
-@settings(deadline=None)
 def test_any_text_gets_a_route_of_the_table(text: str) -> None:
     route = ROUTER.route(text, now=NOW)
     rows = {(row.kind, sources) for row in ROUTE_TABLE for sources in (row.sources, row.sources_with_partial)}
@@ -343,50 +283,28 @@ def test_any_text_gets_a_route_of_the_table(text: str) -> None:
 
 
 @given(TEXTS)
-@settings(deadline=None)
 def test_surrounding_blanks_change_nothing(text: str) -> None:
     assert PLAIN.route(f" \n{text}\t ", now=NOW) == PLAIN.route(text, now=NOW)
 
 
 @given(TEXTS)
-@settings(deadline=None)
 def test_a_trailing_question_mark_never_silences_a_question(text: str) -> None:
     if PLAIN.route(text, now=NOW).kind is not Kind.STATEMENT:
         assert PLAIN.route(text + "?", now=NOW).kind is not Kind.STATEMENT
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=120))
-@settings(deadline=None)
 def test_case_changes_no_kind(text: str) -> None:
     assert PLAIN.route(text.upper(), now=NOW).kind is PLAIN.route(text.lower(), now=NOW).kind
 
 
 HOSTILE = [
-    "a" * 65_536,
-    "a " * 32_768,
-    "? " * 32_768,
-    "what is " * 8_192,
-    "and " * 16_384,
-    "proposal " * 7_000,
-    "1+" * 32_768,
-    "(" * 65_536,
-    "is it " * 10_000,
-    "in in in, " * 6_000,
-    "\n" * 65_536,
-    " " * 65_536,
-    "l'" * 32_768,
-    "a-" * 32_768,
-    "'s" * 32_768,
-    "か" * 21_000,
-    "the lakers " * 6_000,
-    "100 usd in " * 6_000,
-    "will it it it " * 4_600,
-    "price of " * 7_200,
-    "é" * 32_768,
-    "i would like to " * 4_000,
-    "x, " * 21_000,
+    "a" * 65_536, "a " * 32_768, "? " * 32_768, "what is " * 8_192, "and " * 16_384, "proposal " * 7_000,
+    "1+" * 32_768, "(" * 65_536, "is it " * 10_000, "in in in, " * 6_000, "\n" * 65_536, " " * 65_536,
+    "l'" * 32_768, "a-" * 32_768, "'s" * 32_768, "か" * 21_000, "the lakers " * 6_000, "100 usd in " * 6_000,
+    "will it it it " * 4_600, "price of " * 7_200, "é" * 32_768, "i would like to " * 4_000, "x, " * 21_000,
     "\u0301" * 32_768,
-]
+]  # fmt: skip
 
 
 @pytest.mark.timeout(20)
@@ -403,9 +321,3 @@ def test_an_instruction_at_the_end_of_a_long_paste_is_read() -> None:
     paste = "The cat sat on the mat. " * 1_000
     assert PLAIN.route(paste, now=NOW).kind is Kind.STATEMENT
     assert PLAIN.route(paste + "Summarise this text.", now=NOW).kind is Kind.GENERATIVE
-
-
-def test_rows_are_all_labelled_with_known_names() -> None:
-    assert {label for label, _ in ROWS} == {
-        "statement", "computable", "live", "historical", "generative", "unclassified",
-    }  # fmt: skip

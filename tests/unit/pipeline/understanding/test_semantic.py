@@ -54,29 +54,33 @@ def test_a_label_is_given_from_its_threshold_on_and_never_without_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("name", "value"),
     [
-        {"version": 2},
-        {"labels": ["a", "b"]},
-        {"labels": ["a", "b", "b"]},
-        {"labels": ["a"], "weights": [[1.0, 0.0]], "bias": [0.0]},
-        {"weights": [[1.0, 0.0], [0.0], [1.0, 1.0]]},
-        {"weights": [[1.0, 0.0], [0.0, "x"], [1.0, 1.0]]},
-        {"weights": [[1.0, 0.0], [0.0, math.nan], [1.0, 1.0]]},
-        {"weights": [1.0, 0.0, 1.0]},
-        {"bias": [0.0, 0.0]},
-        {"bias": None},
-        {"temperature": 0},
-        {"temperature": math.inf},
-        {"thresholds": {"a": 0.5}},
-        {"thresholds": {"a": 1.5, "b": None, "c": None}},
-        {"thresholds": {"a": math.nan, "b": None, "c": None}},
-        {"thresholds": None},
+        ("version", 2),
+        ("labels", ["a", "b"]),
+        ("labels", ["a", "b", "b"]),
+        ("weights", [[1.0, 0.0], [0.0], [1.0, 1.0]]),
+        ("weights", [[1.0, 0.0], [0.0, "x"], [1.0, 1.0]]),
+        ("weights", [[1.0, 0.0], [0.0, math.nan], [1.0, 1.0]]),
+        ("weights", [1.0, 0.0, 1.0]),
+        ("bias", [0.0, 0.0]),
+        ("bias", None),
+        ("temperature", 0),
+        ("temperature", math.inf),
+        ("thresholds", {"a": 0.5}),
+        ("thresholds", {"a": 1.5, "b": None, "c": None}),
+        ("thresholds", {"a": math.nan, "b": None, "c": None}),
+        ("thresholds", None),
     ],
 )
-def test_a_file_that_does_not_fit_together_is_refused(changes: dict[str, object]) -> None:
+def test_a_file_that_does_not_fit_together_is_refused(name: str, value: object) -> None:
     with pytest.raises(CorruptState):
-        head(**changes)
+        head(**{name: value})
+
+
+def test_a_file_of_one_label_is_refused() -> None:
+    with pytest.raises(CorruptState):
+        head(labels=["a"], weights=[[1.0, 0.0]], bias=[0.0])
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "{", "null", "3"])
