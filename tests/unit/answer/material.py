@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
+from node.answer.compose import Composer
+from node.answer.composed import Composed
 from node.core.errors import NodeError
-from node.core.model import Check, Draft, Evidence, Freshness, SourceRef
+from node.core.model import Check, Draft, Evidence, Freshness, Kind, SourceRef
 from node.core.ports import OnText, Prompt
 from tests.manual_clock import ManualClock
 
@@ -17,13 +20,8 @@ WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 def adapter(
     text: str, *, name: str = "coingecko", confidence: float = 0.95, partial: bool = True
 ) -> Evidence:
-    return Evidence(
-        text,
-        SourceRef("adapter", name, "https://example.org/price", WHEN),
-        confidence,
-        Freshness.PRICE,
-        partial,
-    )
+    source = SourceRef("adapter", name, "https://example.org/price", WHEN)
+    return Evidence(text, source, confidence, Freshness.PRICE, partial)
 
 
 def document(text: str, *, name: str = "handbook.md", confidence: float = 0.9) -> Evidence:
@@ -68,12 +66,32 @@ class ScriptedGenerator:
             return answer
         for piece in re.findall(r"\s*\S+", answer) if on_text is not None else ():
             on_text(piece)
-        return Draft(
-            answer, self._name, "tiny:latest", prompt_tokens=10, completion_tokens=len(answer.split())
-        )
+        tokens = len(answer.split())
+        return Draft(answer, self._name, "tiny:latest", prompt_tokens=10, completion_tokens=tokens)
 
     async def probe(self) -> Check:
         return Check(self._name, "pass")
 
     async def close(self) -> None:
         return None
+
+
+async def compose(
+    generators: Sequence[ScriptedGenerator],
+    question: str = "What is a quorum?",
+    evidence: Sequence[Evidence] = (),
+    *,
+    clock: ManualClock | None = None,
+    left_s: float = 30.0,
+    kind: Kind = Kind.GENERATIVE,
+    reader: Any = None,
+    generator_timeout_s: float | None = None,
+    **options: Any,
+) -> Composed:
+    """What a composer of these engines makes of the question and the evidence."""
+    clock = clock or ManualClock()
+    composer = Composer(generators, clock, 2_000, 200, generator_timeout_s=generator_timeout_s, reader=reader)
+    deadline = clock.monotonic() + left_s
+    return await composer.compose(
+        question, evidence, route_kind=kind, deadline=deadline, tag="t4g", **options
+    )

@@ -17,36 +17,27 @@ from node.core.errors import NodeError, RateLimited, Rejected, TimedOut, Unavail
 from node.core.model import Citation, Draft, Evidence, Kind
 from node.core.ports import OnText, Prompt
 from tests.manual_clock import ManualClock
-from tests.unit.answer.material import ScriptedGenerator, adapter, document
+from tests.unit.answer.material import ScriptedGenerator, adapter, compose, document
 
 MINUTES = (
-    "The committee met in Lisbon. Minutes were taken by hand. A quorum is defined as ten "
-    "percent of all members. "
-    "Lunch was served at noon. The hall was painted blue. Proposal 123 raised the quorum to twelve percent. "
-    "Members complained about the coffee. The weather was fine on both days of the meeting. "
-    "Nobody remembered who had brought the chairs, and the keys were lost again on the way home "
-    "that evening. "
+    "The committee met in Lisbon. Minutes were taken by hand. A quorum is defined as ten percent of all "
+    "members. Lunch was served at noon. The hall was painted blue. Proposal 123 raised the quorum to twelve "
+    "percent. Members complained about the coffee. The weather was fine on both days of the meeting. Nobody "
+    "remembered who had brought the chairs, and the keys were lost again on the way home that evening. "
     "The next meeting will be held in Porto."
 )
+LOOKED_UP = [adapter("Bitcoin is 67,187.34 USD.")]
 
 
-async def compose(
-    generators: list[ScriptedGenerator],
-    question: str = "What is a quorum?",
-    evidence: list[Evidence] | None = None,
-    *,
-    clock: ManualClock | None = None,
-    left_s: float = 30.0,
-    kind: Kind = Kind.GENERATIVE,
-    **options: Any,
+async def said(
+    answer: str | Draft | NodeError, question: str = "What is a quorum?", *evidence: Evidence, **options: Any
 ) -> Composed:
-    clock = clock or ManualClock()
-    composer = Composer(
-        generators, clock, 2_000, 200, generator_timeout_s=options.pop("generator_timeout_s", None)
-    )
-    return await composer.compose(
-        question, evidence or [], route_kind=kind, deadline=clock.monotonic() + left_s, tag="t4g", **options
-    )
+    """What comes of this answer of a model."""
+    return await compose([ScriptedGenerator(answer)], question, evidence, **options)
+
+
+async def of_minutes(answer: str | Draft | NodeError, question: str = "What is a quorum?") -> Composed:
+    return await said(answer, question, document(MINUTES))
 
 
 def stages(composed: Composed) -> list[tuple[str, str]]:
@@ -54,19 +45,17 @@ def stages(composed: Composed) -> list[tuple[str, str]]:
 
 
 async def test_a_model_alone() -> None:
-    engine = ScriptedGenerator("A quorum is the least number of members who must be present.")
-    composed = await compose([engine])
+    text = "A quorum is the least number of members who must be present."
+    composed = await said(text)
     assert (composed.source.kind, composed.source.id) == ("llm", "scripted/tiny:latest")
-    assert composed.text == "A quorum is the least number of members who must be present."
+    assert composed.text == text
     assert (composed.grounded, composed.abstained, composed.complete) == (False, False, True)
-    assert composed.citations == ()
-    assert composed.context_share is None
+    assert (composed.citations, composed.context_share) == ((), None)
     assert stages(composed) == [("generate", "ok")]
 
 
 async def test_the_source_names_the_models_digest() -> None:
-    engine = ScriptedGenerator(Draft("A quorum is a number.", "e", "m", "ab" * 32))
-    assert (await compose([engine])).source.digest == "ab" * 32
+    assert (await said(Draft("A quorum is a number.", "e", "m", "ab" * 32))).source.digest == "ab" * 32
 
 
 async def test_three_stages_with_counts_and_a_citation() -> None:
@@ -87,62 +76,56 @@ async def test_three_stages_with_counts_and_a_citation() -> None:
 
 
 async def test_a_source_that_is_named_is_not_named_twice() -> None:
-    engine = ScriptedGenerator("According to CoinGecko, Bitcoin is 67,187.34 USD [1].")
-    composed = await compose([engine], "price of bitcoin", [adapter("Bitcoin is 67,187.34 USD.")])
-    assert composed.text == "According to CoinGecko, Bitcoin is 67,187.34 USD [1]."
+    text = "According to CoinGecko, Bitcoin is 67,187.34 USD [1]."
+    assert (await said(text, "price of bitcoin", *LOOKED_UP)).text == text
 
 
 async def test_an_uncited_answer_from_the_evidence_gets_its_source() -> None:
-    engine = ScriptedGenerator("Bitcoin is 67,187.34 USD.")
-    composed = await compose([engine], "price of bitcoin", [adapter("Bitcoin is 67,187.34 USD.")])
+    composed = await said("Bitcoin is 67,187.34 USD.", "price of bitcoin", *LOOKED_UP)
     assert composed.text == "Bitcoin is 67,187.34 USD.\n\nSource: coingecko"
-    assert composed.grounded
-    assert not composed.cited
+    assert (composed.grounded, composed.cited) == (True, False)
     assert composed.citations[0].url == "https://example.org/price"
 
 
 async def test_uncited_figures_are_flagged() -> None:
-    engine = ScriptedGenerator("A quorum is 17 percent of all members [1].")
-    composed = await compose([engine], evidence=[document(MINUTES)])
+    composed = await of_minutes("A quorum is 17 percent of all members [1].")
     assert composed.uncited_figures == ("17",)
     assert "17" in composed.tried[-1].reason
 
 
 async def test_a_models_own_figure_never_stands_for_one_that_was_looked_up() -> None:
-    found = [adapter("Bitcoin is 67,187.34 USD.")]
-    composed = await compose([ScriptedGenerator("Bitcoin is 1,000,000 USD [1].")], "price of bitcoin", found)
+    composed = await said("Bitcoin is 1,000,000 USD [1].", "price of bitcoin", *LOOKED_UP)
     assert composed.source.kind == "extractive"
     assert composed.text == "According to coingecko:\n- Bitcoin is 67,187.34 USD."
     assert "not those of the evidence" in composed.tried[2].reason
-    mixed = ScriptedGenerator("Bitcoin is 67,187.34 USD [1]. It was 12 USD once.")
-    assert "12 USD" not in (await compose([mixed], "price of bitcoin", found)).text
+    mixed = await said("Bitcoin is 67,187.34 USD [1]. It was 12 USD once.", "price of bitcoin", *LOOKED_UP)
+    assert "12 USD" not in mixed.text
 
 
 async def test_a_model_alone_on_papers_says_that_none_was_looked_up() -> None:
-    engine = ScriptedGenerator("Coffee seems harmless. Smith et al. (2019) found a lower risk.")
-    composed = await compose([engine], "what do studies say about coffee")
+    text = "Coffee seems harmless. Smith et al. (2019) found a lower risk."
+    composed = await said(text, "what do studies say about coffee")
     assert composed.text == (
         "No paper was looked up; this is the model's general knowledge. Coffee seems harmless."
     )
     assert composed.invented
-    assert not (await compose([ScriptedGenerator("Coffee seems harmless to most people.")])).invented
+    assert not (await said("Coffee seems harmless to most people.")).invented
 
 
 async def test_nothing_but_invented_papers_is_no_answer() -> None:
-    engine = ScriptedGenerator(
-        "1. Doe, J. (2018). Coffee. doi:10.1000/182\n2. Roe, A. (2019). Tea. doi:10.1000/9"
-    )
-    composed = await compose([engine], "papers on coffee")
+    text = "1. Doe, J. (2018). Coffee. doi:10.1000/182\n2. Roe, A. (2019). Tea. doi:10.1000/9"
+    composed = await said(text, "papers on coffee")
     assert (composed.source.kind, composed.invented) == ("fallback", False)
     assert "10.1000" not in composed.text
 
 
 async def test_repeating_the_question_is_no_answer() -> None:
-    engine = ScriptedGenerator("The mayor of Xyzzyville is the mayor of Xyzzyville.")
-    assert (await compose([engine], "Who is the mayor of Xyzzyville?")).source.kind == "fallback"
-    choice = ScriptedGenerator("London is bigger.")
-    assert not (await compose([choice], "Which is bigger, London or Paris?")).abstained
-    assert not (await compose([ScriptedGenerator("The sky is blue.")], "Is the sky blue?")).abstained
+    circle = await said(
+        "The mayor of Xyzzyville is the mayor of Xyzzyville.", "Who is the mayor of Xyzzyville?"
+    )
+    assert circle.source.kind == "fallback"
+    assert not (await said("London is bigger.", "Which is bigger, London or Paris?")).abstained
+    assert not (await said("The sky is blue.", "Is the sky blue?")).abstained
 
 
 @pytest.mark.parametrize(
@@ -163,7 +146,7 @@ async def test_the_next_engine_takes_over_with_the_reason(error: NodeError, outc
 
 
 async def test_without_a_model_the_best_sentences_are_quoted() -> None:
-    composed = await compose([ScriptedGenerator(Unavailable("gone"))], evidence=[document(MINUTES)])
+    composed = await of_minutes(Unavailable("gone"))
     assert composed.source.kind == "extractive"
     head, *bullets = composed.text.split("\n")
     assert head == "According to handbook.md:"
@@ -202,7 +185,7 @@ async def test_the_fallback_leaves_the_operators_words_to_the_trace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "key"),
+    ("answer", "key"),
     [
         (TimedOut("the server at http://10.0.0.7:8000 was too slow"), "model_slow"),
         (RateLimited("slow down", retry_after_s=3), "model_slow"),
@@ -211,9 +194,9 @@ async def test_the_fallback_leaves_the_operators_words_to_the_trace() -> None:
         (Unavailable("type: pip install openai"), "no_model"),
     ],
 )
-async def test_why_no_model_answered_is_told_by_its_kind(said: NodeError | str, key: str) -> None:
-    assert (await compose([ScriptedGenerator(said)])).text == say(key)
-    assert (await compose([ScriptedGenerator(said)], language="de")).text == say(key, "de")
+async def test_why_no_model_answered_is_told_by_its_kind(answer: NodeError | str, key: str) -> None:
+    assert (await said(answer)).text == say(key)
+    assert (await said(answer, language="de")).text == say(key, "de")
 
 
 @pytest.mark.parametrize("kind", [Kind.DETERMINISTIC, Kind.HISTORICAL])
@@ -246,17 +229,15 @@ async def test_an_engine_is_not_begun_without_time() -> None:
 
 @pytest.mark.parametrize("answer", ["", "<think>hm</think>", "<|im_end|>", "What is a quorum?"])
 async def test_an_unusable_answer_fails_over_and_is_flagged(answer: str) -> None:
-    composed = await compose([ScriptedGenerator(answer)])
+    composed = await said(answer)
     assert composed.source.kind == "fallback"
     assert composed.tried[0].outcome == "rejected"
     assert "unusable" in composed.tried[0].reason
 
 
 async def test_stored_decisions_are_not_guessed() -> None:
-    engine = ScriptedGenerator("The keys were given to a painter from Madrid in May.")
-    composed = await compose(
-        [engine], "What did proposal 123 change?", [document(MINUTES)], kind=Kind.HISTORICAL
-    )
+    text = "The keys were given to a painter from Madrid in May."
+    composed = await said(text, "What did proposal 123 change?", document(MINUTES), kind=Kind.HISTORICAL)
     assert ("generate", "rejected") in stages(composed)
     assert composed.source.kind == "extractive"
     assert "Madrid" not in composed.text
@@ -272,32 +253,30 @@ async def test_stored_decisions_are_not_guessed() -> None:
     ],
 )
 async def test_a_number_is_not_given_for_what_no_record_names(question: str, answer: str, kind: str) -> None:
-    composed = await compose([ScriptedGenerator(answer)], question, [document(MINUTES)], kind=Kind.HISTORICAL)
+    composed = await said(answer, question, document(MINUTES), kind=Kind.HISTORICAL)
     assert composed.source.kind == kind
     assert kind == "llm" or "turnout" not in composed.text
 
 
 async def test_thinking_is_stripped_and_counted_whoever_left_it() -> None:
-    composed = await compose([ScriptedGenerator("<think>a</think>A quorum is a number.<think>b")])
+    composed = await said("<think>a</think>A quorum is a number.<think>b")
     assert composed.text == "A quorum is a number."
     assert composed.draft is not None
     assert composed.draft.think_blocks == 2
-    counted = await compose([ScriptedGenerator(Draft("A number.", "e", "m", think_blocks=1))])
+    counted = await said(Draft("A number.", "e", "m", think_blocks=1))
     assert counted.draft is not None
     assert counted.draft.think_blocks == 1
 
 
 @pytest.mark.parametrize("text", ["A quorum is a number.", "Steps:\n1. Count\n2. Vote"])
 async def test_a_cut_answer_is_marked_and_not_cut_again(text: str) -> None:
-    engine = ScriptedGenerator(Draft(text, "e", "m", complete=False, looped=True))
-    composed = await compose([engine])
-    assert composed.text == text
-    assert (composed.complete, composed.looped) == (False, True)
+    composed = await said(Draft(text, "e", "m", complete=False, looped=True))
+    assert (composed.text, composed.complete, composed.looped) == (text, False, True)
     assert stages(composed) == [("generate", "cut")]
 
 
 async def test_a_loop_is_cut_whoever_left_it() -> None:
-    composed = await compose([ScriptedGenerator("A quorum is a number. " + "It is a number of us. " * 9)])
+    composed = await said("A quorum is a number. " + "It is a number of us. " * 9)
     assert composed.text == "A quorum is a number. It is a number of us."
     assert (composed.complete, composed.looped) == (False, True)
 
@@ -306,9 +285,7 @@ async def test_further_places_of_a_source_follow_the_numbered_citations() -> Non
     same = Citation("handbook.md", "page 1", "A quorum is ten percent of all members.")
     pages = (same, Citation("handbook.md", "page 2", "See also page 9."), same)
     evidence = replace(document("A quorum is ten percent of all members."), citations=pages)
-    composed = await compose(
-        [ScriptedGenerator("A quorum is ten percent of all members [1].")], evidence=[evidence]
-    )
+    composed = await said("A quorum is ten percent of all members [1].", "What is a quorum?", evidence)
     assert composed.citations == pages[:2]
 
 
@@ -316,96 +293,79 @@ async def test_further_places_of_a_source_follow_the_numbered_citations() -> Non
     "answer", ["I don't know.", "Yes, it is. No, it is not.", "The context does not mention planets."]
 )
 async def test_abstaining_is_marked_and_cites_nothing(answer: str) -> None:
-    composed = await compose([ScriptedGenerator(answer)], evidence=[document(MINUTES)])
+    composed = await of_minutes(answer)
     assert (composed.abstained, composed.grounded, composed.citations) == (True, False, ())
 
 
 async def test_invalid_citations_are_dropped_from_the_text() -> None:
-    engine = ScriptedGenerator("A quorum is ten percent of all members [1] [7].")
-    composed = await compose([engine], evidence=[document(MINUTES)])
-    assert "[7]" not in composed.text
+    assert "[7]" not in (await of_minutes("A quorum is ten percent of all members [1] [7].")).text
 
 
 async def test_a_mark_in_the_place_of_the_answer_is_no_answer() -> None:
-    composed = await compose([ScriptedGenerator("A quorum is [1].")], evidence=[document(MINUTES)])
-    assert composed.source.kind == "extractive"
+    assert (await of_minutes("A quorum is [1].")).source.kind == "extractive"
 
 
 async def test_without_evidence_brackets_are_no_citations() -> None:
     text = "[3] is a list, a[0] its first member and [1, 2] another."
-    assert (await compose([ScriptedGenerator(text)])).text == text
+    assert (await said(text)).text == text
 
 
 async def test_what_is_said_behind_an_unclosed_fence_stands_outside_of_it() -> None:
-    engine = ScriptedGenerator("A quorum is ten percent of all members [1]:\n\n```py\nx = a[0]  # [1]")
-    composed = await compose([engine], evidence=[document(MINUTES)])
+    composed = await of_minutes("A quorum is ten percent of all members [1]:\n\n```py\nx = a[0]  # [1]")
     assert "```py\nx = a[0]  # [1]\n```\n\nSource" in composed.text
 
 
-class TestWhatCouldNotBeLookedUp:
-    """No figure is invented, and the answer says so."""
+# --- what could not be looked up: no figure is invented, and the answer says so --------------------
 
-    async def test_a_bluff_is_not_passed_on(self) -> None:
-        engine = ScriptedGenerator("Yes, it will rain tomorrow, about 12 mm.")
-        composed = await compose(
-            [engine],
-            "Will it rain tomorrow?",
-            kind=Kind.DETERMINISTIC,
-            could_not_look_up="open-meteo did not answer",
-        )
-        assert composed.source.kind == "fallback"
-        assert composed.text == "I could not look that up: open-meteo did not answer."
-        assert "12" not in composed.text
-        assert "as if it had been" in composed.tried[0].reason
+NO_ANSWER = "coingecko did not answer"
+TOLD = f"I could not look that up: {NO_ANSWER}."
 
-    async def test_that_a_model_does_not_know_either_is_not_said(self) -> None:
-        composed = await compose(
-            [ScriptedGenerator("I don't know.")],
-            "price of btc",
-            kind=Kind.DETERMINISTIC,
-            could_not_look_up="coingecko did not answer",
-        )
-        assert composed.text == "I could not look that up: coingecko did not answer."
 
-    async def test_an_honest_model_is_kept_without_its_figures(self) -> None:
-        engine = ScriptedGenerator(
-            "I could not look up the price. It was about 60,000 USD. Perhaps forty thousand. "
-            "Prices change quickly."
-        )
-        composed = await compose(
-            [engine], "price of btc", kind=Kind.DETERMINISTIC, could_not_look_up="coingecko did not answer"
-        )
-        assert composed.source.kind == "llm"
-        assert composed.text == (
-            "I could not look that up: coingecko did not answer. I could not look up the price. "
-            "Prices change quickly."
-        )
-        assert composed.abstained
+async def unfound(
+    answer: str, question: str = "price of btc", *evidence: Evidence, **options: Any
+) -> Composed:
+    return await said(answer, question, *evidence, could_not_look_up=NO_ANSWER, **options)
 
-    async def test_evidence_may_still_give_its_figures(self) -> None:
-        engine = ScriptedGenerator("Bitcoin was 67,187.34 USD [1]. Now it is 70,000 USD.")
-        composed = await compose(
-            [engine],
-            "price of btc",
-            [document("Bitcoin was 67,187.34 USD.")],
-            could_not_look_up="coingecko did not answer",
-        )
-        assert "67,187.34" in composed.text
-        assert "70,000" not in composed.text
-        assert composed.text.startswith("I could not look that up")
 
-    async def test_what_should_be_exact_is_never_guessed(self) -> None:
-        composed = await compose(
-            [ScriptedGenerator("It is 42.")], "What is 6 * 9 in base q?", kind=Kind.DETERMINISTIC
-        )
-        assert composed.source.kind == "fallback"
-        assert "42" not in composed.text
+async def test_a_bluff_is_not_passed_on() -> None:
+    text = "Yes, it will rain tomorrow, about 12 mm."
+    composed = await unfound(text, "Will it rain tomorrow?", kind=Kind.DETERMINISTIC)
+    assert (composed.source.kind, composed.text) == ("fallback", TOLD)
+    assert "as if it had been" in composed.tried[0].reason
 
-    async def test_quotes_say_it_too(self) -> None:
-        composed = await compose(
-            [], "What is a quorum?", [document(MINUTES)], could_not_look_up="the source did not answer"
-        )
-        assert composed.text.startswith("I could not look that up: the source did not answer.")
+
+async def test_that_a_model_does_not_know_either_is_not_said() -> None:
+    assert (await unfound("I don't know.", kind=Kind.DETERMINISTIC)).text == TOLD
+
+
+async def test_an_honest_model_is_kept_without_its_figures() -> None:
+    honest, figures = "I could not look up the price.", "It was about 60,000 USD. Perhaps forty thousand."
+    composed = await unfound(f"{honest} {figures} Prices change quickly.", kind=Kind.DETERMINISTIC)
+    assert composed.source.kind == "llm"
+    assert composed.text == f"{TOLD} {honest} Prices change quickly."
+    assert composed.abstained
+
+
+async def test_evidence_may_still_give_its_figures() -> None:
+    text = "Bitcoin was 67,187.34 USD [1]. Now it is 70,000 USD."
+    composed = await unfound(text, "price of btc", document("Bitcoin was 67,187.34 USD."))
+    assert "67,187.34" in composed.text
+    assert "70,000" not in composed.text
+    assert composed.text.startswith("I could not look that up")
+
+
+async def test_what_should_be_exact_is_never_guessed() -> None:
+    composed = await said("It is 42.", "What is 6 * 9 in base q?", kind=Kind.DETERMINISTIC)
+    assert composed.source.kind == "fallback"
+    assert "42" not in composed.text
+
+
+async def test_quotes_say_it_too() -> None:
+    composed = await compose([], evidence=[document(MINUTES)], could_not_look_up=NO_ANSWER)
+    assert composed.text.startswith(TOLD)
+
+
+# --- hostile and foreign words ---------------------------------------------------------------------
 
 
 async def test_injected_orders_reach_the_model_as_data_only() -> None:

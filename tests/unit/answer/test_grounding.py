@@ -4,64 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from node.answer import prompt
+from node.answer import grounding, prompt
 from node.answer.context import Block, pack
-from node.answer.grounding import (
-    abstains,
-    admits_no_lookup,
-    contradicts_itself,
-    ground,
-    joins_figures,
-    only_given_figures,
-    repeats_an_example,
-    says_nothing_new,
-    without_number_words,
-)
 from tests.unit.answer.material import adapter, document
+from tests.unit.pipeline.tables import sections
+
+SENTENCES = sections(__file__, "sentences.txt")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I don't know.",
-        "I don’t know the answer to that.",
-        "I do not have access to real-time data.",
-        "I'm not sure about this.",
-        "I'm sorry, but I cannot answer that question.",
-        "The context does not mention the price.",
-        "There is not enough information in the context to answer.",
-        "As an AI language model, I have opinions on nothing.",
-        "It is impossible to say.",
-        "We cannot know.",
-        "The provided information does not include a date.",
-        "",
-    ],
-)
+@pytest.mark.parametrize("text", [*SENTENCES["abstains"], ""])
 def test_these_abstain(text: str) -> None:
-    assert abstains(text)
+    assert grounding.abstains(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Paris is the capital of France.",
-        "Dark matter is matter that does not emit light. Physicists do not know what it is made "
-        "of. It pulls on stars.",
-        "Nobody knows who built it.",
-        "The device does not contain lead.",
-        "Socrates said that he knew nothing. That was his wisdom.",
-        "Open source does not provide a warranty.",
-        "A text file does not contain formatting.",
-    ],
-)
+@pytest.mark.parametrize("text", SENTENCES["answers"])
 def test_these_answer(text: str) -> None:
-    assert not abstains(text)
+    assert not grounding.abstains(text)
 
 
 def test_admitting() -> None:
-    assert admits_no_lookup("I couldn't look up the forecast.")
-    assert admits_no_lookup("I am unable to check that.")
-    assert not admits_no_lookup("Yes, it will rain tomorrow.")
+    assert grounding.admits_no_lookup("I couldn't look up the forecast.")
+    assert grounding.admits_no_lookup("I am unable to check that.")
+    assert not grounding.admits_no_lookup("Yes, it will rain tomorrow.")
 
 
 @pytest.mark.parametrize(
@@ -75,64 +39,62 @@ def test_admitting() -> None:
     ],
 )
 def test_contradictions(text: str, yes: bool) -> None:
-    assert contradicts_itself(text) is yes
+    assert grounding.contradicts_itself(text) is yes
 
 
-def blocks() -> tuple[Block, ...]:
-    return pack(
-        [
-            adapter("Bitcoin is 67,187.34 USD as of noon."),
-            document("Proposal 123 raised the quorum to ten percent.", name="minutes"),
-            document("The hall was painted blue.", name="diary"),
-        ],
-        2_000,
-    ).blocks
+BLOCKS = pack(
+    [
+        adapter("Bitcoin is 67,187.34 USD as of noon."),
+        document("Proposal 123 raised the quorum to ten percent.", name="minutes"),
+        document("The hall was painted blue.", name="diary"),
+    ],
+    2_000,
+).blocks
 
 
 def test_valid_citations_are_kept_and_renumbered() -> None:
-    found = ground("Proposal 123 raised the quorum [2]. Bitcoin is 67,187.34 USD [1, 2].", blocks(), "Q?")
+    found = grounding.ground(
+        "Proposal 123 raised the quorum [2]. Bitcoin is 67,187.34 USD [1, 2].", BLOCKS, "Q?"
+    )
     assert found.text == "Proposal 123 raised the quorum [1]. Bitcoin is 67,187.34 USD [2] [1]."
     assert [block.source.id for block in found.used] == ["minutes", "coingecko"]
-    assert found.explicit
-    assert found.grounded
-    assert found.uncited_figures == ()
+    assert (found.explicit, found.grounded, found.uncited_figures) == (True, True, ())
 
 
 def test_citations_of_nothing_are_dropped() -> None:
-    found = ground("Proposal 123 raised the quorum [2] [9] [3].", blocks(), "Q?")
+    found = grounding.ground("Proposal 123 raised the quorum [2] [9] [3].", BLOCKS, "Q?")
     assert found.text == "Proposal 123 raised the quorum [1]."
     assert [block.source.id for block in found.used] == ["minutes"]
 
 
 def test_overlap_counts_where_nothing_is_cited() -> None:
-    found = ground("Proposal 123 raised the quorum to ten percent.", blocks(), "Q?")
+    found = grounding.ground("Proposal 123 raised the quorum to ten percent.", BLOCKS, "Q?")
     assert [block.source.id for block in found.used] == ["minutes"]
-    assert not found.explicit
-    assert found.share == 1.0
+    assert (found.explicit, found.share) == (False, 1.0)
 
 
 def test_what_the_evidence_lacks_is_not_grounded() -> None:
-    found = ground("Jupiter has many moons [1].", blocks(), "Q?")
+    found = grounding.ground("Jupiter has many moons [1].", BLOCKS, "Q?")
     assert not found.grounded
     assert found.text == "Jupiter has many moons."
 
 
 def test_figures_without_a_source_are_flagged() -> None:
-    found = ground("Proposal 123 raised the quorum to 12 percent [2].", blocks(), "Q?")
+    found = grounding.ground("Proposal 123 raised the quorum to 12 percent [2].", BLOCKS, "Q?")
     assert found.uncited_figures == ("12",)
-    assert ground("It was 12 [2].", blocks(), "Why 12?").uncited_figures == ()
+    assert grounding.ground("It was 12 [2].", BLOCKS, "Why 12?").uncited_figures == ()
 
 
 def test_sentences_with_unsupported_figures_go() -> None:
     text = "I could not check. Rain is likely. It will be 21 degrees."
-    assert only_given_figures(text, (), "Q?") == "I could not check. Rain is likely."
-    assert only_given_figures(text, (), "Is it 21 degrees?") == text
+    assert grounding.only_given_figures(text, (), "Q?") == "I could not check. Rain is likely."
+    assert grounding.only_given_figures(text, (), "Is it 21 degrees?") == text
 
 
 def test_sentences_with_numbers_in_words_go_unless_the_question_has_some() -> None:
     text = "I could not check. It is about forty thousand."
-    assert without_number_words(text, "price of btc") == "I could not check."
-    assert without_number_words(text, "Are there two of them?") == text
+    assert grounding.without_number_words(text, "price of btc") == "I could not check."
+    assert grounding.without_number_words(text, "Are there two of them?") == text
 
 
 @pytest.mark.parametrize(
@@ -147,7 +109,7 @@ def test_sentences_with_numbers_in_words_go_unless_the_question_has_some() -> No
 )
 def test_figures_of_different_clauses_are_not_one_fact(answer: str, joins: bool) -> None:
     note = "A berth costs 28 crowns a night for boats up to 10 metres, and 41 crowns for longer boats."
-    assert joins_figures(answer, [note], "what does a berth cost for 12 metres?") == joins
+    assert grounding.joins_figures(answer, [note], "what does a berth cost for 12 metres?") == joins
 
 
 def _stored(text: str) -> tuple[Block, ...]:
@@ -166,14 +128,18 @@ def test_an_answer_in_the_words_of_the_question_and_of_the_notes_title_is_none(
     answer: str, is_empty: bool
 ) -> None:
     asked, about = "who keeps the trusts money", ["Who is the treasurer of the trust"]
-    assert says_nothing_new(asked, answer, about) is is_empty
+    assert grounding.says_nothing_new(asked, answer, about) is is_empty
 
 
 def test_what_the_examples_of_the_prompt_say_is_no_answer() -> None:
     fine = "The fine for overdue books is 20 cents a day, at most 5 euros."
     system = prompt.build("how long can i stay home", _stored("Leave is 8 days."), "t4g").system
     asked = "my dad passed away. how long can i stay home"
-    assert repeats_an_example(asked, fine, _stored("Leave is 8 days."), system)
-    assert not repeats_an_example(asked, "You can stay home for 8 days.", _stored("Leave is 8 days."), system)
+    assert grounding.repeats_an_example(asked, fine, _stored("Leave is 8 days."), system)
+    assert not grounding.repeats_an_example(
+        asked, "You can stay home for 8 days.", _stored("Leave is 8 days."), system
+    )
     # A library may have just that fine.
-    assert not repeats_an_example("what is the fine", fine, _stored(f"Overdue books: {fine}"), system)
+    assert not grounding.repeats_an_example(
+        "what is the fine", fine, _stored(f"Overdue books: {fine}"), system
+    )

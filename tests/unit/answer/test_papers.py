@@ -5,47 +5,17 @@ from __future__ import annotations
 import pytest
 
 from node.answer.papers import asks_for_papers, without_invented
+from tests.unit.pipeline.tables import sections
 
-ASKS = """
-what do papers say about intermittent fasting
-any studies on CRISPR off-target effects
-latest arxiv papers on semantic caching
-what does the research say about creatine
-what does the literature say about sleep and memory
-are there studies on microplastics in blood
-new research on alzheimers
-find me papers on graph neural networks
-papers about retrieval augmented generation
-cite some studies on vitamin d
-give me 3 peer reviewed sources on climate change
-what did the latest study find about red meat
-was sagen studien über intervallfasten
-gibt es studien zu mikroplastik
-neueste paper zu llm caching
-que dicen los estudios sobre el ayuno intermitente
-hay estudios sobre el cafe
-que disent les études sur le jeûne intermittent
-"""
-OTHERS = """
-how do i find my wallpaper
-how to write a research paper
-what is a peer reviewed paper
-what is a literature review
-recommend a study on how to paint my house
-study tips for exams
-paper on the wall falls off
-rock paper scissors rules
-new study lamp
-who directed titanic
-"""
+SENTENCES = sections(__file__, "sentences.txt")
 
 
-@pytest.mark.parametrize("text", ASKS.strip().splitlines())
+@pytest.mark.parametrize("text", SENTENCES["asks for papers"])
 def test_asks_what_studies_say(text: str) -> None:
     assert asks_for_papers(text)
 
 
-@pytest.mark.parametrize("text", OTHERS.strip().splitlines())
+@pytest.mark.parametrize("text", SENTENCES["asks for something else"])
 def test_asks_something_else(text: str) -> None:
     assert not asks_for_papers(text)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from node.answer.compose import Composer
 from node.answer.composed import Composed
 from node.answer.peer_claims import heard, is_claim
-from node.core.model import Evidence, Freshness, Kind, SourceRef
+from node.core.model import Evidence, Freshness, SourceRef
 from node.core.ports import Prompt, Relevant, StoredRecord
 from node.core.record import block_of
 from node.peers.rules.kept import OURS
 from node.pipeline import replies
-from tests.manual_clock import ManualClock
 from tests.record_builders import Author
-from tests.unit.answer.material import ScriptedGenerator, adapter, document
+from tests.unit.answer.material import ScriptedGenerator, adapter, compose, document
 
 US, PEER = Author(1), Author(2)
 
@@ -71,12 +69,7 @@ def believer(prompt: Prompt) -> str:
 
 async def composed(*evidence: Evidence, generators: int = 1) -> tuple[Composed, list[Prompt]]:
     model = ScriptedGenerator(believer)
-    clock = ManualClock()
-    composer = Composer([model] * generators, clock, 4_000, 200)
-    said = await composer.compose(
-        QUESTION, evidence, route_kind=Kind.GENERATIVE, deadline=clock.monotonic() + 30, tag="abc123"
-    )
-    return said, model.prompts
+    return await compose([model] * generators, QUESTION, evidence), model.prompts
 
 
 async def test_a_model_reads_no_claim_beside_a_record_of_ours() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,14 @@ class Bench(Desk):
         return cid in await self.store.records.live([cid])
 
 
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    if bench.state is not None:
+        await bench.state.close()
+
+
 def entries(log: MemoryLog) -> list[dict[str, Any]]:
     return [orjson.loads(leaf)["entry"] for leaf in log.leaves()]
 
@@ -92,9 +101,8 @@ def old(answer: str = WRONG, **changes: Any) -> dict[str, Any]:
 
 
 async def test_what_a_model_said_on_no_evidence_goes_out_of_service_and_the_log_says_why(
-    tmp_path: Path,
+    bench: Bench,
 ) -> None:
-    bench = Bench(tmp_path)
     alone = await bench.add("one")
     kept = [
         await bench.add("two", citations=CITED),
@@ -113,12 +121,9 @@ async def test_what_a_model_said_on_no_evidence_goes_out_of_service_and_the_log_
     [entry] = [one for one in entries(bench.log) if one["kind"] == "quarantine"]
     assert entry["reason"] == "rescored"
     assert not await (await bench.rescorer()).is_due()
-    assert bench.state is not None
-    await bench.state.close()
 
 
-async def test_what_keeps_its_place_is_stored_anew_with_its_new_confidence(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+async def test_what_keeps_its_place_is_stored_anew_with_its_new_confidence(bench: Bench) -> None:
     cid = await bench.add("one", expires=START.replace(day=3), citations=CITED)
     same = await bench.add("two", citations=CITED)
 
@@ -132,12 +137,9 @@ async def test_what_keeps_its_place_is_stored_anew_with_its_new_confidence(tmp_p
     assert isinstance(new.record, AnswerRecord)
     assert (new.record.confidence, new.record.supersedes) == (930_000, str(cid))
     assert (new.record.expires, new.record.citations) == (START.replace(day=3), CITED)
-    assert bench.state is not None
-    await bench.state.close()
 
 
-async def test_an_answer_on_evidence_is_judged_by_what_its_citations_show(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+async def test_an_answer_on_evidence_is_judged_by_what_its_citations_show(bench: Bench) -> None:
     was = weigh(PARTS).value
 
     def told(**fields: Any) -> float | None:
@@ -152,12 +154,9 @@ async def test_an_answer_on_evidence_is_judged_by_what_its_citations_show(tmp_pa
     held, gone = await bench.add("one", **old(RIGHT)), await bench.add("two", **old(WRONG))
     assert await (await bench.rescorer()).run(await bench.last()) == Rescored(2, 1, 0)
     assert (await bench.is_live(held), await bench.is_live(gone)) == (True, False)
-    assert bench.state is not None
-    await bench.state.close()
 
 
-async def test_peers_records_go_as_ours_do_whether_held_or_imported(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+async def test_peers_records_go_as_ours_do_whether_held_or_imported(bench: Bench) -> None:
     door, friend, other = bench.door, Issuer(30), Issuer(31)
     await door.stand(friend)
     model = RecordSource("llm", "test-model")
@@ -188,12 +187,9 @@ async def test_peers_records_go_as_ours_do_whether_held_or_imported(tmp_path: Pa
     await door.admitter.retier(friend.did)
     assert await door.served(gone) is None, "and it does not come back"
     assert [one["reason"] for one in entries(bench.log) if one["kind"] == "quarantine"] == ["rescored"] * 3
-    assert bench.state is not None
-    await bench.state.close()
 
 
-async def test_a_run_that_was_cut_short_begins_again_and_the_marks_of_roots_stay(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+async def test_a_run_that_was_cut_short_begins_again_and_the_marks_of_roots_stay(bench: Bench) -> None:
     cids = [await bench.add(name, author) for name, author in (("one", PEER), ("two", US), ("three", PEER))]
 
     def cut(record: AnswerRecord) -> float:
@@ -210,5 +206,3 @@ async def test_a_run_that_was_cut_short_begins_again_and_the_marks_of_roots_stay
     assert await again.run(await bench.last()) == Rescored(2, 2, 0)
     assert await bench.door.store.unfinished() == []
     assert not await again.is_due()
-    assert bench.state is not None
-    await bench.state.close()

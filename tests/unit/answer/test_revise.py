@@ -13,7 +13,7 @@ from node.core.errors import Unavailable
 from node.core.model import Draft, Json, Kind
 from node.core.ports import OnText, Prompt
 from tests.manual_clock import ManualClock
-from tests.unit.answer.material import ScriptedGenerator
+from tests.unit.answer.material import ScriptedGenerator, compose
 
 TURN = ("What is IPFS?", "IPFS is a set of protocols. It names data by a hash. Peers exchange blocks.")
 ENGLISH = "The sea is salty because the rivers carry salts from the rocks into it."
@@ -126,9 +126,7 @@ async def test_without_a_model_a_revision_is_an_empty_fallback() -> None:
 
 
 async def answer(engine: ScriptedGenerator, question: str) -> str:
-    made, deadline = composer(engine)
-    composed = await made.compose(question, [], route_kind=Kind.GENERATIVE, deadline=deadline, tag="t4g")
-    return composed.text
+    return (await compose([engine], question)).text
 
 
 async def test_an_answer_in_another_language_is_asked_for_once_more() -> None:

@@ -70,12 +70,9 @@ async def test_contradicting_context_wins(model: Model) -> None:
     composer = Composer([model.generator], clock, 1_500, 40)
     said = []
     for question, fact, wanted, learnt in PROBES:
+        deadline, notes = clock.monotonic() + 200, [document(fact, name="notes")]
         composed = await composer.compose(
-            question,
-            [document(fact, name="notes")],
-            route_kind=Kind.GENERATIVE,
-            deadline=clock.monotonic() + 200,
-            tag="t4g",
+            question, notes, route_kind=Kind.GENERATIVE, deadline=deadline, tag="t4g"
         )
         is_right = composed.source.kind == "llm" and wanted in composed.text and learnt not in composed.text
         said.append((is_right, composed.source.kind, composed.text))

@@ -29,16 +29,8 @@ SURE = AnswerModel(
 
 
 def test_the_packaged_model_has_what_is_asked_of_it() -> None:
-    heads = packaged().heads
-    assert {
-        "alone",
-        "alone+second",
-        "alone+sure",
-        "alone+sure+second",
-        "evidence",
-        "found",
-        "support",
-    } <= set(heads)
+    alone = {"alone", "alone+second", "alone+sure", "alone+sure+second"}
+    assert packaged().heads.keys() >= alone | {"evidence", "found", "support"}
     assert packaged().engines
 
 
@@ -95,23 +87,22 @@ def test_what_is_told_keeps_the_order_and_the_cut(cut: float | None, one: float,
     assert (head.told(one) >= BAR) is (cut is not None and one >= cut)
 
 
+HEAD: dict[str, object] = {"bias": 0, "weights": {"fits": 1}, "cut": None, "fitted_on": 1}
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"version": 2},
         {"heads": {}},
-        {"heads": {"alone": {"bias": "x", "weights": {}, "cut": None, "fitted_on": 1}}},
-        {"heads": {"alone": {"bias": 0, "weights": {"a": float("inf")}, "cut": None, "fitted_on": 1}}},
+        {"heads": {"alone": HEAD | {"bias": "x"}}},
+        {"heads": {"alone": HEAD | {"weights": {"a": float("inf")}}}},
         {"heads": []},
         {"engines": None},
     ],
 )
 def test_a_damaged_file_is_refused(change: dict[str, object]) -> None:
-    good = {
-        "version": 1,
-        "engines": [],
-        "heads": {"alone": {"bias": 0, "weights": {"fits": 1}, "cut": None, "fitted_on": 1}},
-    }
+    good = {"version": 1, "engines": [], "heads": {"alone": HEAD}}
     marked = good | {"features": ["fits"], "data": None}
     assert AnswerModel.parse(json.dumps(marked)) == AnswerModel.parse(json.dumps(good))
     with pytest.raises(ValueError, match=r".+"):

@@ -32,11 +32,9 @@ from node.answer.score.confidence import (
 
 STORED_FROM = 0.80
 EXPLANATION = (
-    "Quantum computing uses qubits, which can be in a superposition of zero and one. By "
-    "entangling qubits and letting "
-    "their amplitudes interfere, a quantum computer can solve certain problems, such as "
-    "factoring large numbers, "
-    "much faster than a classical machine. Today's devices are small and noisy, so error "
+    "Quantum computing uses qubits, which can be in a superposition of zero and one. By entangling qubits "
+    "and letting their amplitudes interfere, a quantum computer solves certain problems, such as factoring "
+    "large numbers, much faster than a classical machine. Today's devices are small and noisy, so error "
     "correction is being developed."
 )
 
@@ -48,10 +46,8 @@ def test_the_weights_are_the_designs() -> None:
 
 def test_all_ones_are_exactly_one() -> None:
     assert weigh(dict.fromkeys(WEIGHTS, 1.0)).value == 1.0
-    best = Signals(
-        Origin.COMPUTED, 1.0, 1.0, context_share=1.0, sources_independent=3, sources_agreeing=3, valid=5
-    )
-    confidence = judge(best)
+    sources = {"sources_independent": 3, "sources_agreeing": 3}
+    confidence = judge(Signals(Origin.COMPUTED, 1.0, 1.0, context_share=1.0, valid=5, **sources))
     assert set(confidence.parts) == set(WEIGHTS)
     assert confidence.value == 1.0
 
@@ -98,17 +94,9 @@ def test_everything_stays_in_bounds(signals: Signals) -> None:
 
 @given(st.floats(allow_nan=True, allow_infinity=True), st.integers(), st.integers())
 def test_nonsense_stays_in_bounds(value: float, some: int, other: int) -> None:
-    signals = Signals(
-        Origin.ADAPTER,
-        value,
-        value,
-        reliability_max=value,
-        context_share=value,
-        uncited_figures=some,
-        sources_agreeing=other,
-        sources_independent=some,
-        valid=other,
-    )
+    shares = {"reliability_max": value, "context_share": value}
+    counts = {"sources_independent": some, "sources_agreeing": other, "valid": other, "uncited_figures": some}
+    signals = Signals(Origin.ADAPTER, value, value, **shares, **counts)
     assert 0.0 <= judge(signals).value <= 1.0
 
 
@@ -141,15 +129,9 @@ def test_every_signal_is_covered_by_the_monotone_test() -> None:
 
 
 def test_reliability_by_kind() -> None:
-    order = [
-        Origin.COMPUTED,
-        Origin.ADAPTER,
-        Origin.RECORD,
-        Origin.MODEL_ON_EVIDENCE,
-        Origin.MODEL,
-        Origin.FALLBACK,
-    ]
-    assert [RELIABILITY[origin] for origin in order] == [1.0, 0.95, 0.9, 0.8, 0.7, 0.0]
+    found, told = (Origin.COMPUTED, Origin.ADAPTER, Origin.RECORD), (Origin.MODEL_ON_EVIDENCE, Origin.MODEL)
+    order = [RELIABILITY[origin] for origin in (*found, *told, Origin.FALLBACK)]
+    assert order == [1.0, 0.95, 0.9, 0.8, 0.7, 0.0]
     assert judge(Signals(Origin.ADAPTER, 1, 1, reliability_max=0.5)).parts[SOURCE_RELIABILITY] == 0.5
     assert judge(Signals(Origin.MODEL, 1, 1, reliability_max=0.99)).parts[SOURCE_RELIABILITY] == 0.7
 
@@ -170,35 +152,28 @@ def test_votes_move_the_validation() -> None:
 
 @pytest.mark.parametrize(("share", "part"), [(0.0, 0.0), (0.35, 0.5), (0.7, 1.0), (1.0, 1.0)])
 def test_context_use(share: float, part: float) -> None:
-    assert judge(Signals(Origin.MODEL_ON_EVIDENCE, 1, 1, context_share=share)).parts[
-        CONTEXT_USE
-    ] == pytest.approx(part)
+    parts = judge(Signals(Origin.MODEL_ON_EVIDENCE, 1, 1, context_share=share)).parts
+    assert parts[CONTEXT_USE] == pytest.approx(part)
 
 
 @pytest.mark.parametrize(
-    ("question", "kind"),
+    ("kind", "questions"),
     [
-        ("How many members voted?", Asked.NUMBER),
-        ("What is the price of bitcoin?", Asked.NUMBER),
-        ("What is 2+2?", Asked.NUMBER),
-        ("How far is the moon?", Asked.NUMBER),
-        ("When was the council founded?", Asked.TIME),
-        ("How long ago did it happen?", Asked.TIME),
-        ("In which year did it end?", Asked.TIME),
-        ("Who wrote Hamlet?", Asked.NAME),
-        ("Explain quantum computing", Asked.EXPLANATION),
-        ("Why is the sky blue?", Asked.EXPLANATION),
-        ("How does a heat pump work?", Asked.EXPLANATION),
-        ("What is the difference between TCP and UDP?", Asked.EXPLANATION),
-        ("What is IPFS?", Asked.DEFINITION),
-        ("define entropy", Asked.DEFINITION),
-        ("What is the capital of France?", Asked.OTHER),
-        ("Was war das?", Asked.OTHER),
-        ("", Asked.OTHER),
+        (Asked.NUMBER, "How many members voted? | What is the price of bitcoin? | What is 2+2?"),
+        (Asked.NUMBER, "How far is the moon?"),
+        (
+            Asked.TIME,
+            "When was the council founded? | How long ago did it happen? | In which year did it end?",
+        ),
+        (Asked.NAME, "Who wrote Hamlet?"),
+        (Asked.EXPLANATION, "Explain quantum computing | Why is the sky blue? | How does a heat pump work?"),
+        (Asked.EXPLANATION, "What is the difference between TCP and UDP?"),
+        (Asked.DEFINITION, "What is IPFS? | define entropy"),
+        (Asked.OTHER, "What is the capital of France? | Was war das? | "),
     ],
 )
-def test_what_is_asked_for(question: str, kind: Asked) -> None:
-    assert asked_for(question) is kind
+def test_what_is_asked_for(kind: Asked, questions: str) -> None:
+    assert [(one, asked_for(one)) for one in questions.split(" | ") if asked_for(one) is not kind] == []
 
 
 @pytest.mark.parametrize(
@@ -206,11 +181,7 @@ def test_what_is_asked_for(question: str, kind: Asked) -> None:
     [
         ("How many members voted?", "Forty-two members voted.", "Members voted."),
         ("When was it founded?", "It was founded in March.", "It was founded by monks."),
-        (
-            "Who wrote Hamlet?",
-            "It was written by William Shakespeare.",
-            "It was written by a playwright long ago.",
-        ),
+        ("Who wrote Hamlet?", "It was written by William Shakespeare.", "It was written by a playwright."),
         ("Explain quantum computing", EXPLANATION, "Quantum computing uses qubits."),
         ("What is IPFS?", "IPFS is a peer-to-peer file system.", "A system."),
         ("What is the capital of France?", "Paris.", ""),
@@ -251,15 +222,15 @@ def test_form(bad: str, good: str) -> None:
     assert well_formed(bad) < 0.9
 
 
-def test_short_answers_lists_and_code_need_no_full_stop() -> None:
-    for text in (
-        "Paris",
-        "4",
-        "Steps:\n1. Mix the flour with the water\n2. Bake it well",
-        "Text here it is:\n```\nx = 1\n```",
-    ):
-        assert well_formed(text) == 1.0
-    assert well_formed("...") == well_formed("") == 0.0
+STEPS = "Steps:\n1. Mix the flour with the water\n2. Bake it well"
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [("Paris", 1), ("4", 1), (STEPS, 1), ("So it is:\n```\nx = 1\n```", 1), ("...", 0), ("", 0)],
+)
+def test_short_answers_lists_and_code_need_no_full_stop(text: str, form: float) -> None:
+    assert well_formed(text) == form
 
 
 @pytest.mark.parametrize(
@@ -272,11 +243,8 @@ def test_hostile_text_is_quick(text: str) -> None:
 # --- the outcomes that the design wants -----------------------------------------------------------
 
 
-def test_computed_mathematics() -> None:
+def test_computed_mathematics_and_a_clean_price() -> None:
     assert judge(observe("What is 2+2?", "2 + 2 = 4", Origin.COMPUTED)).value >= 0.90
-
-
-def test_a_clean_price() -> None:
     answer = "Bitcoin is 67,187.34 USD (CoinGecko, 2026-01-01T00:00:00Z)."
     assert judge(observe("price of btc", answer, Origin.ADAPTER, reliability_max=0.95)).value >= 0.85
 
@@ -323,16 +291,20 @@ def test_a_cited_answer_on_evidence_beats_an_uncited_one_and_one_with_invented_f
     assert value(uncited_figures=1) < STORED_FROM
 
 
-def test_origins_of_source_kinds() -> None:
-    assert origin_of("llm") is Origin.MODEL
-    assert origin_of("llm", grounded=True) is Origin.MODEL_ON_EVIDENCE
-    assert origin_of("adapter") is Origin.ADAPTER
-    assert origin_of("adapter", computed=True) is Origin.COMPUTED
-    assert [origin_of(kind) for kind in ("cache", "documents", "extractive", "statement", "client", "?")] == [
-        Origin.RECORD,
-        Origin.DOCUMENT,
-        Origin.EXTRACTIVE,
-        Origin.STATEMENT,
-        Origin.CLIENT,
-        Origin.FALLBACK,
-    ]
+@pytest.mark.parametrize(
+    ("kind", "facts", "origin"),
+    [
+        ("llm", {}, Origin.MODEL),
+        ("llm", {"grounded": True}, Origin.MODEL_ON_EVIDENCE),
+        ("adapter", {}, Origin.ADAPTER),
+        ("adapter", {"computed": True}, Origin.COMPUTED),
+        ("cache", {}, Origin.RECORD),
+        ("documents", {}, Origin.DOCUMENT),
+        ("extractive", {}, Origin.EXTRACTIVE),
+        ("statement", {}, Origin.STATEMENT),
+        ("client", {}, Origin.CLIENT),
+        ("?", {}, Origin.FALLBACK),
+    ],
+)
+def test_origins_of_source_kinds(kind: str, facts: dict[str, bool], origin: Origin) -> None:
+    assert origin_of(kind, **facts) is origin
