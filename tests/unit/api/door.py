@@ -67,16 +67,22 @@ async def application(shelf: Shelf | None = None, **more: Any) -> AsyncIterator[
 
 
 @asynccontextmanager
+async def listening(app: web.Application) -> AsyncIterator[str]:
+    """Where the application answers."""
+    runner = web.AppRunner(app, access_log=None, auto_decompress=False)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
 async def served(folders: Mapping[str, Path], witness: Witness | None = None) -> AsyncIterator[Door]:
     """The application over loopback."""
-    async with application(folders=folders, cosigner=witness) as app:
-        runner = web.AppRunner(app, access_log=None, auto_decompress=False)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
+    async with application(folders=folders, cosigner=witness) as app, listening(app) as url:
         headers = {"Accept-Encoding": "identity"}
-        try:
-            async with aiohttp.ClientSession(trust_env=False, auto_decompress=False, headers=headers) as http:
-                yield Door(f"http://{host}:{port}", http)
-        finally:
-            await runner.cleanup()
+        async with aiohttp.ClientSession(trust_env=False, auto_decompress=False, headers=headers) as http:
+            yield Door(url, http)

@@ -26,18 +26,25 @@ async def echo(what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"what": what, "asked": dict(asked)}
 
 
-def call(data_dir: Path, path: str, body: bytes) -> tuple[int, dict[str, Any]]:
-    """As a command does, in a thread."""
-    connection = local.connect(data_dir, 5)
+def post(data_dir: Path, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
+    connection = local.connect(data_dir, 20)
     assert connection is not None
-    http = HTTPConnection("localhost")
-    http.sock = connection
-    try:
-        http.request("POST", path, body, {"Content-Type": "application/json"})
+    with contextlib.closing(HTTPConnection("localhost")) as http:
+        http.sock = connection
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            http.request("POST", path, body, headers)
         with http.getresponse() as response:
             return response.status, json.loads(response.read())
-    finally:
-        http.close()
+
+
+async def call(data_dir: Path, path: str, body: bytes = b"{}") -> tuple[int, dict[str, Any]]:
+    """As a command does, in a thread."""
+    return await asyncio.to_thread(post, data_dir, path, body, {"Content-Type": "application/json"})
+
+
+async def send(data_dir: Path, chunks: Iterator[bytes]) -> tuple[int, dict[str, Any]]:
+    """A stream as commands send it, in a thread."""
+    return await asyncio.to_thread(post, data_dir, "/stream/ingest", chunks, {})
 
 
 async def test_a_command_is_done_and_a_problem_told(tmp_path: Path) -> None:
@@ -45,11 +52,11 @@ async def test_a_command_is_done_and_a_problem_told(tmp_path: Path) -> None:
         assert is_there
         sock = tmp_path / local.SOCKET
         assert stat.S_IMODE(os.lstat(sock).st_mode) == 0o600
-        status, reply = await asyncio.to_thread(call, tmp_path, "/export", b'{"after": 1}')
+        status, reply = await call(tmp_path, "/export", b'{"after": 1}')
         assert (status, reply) == (200, {"what": "export", "asked": {"after": 1}})
-        status, reply = await asyncio.to_thread(call, tmp_path, "/fail", b"{}")
+        status, reply = await call(tmp_path, "/fail")
         assert (status, reply["field"]) == (400, "x")
-        status, reply = await asyncio.to_thread(call, tmp_path, "/export", b"[1")
+        status, reply = await call(tmp_path, "/export", b"[1")
         assert status == 400
     assert not sock.exists()
     assert local.connect(tmp_path, 1) is None
@@ -69,34 +76,22 @@ async def no_commands(what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     raise BadInput("there are none")
 
 
-def send(data_dir: Path, chunks: Iterator[bytes]) -> tuple[int, dict[str, Any]]:
-    """A stream as commands send it, in a thread."""
-    connection = local.connect(data_dir, 20)
-    assert connection is not None
-    http = HTTPConnection("localhost")
-    http.sock = connection
-    try:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            http.request("POST", "/stream/ingest", chunks)
-        with http.getresponse() as response:
-            return response.status, json.loads(response.read())
-    finally:
-        http.close()
-
-
-async def test_a_stream_of_any_length_is_taken_piece_by_piece(tmp_path: Path) -> None:
+@pytest.fixture
+async def streams(tmp_path: Path) -> AsyncIterator[Path]:
+    """The directory of a node that counts the bytes of streams."""
     async with local.listening(tmp_path, no_commands, count):
-        pieces = (bytes(2**20) for _ in range(40))
-        reply = await asyncio.to_thread(send, tmp_path, pieces)
-        assert reply == (200, {"what": "ingest", "size": 40 * 2**20}), "more than any body may have"
-        assert (await asyncio.to_thread(call, tmp_path, "/stream/ingest", b""))[0] == 200
+        yield tmp_path
 
 
-async def test_a_stream_that_is_refused_is_answered_before_its_end(tmp_path: Path) -> None:
-    async with local.listening(tmp_path, no_commands, count):
-        pieces = (b"x" * 2**20 for _ in range(100))
-        status, reply = await asyncio.to_thread(send, tmp_path, pieces)
-        assert (status, reply["detail"]) == (422, "it begins with an x")
+async def test_a_stream_of_any_length_is_taken_piece_by_piece(streams: Path) -> None:
+    reply = await send(streams, (bytes(2**20) for _ in range(40)))
+    assert reply == (200, {"what": "ingest", "size": 40 * 2**20}), "more than any body may have"
+    assert (await call(streams, "/stream/ingest", b""))[0] == 200
+
+
+async def test_a_stream_that_is_refused_is_answered_before_its_end(streams: Path) -> None:
+    status, reply = await send(streams, (b"x" * 2**20 for _ in range(100)))
+    assert (status, reply["detail"]) == (422, "it begins with an x")
 
 
 async def test_a_stream_that_breaks_off_ends_with_an_error_of_ours(tmp_path: Path) -> None:
@@ -137,24 +132,23 @@ async def test_a_second_stream_is_sent_away_while_one_is_taken(tmp_path: Path) -
         yield b"two"
 
     async with local.listening(tmp_path, no_commands, watch):
-        first = asyncio.create_task(asyncio.to_thread(send, tmp_path, slow()))
+        first = asyncio.create_task(send(tmp_path, slow()))
         async with asyncio.timeout(20):
             await begun.wait()
-            status, reply = await asyncio.to_thread(send, tmp_path, iter([b"x" * 2**20]))
+            status, reply = await send(tmp_path, iter([b"x" * 2**20]))
         more.set()
         assert (status, "another file" in reply["detail"]) == (429, True)
         assert await first == (200, {"size": 6}), "and it does not suffer by it"
-        assert (await asyncio.to_thread(send, tmp_path, iter([b"x"])))[0] == 200
+        assert (await send(tmp_path, iter([b"x"])))[0] == 200
 
 
-async def test_a_silent_stream_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_stream_is_given_up(streams: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "STREAM_PAUSE_S", 0.05)
-    async with local.listening(tmp_path, no_commands, count):
-        connection = local.connect(tmp_path, 20)
-        assert connection is not None
-        connection.sendall(b"POST /stream/x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhe")
-        head = await asyncio.to_thread(connection.recv, 100)
-        connection.close()
+    connection = local.connect(streams, 20)
+    assert connection is not None
+    connection.sendall(b"POST /stream/x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhe")
+    head = await asyncio.to_thread(connection.recv, 100)
+    connection.close()
     assert b" 504 " in head
 
 
@@ -164,7 +158,7 @@ async def test_what_a_killed_node_left_is_replaced(tmp_path: Path) -> None:
     assert local.connect(tmp_path, 1) is None, "nobody listens there"
     async with local.listening(tmp_path, echo, count) as is_there:
         assert is_there
-        assert (await asyncio.to_thread(call, tmp_path, "/x", b"{}"))[0] == 200
+        assert (await call(tmp_path, "/x"))[0] == 200
 
 
 async def test_what_is_no_socket_stays_and_the_node_runs_without(tmp_path: Path) -> None:
@@ -174,22 +168,26 @@ async def test_what_is_no_socket_stays_and_the_node_runs_without(tmp_path: Path)
     assert (tmp_path / local.SOCKET).read_text() == "mine"
 
 
+@pytest.fixture
+def deep(tmp_path: Path) -> Path:
+    """A directory whose path is longer than a socket's may be."""
+    folder = tmp_path / ("d" * 100) / ("e" * 100)
+    folder.mkdir(parents=True)
+    return folder
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc: a long path has no other way here")
-async def test_a_long_path_is_reached_another_way(tmp_path: Path) -> None:
-    deep = tmp_path / ("d" * 100) / ("e" * 100)
-    deep.mkdir(parents=True)
+async def test_a_long_path_is_reached_another_way(deep: Path) -> None:
     async with local.listening(deep, echo, count) as is_there:
         assert is_there
-        assert (await asyncio.to_thread(call, deep, "/x", b"{}"))[0] == 200
+        assert (await call(deep, "/x"))[0] == 200
     assert not (deep / local.SOCKET).exists()
 
 
 async def test_where_a_long_path_cannot_be_reached_the_node_runs_without_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    deep: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    deep = tmp_path / ("d" * 100) / ("e" * 100)
-    deep.mkdir(parents=True)
-    monkeypatch.setattr(local, "DESCRIPTORS", tmp_path / "absent")
+    monkeypatch.setattr(local, "DESCRIPTORS", deep / "absent")
     async with local.listening(deep, echo, count) as is_there:
         assert not is_there
     assert "longer than the 103 bytes" in caplog.text

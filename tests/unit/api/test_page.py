@@ -60,14 +60,9 @@ def test_whatever_comes_from_outside_is_text() -> None:
     citation = {"source": EVIL, "locator": EVIL, "snippet": EVIL, "url": "javascript:alert(1)", "time": EVIL}
     hit = {"kind": EVIL, "age_s": 7, "reason": EVIL}
     step = {"stage": EVIL, "outcome": EVIL, "reason": EVIL}
-    evil = reply(
-        answer=EVIL,
-        source={"kind": "llm", "id": EVIL},
-        citations=[citation, {**citation, "url": 'https://example.org/"><script>'}],
-        cid=EVIL,
-        hit=hit,
-        trace=[step],
-    )
+    citations = [citation, {**citation, "url": 'https://example.org/"><script>'}]
+    source = {"kind": "llm", "id": EVIL}
+    evil = reply(answer=EVIL, source=source, citations=citations, cid=EVIL, hit=hit, trace=[step])
     read = Tags(shown(question=EVIL, text=EVIL, session=EVIL, reply=evil))
     assert {tag for tag, _ in read.tags} <= ALLOWED
     assert not [name for _, attributes in read.tags for name in attributes if name.startswith("on")]
@@ -79,12 +74,8 @@ def test_whatever_comes_from_outside_is_text() -> None:
 def test_where_an_answer_comes_from_and_what_became_of_it() -> None:
     hit = {"kind": "exact", "age_s": 7, "reason": "same question"}
     html = shown(reply=reply(cid="bafy", stored=True, hit=hit, stale=True))
-    for word in (
-        "adapter: wikipedia",
-        "94%",
-        "yes (exact, 7 s old): same question",
-        "/v1/cache/entries/bafy",
-    ):
+    hit_line, entry = "yes (exact, 7 s old): same question", "/v1/cache/entries/bafy"
+    for word in ("adapter: wikipedia", "94%", hit_line, entry):
         assert word in html
     assert "Out of date" in html
     assert "Unverified" not in html
@@ -131,9 +122,7 @@ def test_the_policy_allows_this_style_and_nothing_else() -> None:
 def test_the_form_can_be_used_without_a_mouse_and_on_a_telephone() -> None:
     read = Tags(shown())
     labelled = {attributes.get("for") for tag, attributes in read.tags if tag == "label"}
-    boxes = [
-        attributes for tag, attributes in read.tags if tag in ("input", "textarea") and attributes.get("id")
-    ]
+    boxes = [box for tag, box in read.tags if tag in ("input", "textarea") and box.get("id")]
     assert {box["id"] for box in boxes} == labelled
     assert read.tags[0] == ("html", {"lang": "en"})
     assert any(attributes.get("name") == "viewport" for _, attributes in read.tags)

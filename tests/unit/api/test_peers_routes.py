@@ -12,7 +12,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from node.api.peers import CAR_BYTES_MAX, CIDS_MAX, RECONCILE_BYTES_MAX, Peering
 from node.core.errors import NotFound, Rejected, Unavailable
@@ -22,10 +21,18 @@ from node.core.settings import Server
 from node.peers.rules.values import Contact, SyncReport
 from tests.desk_kit import A, B, Far, Kit, identity, kit
 from tests.manual_clock import ManualClock
-from tests.unit.api.door import Door, application
+from tests.unit.api.door import Door, application, listening
 from tests.unit.ipfs.gateway.dags import Shelf
 
 PROXIED = {"X-Forwarded-For": "192.0.2.7"}
+
+
+def blocks_of(car: bytes) -> list[tuple[Cid, bytes]]:
+    """The blocks of a CAR, each checked."""
+    reader = CarReader()
+    blocks = reader.feed(car)
+    reader.finish()
+    return blocks
 
 
 class Site(Door):
@@ -40,14 +47,10 @@ class Site(Door):
         return await self.get(path, "POST", data=io.BytesIO(data), headers=headers, **more)
 
     async def car(self, cids: Sequence[object]) -> list[tuple[Cid, bytes]]:
-        """The blocks of a CAR, each checked."""
         status, data, headers = await self.post("/peers/blocks", {"cids": [str(cid) for cid in cids]})
         assert status == 200, data
         assert headers["Content-Type"].startswith("application/vnd.ipld.car")
-        reader = CarReader()
-        blocks = reader.feed(data)
-        reader.finish()
-        return blocks
+        return blocks_of(data)
 
 
 async def echo(message: bytes) -> bytes:
@@ -63,18 +66,14 @@ async def served(
     shelf = Shelf() if shelf is None else shelf
     its = kit(folder)
     peering = Peering(its.desk, echo, **{"wait_s": 5.0, **more}) if has_peers else None
-    async with application(shelf, peering=peering) as app:
-        runner = web.AppRunner(app, access_log=None, auto_decompress=False)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        try:
-            async with aiohttp.ClientSession(trust_env=False) as http:
-                site = Site(f"http://{host}:{port}", http)
-                site.kit, site.shelf = its, shelf
-                yield site
-        finally:
-            await runner.cleanup()
+    async with (
+        application(shelf, peering=peering) as app,
+        listening(app) as url,
+        aiohttp.ClientSession(trust_env=False) as http,
+    ):
+        site = Site(url, http)
+        site.kit, site.shelf = its, shelf
+        yield site
 
 
 @pytest.fixture
@@ -254,9 +253,7 @@ async def test_a_car_ends_before_its_limit(tmp_path: Path) -> None:
         status, data, _ = await site.post("/peers/blocks", {"cids": [str(cid) for cid in shelf.bytes_of]})
         assert status == 200
         assert CAR_BYTES_MAX - Made.SIZE - 2_000 < len(data) <= CAR_BYTES_MAX + 100
-        reader = CarReader()
-        blocks = reader.feed(data)
-        reader.finish()
+        blocks = blocks_of(data)
         assert [cid for cid, _ in blocks] == list(shelf.bytes_of)[: len(blocks)]
 
 
