@@ -76,12 +76,7 @@ def test_the_prebuilt_one_comes_first(pip: Pip, tmp_path: Path, capsys: pytest.C
     ],
 )
 def test_where_that_does_not_work_the_other_is_compiled(
-    pip: Pip,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    fits: bool,
-    asked: list[str],
-    said: str,
+    pip: Pip, tmp_path: Path, capsys: pytest.CaptureFixture[str], fits: bool, asked: list[str], said: str
 ) -> None:
     pip.fits, pip.works = fits, False
     assert run(tmp_path) == 0

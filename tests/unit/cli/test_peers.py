@@ -122,17 +122,9 @@ async def test_trust_says_what_it_means_now(k: Kit, say: Say, other: Identity) -
 )
 async def test_a_round_that_failed_is_a_failure(k: Kit, say: Say, outcome: str, status: int) -> None:
     await say("add", A)
-    k.rounds.results[A] = SyncReport(
-        A,
-        None,
-        outcome,
-        entries=9,
-        bytes=2**21,
-        admitted=4,
-        held=2,
-        reason="said\x1b[31m so",
-        refused={"size": 3},
-    )
+    counts = {"entries": 9, "bytes": 2**21, "admitted": 4, "held": 2}
+    reason = "said\x1b[31m so"
+    k.rounds.results[A] = SyncReport(A, None, outcome, reason=reason, refused={"size": 3}, **counts)
     got, out, _ = await say("sync", A)
     assert got == status
     assert outcome in out
