@@ -62,13 +62,6 @@ async def no_name_to_leave(_: Rotation) -> AsyncIterator[None]:
     yield
 
 
-@pytest.fixture
-async def foreign(tmp_path: Path) -> AsyncIterator[ForeignStore]:
-    store = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20)
-    yield store
-    await store.close()
-
-
 def no_peers() -> PeerDesk:
     """The part of the desk that these tests never ask."""
     with tempfile.TemporaryDirectory() as folder:
@@ -83,14 +76,9 @@ class Desk:
         self.clock = ManualClock(START)
         self.log = MemoryLog("test.example/log", self.clock)
         self.reported: list[Remembered] = []
+        asked, later = Questions(keyword_key, same_question), LaterSemantics()
         self.rememberer = Rememberer(
-            self.store.records,
-            LaterSemantics(),
-            Signer(),
-            self.clock,
-            WriteBack(4),
-            Questions(keyword_key, same_question),
-            self.report,
+            self.store.records, later, Signer(), self.clock, WriteBack(4), asked, self.report
         )
         floors = Floors(deterministic=0.9, historical=0.8, generative=0.7, default=0.8)
         self.file = CacheFile(
@@ -126,6 +114,9 @@ class Desk:
             found += [orjson.loads(line) for line in page.lines]
             after = page.after
         return found
+
+    async def queries(self, scope: str | None = None) -> set[str]:
+        return {said["query"] for said in await self.lines(scope) if "merged_into" not in said}
 
     async def answers(self, query: str) -> list[StoredRecord]:
         return await self.store.records.find("query_hash", query_hash(query), scopes=ALL, context=None)
@@ -169,34 +160,22 @@ async def test_out_and_in_again_answers_as_before() -> None:
 
 async def test_a_line_is_a_clients_word_whatever_it_says_of_itself() -> None:
     desk = Desk()
-    boast = line(
-        confidence=1,
-        source={
-            "kind": "adapter",
-            "id": "coingecko",
-            "url": "https://prices.example/btc",
-            "time": "2019-05-01T00:00:00Z",
-        },
-        slot_key="price:bitcoin:usd",
-        slots={"ids": ["bitcoin"]},
-        scope="public",
-        expires=None,
-        timestamp="2020-01-01T00:00:00Z",
-        note="kept",
-    )
+    its = {"kind": "adapter", "id": "coingecko"}
+    source = {**its, "url": "https://prices.example/btc", "time": "2019-05-01T00:00:00Z"}
+    slots = {"slot_key": "price:bitcoin:usd", "slots": {"ids": ["bitcoin"]}}
+    says = {"confidence": 1, "scope": "public", "expires": None, "timestamp": "2020-01-01T00:00:00Z"}
+    boast = line(source=source, note="kept", **slots, **says)
     assert await desk.take(boast) == ["stored"]
     [stored] = await desk.answers("What is a keel")
     record = stored.record
     assert isinstance(record, AnswerRecord)
     assert (record.source.kind, record.source.id) == ("client", "coingecko")
-    assert record.source.url == "https://prices.example/btc"
-    assert record.source.time == datetime(2019, 5, 1, tzinfo=UTC)
+    assert (record.source.url, record.source.time) == (source["url"], datetime(2019, 5, 1, tzinfo=UTC))
     assert (record.confidence, record.slot_key, record.scope) == (950_000, None, "shared")
     assert record.expires is not None
     assert record.embedding is None
     assert stored.kept is not None
-    assert stored.kept["imported_source"] == {"kind": "adapter", "id": "coingecko"}
-    assert stored.kept["note"] == "kept"
+    assert (stored.kept["imported_source"], stored.kept["note"]) == (its, "kept")
 
 
 async def test_public_only_where_the_node_publishes_clients() -> None:
@@ -208,17 +187,14 @@ async def test_public_only_where_the_node_publishes_clients() -> None:
 
 async def test_what_is_private_and_what_has_expired_stays_out_of_an_export() -> None:
     desk = Desk()
-    await desk.take(
-        line("one", scope="private:acme"),
-        line("two", expires="2026-01-01T13:00:00Z"),
-        line("three"),
-    )
-    assert {said["query"] for said in await desk.lines()} == {"two", "three"}
-    assert {said["query"] for said in await desk.lines("private:acme")} == {"one"}
-    assert {said["query"] for said in await desk.lines("all")} == {"one", "two", "three"}
+    brief = line("two", expires="2026-01-01T13:00:00Z")
+    await desk.take(line("one", scope="private:acme"), brief, line("three"))
+    assert await desk.queries() == {"two", "three"}
+    assert await desk.queries("private:acme") == {"one"}
+    assert await desk.queries("all") == {"one", "two", "three"}
     desk.clock.advance(3_601)
-    assert {said["query"] for said in await desk.lines()} == {"three"}
-    assert await desk.take(line("two", expires="2026-01-01T13:00:00Z")) == ["expired"]
+    assert await desk.queries() == {"three"}
+    assert await desk.take(brief) == ["expired"]
 
 
 @pytest.mark.parametrize(
@@ -262,9 +238,8 @@ async def test_a_bad_line_is_named_and_stops_nothing(bad: dict[str, Any] | bytes
     with pytest.raises(BadInput):
         parse(raw)
     desk = Desk()
-    first, middle, last = await desk.file.take(
-        [(4, orjson.dumps(line("one"))), (7, raw), (9, orjson.dumps(line("two")))]
-    )
+    around = [orjson.dumps(line(query)) for query in ("one", "two")]
+    first, middle, last = await desk.file.take([(4, around[0]), (7, raw), (9, around[1])])
     assert (first.code, middle.code, last.code) == ("stored", "bad", "stored")
     assert (middle.line, middle.field) == (7, field)
     assert middle.reason
@@ -283,10 +258,8 @@ async def test_batches_are_bounded() -> None:
 
 async def test_the_desk_speaks_json(foreign: ForeignStore) -> None:
     desk = Desk().operated(foreign)
-    lines = [
-        [1, base64.b64encode(orjson.dumps(line(tags=["t"]))).decode()],
-        [2, base64.b64encode(b"x").decode()],
-    ]
+    raw = [orjson.dumps(line(tags=["t"])), b"x"]
+    lines = [[number, base64.b64encode(one).decode()] for number, one in enumerate(raw, 1)]
     done = await desk.do("import", {"lines": lines})
     assert [one["code"] for one in done["outcomes"]] == ["stored", "bad"]
     page = await desk.do("export", {"after": 0})
@@ -380,7 +353,7 @@ async def test_what_an_operator_names_goes(
     desk.clock.advance(61)
     await desk.take(line("When is it", scope="private:acme"))
     await desk.operated(foreign).do("invalidate", asked)
-    assert {said["query"] for said in await desk.lines("all") if "merged_into" not in said} == left
+    assert await desk.queries("all") == left
 
 
 async def test_a_page_of_the_export_is_bounded_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from node.app.transfer import car_file
 from node.app.transfer.car_file import CarFile, listing
-from node.core.errors import BadInput, Rejected
+from node.core.errors import BadInput, Rejected, Unavailable
 from node.core.ipld import dagcbor
 from node.core.ipld.car import CarReader, header, section
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
@@ -39,13 +38,6 @@ class Kept:
 
 
 @pytest.fixture
-async def foreign(tmp_path: Path) -> AsyncIterator[ForeignStore]:
-    store = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
 def records() -> MemoryStore:
     return MemoryStore(own_issuer=US.did)
 
@@ -63,6 +55,16 @@ async def exported(cars: CarFile, scope: str) -> list[tuple[Cid, bytes]]:
         found += page.blocks
         after = page.after
     return found
+
+
+async def pieces(data: bytes, *more: bytes | Exception) -> AsyncIterator[bytes]:
+    """A CAR of one block; what comes behind it may be no CAR, or not come."""
+    cid = Cid.of(data, RAW)
+    yield header([cid]) + section(cid, data)
+    for one in more:
+        if isinstance(one, Exception):
+            raise one
+        yield one
 
 
 async def put(store: MemoryStore, *kept: Record) -> list[tuple[Cid, bytes]]:
@@ -157,10 +159,7 @@ def test_the_largest_listing_fits_a_block() -> None:
 async def test_a_car_and_a_name_go_in(cars: CarFile, foreign: ForeignStore) -> None:
     cid = Cid.of(b"hello", RAW)
 
-    async def pieces() -> AsyncIterator[bytes]:
-        yield header([cid]) + section(cid, b"hello")
-
-    assert (await cars.take(pieces())).blocks == 1
+    assert (await cars.take(pieces(b"hello"))).blocks == 1
     assert await foreign.blocks.get(cid) == b"hello"
     name = IpnsName.of(bytes(range(32)))
     assert await cars.take_name(name.peer_id, b"record") == (name.text, True)
@@ -169,3 +168,27 @@ async def test_a_car_and_a_name_go_in(cars: CarFile, foreign: ForeignStore) -> N
         await cars.take_name("no name", b"record")
     with pytest.raises(Rejected):
         await cars.take_name(name.text, b"bad")
+
+
+@pytest.mark.parametrize("scrub_fails", [False, True])
+async def test_an_import_that_finds_no_room_empties_its_write_ahead_log(
+    cars: CarFile, foreign: ForeignStore, monkeypatch: pytest.MonkeyPatch, scrub_fails: bool
+) -> None:
+    full = Unavailable("the disk is full")
+    real, scrubbed = foreign.scrub, 0
+
+    async def scrub() -> None:
+        nonlocal scrubbed
+        scrubbed += 1
+        if scrub_fails:
+            raise full
+        await real()
+
+    monkeypatch.setattr(foreign, "scrub", scrub)
+    with pytest.raises(Unavailable, match="the disk is full; nothing was stored"):
+        await cars.take(pieces(b"leaf", full))
+    assert scrubbed == 1
+    with pytest.raises(Rejected):
+        await cars.take(pieces(b"leaf", b"\x05no"))
+    assert scrubbed == 1, "what is refused has begun nothing"
+    assert (await cars.take(pieces(b"leaf"))).blocks == 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,8 @@ from node.app.transfer.embed_index import EmbedReport, embed_index, next_step
 from node.app.transfer.embed_scratch import scratch_path
 from node.app.transfer.index_file import OpenIndex
 from node.core.errors import BadInput, NotFound, RateLimited, Unavailable
-from node.core.model import Check
 from node.core.normalise import query_hash
-from node.core.ports import EmbedderInfo, Vector
+from node.core.ports import Vector
 from node.core.settings import load
 from node.models.embedders.none import NoEmbedder
 from node.store.lock import DataLock
@@ -29,50 +30,46 @@ def entry(query: str, **more: Any) -> dict[str, Any]:
     return {"query": query, "answer": "An answer.", "source": "starter", "confidence": 0.9, **more}
 
 
-class Interrupted(HashEmbedder):
-    """Stops working after a number of texts, as an engine that dies or a process that is killed."""
+class Bent(HashEmbedder):
+    """Raises before a batch what ``why`` gives for it."""
 
-    def __init__(self, after: int, problem: type[BaseException] = Unavailable) -> None:
+    def __init__(self, why: Callable[[HashEmbedder, Sequence[str]], BaseException | None]) -> None:
         super().__init__()
-        self._after = after
-        self._problem = problem
+        self._why = why
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        if len(self.embedded) >= self._after:
-            raise self._problem("gone")
+        if (problem := self._why(self, texts)) is not None:
+            raise problem
         return await super().embed(texts)
 
 
-class WordWindow:
+def interrupted(after: int, problem: type[BaseException] = Unavailable) -> Bent:
+    """Stops working after a number of texts, as an engine that dies or a process that is killed."""
+    return Bent(lambda one, _: problem("gone") if len(one.embedded) >= after else None)
+
+
+def poisoned(*bad: str, most: int = 1_000) -> Bent:
+    """Cannot do some texts, nor batches above a size, and lives."""
+    choked = Unavailable("the engine choked")
+    return Bent(lambda _, texts: choked if len(texts) > most or set(texts) & set(bad) else None)
+
+
+def limited(times: int) -> Bent:
+    """Says so often when to come again."""
+    left = iter([RateLimited("too many requests", retry_after_s=0.0)] * times)
+    return Bent(lambda *_: next(left, None))
+
+
+class WordWindow(HashEmbedder):
     """An embedder whose window is four words."""
 
-    def __init__(self) -> None:
-        self._inner = HashEmbedder()
-
-    @property
-    def info(self) -> EmbedderInfo:
-        return self._inner.info
-
-    @property
-    def sample(self) -> Vector | None:
-        return None
-
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        return [
-            vector if len(text.split()) <= 4 else None
-            for text, vector in zip(texts, await self._inner.embed(texts), strict=True)
-        ]
-
-    def health(self) -> Check:
-        return self._inner.health()
-
-    async def close(self) -> None:
-        await self._inner.close()
+        vectors = zip(texts, await super().embed(texts), strict=True)
+        return [vector if len(text.split()) <= 4 else None for text, vector in vectors]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "knowledge-index.json"
+def questions(count: int) -> list[dict[str, Any]]:
+    return [entry(f"Question {n}?") for n in range(count)]
 
 
 def saved(path: Path, entries: list[Any], **top: Any) -> None:
@@ -84,10 +81,9 @@ def run(path: Path, embedder: Any, **options: Any) -> EmbedReport:
 
 
 def test_all_get_a_vector_and_a_second_run_does_nothing(path: Path) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(40)])
+    saved(path, questions(40))
     embedder = HashEmbedder()
-    report = run(path, embedder)
-    assert report == EmbedReport(
+    assert run(path, embedder) == EmbedReport(
         total=40, already=0, embedded=40, too_long=0, rejected=0, seconds=0.0, model=embedder.info.model
     )
     file = index_file.read(path)
@@ -147,14 +143,14 @@ def test_another_model_replaces_vectors(path: Path) -> None:
 
 @pytest.mark.parametrize("problem", [Unavailable, asyncio.CancelledError, KeyboardInterrupt])
 def test_an_interrupted_run_is_taken_up(path: Path, problem: type[BaseException]) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(50)])
+    saved(path, questions(50))
     before = path.read_bytes()
     with pytest.raises(problem):
-        run(path, Interrupted(24, problem), batch=8)
+        run(path, interrupted(24, problem), batch=8)
     assert path.read_bytes() == before, "the index is rewritten once, at the end"
     assert scratch_path(path).exists()
     with pytest.raises(problem):
-        run(path, Interrupted(16, problem), batch=8)
+        run(path, interrupted(16, problem), batch=8)
     embedder = HashEmbedder()
     report = run(path, embedder, batch=8)
     assert (report.embedded, report.resumed) == (50, 40)
@@ -164,15 +160,15 @@ def test_an_interrupted_run_is_taken_up(path: Path, problem: type[BaseException]
 
 
 def test_vectors_kept_from_another_model_are_not_taken_up(path: Path) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(20)])
+    saved(path, questions(20))
     with pytest.raises(Unavailable):
-        run(path, Interrupted(8), batch=8)
+        run(path, interrupted(8), batch=8)
     report = run(path, HashEmbedder(16))
     assert (report.embedded, report.resumed) == (20, 0)
 
 
 def test_limit(path: Path) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(10)])
+    saved(path, questions(10))
     first = run(path, HashEmbedder(), limit=4, batch=3)
     assert (first.embedded, first.pending) == (4, 6)
     assert [one.embedding is not None for one in index_file.read(path).entries] == [True] * 4 + [False] * 6
@@ -204,7 +200,7 @@ def test_too_long_texts_are_counted_and_left(path: Path) -> None:
 
 
 def test_progress_is_told(path: Path) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(10)])
+    saved(path, questions(10))
     seen: list[tuple[int, int]] = []
     run(path, HashEmbedder(), batch=4, progress=lambda done, of: seen.append((done, of)))
     assert seen == [(4, 10), (8, 10), (10, 10)]
@@ -249,7 +245,7 @@ def test_vectors_of_other_models_can_be_left(path: Path) -> None:
 
 def test_a_change_of_model_in_parts_never_mixes_them_up(path: Path) -> None:
     old, new = HashEmbedder(16), HashEmbedder(32)
-    saved(path, [entry(f"Question {n}?") for n in range(10)])
+    saved(path, questions(10))
     run(path, old)
     for limit, left in ((4, 6), (3, 3), (100, 0)):
         report = run(path, new, limit=limit)
@@ -285,18 +281,18 @@ def test_older_forms_keep_their_form(path: Path, form: str) -> None:
 
 
 def test_resumed_after_the_index_was_changed(path: Path) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(20)])
+    saved(path, questions(20))
     with pytest.raises(Unavailable):
-        run(path, Interrupted(8), batch=4)
+        run(path, interrupted(8), batch=4)
     saved(path, [entry("New"), *(entry(f"Question {n}?") for n in reversed(range(20)))])
     report = run(path, HashEmbedder())
     assert (report.embedded, report.resumed) == (21, 8)
 
 
 def test_a_limit_keeps_what_an_earlier_run_left_for_later(path: Path) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(20)])
+    saved(path, questions(20))
     with pytest.raises(Unavailable):
-        run(path, Interrupted(8), batch=4)
+        run(path, interrupted(8), batch=4)
     report = run(path, HashEmbedder(), limit=3)
     assert (report.embedded, report.resumed, report.pending) == (3, 3, 17)
     embedder = HashEmbedder()
@@ -314,12 +310,9 @@ def test_a_damaged_scratch_file_costs_nothing_but_time(path: Path, content: byte
 
 
 def test_what_is_not_ours_is_not_used_as_scratch(path: Path) -> None:
-    import sqlite3
-
     saved(path, [entry("A")])
-    with sqlite3.connect(scratch_path(path)) as connection:
+    with contextlib.closing(sqlite3.connect(scratch_path(path))) as connection:
         connection.execute("CREATE TABLE mine (x)")
-    connection.close()
     with pytest.raises(Unavailable, match="move it away"):
         run(path, HashEmbedder())
     scratch_path(path).unlink()
@@ -329,23 +322,9 @@ def test_what_is_not_ours_is_not_used_as_scratch(path: Path) -> None:
     assert scratch_path(path).is_symlink()
 
 
-class Poisoned(HashEmbedder):
-    """Cannot do some texts, nor batches above a size, and lives."""
-
-    def __init__(self, *bad: str, most: int = 1_000) -> None:
-        super().__init__()
-        self._bad = bad
-        self._most = most
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        if len(texts) > self._most or set(texts) & set(self._bad):
-            raise Unavailable("the engine choked")
-        return await super().embed(texts)
-
-
 def test_a_text_that_the_engine_cannot_do_stops_nothing(path: Path) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(10)] + [entry("Question 3")])
-    report = run(path, Poisoned("Question 3", "Question 9"), batch=4)
+    saved(path, [*questions(10), entry("Question 3")])
+    report = run(path, poisoned("Question 3", "Question 9"), batch=4)
     assert (report.embedded, report.failed, report.pending) == (8, 3, 0)
     assert "entry 3: it was not embedded: the engine choked" in report.problems
     again = run(path, HashEmbedder())
@@ -353,31 +332,17 @@ def test_a_text_that_the_engine_cannot_do_stops_nothing(path: Path) -> None:
 
 
 def test_a_batch_that_is_too_large_is_halved(path: Path) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(40)])
-    report = run(path, Poisoned(most=3), batch=16)
+    saved(path, questions(40))
+    report = run(path, poisoned(most=3), batch=16)
     assert (report.embedded, report.failed) == (40, 0)
-
-
-class Limited(HashEmbedder):
-    """Says when to come again."""
-
-    def __init__(self, times: int) -> None:
-        super().__init__()
-        self._times = times
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        if self._times:
-            self._times -= 1
-            raise RateLimited("too many requests", retry_after_s=0.0)
-        return await super().embed(texts)
 
 
 def test_a_rate_limit_is_waited_for(path: Path) -> None:
     saved(path, [entry("A")])
-    assert run(path, Limited(3)).embedded == 1
+    assert run(path, limited(3)).embedded == 1
     saved(path, [entry("A")])
     with pytest.raises(RateLimited):
-        run(path, Limited(100))
+        run(path, limited(100))
 
 
 @pytest.mark.parametrize("bent", ["zero", "nan", "short"])
@@ -401,7 +366,7 @@ def test_two_runs_at_once(path: Path) -> None:
 
 
 async def test_a_cancelled_run_leaves_the_lock_and_keeps_its_vectors(path: Path) -> None:
-    saved(path, [entry(f"Question {n}?") for n in range(20)])
+    saved(path, questions(20))
     embedder = HashEmbedder()
     begun = asyncio.Event()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.normalise import normalise, query_hash
 from node.core.ports import BlockStore, StoredRecord
-from node.core.record import AnswerRecord, Embedding, RecordSource, block_of, decode
+from node.core.record import AnswerRecord, Embedding, RecordSource, block_of, decode, sign
 from node.peers.rules.admission import ClassLimit
 from node.peers.rules.standing import trust_ppm
 from node.peers.rules.values import Level, Standing, Tier
@@ -108,14 +109,9 @@ class Node:
         self.semantics = OneModel(self.embedder, self.index)
         self.reported: list[Remembered] = []
         self.state = state
+        meaning, written = self.semantics, WriteBack(16)
         self.rememberer = Rememberer(
-            self.store.records,
-            self.semantics,
-            Signer(US),
-            self.clock,
-            WriteBack(16),
-            Questions(keyword_key),
-            self._report,
+            self.store.records, meaning, Signer(US), self.clock, written, Questions(keyword_key), self._report
         )
         self.portable = self.over(blocks)
 
@@ -128,14 +124,10 @@ class Node:
         publish: str = "none",
         limit: Callable[[AnswerRecord], ClassLimit] | None = None,
     ) -> PortableIndex:
+        keeping = Keeping(self.store.records, self.rememberer, self.semantics, self.state)
+        router = Router([], Floors())
         return PortableIndex(
-            Keeping(self.store.records, self.rememberer, self.semantics, self.state),
-            Router([], Floors()),
-            self.clock,
-            Signer(US),
-            blocks=blocks,
-            publish=publish,
-            class_limit=limit,
+            keeping, router, self.clock, Signer(US), blocks=blocks, publish=publish, class_limit=limit
         )
 
     async def take(self, entries: Any, **top: Any) -> int:
@@ -180,6 +172,21 @@ def entry(query: str, **more: Any) -> dict[str, Any]:
     return {"query": query, "answer": f"About {query}", "source": "starter", "confidence": 0.9, **more}
 
 
+def asked(count: int) -> list[dict[str, Any]]:
+    return [entry(f"Question {n}?") for n in range(count)]
+
+
+def answer_of(stored: StoredRecord) -> str:
+    assert isinstance(stored.record, AnswerRecord)
+    return stored.record.answer
+
+
+def embedding_of(node: Node, text: str) -> Embedding:
+    info = node.embedder.info
+    vector = node.embedder.vector_of(text).astype("<f4").tobytes()
+    return Embedding(info.model, info.digest, info.dim, vector)
+
+
 def of_record(record: AnswerRecord, *left_out: str, **more: Any) -> dict[str, Any]:
     """The entry that an export writes for a record."""
     value = {
@@ -197,7 +204,7 @@ def of_record(record: AnswerRecord, *left_out: str, **more: Any) -> dict[str, An
 
 
 async def test_an_unchanged_file_is_imported_once(node: Node) -> None:
-    assert await node.take([entry(f"Question {n}?") for n in range(150)]) == 150
+    assert await node.take(asked(150)) == 150
     before = await node.live()
     assert await node.again() == 0
     assert len(node.reported) == 150
@@ -205,7 +212,7 @@ async def test_an_unchanged_file_is_imported_once(node: Node) -> None:
 
 
 async def test_a_changed_file_adds_what_is_new_and_nothing_twice(node: Node) -> None:
-    items = [entry(f"Question {n}?") for n in range(100)]
+    items = asked(100)
     await node.take(items)
     before = await node.live()
     assert await node.take([entry("New?"), *items]) == 1
@@ -228,6 +235,7 @@ async def test_what_was_withdrawn_here_does_not_come_back(node: Node) -> None:
 async def test_a_file_that_asks_for_it_gets_embeddings_here_and_no_other(node: Node) -> None:
     """The starter index: the file has no vectors, the records owe them; so do those that lay here before."""
     await node.take([entry("A")])
+    assert node.semantics.kept == [((await node.live())["A"], None)]
     assert not owes_vector((await node.live())["A"])
     assert await node.take([entry("A"), entry("B")], embed_at_import=True) == 2
     live = await node.live()
@@ -241,9 +249,7 @@ async def test_a_file_that_asks_for_it_gets_embeddings_here_and_no_other(node: N
 async def test_an_answer_that_was_edited_in_the_file_replaces_the_old_one(node: Node) -> None:
     await node.take([entry("A")])
     await node.take([entry("A", answer="Better")])
-    record = (await node.live())["A"].record
-    assert isinstance(record, AnswerRecord)
-    assert record.answer == "Better"
+    assert answer_of((await node.live())["A"]) == "Better"
 
 
 async def test_equal_questions_in_one_file(node: Node) -> None:
@@ -251,7 +257,7 @@ async def test_equal_questions_in_one_file(node: Node) -> None:
     items = [entry("A?", answer="one"), entry("A", answer="two"), entry(" A ", answer="two")]
     await node.take(items)
     first = await node.live()
-    assert first["A"].record.answer == "two"  # type: ignore[attr-defined] # an answer
+    assert answer_of(first["A"]) == "two"
     await node.take([*items, entry("B")])
     assert (await node.live())["A"].cid == first["A"].cid
 
@@ -265,7 +271,7 @@ async def test_a_failed_import_is_tried_again(node: Node, monkeypatch: pytest.Mo
         return await real(record, **more)
 
     monkeypatch.setattr(node.store.records, "add", full)
-    assert await node.take([entry(f"Question {n}?") for n in range(100)]) == 99
+    assert await node.take(asked(100)) == 99
     monkeypatch.undo()
     assert await node.again() == 1
     assert len(await node.live()) == 100
@@ -351,23 +357,13 @@ async def test_an_embedding_of_another_model_makes_the_node_owe_one(node: Node) 
     assert owes_vector((await node.live())["B"])
 
 
-async def test_without_an_embedding_they_stay_without(node: Node) -> None:
-    await node.take([entry("A")])
-    [(stored, embedded)] = node.semantics.kept
-    assert embedded is None
-    assert not owes_vector(stored)
-
-
 # --- records out of blocks ------------------------------------------------------------------------
 
 
 async def test_an_index_and_a_daemon_make_a_node(fed: Node, blocks: Blocks) -> None:
     """Ours, shared and public, with a vector and without; one has nothing but the CID and the hash."""
-    vector = fed.embedder.vector_of("With vector")
-    info = fed.embedder.info
-    embedding = Embedding(info.model, info.digest, info.dim, vector.astype("<f4").tobytes())
     records = [
-        US.answer("With vector", embedding=embedding),
+        US.answer("With vector", embedding=embedding_of(fed, "With vector")),
         US.answer("Public", scope="public", expires=START + timedelta(days=1)),
         US.answer("Hash only", tags=("a", "b")),
     ]
@@ -388,11 +384,7 @@ async def test_an_index_and_a_daemon_make_a_node(fed: Node, blocks: Blocks) -> N
 
 
 async def test_another_nodes_public_record_is_taken_as_its_word(fed: Node, blocks: Blocks) -> None:
-    info = fed.embedder.info
-    lying = Embedding(
-        info.model, info.digest, info.dim, fed.embedder.vector_of("else").astype("<f4").tobytes()
-    )
-    record = THEM.answer("Theirs", scope="public", embedding=lying)
+    record = THEM.answer("Theirs", scope="public", embedding=embedding_of(fed, "else"))
     blocks.hold(record)
     assert await fed.take([of_record(record)]) == 1
     stored = (await fed.live())["Theirs"]
@@ -446,16 +438,11 @@ async def test_an_edited_text_beside_an_old_cid_counts(fed: Node, blocks: Blocks
     record = US.answer("A")
     await fed.store.records.add(record)
     assert await fed.take([of_record(record, answer="Edited")]) == 1
-    texts = [one.record.answer for one in await fed.store.records.since(0)]  # type: ignore[attr-defined] # answers
-    assert "Edited" in texts
+    assert "Edited" in [answer_of(one) for one in await fed.store.records.since(0)]
 
 
 def forged(record: AnswerRecord, author: Author) -> AnswerRecord:
     """``record`` as somebody else would make it: it claims the issuer and is signed by another key."""
-    from dataclasses import replace
-
-    from node.core.record import sign
-
     return sign(replace(record, key=author.did, sig=b""), author.private.sign)
 
 
@@ -485,23 +472,26 @@ async def test_a_record_that_may_not_be_taken_costs_nothing(
     assert "entry 0" in caplog.text
 
 
-@pytest.mark.parametrize("how", ["other", "cut", "noise", "huge", "tombstone", "unsigned"])
-async def test_a_block_that_lies_costs_nothing(fed: Node, blocks: Blocks, how: str) -> None:
-    record = US.answer("Q")
-    cid, data = block_of(record)
-    if how == "tombstone":
-        cid, data = block_of(US.tombstone(cid))
-    elif how == "unsigned":
-        data = data.replace(record.sig, b"\0" * 64)
-        cid = Cid.of(data)
-    elif how == "noise":
-        data = b"\xa1\x61a\x1b"
-        cid = Cid.of(data)
-    elif how == "huge":
-        data = b"\0" * 300_000
-        cid = Cid.of(data)
-    else:
-        data = US.answer("Other").encode() if how == "other" else data[:-1]
+Q = US.answer("Q")
+CID, DATA = block_of(Q)
+TOMB_CID, TOMB = block_of(US.tombstone(CID))
+
+
+@pytest.mark.parametrize(
+    ("cid", "data"),
+    [
+        pytest.param(CID, US.answer("Other").encode(), id="other"),
+        pytest.param(CID, DATA[:-1], id="cut"),
+        pytest.param(None, b"\xa1\x61a\x1b", id="noise"),
+        pytest.param(None, b"\0" * 300_000, id="huge"),
+        pytest.param(None, DATA.replace(Q.sig, b"\0" * 64), id="unsigned"),
+        pytest.param(TOMB_CID, TOMB, id="tombstone"),
+    ],
+)
+async def test_a_block_that_lies_costs_nothing(
+    fed: Node, blocks: Blocks, cid: Cid | None, data: bytes
+) -> None:
+    cid = cid or Cid.of(data)
     blocks.held[cid.multihash] = data
     assert await fed.take([entry("Q", cid=str(cid)), {"query_hash": query_hash("Q"), "cid": str(cid)}]) == 1
     assert (await fed.live())["Q"].cid != cid
@@ -528,10 +518,14 @@ async def test_without_the_block_the_text_is_taken_and_the_rest_waits(
     assert await fed.again() == 0
 
 
-async def test_a_daemon_that_is_away_is_not_asked_for_ever(fed: Node, blocks: Blocks) -> None:
-    blocks.fault = Unavailable("connection refused")
-    records = [US.answer(f"Question {n}") for n in range(200)]
-    assert await fed.take([of_record(record) for record in records]) == 200
+@pytest.mark.parametrize("hangs", [False, True], ids=["away", "hangs"])
+async def test_a_daemon_that_is_away_or_hangs_is_not_asked_for_ever(
+    fed: Node, blocks: Blocks, monkeypatch: pytest.MonkeyPatch, hangs: bool
+) -> None:
+    monkeypatch.setattr(Fetcher, "EACH_S", 0.01)
+    blocks.fault = asyncio.Event() if hangs else Unavailable("connection refused")
+    records = [US.answer(f"Question {n}") for n in range(100)]
+    assert await fed.take([of_record(record) for record in records]) == 100
     assert len(blocks.asked) <= Fetcher.FAILURES_MAX + Fetcher.AT_ONCE
 
 
@@ -549,23 +543,6 @@ async def test_fetching_has_an_end_as_a_whole(fed: Node, blocks: Blocks) -> None
     assert await fed.take([of_record(record) for record in records]) == 100
     assert Fetcher.ALL_S <= len(blocks.asked) <= Fetcher.ALL_S + Fetcher.AT_ONCE + 1
     assert 1 < blocks.most_at_once <= Fetcher.AT_ONCE
-
-
-async def test_a_block_that_never_comes(fed: Node, blocks: Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Fetcher, "EACH_S", 0.01)
-    blocks.fault = asyncio.Event()
-    assert await fed.take([of_record(US.answer("A"))]) == 1
-    assert "A" in await fed.live()
-
-
-async def test_a_daemon_that_hangs_is_not_asked_for_ever(
-    fed: Node, blocks: Blocks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Fetcher, "EACH_S", 0.01)
-    blocks.fault = asyncio.Event()
-    records = [US.answer(f"Question {n}") for n in range(100)]
-    assert await fed.take([of_record(record) for record in records]) == 100
-    assert len(blocks.asked) <= Fetcher.FAILURES_MAX + Fetcher.AT_ONCE
 
 
 async def test_a_cid_of_something_else_than_a_record_is_not_asked_for(fed: Node, blocks: Blocks) -> None:
@@ -601,39 +578,32 @@ async def test_an_export_is_an_import(fed: Node, blocks: Blocks, tmp_path: Path)
     try:
         assert await other.portable.import_changed(export) == 2
         mine, theirs = await fed.live(), await other.live()
-        assert {query: one.cid for query, one in mine.items()} == {
-            query: one.cid for query, one in theirs.items()
-        }
+        cids = [{query: one.cid for query, one in live.items()} for live in (mine, theirs)]
+        assert cids[0] == cids[1]
         assert theirs["A"].kept == {"votes": 3}
         assert len(other.index) == 1
         again = tmp_path / "again.json"
         await other.portable.export(again)
         first, second = await asyncio.to_thread(lambda: (index_file.read(export), index_file.read(again)))
-        assert sorted(first.entries, key=lambda one: one.key) == sorted(
-            second.entries, key=lambda one: one.key
-        )
+        assert {one.key: one for one in first.entries} == {one.key: one for one in second.entries}
+        assert len(first.entries) == len(second.entries)
     finally:
         await state.close()
 
 
 async def test_what_the_operator_wrote_is_shared_and_a_copy_of_others_words_is_not(node: Node) -> None:
     node.portable = node.over(None, publish="sourced")
-    items = [
-        entry("What is written by the operator"),
-        entry("What was public before", scope="public"),
-        entry("What was kept here", scope="shared"),
-        entry("What a peer said", scope="public", origin="did:key:z6Mkpeer"),
-        entry("My name is Ada Wren, what is my name"),
-    ]
-    assert await node.take(items) == 5
-    scopes = {query: one.record.scope for query, one in (await node.live()).items()}
-    assert scopes == {
+    scopes = {
         "What is written by the operator": "public",
         "What was public before": "public",
         "What was kept here": "shared",
         "What a peer said": "shared",
         "My name is Ada Wren, what is my name": "shared",
     }
+    more: list[dict[str, str]] = [{}, {"scope": "public"}, {"scope": "shared"}]
+    more += [{"scope": "public", "origin": "did:key:z6Mkpeer"}, {}]
+    assert await node.take([entry(query, **one) for query, one in zip(scopes, more, strict=True)]) == 5
+    assert {query: one.record.scope for query, one in (await node.live()).items()} == scopes
 
 
 async def test_normalised_questions_meet(node: Node) -> None:
