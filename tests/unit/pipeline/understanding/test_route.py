@@ -20,6 +20,7 @@ from tests.unit.pipeline.tables import sections
 from tests.unit.pipeline.understanding.clock import NOW
 from tests.unit.pipeline.understanding.recognisers import RECOGNISERS
 
+TEXTS_OF = sections(__file__, "route.txt")
 FLOORS = Floors()
 PLAIN = Router([], FLOORS)
 WHOLE = Router(RECOGNISERS, FLOORS)
@@ -217,33 +218,17 @@ def test_what_is_unresolved_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hurried"),
-    [
-        ("who is currently the CEO of Apple", True),
-        ("what is the latest version of Python", True),
-        ("which holidays are this week", True),
-        ("how many goals has he scored so far", True),
-        ("¿Quién es el presidente actual de Francia?", True),
-        ("Wer ist derzeit Kanzler in Deutschland?", True),
-        ("Qui est le président actuel de la France ?", True),
-        ("今の首相は誰ですか", True),
-        ("who was the first president of France", False),
-        # a short life costs little, a stale answer more
-        ("what is the current in a wire called in French", True),
-        ("what is the actual size of an atom", False),
-        ("explain photosynthesis", False),
-    ],
+    ("hurried", "text"),
+    [(name == "hurried", text) for name in ("hurried", "not hurried") for text in TEXTS_OF[name]],
 )
-def test_time_sensitive_wording(text: str, hurried: bool) -> None:
+def test_time_sensitive_wording(hurried: bool, text: str) -> None:
     assert PLAIN.route(text, now=NOW).time_sensitive is hurried
 
 
 # --- follow-ups -----------------------------------------------------------------------------------
 
-LEANING = sections(__file__, "leaning.txt")
 
-
-@pytest.mark.parametrize("text", LEANING["follow-up"])
+@pytest.mark.parametrize("text", TEXTS_OF["follow-up"])
 def test_a_follow_up_without_earlier_turns_lacks_its_subject(text: str) -> None:
     alone = PLAIN.route(text, now=NOW)
     assert not alone.needs_history
@@ -251,7 +236,7 @@ def test_a_follow_up_without_earlier_turns_lacks_its_subject(text: str) -> None:
     assert rules.follow_up(read(text).flat) is not None
 
 
-@pytest.mark.parametrize("text", LEANING["alone"])
+@pytest.mark.parametrize("text", TEXTS_OF["alone"])
 def test_what_stands_alone_is_no_follow_up(text: str) -> None:
     assert rules.follow_up(read(text).flat) is None
 
