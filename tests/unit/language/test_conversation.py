@@ -53,15 +53,15 @@ def test_replies_are_of_the_language_and_name_the_model() -> None:
         ("我喜欢吃苹果。", False, "明白"),
         ("Люблю котів і псів", False, "I see"),
         ("hi Bob", True, "Hello"),
-        ("lol", True, "Good. Ask me whenever you want to know something."),
     ],
 )
 def test_what_tells_is_acknowledged_in_its_language(text: str, reacts: bool, said: str) -> None:
     assert conversation.acknowledge(text, reacts=reacts).startswith(said)
 
 
-def test_who_tells_something_hears_how_to_teach_it() -> None:
+def test_who_tells_something_hears_how_to_teach_it_and_who_only_reacts_does_not() -> None:
     assert "teach" in conversation.acknowledge("The office opens at nine.", reacts=False)
+    assert conversation.acknowledge("lol", reacts=True) == "Good. Ask me whenever you want to know something."
 
 
 @pytest.mark.parametrize("row", ROWS["order"])

@@ -149,6 +149,7 @@ async def test_an_answer_with_something_added_is_not_verified(math: MathCalculat
 async def test_what_depends_on_the_peer_s_day_is_not_refuted(math: MathCalculator) -> None:
     recompute, _ = over(math)
     query = "days until 2026-12-24"
+    assert all(math.recognise(query, START.replace(hour=hour)) for hour in (0, 12, 23))
     elsewhere = said(query, await computed(math, query), timestamp=START.replace(day=2, hour=5))
     assert await recompute(elsewhere) is None
 
