@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -15,10 +15,11 @@ import pytest
 
 from adapters.weather import Weather
 from node.core.clock import SystemClock
-from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Outcome, Query, Unclear
+from node.core.model import Failed, Found, Freshness, Missed, Unclear
 from node.core.settings import AdapterSettings
-from tests.manual_clock import ManualClock
 from tests.simulators.open_meteo import OpenMeteoStandIn, limited
+from tests.unit.adapters.asking import FAULTS, Asking
+from tests.unit.adapters.tables import rows
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
 """A Monday."""
@@ -41,46 +42,18 @@ class _Clock(SystemClock):
         self.ahead += seconds
 
 
-class Rig:
+class Rig(Asking[Weather, _Clock]):
     """The adapter, its source, its clock."""
 
     def __init__(self, source: OpenMeteoStandIn, http: aiohttp.ClientSession, **settings: Any) -> None:
         self.source = source
-        self.clock = _Clock()
-        self.settings = AdapterSettings(base_url=source.url, **{"timeout_s": 2.0, **settings})
-        self.weather = Weather(self.settings, self.settings, self.settings, http, self.clock)
+        clock = _Clock()
+        where = AdapterSettings(base_url=source.url, **{"timeout_s": 8.0, **settings})
+        super().__init__(Weather(where, where, where, http, clock), clock, seconds=20.0)
 
-    async def ask(
-        self, text: str, *, zone: str = "UTC", seconds: float = 10.0, no_cache: bool = False
-    ) -> Outcome:
-        there = ZoneInfo(zone)
-        now = self.clock.now()
-        recognition = self.weather.recognise(text, now.astimezone(there))
-        assert recognition is not None, text
-        query = Query(
-            "id",
-            text,
-            text,
-            Caller(),
-            now,
-            self.clock.monotonic() + seconds,
-            zone=there,
-            no_cache=no_cache,
-        )
-        return await self.weather.ask(recognition, query)
-
-    async def answer(self, text: str, **options: Any) -> Evidence:
-        outcome = await self.ask(text, **options)
-        assert isinstance(outcome, Found), outcome
-        return outcome.evidence
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[aiohttp.ClientSession]:
-    async with AsyncExitStack() as stack:
-        yield await stack.enter_async_context(
-            aiohttp.ClientSession(auto_decompress=False, trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
-        )
+    def bend(self, change: Any, path: str = "/forecast", times: int | None = None) -> None:
+        """From now on the source answers with ``change`` of what it would have said."""
+        self.source.misbehave("change", times=times, path=path, change=change)
 
 
 @pytest.fixture
@@ -98,7 +71,7 @@ def rig(source: OpenMeteoStandIn, http: aiohttp.ClientSession) -> Rig:
 
 
 async def test_the_weather_now_has_source_time_and_licence(rig: Rig) -> None:
-    found = await rig.answer("weather in Paris")
+    found = await rig.found("weather in Paris")
     assert found.text.startswith("It is 12.3 °C")
     assert "in Paris, France, partly cloudy" in found.text
     assert found.text.endswith("according to Open-Meteo at 11:00 local time.")
@@ -112,120 +85,41 @@ async def test_the_weather_now_has_source_time_and_licence(rig: Rig) -> None:
     assert found.data["temperature"] == "12.3"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("temperature in Paris", "It is 12.3 °C in Paris, France (feels like 9.1 °C)"),
-        ("how humid is it in Paris", "The humidity in Paris, France is 71 %"),
-        ("how windy is it in Paris", "The wind in Paris, France is 14.4 km/h"),
-        ("is it cloudy in Paris", "Clouds cover 40 % of the sky over Paris, France (partly cloudy)"),
-        ("is it raining in Paris", "It is not raining in Paris, France at the moment (partly cloudy)"),
-        ("is it snowing in Paris", "It is not snowing in Paris, France at the moment"),
-        (
-            "will it rain tomorrow in Paris",
-            "Rain is likely in Paris, France on Tuesday 19 May: a 60 % chance, about",
-        ),
-        (
-            "will it snow tomorrow in Paris",
-            "No snow is expected in Paris, France on Tuesday 19 May, at 7 to 15 °C",
-        ),
-        (
-            "temperature in Paris tomorrow",
-            "The temperature in Paris, France on Tuesday 19 May is expected to be 7 to 15 °C",
-        ),
-        (
-            "maximum temperature in Paris tomorrow",
-            "The high in Paris, France on Tuesday 19 May is expected to be 15 °C",
-        ),
-        (
-            "lowest temperature in Paris tomorrow",
-            "The low in Paris, France on Tuesday 19 May is expected to be 7 °C",
-        ),
-        (
-            "did it rain in Paris yesterday",
-            "It rained in Paris, France on Sunday 17 May: 1 mm of precipitation",
-        ),
-        ("how windy was it in Paris yesterday", "The wind in Paris, France on Sunday 17 May reached 22 km/h"),
-        ("uv index in Paris tomorrow", "expected to reach 3.4 (moderate)"),
-        ("when is sunset in Paris", "The sun sets in Paris, France at 17:45 local time on Monday 18 May"),
-        ("sunrise in Paris yesterday", "The sun rose in Paris, France at 07:05 local time on Sunday 17 May"),
-        (
-            "how sunny will it be in Paris tomorrow",
-            "On Tuesday 19 May, Paris, France can expect 3.5 hours of sunshine",
-        ),
-        (
-            "weather in Paris tonight",
-            "On the night of Monday 18 May, Paris, France can expect light rain, 4 to 6.3 °C",
-        ),
-        ("temperature in Paris tomorrow in fahrenheit", "is expected to be 44.6 to 59 °F"),
-        ("how windy is it in Paris in fahrenheit", "The wind in Paris, France is 8.9 mph"),
-        (
-            "weather in Paris this weekend",
-            "from 23 to 24 May: Saturday 23: light rain, 4 to 12 °C, a 45 % chance of rain",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), rows("weather", "answers"))
 async def test_the_wording_of_answers(rig: Rig, text: str, said: str) -> None:
-    assert said in (await rig.answer(text)).text
+    assert said in await rig.said(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("average temperature in Berlin last week", "from 11 to 17 May was 9 °C (over 7 days)"),
-        ("median temperature in Berlin last week", "from 11 to 17 May was 9 °C (over 7 days)"),
-        ("standard deviation of the temperature in Berlin last week", "was 2.2 °C (over 7 days)"),
-        (
-            "volatility of the temperature in Berlin last week",
-            "was 2.9 °C (standard deviation of the changes",
-        ),
-        ("hottest day in Berlin last week", "was 16 °C, on Wednesday 13 May"),
-        ("coldest day in Berlin last week", "was 2 °C, on Thursday 14 May"),
-        (
-            "average max temperature in Berlin last week",
-            "average daily high in Berlin, Germany from 11 to 17 May",
-        ),
-        ("median low in Berlin last week", "median daily low in Berlin, Germany from 11 to 17 May"),
-        (
-            "highest temperature in Berlin last week",
-            "highest temperature in Berlin, Germany from 11 to 17 May",
-        ),
-        ("lowest temperature in Berlin last week", "lowest temperature in Berlin, Germany from 11 to 17 May"),
-        ("volatility of the daily highs in Berlin last week", "volatility of the daily high in Berlin"),
-        ("what was the high in Berlin yesterday", "The high in Berlin, Germany on "),
-        ("average temperature in Berlin over the last 7 days", "from 11 to 17 May was 9 °C"),
-        ("average temperature in Berlin this month", "from 1 to 17 May was 8.8 °C (over 17 days)"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), rows("weather", "statistics"))
 async def test_statistics_over_a_span(rig: Rig, text: str, said: str) -> None:
-    assert said in (await rig.answer(text)).text
+    assert said in await rig.said(text)
 
 
 async def test_anomalies_name_their_days(rig: Rig) -> None:
     rig.source.figures["temperature_2m_mean"] = lambda day: 25.0 if day == date(2026, 4, 9) else 10.0
-    found = await rig.answer("temperature anomalies in Berlin last month")
+    found = await rig.found("temperature anomalies in Berlin last month")
     assert "9 April (25 °C, z = 5.3) stands out" in found.text
     assert found.data["stat"] == "anomalies"
 
 
 async def test_a_statistic_needs_a_span(rig: Rig) -> None:
-    assert isinstance(await rig.ask("average temperature in Berlin"), Unclear)
-    assert isinstance(await rig.ask("standard deviation of the temperature in Berlin tomorrow"), Missed)
+    assert isinstance(await rig.outcome("average temperature in Berlin"), Unclear)
+    assert isinstance(await rig.outcome("standard deviation of the temperature in Berlin tomorrow"), Missed)
 
 
 async def test_the_past_is_asked_of_the_right_host(rig: Rig) -> None:
-    found = await rig.answer("weather in Paris on 3 May 2020")
+    found = await rig.found("weather in Paris on 3 May 2020")
     assert rig.source.count("/v1/archive") == 1
     assert found.freshness is Freshness.PAST_PRICE
     assert "Sunday 3 May 2020" in found.text
-    found = await rig.answer("weather in Paris 2 days ago")
+    found = await rig.found("weather in Paris 2 days ago")
     assert (rig.source.count("/v1/archive"), rig.source.count("/v1/forecast")) == (1, 1)
     assert found.freshness is Freshness.FORECAST
 
 
 async def test_requests_stay_one_call_against_the_limits(rig: Rig) -> None:
     for text in ("average temperature in Berlin last month", "weather in Berlin", "sunset in Berlin today"):
-        await rig.answer(text)
+        await rig.found(text)
     asked = [seen.query for seen in rig.source.requests if not seen.path.endswith("/search")]
     assert len(asked) == 5  # a month in three pieces
     for query in asked:
@@ -239,8 +133,8 @@ async def test_requests_stay_one_call_against_the_limits(rig: Rig) -> None:
 async def test_the_day_is_the_askers_and_is_said(rig: Rig) -> None:
     # 20:30 in New York is already Tuesday in Tokyo, whose tomorrow is Wednesday.
     rig.clock.wall = rig.source.now = datetime(2026, 5, 19, 0, 30, tzinfo=UTC)
-    from_tokyo = await rig.answer("will it rain tomorrow in New York", zone="Asia/Tokyo")
-    from_there = await rig.answer("will it rain tomorrow in New York", zone="America/New_York")
+    from_tokyo = await rig.found("will it rain tomorrow in New York", zone=ZoneInfo("Asia/Tokyo"))
+    from_there = await rig.found("will it rain tomorrow in New York", zone=ZoneInfo("America/New_York"))
     assert "Wednesday 20 May" in from_tokyo.text
     assert "Tuesday 19 May" in from_there.text
     days = [seen.query["start_date"] for seen in rig.source.requests if "start_date" in seen.query]
@@ -262,65 +156,85 @@ async def test_the_day_is_the_askers_and_is_said(rig: Rig) -> None:
     ],
 )
 async def test_what_cannot_be_looked_up_is_said_without_asking(rig: Rig, text: str, kind: type) -> None:
-    assert isinstance(await rig.ask(text), kind)
+    assert isinstance(await rig.outcome(text), kind)
     assert rig.source.count() == 0
 
 
 # --- places -----------------------------------------------------------------------------------------
 
 
-async def test_a_famous_place_wins_and_is_named(rig: Rig) -> None:
-    assert "in Paris, France" in (await rig.answer("weather in Paris")).text
-
-
 async def test_a_region_is_filtered_here(rig: Rig) -> None:
-    found = await rig.answer("weather in Paris, Texas")
+    found = await rig.found("weather in Paris, Texas")
     assert "in Paris, Texas, United States" in found.text
     assert found.data["latitude"] == pytest.approx(33.66094)
 
 
 async def test_a_geocoder_without_the_comma_form_is_asked_again(rig: Rig) -> None:
     rig.source.misbehave("body", times=1, path="/search", text='{"generationtime_ms": 0.4}')
-    assert "in Paris, Texas" in (await rig.answer("weather in Paris, Texas")).text
+    assert "in Paris, Texas" in await rig.said("weather in Paris, Texas")
     assert rig.source.count("/search") == 2
     assert all(seen.query["count"] == "10" for seen in rig.source.requests if "count" in seen.query)
 
 
 async def test_comparable_namesakes_are_named(rig: Rig) -> None:
-    found = await rig.answer("weather in Springfield")
+    found = await rig.found("weather in Springfield")
     assert found.text.count("Springfield") == 3
     assert found.confidence < 0.95
 
 
 async def test_namesakes_that_nothing_settles_are_asked_about(rig: Rig) -> None:
-    outcome = await rig.ask("weather in Zweidorf")
+    outcome = await rig.outcome("weather in Zweidorf")
     assert isinstance(outcome, Unclear)
     assert "Zweidorf, Tyrol, Austria or Zweidorf, Saxony, Germany" in outcome.ask
     assert rig.source.count("/forecast") == 0
 
 
-async def test_a_country_or_an_area_is_measured_at_a_town_and_says_so(rig: Rig) -> None:
-    assert "Japan (at its capital)" in (await rig.answer("weather in Japan tomorrow")).text
-    assert "Lapland, Finland (at Rovaniemi)" in (await rig.answer("weather in Lapland tomorrow")).text
-    assert "Texas, United States (at Houston)" in (await rig.answer("how hot is it in Texas")).text
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("weather in Japan tomorrow", "Japan (at its capital)"),
+        ("weather in Lapland tomorrow", "Lapland, Finland (at Rovaniemi)"),
+        ("how hot is it in Texas", "Texas, United States (at Houston)"),
+    ],
+)
+async def test_a_country_or_an_area_is_measured_at_a_town_and_says_so(
+    rig: Rig, text: str, where: str
+) -> None:
+    assert where in await rig.said(text)
     assert rig.source.count("/search") == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("weather in Hallstatt, Austria", "Hallstatt, Austria"),
+        ("weather in Zweidorf, Saxony", "Zweidorf, Saxony, Germany"),
+    ],
+)
+async def test_a_village_in_a_named_region_is_asked_of_the_geocoder(rig: Rig, text: str, where: str) -> None:
+    assert where in await rig.said(text)
+
+
+@pytest.mark.parametrize("text", ["weather in Paris, Kentucky", "weather in Smallville, Texas"])
+async def test_a_name_that_is_not_in_the_region_said_is_missed(rig: Rig, text: str) -> None:
+    assert isinstance(await rig.outcome(text), Missed)
+
+
 async def test_no_results_key_means_not_found(rig: Rig) -> None:
-    outcome = await rig.ask("weather in Xyzzyville")
+    outcome = await rig.outcome("weather in Xyzzyville")
     assert outcome == Missed("Open-Meteo knows no place named Xyzzyville")
 
 
 async def test_the_gazetteer_stands_in_for_the_geocoder(rig: Rig) -> None:
     rig.source.misbehave("status", times=None, path="/search", status=500)
-    found = await rig.answer("weather in Paris")
+    found = await rig.found("weather in Paris")
     assert "in Paris, France" in found.text
-    assert isinstance(await rig.ask("weather in Hallstatt"), Failed)
+    assert isinstance(await rig.outcome("weather in Hallstatt"), Failed)
 
 
 async def test_another_body_without_results_is_no_unknown_place(rig: Rig) -> None:
     rig.source.misbehave("body", times=None, path="/search", text='{"message": "go away"}')
-    assert isinstance(await rig.ask("weather in Hallstatt"), Failed)
+    assert isinstance(await rig.outcome("weather in Hallstatt"), Failed)
 
 
 @pytest.mark.parametrize(
@@ -335,8 +249,8 @@ async def test_another_body_without_results_is_no_unknown_place(rig: Rig) -> Non
     ],
 )
 async def test_odd_places_are_never_taken(rig: Rig, change: Any) -> None:
-    rig.source.misbehave("change", times=None, path="/search", change=change)
-    assert isinstance(await rig.ask("weather in Hallstatt"), Failed | Missed)
+    rig.bend(change, "/search")
+    assert isinstance(await rig.outcome("weather in Hallstatt"), Failed | Missed)
     assert rig.source.count("/forecast") == 0
 
 
@@ -346,47 +260,56 @@ async def test_odd_places_are_never_taken(rig: Rig, change: Any) -> None:
 async def test_equal_questions_share_one_call_per_stage(rig: Rig) -> None:
     rig.source.misbehave("delay", times=None, seconds=0.05)
     asked = ("weather in Munich", "wie ist das Wetter in München?", "weather munich")
-    outcomes = await asyncio.gather(*(rig.ask(text) for text in asked))
+    outcomes = await asyncio.gather(*(rig.outcome(text) for text in asked))
     assert all(isinstance(outcome, Found) for outcome in outcomes)
     assert (rig.source.count("/search"), rig.source.count("/forecast")) == (1, 1)
 
 
 async def test_places_are_remembered_for_a_day_and_the_weather_for_minutes(rig: Rig) -> None:
-    await rig.answer("weather in Paris")
+    await rig.found("weather in Paris")
     rig.clock.advance(600)
-    await rig.answer("weather in Paris")
+    await rig.found("weather in Paris")
     assert (rig.source.count("/search"), rig.source.count("/forecast")) == (1, 2)
 
 
 async def test_an_old_answer_is_marked_when_the_source_fails(rig: Rig) -> None:
-    await rig.answer("weather in Paris")
+    await rig.found("weather in Paris")
     rig.source.misbehave("status", times=None, path="/forecast", status=500)
     rig.clock.advance(1_200)
-    found = await rig.answer("weather in Paris")
+    found = await rig.found("weather in Paris")
     assert found.data["stale"] is True
     assert "could not be asked just now; this was fetched 20 min ago" in found.text
     assert found.confidence < 0.95
     rig.clock.advance(7 * 3_600)
-    assert isinstance(await rig.ask("weather in Paris"), Failed)
+    assert isinstance(await rig.outcome("weather in Paris"), Failed)
 
 
-async def test_an_old_observation_is_dated(rig: Rig) -> None:
-    rig.source.now = NOW - timedelta(hours=5)
-    found = await rig.answer("weather in Paris")
-    assert "at 06:00 on 18 May 2026 local time." in found.text
-    assert "That observation is some hours old." in found.text
+@pytest.mark.parametrize(
+    ("age", "dated", "told"),
+    [
+        (timedelta(hours=5), "at 06:00 on 18 May 2026 local time.", "That observation is some hours old."),
+        (timedelta(days=365), "18 May 2025", "That observation is 365 days old."),
+    ],
+)
+async def test_an_old_observation_is_dated_and_doubted(
+    rig: Rig, age: timedelta, dated: str, told: str
+) -> None:
+    rig.source.now = NOW - age
+    found = await rig.found("weather in Paris")
+    assert dated in found.text
+    assert told in found.text
     assert found.confidence < 0.95
 
 
 async def test_a_time_far_in_the_future_is_refused(rig: Rig) -> None:
     rig.source.now = NOW + timedelta(days=3)
-    assert isinstance(await rig.ask("weather in Paris"), Missed)
+    assert isinstance(await rig.outcome("weather in Paris"), Missed)
 
 
 async def test_the_archive_may_be_down_for_recent_days(rig: Rig) -> None:
     rig.source.misbehave("status", times=None, path="/archive", status=500)
-    assert "was 8.9 °C" in (await rig.answer("average temperature in Berlin last month")).text
-    assert isinstance(await rig.ask("weather in Berlin on 3 May 2020"), Failed)
+    assert "was 8.9 °C" in await rig.said("average temperature in Berlin last month")
+    assert isinstance(await rig.outcome("weather in Berlin on 3 May 2020"), Failed)
 
 
 # --- lies of the source -------------------------------------------------------------------------------
@@ -416,29 +339,32 @@ def _with(block: str, **values: Any) -> Any:
     ],
 )
 async def test_a_lie_about_the_present_is_a_bad_answer(rig: Rig, change: Any) -> None:
-    rig.source.misbehave("change", times=None, path="/forecast", change=change)
-    outcome = await rig.ask("temperature in Paris")
-    assert isinstance(outcome, Failed)
-    assert outcome.code == "bad_answer"
+    rig.bend(change)
+    assert await rig.code("temperature in Paris") == "bad_answer"
 
 
 async def test_null_and_absent_figures_are_missed_never_guessed(rig: Rig) -> None:
     rig.source.current["temperature_2m"] = None
-    outcome = await rig.ask("temperature in Paris")
+    outcome = await rig.outcome("temperature in Paris")
     assert isinstance(outcome, Missed)
     assert "has no figures for the temperature in Paris, France" in outcome.reason
-    rig.source.figures["temperature_2m_max"] = lambda day: None
-    rig.source.figures["temperature_2m_min"] = lambda day: None
-    rig.source.figures["temperature_2m_mean"] = lambda day: None
-    for text in (
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "temperature in Paris tomorrow",
         "average temperature in Berlin last week",
         "temperature in Paris this weekend",
         "highest temperature in Paris on 3 May 2020",
-    ):
-        outcome = await rig.ask(text)
-        assert isinstance(outcome, Missed), text
-        assert "Open-Meteo has no figures for" in outcome.reason
+    ],
+)
+async def test_days_without_figures_are_missed_never_guessed(rig: Rig, text: str) -> None:
+    for name in ("temperature_2m_max", "temperature_2m_min", "temperature_2m_mean"):
+        rig.source.figures[name] = lambda day: None
+    outcome = await rig.outcome(text)
+    assert isinstance(outcome, Missed)
+    assert "Open-Meteo has no figures for" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -459,52 +385,36 @@ async def test_null_and_absent_figures_are_missed_never_guessed(rig: Rig) -> Non
     ],
 )
 async def test_a_lie_about_days_is_a_bad_answer(rig: Rig, change: Any) -> None:
-    rig.source.misbehave("change", times=None, path="/forecast", change=change)
-    outcome = await rig.ask("weather in Paris tomorrow")
-    assert isinstance(outcome, Failed)
-    assert outcome.code == "bad_answer"
+    rig.bend(change)
+    assert await rig.code("weather in Paris tomorrow") == "bad_answer"
 
 
 async def test_another_day_than_asked_is_no_answer(rig: Rig) -> None:
-    rig.source.misbehave("change", times=None, path="/forecast", change=_with("daily", time=["2026-05-25"]))
-    assert isinstance(await rig.ask("weather in Paris tomorrow"), Missed)
+    rig.bend(_with("daily", time=["2026-05-25"]))
+    assert isinstance(await rig.outcome("weather in Paris tomorrow"), Missed)
 
 
-async def test_units_that_were_not_asked_for_are_converted(rig: Rig) -> None:
-    rig.source.misbehave(
-        "change",
-        times=None,
-        path="/forecast",
-        change=lambda body: {
-            **body,
-            "current": {**body["current"], "temperature_2m": 50, "wind_speed_10m": 10},
-            "current_units": {**body["current_units"], "temperature_2m": "°F", "wind_speed_10m": "mp/h"},
-        },
-    )
-    assert "It is 10 °C in Paris" in (await rig.answer("temperature in Paris")).text
-    assert "16.1 km/h" in (await rig.answer("how windy is it in Paris")).text
-    assert "It is 50 °F" in (await rig.answer("temperature in Paris in fahrenheit")).text
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("temperature in Paris", "It is 10 °C in Paris"),
+        ("how windy is it in Paris", "16.1 km/h"),
+        ("temperature in Paris in fahrenheit", "It is 50 °F"),
+    ],
+)
+async def test_units_that_were_not_asked_for_are_converted(rig: Rig, text: str, said: str) -> None:
+    units = _with("current_units", temperature_2m="°F", wind_speed_10m="mp/h")
+    rig.bend(lambda body: units(_with("current", temperature_2m=50, wind_speed_10m=10)(body)))
+    assert said in await rig.said(text)
 
 
 async def test_former_names_are_understood(rig: Rig) -> None:
-    rig.source.misbehave(
-        "change",
-        path="/forecast",
-        change=lambda body: {
-            "current_weather": {
-                "time": "2026-05-18T11:00",
-                "temperature": 29.0,
-                "windspeed": 12.2,
-                "weathercode": 1,
-            },
-            "current_weather_units": {"temperature": "°C", "windspeed": "km/h"},
-            "utc_offset_seconds": 7_200,
-        },
-    )
-    assert (
-        "It is 29 °C in Paris, France, mainly clear, with wind of 12.2 km/h"
-        in (await rig.answer("weather in Paris")).text
-    )
+    now = {"time": "2026-05-18T11:00", "temperature": 29.0, "windspeed": 12.2, "weathercode": 1}
+    units = {"temperature": "°C", "windspeed": "km/h"}
+    former = {"current_weather": now, "current_weather_units": units, "utc_offset_seconds": 7_200}
+    rig.bend(lambda body: former)
+    said = await rig.said("weather in Paris")
+    assert "It is 29 °C in Paris, France, mainly clear, with wind of 12.2 km/h" in said
 
 
 @pytest.mark.parametrize(
@@ -512,61 +422,45 @@ async def test_former_names_are_understood(rig: Rig) -> None:
 )
 @pytest.mark.parametrize("status", [429, 200])
 async def test_the_four_limits_give_their_own_waits(rig: Rig, which: str, wait_s: int, status: int) -> None:
-    await rig.answer("weather in Paris")
+    await rig.found("weather in Paris")
     if status == 429:
         rig.source.misbehave("throttle", times=None, path="/forecast", retry_after=None, body=limited(which))
     else:
-        rig.source.misbehave("change", times=None, path="/forecast", change=lambda body: limited(which))
+        rig.bend(lambda body: limited(which))
     before = rig.source.count("/forecast")
-    outcome = await rig.ask("weather in Paris tomorrow", seconds=1.5)
-    assert isinstance(outcome, Failed)
+    outcome = await rig.failed("weather in Paris tomorrow", seconds=1.5)
     assert outcome.code == "rate_limited"
-    assert outcome.retry_after_s is not None
-    assert wait_s - 5 < outcome.retry_after_s <= wait_s
-    assert rig.source.count("/forecast") == before + 1
-    again = await rig.ask("weather in Berlin", seconds=1.0)
-    assert isinstance(again, Failed)
-    assert rig.source.count("/forecast") == before + 1
-    assert rig.weather.health().status == "warn"
+    assert wait_s - 5 < (outcome.retry_after_s or 0) <= wait_s
+    await rig.failed("weather in Berlin", seconds=1.0)
+    assert rig.source.count("/forecast") == before + 1, "none is asked during the wait"
+    assert rig.adapter.health().status == "warn"
 
 
 async def test_a_plain_text_throttle_is_one(rig: Rig) -> None:
     rig.source.misbehave("plain", times=None, path="/forecast", text="Too many requests, slow down.")
-    outcome = await rig.ask("weather in Paris", seconds=1.5)
-    assert isinstance(outcome, Failed)
-    assert outcome.code == "rate_limited"
+    assert await rig.code("weather in Paris", seconds=1.5) == "rate_limited"
 
 
 @pytest.mark.parametrize(
-    ("kind", "options", "codes"),
+    ("kind", "options", "code"),
     [
-        ("redirect", {"to": "http://127.0.0.1:9/secret"}, {"bad_answer"}),
-        ("oversized", {}, {"bad_answer"}),
-        ("oversized", {"declared": False}, {"bad_answer"}),
-        ("gzip_bomb", {}, {"bad_answer", "unreachable"}),
-        ("nested_json", {}, {"bad_answer"}),
-        ("html", {}, {"bad_answer"}),
-        ("html", {"status": 503}, {"unreachable"}),
-        ("body", {"text": ""}, {"bad_answer"}),
-        ("body", {"text": '{"error": true, "reason": "The service is overloaded"}'}, {"unreachable"}),
-        ("body", {"text": '{"error": true, "reason": "Latitude must be in range"}'}, {"bad_answer"}),
-        ("status", {"status": 403}, {"refused"}),
-        ("refuse", {}, {"unreachable"}),
-        ("cut", {}, {"unreachable"}),
-        ("drip", {}, {"timeout"}),
-        ("drip_head", {}, {"timeout", "unreachable"}),
-        ("hang", {}, {"timeout"}),
+        *FAULTS,
+        ("html", {"status": 503}, "unreachable"),
+        ("body", {"text": ""}, "bad_answer"),
+        ("body", {"text": '{"error": true, "reason": "The service is overloaded"}'}, "unreachable"),
+        ("body", {"text": '{"error": true, "reason": "Latitude must be in range"}'}, "bad_answer"),
+        ("drip", {}, "timeout"),
+        ("drip_head", {}, "timeout"),
+        ("hang", {}, "timeout"),
     ],
 )
 async def test_every_misbehaviour_is_bounded_and_named(
-    source: OpenMeteoStandIn, http: aiohttp.ClientSession, kind: str, options: dict[str, Any], codes: set[str]
+    source: OpenMeteoStandIn, http: aiohttp.ClientSession, kind: str, options: dict[str, Any], code: str
 ) -> None:
-    slow = kind in ("drip", "drip_head", "hang")
-    rig = Rig(source, http, timeout_s=0.5 if slow else 8.0)
-    rig.source.misbehave(kind, times=None, path="/forecast", **options)
-    outcome = await rig.ask("weather in Paris")
-    assert isinstance(outcome, Failed)
-    assert outcome.code in codes
+    rig = Rig(source, http, timeout_s=0.5 if code == "timeout" else 8.0)
+    source.misbehave(kind, times=None, path="/forecast", **options)
+    outcome = await rig.failed("weather in Paris")
+    assert outcome.code == code
     assert "9.1" not in outcome.reason
 
 
@@ -578,68 +472,37 @@ async def test_a_burst_loses_nobody_and_exceeds_no_window(
 ) -> None:
     rig = Rig(source, http, per_minute=20, timeout_s=20.0)
     texts = [f"weather in Paris on {day} May {year}" for year in range(2000, 2025) for day in range(1, 21)]
-    outcomes = await asyncio.gather(*(rig.ask(text, seconds=40) for text in texts))
-    assert len(outcomes) == 500
+    outcomes = await asyncio.gather(*(rig.outcome(text, seconds=40) for text in texts))
     assert all(isinstance(outcome, Found | Failed) for outcome in outcomes)
     assert sum(isinstance(outcome, Found) for outcome in outcomes) == 20
-    assert {outcome.code for outcome in outcomes if isinstance(outcome, Failed)} <= {
-        "rate_limited",
-        "timeout",
-    }
+    refused = {outcome.code for outcome in outcomes if isinstance(outcome, Failed)}
+    assert refused <= {"rate_limited", "timeout"}
     assert rig.source.count("/archive") == 20
     assert rig.source.count("/search") == 1
 
 
 async def test_budgets_cover_every_host_and_stay_within_the_documented_sum(rig: Rig) -> None:
-    by_window: dict[float, int] = {}
-    for budget in rig.weather.budgets():
-        by_window[budget.window_s] = by_window.get(budget.window_s, 0) + budget.limit
+    by_window: Counter[float] = Counter()
+    for budget in rig.adapter.budgets():
+        by_window[budget.window_s] += budget.limit
     assert by_window == {60.0: 600, 3_600.0: 5_000, 86_400.0: 10_000}
-    before = sum(budget.remaining for budget in rig.weather.budgets())
-    await rig.answer("weather in Paris")
-    assert sum(budget.remaining for budget in rig.weather.budgets()) == before - 6
+    before = sum(budget.remaining for budget in rig.adapter.budgets())
+    await rig.found("weather in Paris")
+    assert sum(budget.remaining for budget in rig.adapter.budgets()) == before - 6
 
 
 async def test_a_key_goes_to_the_source_and_never_into_a_citation(
     source: OpenMeteoStandIn, http: aiohttp.ClientSession
 ) -> None:
     rig = Rig(source, http, api_key="s3cret")
-    found = await rig.answer("weather in Paris")
+    found = await rig.found("weather in Paris")
     assert all(seen.query["apikey"] == "s3cret" for seen in source.requests)
     assert "s3cret" not in repr(found)
 
 
 async def test_a_passed_deadline_is_a_value(rig: Rig) -> None:
-    outcome = await rig.ask("weather in Paris", seconds=-1)
-    assert isinstance(outcome, Failed)
+    await rig.failed("weather in Paris", seconds=-1)
     assert rig.source.count() == 0
-
-
-def test_the_manual_clock_is_enough_to_build_it() -> None:
-    """Nothing is read or reached when it is made."""
-    settings = AdapterSettings(base_url="http://127.0.0.1:9")
-
-    async def build() -> str:
-        async with aiohttp.ClientSession() as session:
-            weather = Weather(settings, settings, settings, session, ManualClock(NOW))
-            await weather.close()
-            await weather.close()
-            return weather.health().status
-
-    assert asyncio.run(build()) == "pass"
-
-
-async def test_a_village_in_a_named_country_is_asked_of_the_geocoder(rig: Rig) -> None:
-    found = await rig.answer("weather in Hallstatt, Austria")
-    assert "Hallstatt, Austria" in found.text
-    saxon = await rig.answer("weather in Zweidorf, Saxony")
-    assert "Zweidorf, Saxony, Germany" in saxon.text
-
-
-@pytest.mark.parametrize("text", ["weather in Paris, Kentucky", "weather in Smallville, Texas"])
-async def test_a_name_that_is_not_in_the_region_said_is_missed(rig: Rig, text: str) -> None:
-    outcome = await rig.ask(text)
-    assert isinstance(outcome, Missed), outcome
 
 
 @pytest.mark.parametrize(
@@ -652,7 +515,7 @@ async def test_a_name_that_is_not_in_the_region_said_is_missed(rig: Rig, text: s
     ],
 )
 async def test_half_an_answer_is_never_given(rig: Rig, text: str, asks: str) -> None:
-    outcome = await rig.ask(text)
+    outcome = await rig.outcome(text)
     assert isinstance(outcome, Unclear), outcome
     assert outcome.ask.startswith(asks)
     assert rig.source.requests == []
@@ -660,21 +523,10 @@ async def test_half_an_answer_is_never_given(rig: Rig, text: str, asks: str) -> 
 
 @pytest.mark.parametrize("text", ["weather in Paris over the last 3 days", "rain in Paris in the past week"])
 async def test_past_days_end_with_yesterday_and_have_no_probability(rig: Rig, text: str) -> None:
-    found = await rig.answer(text)
-    days = found.data["days"]
-    assert isinstance(days, list)
-    assert all(isinstance(day, dict) and str(day["date"]) < "2026-05-18" for day in days)
+    found = await rig.found(text)
+    assert all(day["date"] < "2026-05-18" for day in found.data["days"])  # type: ignore[index, union-attr, call-overload, operator] # Json
     assert "Monday 18" not in found.text
     assert "chance" not in found.text
-
-
-async def test_an_observation_of_another_day_is_dated_and_doubted(rig: Rig) -> None:
-    rig.source.now = NOW - timedelta(days=365)
-    outcome = await rig.ask("weather in Paris")
-    assert isinstance(outcome, Found)
-    assert "18 May 2025" in outcome.evidence.text
-    assert "That observation is 365 days old." in outcome.evidence.text
-    assert outcome.evidence.confidence < 0.95
 
 
 @pytest.mark.parametrize(
@@ -682,10 +534,8 @@ async def test_an_observation_of_another_day_is_dated_and_doubted(rig: Rig) -> N
 )
 @pytest.mark.parametrize("where", [{"latitude": -33.9, "longitude": 151.2}, {"longitude": 3.2}])
 async def test_the_weather_of_another_place_is_refused(rig: Rig, text: str, where: dict[str, float]) -> None:
-    rig.source.misbehave("change", path="/forecast", change=lambda body: {**body, **where})
-    outcome = await rig.ask(text)
-    assert isinstance(outcome, Failed), outcome
-    assert outcome.code == "bad_answer"
+    rig.bend(lambda body: {**body, **where})
+    assert await rig.code(text) == "bad_answer"
 
 
 @pytest.mark.parametrize(
@@ -694,10 +544,7 @@ async def test_the_weather_of_another_place_is_refused(rig: Rig, text: str, wher
 async def test_a_geocoder_that_moves_or_renames_a_known_town_is_not_believed(
     rig: Rig, change: dict[str, Any]
 ) -> None:
-    def moved(body: dict[str, Any]) -> dict[str, Any]:
-        return {**body, "results": [{**row, **change} for row in body["results"]]}
-
-    rig.source.misbehave("change", path="/search", change=moved)
-    found = await rig.answer("weather in Paris")
+    rig.bend(lambda body: {**body, "results": [{**row, **change} for row in body["results"]]}, "/search")
+    found = await rig.found("weather in Paris")
     assert "in Paris, France" in found.text
     assert found.data["latitude"] == pytest.approx(48.85, abs=0.1)
