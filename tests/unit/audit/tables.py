@@ -10,3 +10,7 @@ from typing import Any
 def rows(test: str, name: str) -> list[Any]:
     """The lines of ``name``, beside the file ``test``."""
     return [json.loads(line) for line in Path(test).with_name(name).read_text("utf-8").splitlines()]
+
+
+NO_LEAVES = [line.encode("latin-1") for line in rows(__file__, "no_leaves.jsonl")]
+"""What is refused where leaf 7 of a log should stand, by each of the two programs that read leaves."""

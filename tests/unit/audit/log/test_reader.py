@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -134,9 +133,6 @@ async def test_a_partial_tile_is_cut_from_the_full_one_where_only_that_is_left()
     assert [width_at(300, number) for number in range(3)] == [256, 44, 0]
 
 
-# --- folders --------------------------------------------------------------------------------------
-
-
 async def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     folder = tmp_path / "log"
@@ -191,12 +187,3 @@ async def test_partial_widths_are_numbers_from_1_to_255(tmp_path: Path) -> None:
     for name in ("0", "007", "256", "12x", "-1", "2560000000000", "²"):
         (tmp_path / "tile/0/000.p" / name).write_bytes(b"")
     assert await FolderSource(tmp_path).partial_widths(Tile(0, 0)) == [2, 5, 9]
-
-
-async def test_a_receipt_can_be_had_without_the_entry(tmp_path: Path) -> None:
-    entries = leaves(4)
-    note = write_log(tmp_path, entries)
-    receipt = replace(await LogReader(FolderSource(tmp_path)).receipt(2, note), extra=None)
-    assert check_receipt(Receipt.parse(receipt.encode()), entries[2], TRUSTED, None).checkpoint.size == 4
-    with pytest.raises(Rejected):
-        check_receipt(receipt, entries[1], TRUSTED, None)

@@ -10,6 +10,7 @@ from node.audit.tlog.policy import ITEMS_MAX, POLICY_BYTES_MAX, WitnessPolicy
 from node.core.errors import Rejected
 from node.core.signed_note import CosignatureSigner, Ed25519Signer, MlDsaCosigner, Verifier
 from tests.tlog_memory import log_signer, private_key, witness_signer
+from tests.unit.audit.tables import rows
 
 LOG = log_signer().verifier
 W = [witness_signer(number).verifier for number in range(6)]
@@ -78,20 +79,15 @@ def test_urls_blanks_comments_and_order() -> None:
 
 
 def test_names_are_octets() -> None:
-    names = (
-        b"K",
-        "\u212a".encode(),
-        b"\xff",
-        b"\\xff",
-    )  # the second is a Kelvin sign, the last is four characters
+    # The second is a Kelvin sign, the last is four characters.
+    names = (b"K", "\u212a".encode(), b"\xff", b"\\xff")
     lines = [b"witness %s %s" % (name, VKEY[at].encode()) for at, name in enumerate(names)]
     text = b"\n".join([*lines, b"group g all %s %s" % (names[1], names[2]), b"quorum g", b""])
     policy = WitnessPolicy.parse(text)
     assert policy.satisfied([W[1], W[2]])
     assert not policy.satisfied([W[0], W[2], W[3]])
-    assert (
-        policy.witnesses[2].name == policy.witnesses[3].name == "\\xff"
-    )  # alike for people, not for the rule
+    # Alike for people, not for the rule.
+    assert policy.witnesses[2].name == policy.witnesses[3].name == "\\xff"
 
 
 def test_words_of_the_language_are_names_too() -> None:
@@ -106,50 +102,7 @@ def test_post_quantum_witnesses_and_logs() -> None:
     assert policy.logs[0].verifier == pq
 
 
-@pytest.mark.parametrize(
-    ("lines", "complaint"),
-    [
-        ("", "no quorum"),
-        ("witness a $0", "no quorum"),
-        ("quorum none\nquorum none", "line 2.*second quorum"),
-        ("quorum", "quorum <name>"),
-        ("quorum a b", "quorum <name>"),
-        ("quorum a", "not defined above"),
-        ("quorum a\nwitness a $0", "line 1.*not defined above"),
-        ("Quorum none", "none of log, witness"),
-        ("witnesses a $0", "none of log, witness"),
-        ("log", "log <vkey>"),
-        ("log $L url more", "log <vkey>"),
-        ("log nonsense", "verifier key"),
-        ("log $L\nlog $L", "line 2.*same key"),
-        ("witness a", "witness <name>"),
-        ("witness a $0 url more", "witness <name>"),
-        ("witness a nonsense", "verifier key"),
-        ("witness a $L", "does not cosign"),
-        ("witness none $0", "taken"),
-        ("witness a $0\nwitness a $1", "line 2.*taken"),
-        ("witness a $0\nwitness b $0", "line 2.*same key"),
-        ("witness a $0\ngroup a any a", "taken"),
-        ("witness a $0\ngroup none any a", "taken"),
-        ("witness a $0\ngroup g any", "group <name>"),
-        ("witness a $0\ngroup g", "group <name>"),
-        ("witness a $0\ngroup g any none", "not defined above"),
-        ("witness a $0\ngroup g any g", "not defined above"),
-        ("group g any a\nwitness a $0", "not defined above"),
-        ("witness a $0\ngroup g any a a", "member already"),
-        ("witness a $0\ngroup g any a\ngroup h any a", "line 3.*member already"),
-        ("witness a $0\ngroup g 0 a", "from 1 to 1"),
-        ("witness a $0\ngroup g 2 a", "from 1 to 1"),
-        ("witness a $0\ngroup g 01 a", "from 1 to 1"),
-        ("witness a $0\ngroup g -1 a", "from 1 to 1"),
-        ("witness a $0\ngroup g most a", "from 1 to 1"),
-        ("witness a $0\r\nquorum a", "control character"),
-        ("# comment \x00\nquorum none", "control character"),
-        ("# comment \x7f\nquorum none", "control character"),
-        ("quorum\x0bnone", "control character"),
-        ("witness a\u00a0$0\nquorum a", "witness <name>"),
-    ],
-)
+@pytest.mark.parametrize(("lines", "complaint"), rows(__file__, "mistakes.jsonl"))
 def test_each_mistake_is_named(lines: str, complaint: str) -> None:
     text = lines.replace("$L", LOG.vkey).replace("$0", VKEY[0]).replace("$1", VKEY[1])
     with pytest.raises(Rejected, match=complaint):
@@ -185,13 +138,11 @@ def test_size_and_counts_are_bounded() -> None:
         WitnessPolicy.parse(groups(ITEMS_MAX + 1))
 
     def keys(kind: str, count: int) -> bytes:
-        made = [Verifier("n", 4, at.to_bytes(32, "big")).vkey for at in range(count)]
-        named = [
-            f"{kind} w{at} {vkey}" if kind == "witness" else f"log {vkey}" for at, vkey in enumerate(made)
-        ]
-        return "\n".join([*named, "quorum none", ""]).encode()
+        made = (Verifier("n", 4, at.to_bytes(32, "big")).vkey for at in range(count))
+        lines = [kind.format(at=at) + vkey for at, vkey in enumerate(made)]
+        return "\n".join([*lines, "quorum none", ""]).encode()
 
-    for kind in ("log", "witness"):
+    for kind in ("log ", "witness w{at} "):
         WitnessPolicy.parse(keys(kind, ITEMS_MAX))
         with pytest.raises(Rejected, match="more than 256"):
             WitnessPolicy.parse(keys(kind, ITEMS_MAX + 1))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -53,21 +54,24 @@ def entry_of(record: AnswerRecord) -> Publish:
 def look_at(
     record: Record,
     *,
+    cid: Cid | None = None,
+    data: bytes | None = None,
     entry: Publish | None = None,
     keys: KeyRing | None = None,
     now: datetime = NOW,
-    limit: ClassLimit = NO_LIMIT,
+    limit: Callable[[AnswerRecord], ClassLimit] = lambda record: NO_LIMIT,
 ) -> Examined | Refused:
-    cid, data = block_of(record)
-    return examine(
-        cid,
-        data,
-        issuer_root=ROOT.did,
-        entry=entry,
-        ring=keys or ring(),
-        now=now,
-        limit=lambda record: limit,
-    )
+    """``cid`` and ``data``: in the place of the record's own."""
+    own, block = block_of(record)
+    cid, data, keys = cid or own, block if data is None else data, keys or ring()
+    return examine(cid, data, issuer_root=ROOT.did, entry=entry, ring=keys, now=now, limit=limit)
+
+
+def until(record: Record, limit: ClassLimit) -> datetime | None:
+    """When the record ends here, in a class of this limit."""
+    examined = look_at(record, limit=lambda record: limit)
+    assert isinstance(examined, Examined)
+    return examined.until
 
 
 def code(result: Examined | Refused) -> str:
@@ -130,29 +134,23 @@ def test_each_rule_has_its_code(expected: str, record: Record) -> None:
     assert refused.text
 
 
-def test_bytes_come_before_anything_in_them() -> None:
-    cid, data = block_of(answer())
+LARGE = bytes(BLOCK_BYTES_MAX + 1)
+BLOCK = block_of(answer())[1]
+NO_RECORDS = (b"", b"\xa0", BLOCK + b"\x00", BLOCK[:-1], b"\x81" * 5_000 + b"\x80")
 
-    def seen(cid: Cid, data: bytes) -> str:
-        return code(
-            examine(
-                cid,
-                data,
-                issuer_root=ROOT.did,
-                entry=None,
-                ring=ring(),
-                now=NOW,
-                limit=lambda record: NO_LIMIT,
-            )
-        )
 
-    large = bytes(BLOCK_BYTES_MAX + 1)
-    assert seen(Cid.of(large), large) == "size"
-    assert seen(Cid.of(b"other"), data) == "cid"
-    assert seen(cid, data[:-1]) == "cid"
-    assert seen(Cid.of(data, RAW), data) == "cid"
-    for bad in (b"", b"\xa0", data + b"\x00", data[:-1], b"\x81" * 5_000 + b"\x80"):
-        assert seen(Cid.of(bad, DAG_CBOR), bad) == "schema"
+@pytest.mark.parametrize(
+    ("expected", "cid", "data"),
+    [
+        ("size", Cid.of(LARGE), LARGE),
+        ("cid", Cid.of(b"other"), BLOCK),
+        ("cid", Cid.of(BLOCK), BLOCK[:-1]),
+        ("cid", Cid.of(BLOCK, RAW), BLOCK),
+        *(("schema", Cid.of(bad, DAG_CBOR), bad) for bad in NO_RECORDS),
+    ],
+)
+def test_bytes_come_before_anything_in_them(expected: str, cid: Cid, data: bytes) -> None:
+    assert code(look_at(answer(), cid=cid, data=data)) == expected
 
 
 def test_a_forged_signature_is_none() -> None:
@@ -180,7 +178,7 @@ def test_a_revoked_key_signed_nothing_whenever_it_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expires", "limit_s", "until"),
+    ("expires", "limit_s", "ends"),
     [
         (None, None, None),
         (START + DAY, None, START + DAY),
@@ -189,26 +187,21 @@ def test_a_revoked_key_signed_nothing_whenever_it_says_so() -> None:
         (START + HOUR + SECOND, 7_200, START + HOUR + SECOND),
     ],
 )
-def test_nothing_lives_longer_than_our_class_allows(
-    expires: datetime | None, limit_s: int | None, until: datetime | None
+def test_nothing_outlives_our_class(
+    expires: datetime | None, limit_s: int | None, ends: datetime | None
 ) -> None:
-    limit = ClassLimit("price", limit_s, is_live=True)
-    examined = look_at(answer(expires=expires), limit=limit)
-    assert isinstance(examined, Examined)
-    assert examined.until == until
+    assert until(answer(expires=expires), ClassLimit("price", limit_s, is_live=True)) == ends
 
 
 def test_what_is_past_our_class_has_ended_whatever_it_says() -> None:
     limit = ClassLimit("price", 3_600, is_live=True)
-    assert code(look_at(answer(expires=START + DAY), limit=limit)) == "expired"
-    assert code(look_at(answer(), limit=limit, now=NOW - SECOND)) == ""
+    assert code(look_at(answer(expires=START + DAY), limit=lambda record: limit)) == "expired"
+    assert code(look_at(answer(), limit=lambda record: limit, now=NOW - SECOND)) == ""
 
 
 def test_a_date_a_little_ahead_lengthens_no_life() -> None:
     limit = ClassLimit("price", 60, is_live=True)
-    examined = look_at(answer(timestamp=NOW + AHEAD_MAX), limit=limit)
-    assert isinstance(examined, Examined)
-    assert examined.until == NOW + timedelta(seconds=60)
+    assert until(answer(timestamp=NOW + AHEAD_MAX), limit) == NOW + timedelta(seconds=60)
 
 
 def test_the_class_is_asked_for_once_everything_cheaper_has_passed() -> None:
@@ -219,18 +212,13 @@ def test_the_class_is_asked_for_once_everything_cheaper_has_passed() -> None:
         return NO_LIMIT
 
     for record in (answer(scope="shared"), answer(answer="<|im_start|>"), answer("Who?")):
-        cid, data = block_of(record)
-        examine(cid, data, issuer_root=ROOT.did, entry=None, ring=ring(), now=NOW, limit=limit)
+        look_at(record, limit=limit)
     assert asked == ["Who"]
 
 
 def test_what_a_record_says_of_itself_is_handed_on_and_decides_nothing() -> None:
-    plain, boast = answer(), answer(confidence=PPM, confidence_parts={"source": PPM})
-    for record in (plain, boast):
-        assert isinstance(look_at(record), Examined)
-
-
-# --- before the record is fetched -----------------------------------------------------------------
+    boast = answer(confidence=PPM, confidence_parts={"source": PPM})
+    assert look_at(boast) == Examined(boast, None)
 
 
 @pytest.mark.parametrize(

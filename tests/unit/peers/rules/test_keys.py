@@ -59,51 +59,45 @@ def test_only_the_root_speaks_and_it_is_no_key_unless_it_says_so() -> None:
     assert keys.good(ROOT.did, "node", START) == ""
 
 
-def test_the_newest_word_counts_whatever_comes_last() -> None:
-    long, short = certificate(), certificate(timestamp=START + HOUR, not_after=START + 2 * HOUR)
-    for order in itertools.permutations((long, short)):
-        assert ring(*order).good(NODE.did, "node", START + 3 * HOUR) == "key_ended"
+SHORT = certificate(not_after=START + HOUR)
+SHORTER = certificate(not_before=START + HOUR / 2, not_after=START + HOUR)
+SHORTENED = certificate(timestamp=START + HOUR, not_after=START + 2 * HOUR)
+BACKWARDS = certificate(not_before=START + 2 * HOUR, not_after=START + HOUR)
+AFTER = [certificate(timestamp=START + late * HOUR, not_after=START + YEAR) for late in (1, 2)]
 
 
-def test_of_one_second_the_shorter_life_counts() -> None:
-    told = [
-        certificate(),
-        certificate(not_after=START + HOUR),
-        certificate(not_before=START + timedelta(minutes=30), not_after=START + HOUR),
-    ]
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ([certificate(), SHORTENED], {3 * HOUR: "key_ended"}),
+        ([certificate(), SHORT, SHORTER], {0 * HOUR: "key_not_yet", HOUR: "key_ended"}),
+        (
+            [BACKWARDS],
+            {0 * HOUR: "key_not_yet", HOUR: "key_not_yet", 2 * HOUR: "key_ended", YEAR: "key_ended"},
+        ),
+        # Also over a word of the same second, and one that is dated later: a stolen key dates as it likes.
+        (
+            [certificate(), revocation(), *AFTER],
+            dict.fromkeys((-YEAR, 0 * HOUR, HOUR, 3 * HOUR), "key_revoked"),
+        ),
+    ],
+    ids=["the newest word", "of one second the shorter life", "an end before the beginning", "a revocation"],
+)
+def test_what_counts_in_whatever_order_it_comes(
+    told: list[KeyRecord], expected: dict[timedelta, str]
+) -> None:
     for order in itertools.permutations(told):
         keys = ring(*order)
-        assert keys.good(NODE.did, "node", START) == "key_not_yet"
-        assert keys.good(NODE.did, "node", START + HOUR) == "key_ended"
-
-
-def test_a_revocation_counts_for_all_times_and_wins_over_all_other_words() -> None:
-    """Also over one of the same second, and one that is dated later: a stolen key dates as it likes."""
-    told = [
-        certificate(),
-        revocation(),
-        certificate(timestamp=START + HOUR, not_after=START + YEAR),
-        certificate(timestamp=START + 2 * HOUR, not_after=START + YEAR),
-    ]
-    for order in itertools.permutations(told):
-        keys = ring(*order)
-        for at in (START - YEAR, START, START + HOUR, START + 3 * HOUR):
-            assert keys.good(NODE.did, "node", at) == "key_revoked"
-        assert keys.revoked == {NODE.did}
-        assert keys.subjects("node") == []
+        assert {after: keys.good(NODE.did, "node", START + after) for after in expected} == expected
+        is_revoked = "key_revoked" in expected.values()
+        assert keys.revoked == ({NODE.did} if is_revoked else frozenset())
+        assert keys.subjects("node") == ([] if is_revoked else [NODE.did])
 
 
 def test_a_key_that_is_revoked_before_it_is_known_stays_so() -> None:
     keys = ring(revocation())
     assert not keys.add(certificate(timestamp=START + 2 * HOUR))
     assert keys.good(NODE.did, "node", START) == "key_revoked"
-
-
-def test_a_life_that_ends_before_it_begins_never_counts() -> None:
-    keys = ring(certificate(not_before=START + 2 * HOUR, not_after=START + HOUR))
-    for at in (START, START + HOUR, START + 2 * HOUR, START + YEAR):
-        assert keys.good(NODE.did, "node", at) in ("key_not_yet", "key_ended")
-    assert keys.revoked == frozenset()
 
 
 def test_a_word_from_the_future_freezes_nothing() -> None:
@@ -140,9 +134,6 @@ def test_adding_the_same_twice_changes_nothing() -> None:
     assert not keys.add(revocation())
 
 
-# --- with the certificates that a node writes -----------------------------------------------------
-
-
 @pytest.fixture
 def identity(tmp_path: Path) -> Identity:
     return Identity.load_or_create(tmp_path / "keys", START)
@@ -173,9 +164,7 @@ def test_a_node_s_own_certificates_and_a_rotation_with_overlap(identity: Identit
 
 
 @pytest.mark.parametrize("after", [timedelta(0), 10 * HOUR])
-def test_dropping_the_old_key_revokes_it_also_in_the_second_of_its_making(
-    identity: Identity, after: timedelta
-) -> None:
+def test_a_dropped_key_is_revoked_also_in_its_first_second(identity: Identity, after: timedelta) -> None:
     keys, old = taken(identity), identity.node
     rotation = identity.next_key("node", START + after, drop_old=True)
     for one in rotation.certificates:

@@ -97,16 +97,6 @@ def test_changes_do_not_reach_a_snapshot_nor_its_changes_the_set() -> None:
     assert prints(then, 0, 91) == expected([*items[:90], items[99]])
 
 
-def test_changes_that_change_nothing_leave_it_as_it_was() -> None:
-    items = numbered(50)
-    ours = SortedSet(items)
-    before = prints(ours, 0, 50)
-    for item in items:
-        ours.add(item)
-    ours.discard(Item(0, b"\1" * 32))
-    assert (len(ours), prints(ours, 0, 50)) == (50, before)
-
-
 @pytest.mark.parametrize("item", [Item(-1, b"a" * 32), Item(TIME_MAX + 1, b"a" * 32), Item(0, b"a" * 31)])
 def test_what_is_no_item_is_refused(item: Item) -> None:
     with pytest.raises(Rejected, match="an item has a time"):

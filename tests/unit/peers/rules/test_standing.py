@@ -88,14 +88,6 @@ def test_more_votes_against_than_for_take_a_record_out(statements: dict[str, str
     assert outvoted(dict(reversed(statements.items())), STANDINGS) is is_out
 
 
-def test_fifty_strangers_and_fifty_roots_of_one_group_outvote_nobody() -> None:
-    strangers = {f"s{number}": "invalid" for number in range(50)}
-    group = {f"g{number}": Standing(f"g{number}", Level.KNOWN, "h") for number in range(50)}
-    assert not outvoted(strangers, STANDINGS)
-    against = dict.fromkeys(group, "invalid")
-    assert not outvoted({**against, "a": "valid"}, STANDINGS | group)
-
-
 def test_an_issuer_has_no_vote_for_its_own_record_but_one_against_it() -> None:
     assert outvoted({"a": "valid", "b": "invalid"}, STANDINGS, issuer="a")
     assert outvoted({"a": "invalid"}, STANDINGS, issuer="a")

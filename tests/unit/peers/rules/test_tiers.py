@@ -7,35 +7,22 @@ import pytest
 from node.core.ipld.cid import Cid
 from node.peers.rules.tiers import groups_agreeing, tier_of
 from node.peers.rules.values import SERVED, Held, Level, Standing, Tier
-from tests.record_builders import START
+from tests.peer_builders import held
 
 RIGHT, WRONG = "a" * 64, "b" * 64
 
 
 def says(issuer: str, agreed: str = RIGHT, key: str = "") -> Held:
-    data = f"{issuer} {agreed} {key}".encode()
-    return Held(
-        cid=Cid.of(data),
-        data=data,
-        issuer=issuer,
-        key=key or f"key of {issuer}",
-        tier=Tier.UNTRUSTED,
-        query_hash="0" * 64,
-        slot_key=None,
-        agreed=agreed,
-        received=START,
-        until=None,
-        trust_ppm=0,
-        log_index=0,
-    )
+    cid = Cid.of(f"{issuer} {agreed} {key}".encode())
+    return held(issuer, agreed, cid=cid, key=key or f"key of {issuer}")
 
 
 def known(root: str, group: str | None, level: Level = Level.KNOWN, dropped: str = "") -> Standing:
     return Standing(root, level, group, dropped)
 
 
-def table(*standings: Standing) -> dict[str, Standing]:
-    return {one.root: one for one in standings}
+A, B, TRUSTED = known("a", "g"), known("b", "h"), known("t", None, Level.TRUSTED)
+NONE: frozenset[str] = frozenset()
 
 
 @pytest.mark.parametrize(
@@ -53,9 +40,7 @@ def table(*standings: Standing) -> dict[str, Standing]:
         (known("a", "g", Level.TRUSTED, "equivocation"), True, 9, Tier.UNTRUSTED),
     ],
 )
-def test_the_first_word_that_speaks_for_it(
-    standing: Standing, is_verified: bool | None, groups: int, tier: Tier
-) -> None:
+def test_the_first_word_for_it(standing: Standing, is_verified: bool | None, groups: int, tier: Tier) -> None:
     assert tier_of(standing, is_verified=is_verified, groups_agreeing=groups, quorum=2) is tier
 
 
@@ -71,54 +56,52 @@ def test_a_quorum_of_nobody_is_none(quorum: int) -> None:
     assert tier_of(standing, is_verified=None, groups_agreeing=0, quorum=quorum) is Tier.UNTRUSTED
 
 
+def votes(rivals: list[Held], *standings: Standing, for_: str = RIGHT, revoked: frozenset[str] = NONE) -> int:
+    return groups_agreeing(rivals, for_, {one.root: one for one in standings}, revoked)
+
+
 def test_fifty_keys_of_one_group_have_one_vote() -> None:
     roots = [f"root {number}" for number in range(50)]
-    standings = table(*(known(root, "sybils") for root in roots))
-    rivals = [says(root, WRONG) for root in roots]
-    assert groups_agreeing(rivals, WRONG, standings, frozenset()) == 1
+    standings = [known(root, "sybils") for root in roots]
+    assert votes([says(root, WRONG) for root in roots], *standings, for_=WRONG) == 1
     one_root = [says("root 0", WRONG, f"key {number}") for number in range(50)]
-    assert groups_agreeing(one_root, WRONG, standings, frozenset()) == 1
+    assert votes(one_root, *standings, for_=WRONG) == 1
 
 
 def test_strangers_and_roots_of_no_group_have_none() -> None:
-    standings = table(
+    standings = [
         known("stranger", "g", Level.UNKNOWN),
         known("alone", None),
         known("blocked", "h", Level.BLOCKED),
         known("two heads", "i", Level.KNOWN, "equivocation"),
         known("two heads, once trusted", "j", Level.TRUSTED, "equivocation"),
-    )
-    rivals = [says(root) for root in (*standings, "never heard of")]
-    assert groups_agreeing(rivals, RIGHT, standings, frozenset()) == 0
+    ]
+    rivals = [*(says(one.root) for one in standings), says("never heard of")]
+    assert votes(rivals, *standings) == 0
 
 
 def test_each_named_group_has_one() -> None:
-    standings = table(known("a", "g"), known("b", "h"), known("c", "h"), known("d", "i", Level.TRUSTED))
-    assert groups_agreeing([says(root) for root in "abcd"], RIGHT, standings, frozenset()) == 3
+    standings = [known("a", "g"), known("b", "h"), known("c", "h"), known("d", "i", Level.TRUSTED)]
+    assert votes([says(root) for root in "abcd"], *standings) == 3
 
 
 def test_a_group_that_contradicts_itself_has_none() -> None:
-    standings = table(known("a", "g"), known("b", "g"), known("c", "h"))
+    standings = [known("a", "g"), known("b", "g"), known("c", "h")]
     rivals = [says("a"), says("b", WRONG), says("c")]
-    assert groups_agreeing(rivals, RIGHT, standings, frozenset()) == 1
-    assert groups_agreeing(rivals, WRONG, standings, frozenset()) == 0
+    assert [votes(rivals, *standings, for_=one) for one in (RIGHT, WRONG)] == [1, 0]
 
 
 @pytest.mark.parametrize("group", [None, "g", "own"])
 def test_a_trusted_root_that_says_something_else_blocks_a_quorum(group: str | None) -> None:
-    standings = table(known("a", "g"), known("b", "h"), known("t", group, Level.TRUSTED))
     rivals = [says("a"), says("b"), says("t", WRONG)]
-    assert groups_agreeing(rivals, RIGHT, standings, frozenset()) == 0
+    assert votes(rivals, A, B, known("t", group, Level.TRUSTED)) == 0
 
 
 def test_a_revoked_key_says_nothing_for_or_against() -> None:
-    standings = table(known("a", "g"), known("b", "h"), known("t", None, Level.TRUSTED))
     rivals = [says("a"), says("b", key="stolen"), says("t", WRONG, key="stolen too")]
-    assert groups_agreeing(rivals, RIGHT, standings, {"stolen", "stolen too"}) == 1
+    assert votes(rivals, A, B, TRUSTED, revoked=frozenset({"stolen", "stolen too"})) == 1
 
 
 def test_what_was_refuted_says_nothing_for_or_against() -> None:
-    standings = table(known("a", "g"), known("b", "h"), known("t", None, Level.TRUSTED))
-    rivals = [says("a"), says("b"), says("b", ""), says("t", "")]
-    assert groups_agreeing(rivals, RIGHT, standings, frozenset()) == 2
-    assert groups_agreeing([says("b", "")], "", standings, frozenset()) == 0
+    assert votes([says("a"), says("b"), says("b", ""), says("t", "")], A, B, TRUSTED) == 2
+    assert votes([says("b", "")], A, B, TRUSTED, for_="") == 0
