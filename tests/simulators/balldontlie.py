@@ -53,17 +53,11 @@ class BalldontlieStandIn(VendorStandIn):
     ) -> dict[str, Any]:
         """Add a game; ``start`` is UTC in ISO form. Returns the row, to be bent."""
         row: dict[str, Any] = {
-            "id": 1_000 + sum(len(rows) for rows in self.games.values()),
-            "date": day.isoformat(),
-            "status": status,
-            "period": period,
-            "time": time,
-            "datetime": start,
-            "home_team_score": scores[0],
-            "visitor_team_score": scores[1],
-            "home_team": _team(home),
+            "id": 1_000 + sum(len(rows) for rows in self.games.values()), "date": day.isoformat(),
+            "status": status, "period": period, "time": time, "datetime": start,
+            "home_team_score": scores[0], "visitor_team_score": scores[1], "home_team": _team(home),
             "visitor_team": _team(away),
-        }
+        }  # fmt: skip
         self.games.setdefault(day.isoformat(), []).append(row)
         return row
 

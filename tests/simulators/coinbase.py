@@ -8,12 +8,9 @@ By hand: ``python -m tests.simulators.coinbase --port 0``.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
 from dataclasses import dataclass
 
-from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.simulators.vendor import Answered, Seen, VendorStandIn, by_hand
 
 TRADED_AT = "2026-05-18T08:17:40.123456Z"
 
@@ -54,26 +51,11 @@ class CoinbaseStandIn(VendorStandIn):
         pair = self.pairs[parts[1]]
         return Answered(
             {
-                "ask": pair.ask,
-                "bid": pair.bid,
-                "volume": "5832.61482936",
-                "trade_id": 1_019_335_437,
-                "price": pair.price,
-                "size": "0.00012987",
-                "time": pair.time,
-                "rfq_volume": "11.2",
+                "ask": pair.ask, "bid": pair.bid, "volume": "5832.61482936", "trade_id": 1_019_335_437,
+                "price": pair.price, "size": "0.00012987", "time": pair.time, "rfq_volume": "11.2",
             }
-        )
-
-
-async def _main() -> None:
-    parser = argparse.ArgumentParser(description="A stand-in for Coinbase Exchange's tickers on loopback.")
-    parser.add_argument("--port", type=int, default=0)
-    async with CoinbaseStandIn(parser.parse_args().port) as stand_in:
-        print(f"stand-in listening on {stand_in.url}", flush=True)
-        await asyncio.Event().wait()
+        )  # fmt: skip
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_main())
+    by_hand(CoinbaseStandIn)

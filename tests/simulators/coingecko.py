@@ -15,14 +15,11 @@ By hand: ``python -m tests.simulators.coingecko --port 0``.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.simulators.vendor import Answered, Mischief, Seen, VendorStandIn, by_hand
 
 _PREFIX = "/api/v3"
 QUOTED_AT = 1_779_092_258
@@ -90,57 +87,27 @@ class StandInCoin:
     """Further fields of its line in the list of markets."""
 
 
-@dataclass(slots=True)
-class _Bend:
-    kind: str
-    times: int | None
-    path: str | None
-    options: dict[str, Any]
-
-
 def _catalogue() -> dict[str, StandInCoin]:
     coins = (
         StandInCoin(
-            "bitcoin",
-            "btc",
-            "Bitcoin",
-            {"usd": 76_975, "eur": 66_012.5},
-            1_542_226_908_349.8406,
-            29_096_603_418.89408,
-            -1.4093297098441402,
-            1,
+            "bitcoin", "btc", "Bitcoin", {"usd": 76_975, "eur": 66_012.5},
+            1_542_226_908_349.8406, 29_096_603_418.89408, -1.4093297098441402, 1,
             past={"2024-01-01": {"usd": 42_208.202176186474, "eur": 38_217.25}},
             more={
-                "ath": 126_080,
-                "ath_change_percentage": -38.39571,
-                "ath_date": "2025-10-06T18:57:42.558Z",
-                "atl": 67.81,
-                "atl_change_percentage": 114_443.23093,
-                "atl_date": "2013-07-06T00:00:00.000Z",
-                "high_24h": 78_419,
-                "low_24h": 76_696,
-                "fully_diluted_valuation": 1_555_914_058_873,
-                "circulating_supply": 20_030_493.0,
-                "total_supply": 20_030_843.0,
-                "max_supply": 21_000_000.0,
+                "ath": 126_080, "ath_change_percentage": -38.39571, "ath_date": "2025-10-06T18:57:42.558Z",
+                "atl": 67.81, "atl_change_percentage": 114_443.23093, "atl_date": "2013-07-06T00:00:00.000Z",
+                "high_24h": 78_419, "low_24h": 76_696, "fully_diluted_valuation": 1_555_914_058_873,
+                "circulating_supply": 20_030_493.0, "total_supply": 20_030_843.0, "max_supply": 21_000_000.0,
                 "price_change_percentage_7d_in_currency": -4.042267423689584,
                 "price_change_percentage_30d_in_currency": 1.9453890367549207,
                 "price_change_percentage_1y_in_currency": -25.214612207475373,
             },
         ),
         StandInCoin(
-            "ethereum",
-            "eth",
-            "Ethereum",
-            {"usd": 2_123.45, "eur": 1_820.1, "btc": 0.0275862},
-            256_000_000_000.0,
-            18_000_000_000.0,
-            0.52,
-            2,
+            "ethereum", "eth", "Ethereum", {"usd": 2_123.45, "eur": 1_820.1, "btc": 0.0275862},
+            256_000_000_000.0, 18_000_000_000.0, 0.52, 2,
         ),
-        StandInCoin(
-            "solana", "sol", "Solana", {"usd": 85.25, "eur": 73.1}, 45_000_000_000.0, change=-7.3, rank=7
-        ),
+        StandInCoin("solana", "sol", "Solana", {"usd": 85.25, "eur": 73.1}, 45e9, change=-7.3, rank=7),
         StandInCoin("tether", "usdt", "Tether", {"usd": 0.9998, "eur": 0.857}, 183e9, change=0.01, rank=3),
         StandInCoin("usd-coin", "usdc", "USDC", {"usd": 0.9731}, 73e9, change=-2.6, rank=6),
         StandInCoin("dogecoin", "doge", "Dogecoin", {"usd": 0.10452}, 16_000_000_000.0, rank=9),
@@ -149,10 +116,8 @@ def _catalogue() -> dict[str, StandInCoin]:
         StandInCoin("dogwifcoin", "wif", "dogwifhat", {"usd": 0.215}, 214_000_000.0, rank=150),
         StandInCoin("wif-standin", "wif", "Another WIF (stand-in)", {"usd": 0.001}, 1_000.0, rank=None),
         StandInCoin("pepecoin-network", "pepecoin", "PepeCoin", {"usd": 0.07}, 9_000_000.0, rank=1_700),
-        StandInCoin(
-            "pepecoin-standin", "pepecoin", "Pepecoin (stand-in)", {"usd": 1.2}, 7_000_000.0, rank=1_900
-        ),
-    )
+        StandInCoin("pepecoin-standin", "pepecoin", "Pepecoin (stand-in)", {"usd": 1.2}, 7e6, rank=1_900),
+    )  # fmt: skip
     return {coin.id: coin for coin in coins}
 
 
@@ -162,7 +127,7 @@ class CoinGeckoStandIn(VendorStandIn):
     def __init__(self, port: int = 0) -> None:
         super().__init__(port)
         self.coins = _catalogue()
-        self._bends: list[_Bend] = []
+        self._bends: list[Mischief] = []
 
     # --- for tests --------------------------------------------------------------------------------
 
@@ -179,7 +144,7 @@ class CoinGeckoStandIn(VendorStandIn):
         if kind in _COMMON:
             super().misbehave(kind, times, path, **options)
         else:
-            self._bends.append(_Bend(kind, times, path, options))
+            self._bends.append(Mischief(kind, times, path, options))
 
     def behave(self) -> None:
         super().behave()
@@ -194,16 +159,12 @@ class CoinGeckoStandIn(VendorStandIn):
 
     def answer(self, asked: Seen) -> Answered:
         path = "/" + asked.path.removeprefix(_PREFIX).strip("/")
-        bend = next((bend for bend in self._bends if bend.path is None or path.endswith(bend.path)), None)
-        if bend is not None and bend.times is not None:
-            bend.times -= 1
-            if bend.times <= 0:
-                self._bends.remove(bend)
+        bend = self.take(self._bends, path)
         if bend is not None and bend.kind in _ERRORS:
             return _error(bend.kind, bend.options)
         return self._good(path, asked.query, bend)
 
-    def _good(self, path: str, query: Mapping[str, str], bent: _Bend | None) -> Answered:
+    def _good(self, path: str, query: Mapping[str, str], bent: Mischief | None) -> Answered:
         if path == "/ping":
             return Answered({"gecko_says": "(V3) To the Moon!"})
         if path == "/simple/price":
@@ -223,7 +184,7 @@ class CoinGeckoStandIn(VendorStandIn):
             return Answered(self._history(coin, query, bent))
         return Answered({"error": "Incorrect path. Please check the documentation."}, 404)
 
-    def _simple_price(self, query: Mapping[str, str], bent: _Bend | None) -> dict[str, Any]:
+    def _simple_price(self, query: Mapping[str, str], bent: Mischief | None) -> dict[str, Any]:
         if bent is not None and bent.kind == "missing_id":
             return {}
         currencies = query.get("vs_currencies", "").split(",")
@@ -247,7 +208,7 @@ class CoinGeckoStandIn(VendorStandIn):
             out[coin_id] = _bent_row(row, tuple(currencies), bent)
         return out
 
-    def _markets(self, query: Mapping[str, str], bent: _Bend | None) -> list[dict[str, Any]]:
+    def _markets(self, query: Mapping[str, str], bent: Mischief | None) -> list[dict[str, Any]]:
         if bent is not None and bent.kind == "missing_id":
             return []
         vs = query.get("vs_currency", "usd")
@@ -263,25 +224,18 @@ class CoinGeckoStandIn(VendorStandIn):
         return [
             _bent_row(
                 {
-                    "id": coin.id,
-                    "symbol": coin.symbol,
-                    "name": coin.name,
-                    "image": f"https://coin-images.example/{coin.id}.png",
-                    "current_price": coin.prices[vs],
-                    "market_cap": coin.market_cap,
-                    "market_cap_rank": coin.rank,
-                    "total_volume": coin.volume,
-                    "price_change_percentage_24h": coin.change,
-                    "max_supply": None,
-                    "roi": None,
-                    "last_updated": "2026-05-18T08:17:38.599Z",
+                    "id": coin.id, "symbol": coin.symbol, "name": coin.name,
+                    "image": f"https://coin-images.example/{coin.id}.png", "current_price": coin.prices[vs],
+                    "market_cap": coin.market_cap, "market_cap_rank": coin.rank,
+                    "total_volume": coin.volume, "price_change_percentage_24h": coin.change,
+                    "max_supply": None, "roi": None, "last_updated": "2026-05-18T08:17:38.599Z",
                     **coin.more,
                 },
                 ("current_price",),
                 bent,
             )
             for coin in ranked[: int(query.get("per_page", "100"))]
-        ]
+        ]  # fmt: skip
 
     def _search(self, query: Mapping[str, str]) -> dict[str, Any]:
         wanted = query.get("query", "").lower()
@@ -293,16 +247,12 @@ class CoinGeckoStandIn(VendorStandIn):
         found.sort(key=lambda coin: coin.rank or 10**9)
         rows = [
             {
-                "id": coin.id,
-                "name": coin.name,
-                "api_symbol": coin.id,
-                "symbol": coin.symbol.upper(),
-                "market_cap_rank": coin.rank,
-                "thumb": f"https://coin-images.example/{coin.id}.png",
+                "id": coin.id, "name": coin.name, "api_symbol": coin.id, "symbol": coin.symbol.upper(),
+                "market_cap_rank": coin.rank, "thumb": f"https://coin-images.example/{coin.id}.png",
                 "large": f"https://coin-images.example/{coin.id}.png",
             }
             for coin in found
-        ]
+        ]  # fmt: skip
         return {"coins": rows, "exchanges": [], "icos": [], "categories": [], "nfts": []}
 
     def _trending(self) -> dict[str, Any]:
@@ -315,7 +265,7 @@ class CoinGeckoStandIn(VendorStandIn):
             "categories": [],
         }
 
-    def _history(self, coin: StandInCoin, query: Mapping[str, str], bent: _Bend | None) -> dict[str, Any]:
+    def _history(self, coin: StandInCoin, query: Mapping[str, str], bent: Mischief | None) -> dict[str, Any]:
         body: dict[str, Any] = {
             "id": coin.id,
             "symbol": coin.symbol,
@@ -334,7 +284,7 @@ class CoinGeckoStandIn(VendorStandIn):
         return body
 
 
-def _bent_row(row: dict[str, Any], prices: tuple[str, ...], bent: _Bend | None) -> dict[str, Any]:
+def _bent_row(row: dict[str, Any], prices: tuple[str, ...], bent: Mischief | None) -> dict[str, Any]:
     if bent is None:
         return row
     if bent.kind == "figure":
@@ -360,14 +310,5 @@ def _error(kind: str, options: Mapping[str, Any]) -> Answered:
     return Answered({"error": options.get("text", "coin not found")}, int(options.get("status", 404)))
 
 
-async def _main() -> None:
-    parser = argparse.ArgumentParser(description="A stand-in for the CoinGecko API on loopback.")
-    parser.add_argument("--port", type=int, default=0)
-    async with CoinGeckoStandIn(parser.parse_args().port) as stand_in:
-        print(f"stand-in listening on {stand_in.url}", flush=True)
-        await asyncio.Event().wait()
-
-
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_main())
+    by_hand(CoinGeckoStandIn)

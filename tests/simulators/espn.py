@@ -12,9 +12,6 @@ By hand: ``python -m tests.simulators.espn --port 0`` (games around the day of t
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
 import json
 import re
 from collections.abc import Sequence
@@ -24,7 +21,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from adapters.scores.teams import LEAGUES, TEAMS
-from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.simulators.vendor import Answered, Seen, VendorStandIn, by_hand
 
 PREFIX = "/apis/site/v2/sports/"
 _EASTERN = ZoneInfo("America/New_York")
@@ -83,23 +80,15 @@ class EspnStandIn(VendorStandIn):
         usual, completed = _STATUS[state]
         self._count += 1
         status = {
-            "clock": 0,
-            "displayClock": clock if state == "in" else "0.0",
+            "clock": 0, "displayClock": clock if state == "in" else "0.0",
             "period": 0 if state == "pre" else period,
             "type": {
-                "name": name or usual,
-                "state": state,
-                "completed": completed,
+                "name": name or usual, "state": state, "completed": completed,
                 "shortDetail": "Final" if completed else clock,
             },
-        }
-        sides = zip(
-            ("home", "away"),
-            (home, away),
-            scores,
-            (scores[0] > scores[1], scores[1] > scores[0]),
-            strict=True,
-        )
+        }  # fmt: skip
+        won = (scores[0] > scores[1], scores[1] > scores[0])
+        sides = zip(("home", "away"), (home, away), scores, won, strict=True)
         event = {
             "id": str(self._count),
             "date": f"{start:%Y-%m-%dT%H:%MZ}",
@@ -110,8 +99,8 @@ class EspnStandIn(VendorStandIn):
                     "date": f"{start:%Y-%m-%dT%H:%MZ}",
                     "timeValid": True,
                     "competitors": [
-                        _competitor(league, where, code, state, score, won)
-                        for where, code, score, won in sides
+                        _competitor(league, where, code, state, score, has_won)
+                        for where, code, score, has_won in sides
                     ],
                     "status": status,
                 }
@@ -128,14 +117,11 @@ def _competitor(league: str, where: str, code: str, state: str, score: int, won:
     row: dict[str, Any] = {
         "homeAway": where,
         "team": {
-            "abbreviation": team.feed,
-            "displayName": team.full,
-            "shortDisplayName": team.short,
-            "name": team.short,
-            "location": team.full.removesuffix(f" {team.short}"),
+            "abbreviation": team.feed, "displayName": team.full, "shortDisplayName": team.short,
+            "name": team.short, "location": team.full.removesuffix(f" {team.short}"),
         },
         "score": str(score),
-    }
+    }  # fmt: skip
     if state != "pre":
         row["linescores"] = [{"value": score}]
     if state == "post":
@@ -172,15 +158,11 @@ def fill(espn: EspnStandIn, today: date) -> None:
     espn.game("nfl", today - day, "KC", "BUF", scores=(24, 27), at="13:00")
 
 
-async def _main() -> None:
-    parser = argparse.ArgumentParser(description="A stand-in for ESPN's site interface on loopback.")
-    parser.add_argument("--port", type=int, default=0)
-    async with EspnStandIn(parser.parse_args().port) as stand_in:
-        fill(stand_in, date(2026, 5, 18))
-        print(f"stand-in listening on {stand_in.url}", flush=True)
-        await asyncio.Event().wait()
+def _filled(port: int) -> EspnStandIn:
+    stand_in = EspnStandIn(port)
+    fill(stand_in, date(2026, 5, 18))
+    return stand_in
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_main())
+    by_hand(_filled)

@@ -11,9 +11,6 @@ By hand: ``python -m tests.simulators.feeds --port 0``.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from xml.sax.saxutils import escape
 
-from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.simulators.vendor import Answered, Seen, VendorStandIn, by_hand
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
 
@@ -121,15 +118,11 @@ class FeedStandIn(VendorStandIn):
         return Answered(document, 200, headers, content_type)
 
 
-async def _main() -> None:
-    parser = argparse.ArgumentParser(description="A stand-in for feeds on loopback.")
-    parser.add_argument("--port", type=int, default=0)
-    async with FeedStandIn(parser.parse_args().port) as stand_in:
-        stand_in.publish("/rss.xml", "Wire One", [Story("Rates held"), Story("Rivers rise", 90)])
-        print(f"stand-in listening on {stand_in.url}/rss.xml", flush=True)
-        await asyncio.Event().wait()
+def _published(port: int) -> FeedStandIn:
+    stand_in = FeedStandIn(port)
+    stand_in.publish("/rss.xml", "Wire One", [Story("Rates held"), Story("Rivers rise", 90)])
+    return stand_in
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_main())
+    by_hand(_published)

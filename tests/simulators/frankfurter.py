@@ -8,12 +8,10 @@ By hand: ``python -m tests.simulators.frankfurter --port 0``.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 from datetime import date, timedelta
 from decimal import Decimal
 
-from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.simulators.vendor import Answered, Seen, VendorStandIn, by_hand
 
 LATEST = date(2026, 5, 15)
 """The latest day with rates: a Friday."""
@@ -65,13 +63,5 @@ class FrankfurterStandIn(VendorStandIn):
         return Answered(rows)
 
 
-async def _serve(port: int) -> None:
-    async with FrankfurterStandIn(port) as source:
-        print(f"listening on {source.url}", flush=True)
-        await asyncio.Event().wait()
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=0)
-    asyncio.run(_serve(parser.parse_args().port))
+    by_hand(FrankfurterStandIn)

@@ -5,16 +5,13 @@ By hand: ``python -m tests.simulators.hacker_news --port 0``.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from tests.simulators.feeds import NOW
-from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.simulators.vendor import Answered, Seen, VendorStandIn, by_hand
 
 
 @dataclass(slots=True)
@@ -35,15 +32,10 @@ class HackerStory:
         return {
             "objectID": str(self.number),
             "created_at": datetime.fromtimestamp(self.seconds, UTC).isoformat().replace("+00:00", "Z"),
-            "created_at_i": self.seconds,
-            "title": self.title,
-            "url": self.url,
-            "author": "somebody",
-            "points": 100,
-            "num_comments": 10,
-            "story_text": None,
+            "created_at_i": self.seconds, "title": self.title, "url": self.url, "author": "somebody",
+            "points": 100, "num_comments": 10, "story_text": None,
             "_tags": ["story", "author_somebody", f"story_{self.number}"],
-        }
+        }  # fmt: skip
 
 
 class HackerNewsStandIn(VendorStandIn):
@@ -74,15 +66,10 @@ class HackerNewsStandIn(VendorStandIn):
         most = int(asked.query.get("hitsPerPage", "20"))
         return Answered(
             {
-                "hits": [story.hit() for story in found[:most]],
-                "nbHits": len(found),
-                "page": 0,
-                "nbPages": 1,
-                "hitsPerPage": most,
-                "processingTimeMS": 3,
-                "query": query,
+                "hits": [story.hit() for story in found[:most]], "nbHits": len(found), "page": 0,
+                "nbPages": 1, "hitsPerPage": most, "processingTimeMS": 3, "query": query,
             }
-        )
+        )  # fmt: skip
 
     @staticmethod
     def _passes(story: HackerStory, one: str) -> bool:
@@ -92,14 +79,5 @@ class HackerNewsStandIn(VendorStandIn):
         return story.seconds < limit if match[1] == "<" else story.seconds > limit
 
 
-async def _main() -> None:
-    parser = argparse.ArgumentParser(description="A stand-in for the Hacker News search on loopback.")
-    parser.add_argument("--port", type=int, default=0)
-    async with HackerNewsStandIn(parser.parse_args().port) as stand_in:
-        print(f"stand-in listening on {stand_in.url}", flush=True)
-        await asyncio.Event().wait()
-
-
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_main())
+    by_hand(HackerNewsStandIn)

@@ -25,7 +25,7 @@ from node.core.errors import Rejected
 from node.core.ipld import ipns
 from node.core.ipld.cid import DAG_CBOR, DAG_PB, RAW, Cid, base58
 from node.core.ipld.ipns import IpnsName, IpnsRecord
-from tests.simulators.vendor import hang_up, listen, stop
+from tests.simulators.vendor import Door
 
 CODECS = {"raw": RAW, "dag-cbor": DAG_CBOR, "dag-pb": DAG_PB}
 JS_BODY_BYTES_MAX = 2**20
@@ -58,7 +58,7 @@ class _Fail(Exception):
 
 
 @dataclass
-class KuboStandIn:
+class KuboStandIn(Door):
     """Switches may be turned while it runs; ``faults`` maps a call (or ``*``) to what it does instead:
 
     ``hang`` (nothing ever comes), ``hang_body`` (a head, then nothing), ``drip`` (a byte now and then),
@@ -92,22 +92,11 @@ class KuboStandIn:
     running: int = 0
     running_max: int = 0
 
-    async def __aenter__(self) -> KuboStandIn:
-        self._transports: set[asyncio.BaseTransport] = set()
-        self._released = asyncio.Event()
+    def routes(self) -> web.Application:
         self._changed = asyncio.Condition()
         app = web.Application(client_max_size=8 * 2**20)
         app.router.add_post("/api/v0/{call:.*}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-        await self._runner.setup()
-        self.port = await listen(self._runner, self.port)
-        self.url = f"http://127.0.0.1:{self.port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._released.set()
-        await stop(self._runner)
-        await hang_up(self._transports)
+        return app
 
     # --- for tests --------------------------------------------------------------------------------
 
@@ -143,12 +132,10 @@ class KuboStandIn:
     # --- server -----------------------------------------------------------------------------------
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        if request.transport is not None:
-            self._transports.add(request.transport)
+        self.came(request)
         call = request.match_info["call"]
-        self.calls.append(
-            Called(call, dict(request.query), tuple(request.query.getall("arg", [])), dict(request.headers))
-        )
+        query, args = dict(request.query), tuple(request.query.getall("arg", []))
+        self.calls.append(Called(call, query, args, dict(request.headers)))
         self.running += 1
         self.running_max = max(self.running_max, self.running)
         await self._notify()
@@ -189,21 +176,10 @@ class KuboStandIn:
 
     def _version(self, _: web.Request) -> dict[str, Any]:
         if self.is_js:
-            return {
-                "Version": self.version or "0.18.1",
-                "Commit": "",
-                "Repo": "12",
-                "ipfs-core": "0.18.1",
-                "interface-ipfs-core": "^0.158.1",
-                "ipfs-http-client": "^60.0.1",
-            }
-        return {
-            "Version": self.version or "0.29.0",
-            "Commit": "",
-            "Repo": "15",
-            "System": "amd64/linux",
-            "Golang": "go1.22.4",
-        }
+            parts = {"ipfs-core": "0.18.1", "interface-ipfs-core": "^0.158.1", "ipfs-http-client": "^60.0.1"}
+            return {"Version": self.version or "0.18.1", "Commit": "", "Repo": "12", **parts}
+        built = {"System": "amd64/linux", "Golang": "go1.22.4"}
+        return {"Version": self.version or "0.29.0", "Commit": "", "Repo": "15", **built}
 
     def _id(self, _: web.Request) -> dict[str, Any]:
         return {"ID": self.peer_id, "Addresses": [], "AgentVersion": self.dialect}
@@ -265,10 +241,9 @@ class KuboStandIn:
             raise _Fail("this command must be run in online mode. Try running 'ipfs daemon' first")
         data = self.names.get(self._asked_name(request))
         if data is None and self.searches:
+            limit_s = 0.1 + (_seconds(request.query.get("timeout")) or 0)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(
-                    self._released.wait(), 0.1 + (_seconds(request.query.get("timeout")) or 0)
-                )
+                await asyncio.wait_for(self._released.wait(), limit_s)
         if data is None:
             raise _Fail("routing: not found")
         return {"ID": "", "Type": 5, "Responses": None, "Extra": base64.b64encode(data).decode()}
@@ -405,9 +380,8 @@ class KuboStandIn:
         if fault in ("hang_body", "drip"):
             transport = request.transport
             assert isinstance(transport, asyncio.WriteTransport)
-            transport.write(
-                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n{"
-            )
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+            transport.write(head + b"Content-Length: 99999\r\n\r\n{")
             while not self._released.is_set() and not transport.is_closing():
                 if fault == "drip":
                     transport.write(b" ")

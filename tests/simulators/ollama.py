@@ -10,20 +10,19 @@ over a real server alike, so that it cannot lie."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import contextlib
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from aiohttp import web
 
-from tests.simulators.vendor import hang_up, listen, stop
+from tests.simulators.vendor import Door, by_hand
 
 CREATED = "2026-01-01T00:00:00.000000000Z"
 
@@ -106,8 +105,54 @@ def sensible(prompt: str) -> str:
     )
 
 
+class ModelServer(Door):
+    """What both stand-ins for servers of models have in common."""
+
+    CHAT: ClassVar[str]
+    requests: list[Seen]
+    running: int
+    running_max: int
+
+    async def __aenter__(self) -> Self:
+        self.arrived = asyncio.Event()
+        self.listed = asyncio.Event()
+        self.stalled = asyncio.Event()
+        return await super().__aenter__()
+
+    def how(self) -> dict[str, Any]:
+        return {"shutdown_timeout": 0.2}
+
+    @property
+    def chats(self) -> list[Seen]:
+        return [seen for seen in self.requests if seen.path == self.CHAT]
+
+    @property
+    def prompts(self) -> list[str]:
+        """What each chat request would have made the model read."""
+        return [seen.prompt for seen in self.chats]
+
+    async def _note(self, request: web.Request) -> Seen:
+        self.came(request)
+        body = await request.json() if request.can_read_body else {}
+        seen = Seen(request.path, body, {name.lower(): value for name, value in request.headers.items()})
+        self.requests.append(seen)
+        return seen
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        seen = await self._note(request)
+        self.running += 1
+        self.running_max = max(self.running_max, self.running)
+        try:
+            return await self._answer(request, seen)
+        finally:
+            self.running -= 1
+
+    @abstractmethod
+    async def _answer(self, request: web.Request, seen: Seen) -> web.StreamResponse: ...
+
+
 @dataclass
-class OllamaStandIn:
+class OllamaStandIn(ModelServer):
     """Switches may be turned while it runs. ``answer``: a text, or a callable over the whole prompt.
 
     ``hang``: take the request, send nothing until released. ``stall_after``: send so many pieces, then
@@ -144,42 +189,17 @@ class OllamaStandIn:
     running_max: int = 0
     url: str = ""
 
-    async def __aenter__(self) -> OllamaStandIn:
-        self._transports: set[asyncio.BaseTransport] = set()
-        self._released = asyncio.Event()
-        self.arrived = asyncio.Event()
-        self.listed = asyncio.Event()
-        self.stalled = asyncio.Event()
+    CHAT = "/api/chat"
+
+    def routes(self) -> web.Application:
         app = web.Application(client_max_size=16 * 2**20)
         app.router.add_get("/api/tags", self._tags)
         app.router.add_get("/api/version", self._version)
         app.router.add_post("/api/show", self._show)
-        app.router.add_post("/api/chat", self._chat)
+        app.router.add_post(self.CHAT, self._chat)
         app.router.add_post("/api/embed", self._embed)
         app.router.add_post("/api/embeddings", self._embeddings)
-        self._runner = web.AppRunner(app, shutdown_timeout=0.2, access_log=None)
-        await self._runner.setup()
-        self.port = await listen(self._runner, self.port)
-        self.url = f"http://127.0.0.1:{self.port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.release()
-        await stop(self._runner)
-        await hang_up(self._transports)
-
-    def release(self) -> None:
-        """Let everything that hangs go on."""
-        self._released.set()
-
-    @property
-    def chats(self) -> list[Seen]:
-        return [seen for seen in self.requests if seen.path == "/api/chat"]
-
-    @property
-    def prompts(self) -> list[str]:
-        """What each chat request would have made the model read."""
-        return [seen.prompt for seen in self.chats]
+        return app
 
     @property
     def embedded(self) -> list[str]:
@@ -192,14 +212,6 @@ class OllamaStandIn:
             elif seen.path == "/api/embeddings":
                 texts.append(seen.body.get("prompt", ""))
         return texts
-
-    async def _note(self, request: web.Request) -> Seen:
-        if request.transport is not None:
-            self._transports.add(request.transport)
-        body = await request.json() if request.can_read_body else {}
-        seen = Seen(request.path, body, {name.lower(): value for name, value in request.headers.items()})
-        self.requests.append(seen)
-        return seen
 
     async def _version(self, request: web.Request) -> web.StreamResponse:
         await self._note(request)
@@ -218,24 +230,18 @@ class OllamaStandIn:
             {
                 "models": [
                     {
-                        "name": model.name,
-                        "model": model.name,
-                        "modified_at": "2026-01-01T00:00:00Z",
-                        "size": 1_000_000,
-                        "digest": model.digest,
+                        "name": model.name, "model": model.name, "modified_at": "2026-01-01T00:00:00Z",
+                        "size": 1_000_000, "digest": model.digest,
                         "details": {
-                            "parent_model": "",
-                            "format": "gguf",
-                            "family": model.family,
-                            "families": [model.family],
-                            "parameter_size": "1B",
+                            "parent_model": "", "format": "gguf", "family": model.family,
+                            "families": [model.family], "parameter_size": "1B",
                             "quantization_level": "Q4_K_M",
                         },
                     }
                     for model in self.models
                 ]
             }
-        )
+        )  # fmt: skip
 
     def _find(self, name: str) -> StandInModel | None:
         wanted = name if ":" in name else f"{name}:latest"
@@ -326,15 +332,6 @@ class OllamaStandIn:
             return web.json_response({"error": "this model does not support embeddings"}, status=501)
         return None
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        seen = await self._note(request)
-        self.running += 1
-        self.running_max = max(self.running_max, self.running)
-        try:
-            return await self._answer(request, seen)
-        finally:
-            self.running -= 1
-
     async def _answer(self, request: web.Request, seen: Seen) -> web.StreamResponse:
         name = seen.body.get("model", "")
         self.arrived.set()
@@ -362,15 +359,11 @@ class OllamaStandIn:
         cut = 0 < limit < len(pieces) and not stopped
         pieces = pieces[:limit] if cut else pieces
         done = {
-            "done": True,
-            "done_reason": "length" if cut or self.truncated else "stop",
-            "total_duration": 1_000_000,
-            "load_duration": 1_000,
-            "prompt_eval_count": max(1, len(seen.prompt) // 4),
-            "prompt_eval_duration": 1_000,
-            "eval_count": len(pieces),
-            "eval_duration": 1_000,
-        }
+            "done": True, "done_reason": "length" if cut or self.truncated else "stop",
+            "total_duration": 1_000_000, "load_duration": 1_000,
+            "prompt_eval_count": max(1, len(seen.prompt) // 4), "prompt_eval_duration": 1_000,
+            "eval_count": len(pieces), "eval_duration": 1_000,
+        }  # fmt: skip
         base = {"model": name, "created_at": CREATED}
         if not seen.body.get("stream", True):
             message = {"role": "assistant", "content": "".join(pieces)}
@@ -414,19 +407,5 @@ class OllamaStandIn:
         return response
 
 
-async def _serve(port: int) -> None:
-    async with OllamaStandIn(port=port) as ollama:
-        print(f"listening on {ollama.url}", flush=True)
-        await asyncio.Event().wait()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="a stand-in for Ollama on loopback")
-    parser.add_argument("--port", type=int, default=0)
-    arguments = parser.parse_args()
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(arguments.port))
-
-
 if __name__ == "__main__":
-    main()
+    by_hand(lambda port: OllamaStandIn(port=port))

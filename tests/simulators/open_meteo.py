@@ -14,9 +14,6 @@ By hand: ``python -m tests.simulators.open_meteo --port 0``.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
 import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -24,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.simulators.vendor import Answered, Seen, VendorStandIn, by_hand
 
 LIMITS = {
     "minute": "Minutely API request limit exceeded. Please try again in one minute.",
@@ -52,21 +49,12 @@ _TOWNS: tuple[tuple[str, str, str, str, float, float, int | None, str], ...] = (
     ("Hallstatt", "Upper Austria", "Austria", "AT", 47.56224, 13.64926, 756, "Europe/Vienna"),
 )
 _UNITS = {
-    "temperature": ("°C", "°F"),
-    "apparent": ("°C", "°F"),
-    "wind_direction": ("°", "°"),
-    "wind": ("km/h", "mp/h"),
-    "precipitation_p": ("%", "%"),
-    "precipitation": ("mm", "inch"),
-    "snowfall": ("cm", "inch"),
-    "relative": ("%", "%"),
-    "cloud": ("%", "%"),
-    "sunshine": ("s", "s"),
-    "sunrise": ("iso8601", "iso8601"),
-    "sunset": ("iso8601", "iso8601"),
-    "weather": ("wmo code", "wmo code"),
-    "uv": ("", ""),
-}
+    "temperature": ("°C", "°F"), "apparent": ("°C", "°F"), "wind_direction": ("°", "°"),
+    "wind": ("km/h", "mp/h"), "precipitation_p": ("%", "%"), "precipitation": ("mm", "inch"),
+    "snowfall": ("cm", "inch"), "relative": ("%", "%"), "cloud": ("%", "%"), "sunshine": ("s", "s"),
+    "sunrise": ("iso8601", "iso8601"), "sunset": ("iso8601", "iso8601"),
+    "weather": ("wmo code", "wmo code"), "uv": ("", ""),
+}  # fmt: skip
 
 
 class OpenMeteoStandIn(VendorStandIn):
@@ -76,34 +64,22 @@ class OpenMeteoStandIn(VendorStandIn):
         super().__init__(port)
         self.now = now
         self.current: dict[str, Any] = {
-            "temperature_2m": 12.3,
-            "apparent_temperature": 9.1,
-            "relative_humidity_2m": 71,
-            "precipitation": 0.0,
-            "weather_code": 2,
-            "cloud_cover": 40,
-            "wind_speed_10m": 14.4,
-            "wind_gusts_10m": 31.0,
-            "wind_direction_10m": 265,
-        }
+            "temperature_2m": 12.3, "apparent_temperature": 9.1, "relative_humidity_2m": 71,
+            "precipitation": 0.0, "weather_code": 2, "cloud_cover": 40, "wind_speed_10m": 14.4,
+            "wind_gusts_10m": 31.0, "wind_direction_10m": 265,
+        }  # fmt: skip
         self.figures: dict[str, Callable[[date], Any]] = {
-            "weather_code": lambda day: 61,
-            "temperature_2m_max": lambda day: 10.0 + day.day % 7,
+            "weather_code": lambda day: 61, "temperature_2m_max": lambda day: 10.0 + day.day % 7,
             "temperature_2m_min": lambda day: 2.0 + day.day % 7,
             "temperature_2m_mean": lambda day: 6.0 + day.day % 7,
             "precipitation_sum": lambda day: 0.5 * (day.day % 5),
             "precipitation_probability_max": lambda day: 15 * (day.day % 5),
-            "snowfall_sum": lambda day: 0.0,
-            "wind_speed_10m_max": lambda day: 20.0 + day.day % 3,
-            "wind_gusts_10m_max": lambda day: 40.5,
-            "wind_direction_10m_dominant": lambda day: 41,
-            "uv_index_max": lambda day: 3.4,
-            "sunrise": lambda day: f"{day}T07:05",
-            "sunset": lambda day: f"{day}T17:45",
-            "sunshine_duration": lambda day: 12_600.0,
-            "cloud_cover_mean": lambda day: 63,
-            "relative_humidity_2m_mean": lambda day: 77,
-        }
+            "snowfall_sum": lambda day: 0.0, "wind_speed_10m_max": lambda day: 20.0 + day.day % 3,
+            "wind_gusts_10m_max": lambda day: 40.5, "wind_direction_10m_dominant": lambda day: 41,
+            "uv_index_max": lambda day: 3.4, "sunrise": lambda day: f"{day}T07:05",
+            "sunset": lambda day: f"{day}T17:45", "sunshine_duration": lambda day: 12_600.0,
+            "cloud_cover_mean": lambda day: 63, "relative_humidity_2m_mean": lambda day: 77,
+        }  # fmt: skip
 
     def answer(self, asked: Seen) -> Answered:
         if asked.path.endswith("/search"):
@@ -119,21 +95,14 @@ class OpenMeteoStandIn(VendorStandIn):
         name, _, area = (part.strip().casefold() for part in asked.query.get("name", "").partition(","))
         rows = [
             {
-                "id": number,
-                "name": town[0],
-                "latitude": town[4],
-                "longitude": town[5],
-                "feature_code": "PPL",
-                "country_code": town[3],
-                "timezone": town[7],
-                "country": town[2],
-                "admin1": town[1],
-                **({"population": town[6]} if town[6] is not None else {}),
+                "id": number, "name": town[0], "latitude": town[4], "longitude": town[5],
+                "feature_code": "PPL", "country_code": town[3], "timezone": town[7], "country": town[2],
+                "admin1": town[1], **({"population": town[6]} if town[6] is not None else {}),
             }
             for number, town in enumerate(_TOWNS, 1)
             if town[0].casefold() == name
             and (not area or area in (town[1].casefold(), town[2].casefold(), town[3].casefold()))
-        ]
+        ]  # fmt: skip
         body: dict[str, Any] = {"generationtime_ms": 0.5}
         if rows:
             body["results"] = rows[:count]
@@ -156,14 +125,10 @@ class OpenMeteoStandIn(VendorStandIn):
         offset = local.utcoffset() or timedelta()
         imperial = query.get("temperature_unit") == "fahrenheit"
         body: dict[str, Any] = {
-            "latitude": round(latitude * 8) / 8,
-            "longitude": round(longitude * 8) / 8,
-            "generationtime_ms": 0.1,
-            "utc_offset_seconds": int(offset.total_seconds()),
-            "timezone": zone.key,
-            "timezone_abbreviation": local.tzname(),
-            "elevation": 38.0,
-        }
+            "latitude": round(latitude * 8) / 8, "longitude": round(longitude * 8) / 8,
+            "generationtime_ms": 0.1, "utc_offset_seconds": int(offset.total_seconds()),
+            "timezone": zone.key, "timezone_abbreviation": local.tzname(), "elevation": 38.0,
+        }  # fmt: skip
         if "current" in query:
             stamp = f"{local:%Y-%m-%dT%H}:{local.minute // 15 * 15:02d}"
             names = query["current"].split(",")
@@ -250,7 +215,7 @@ def _units(names: list[str], imperial: bool) -> dict[str, str]:
     return {
         name: next(unit[imperial] for start, unit in _UNITS.items() if name.startswith(start))
         for name in names
-    }
+    }  # fmt: skip
 
 
 def _in(value: Any, name: str, imperial: bool) -> Any:
@@ -281,14 +246,5 @@ def _of_hour(name: str, hour: datetime) -> Any:
     }[name]
 
 
-async def _main() -> None:
-    parser = argparse.ArgumentParser(description="A stand-in for Open-Meteo on loopback.")
-    parser.add_argument("--port", type=int, default=0)
-    async with OpenMeteoStandIn(datetime.now(UTC), parser.parse_args().port) as stand_in:
-        print(f"stand-in listening on {stand_in.url}", flush=True)
-        await asyncio.Event().wait()
-
-
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_main())
+    by_hand(lambda port: OpenMeteoStandIn(datetime.now(UTC), port))

@@ -9,20 +9,17 @@ The contract suites run over it and over a real server (Ollama's ``/v1``) alike,
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import base64
-import contextlib
 import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from aiohttp import web
 
-from tests.simulators.ollama import Answerer, Seen, StandInModel, sensible, unit
-from tests.simulators.vendor import hang_up, listen, stop
+from tests.simulators.ollama import Answerer, ModelServer, Seen, StandInModel, sensible, unit
+from tests.simulators.vendor import by_hand
 
 CHAT_MODEL = "stand-in-chat"
 EMBED_MODEL = "stand-in-embed"
@@ -30,7 +27,7 @@ CREATED = 1_767_225_600
 
 
 @dataclass
-class OpenAiStandIn:
+class OpenAiStandIn(ModelServer):
     """Switches may be turned while it runs. ``answer``: a text, or a callable over the whole prompt.
 
     ``key``: the only key that is taken; empty takes all. ``models``: what is listed; None: no list (404).
@@ -83,39 +80,19 @@ class OpenAiStandIn:
     running_max: int = 0
     url: str = ""
 
-    async def __aenter__(self) -> OpenAiStandIn:
-        self._transports: set[asyncio.BaseTransport] = set()
-        self._released = asyncio.Event()
-        self.arrived = asyncio.Event()
-        self.listed = asyncio.Event()
-        self.stalled = asyncio.Event()
-        app = web.Application(client_max_size=16 * 2**20)
-        app.router.add_get("/v1/models", self._models)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        app.router.add_post("/v1/embeddings", self._embeddings)
-        self._runner = web.AppRunner(app, shutdown_timeout=0.2, access_log=None)
-        await self._runner.setup()
-        self.port = await listen(self._runner, self.port)
-        self.url = f"http://127.0.0.1:{self.port}/v1"
+    CHAT = "/v1/chat/completions"
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        self.url += "/v1"
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        self.release()
-        await stop(self._runner)
-        await hang_up(self._transports)
-
-    def release(self) -> None:
-        """Let everything that hangs go on."""
-        self._released.set()
-
-    @property
-    def chats(self) -> list[Seen]:
-        return [seen for seen in self.requests if seen.path == "/v1/chat/completions"]
-
-    @property
-    def prompts(self) -> list[str]:
-        """What each chat request would have made the model read."""
-        return [seen.prompt for seen in self.chats]
+    def routes(self) -> web.Application:
+        app = web.Application(client_max_size=16 * 2**20)
+        app.router.add_get("/v1/models", self._models)
+        app.router.add_post(self.CHAT, self._chat)
+        app.router.add_post("/v1/embeddings", self._embeddings)
+        return app
 
     @property
     def embedded(self) -> list[str]:
@@ -131,14 +108,6 @@ class OpenAiStandIn:
         return unit(StandInModel(dim=self.dim, version=self.version).vector(text))
 
     # --- what every path shares -------------------------------------------------------------------
-
-    async def _note(self, request: web.Request) -> Seen:
-        if request.transport is not None:
-            self._transports.add(request.transport)
-        body = await request.json() if request.can_read_body else {}
-        seen = Seen(request.path, body, {name.lower(): value for name, value in request.headers.items()})
-        self.requests.append(seen)
-        return seen
 
     def _known(self) -> list[str]:
         listed = self.models if self.models is not None else (CHAT_MODEL, EMBED_MODEL)
@@ -202,17 +171,9 @@ class OpenAiStandIn:
 
     # --- chat -------------------------------------------------------------------------------------
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        seen = await self._note(request)
-        self.running += 1
-        self.running_max = max(self.running_max, self.running)
-        try:
-            refusal = await self._refusal(seen)
-            return refusal if refusal is not None else await self._answer(request, seen)
-        finally:
-            self.running -= 1
-
     async def _answer(self, request: web.Request, seen: Seen) -> web.StreamResponse:
+        if (refusal := await self._refusal(seen)) is not None:
+            return refusal
         text = self.answer if isinstance(self.answer, str) else self.answer(seen.prompt)
         stop = seen.body.get("stop") or []
         if len(stop) > 4:
@@ -337,19 +298,5 @@ def _failed(
     return web.json_response(body, status=status, headers=headers)
 
 
-async def _serve(port: int) -> None:
-    async with OpenAiStandIn(port=port) as server:
-        print(f"listening on {server.url}", flush=True)
-        await asyncio.Event().wait()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="a stand-in for an OpenAI-compatible server on loopback")
-    parser.add_argument("--port", type=int, default=0)
-    arguments = parser.parse_args()
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(arguments.port))
-
-
 if __name__ == "__main__":
-    main()
+    by_hand(lambda port: OpenAiStandIn(port=port))

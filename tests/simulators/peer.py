@@ -37,7 +37,7 @@ from node.core.signed_note import Ed25519Signer
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate, encode
 from node.peers.rules.reconcile import Item, SortedSet, answer
 from tests.record_builders import START, Author
-from tests.simulators.vendor import hang_up, listen, stop
+from tests.simulators.vendor import Door
 from tests.tlog_memory import MemoryLog
 
 BOMB_BYTES = 64 * 2**20
@@ -222,7 +222,7 @@ class MemoryLink:
         return list(self.peer.named)
 
 
-class PeerStandIn:
+class PeerStandIn(Door):
     """A ``Publishing`` behind HTTP on loopback."""
 
     def __init__(self, peer: Publishing, mood: str = "right", *, has_bulk: bool = True) -> None:
@@ -237,9 +237,7 @@ class PeerStandIn:
         self.url = ""
         self.port = 0
 
-    async def __aenter__(self) -> PeerStandIn:
-        self._transports: set[asyncio.BaseTransport] = set()
-        self._released = asyncio.Event()
+    def routes(self) -> web.Application:
         self._changed = asyncio.Condition()
         app = web.Application(client_max_size=2**20)
         app.router.add_get("/peers/identity", self._identity)
@@ -248,16 +246,7 @@ class PeerStandIn:
         app.router.add_post("/peers/reconcile", self._reconcile)
         app.router.add_get("/ipfs/{cid}", self._block)
         app.router.add_get("/logs/publications/{path:.+}", self._file)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-        await self._runner.setup()
-        self.port = await listen(self._runner, self.port)
-        self.url = f"http://127.0.0.1:{self.port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._released.set()
-        await stop(self._runner)
-        await hang_up(self._transports)
+        return app
 
     def count(self, path: str) -> int:
         """How often this path was asked for."""
@@ -337,8 +326,7 @@ class PeerStandIn:
         is_endless: bool = False,
     ) -> web.StreamResponse:
         """The answer, as the mood has it."""
-        if request.transport is not None:
-            self._transports.add(request.transport)
+        self.came(request)
         async with self._changed:
             self.asked.append((request.method, request.path_qs))
             self.headers.append(dict(request.headers))

@@ -8,14 +8,12 @@ By hand: ``python -m tests.simulators.snapshot --port 0``.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.simulators.vendor import Answered, Seen, VendorStandIn, by_hand
 
 NOW = datetime(2026, 5, 18, 9, 0, tzinfo=UTC)
 """The moment that the stand-in lives in."""
@@ -53,69 +51,36 @@ def _spaces() -> list[StandInSpace]:
         StandInProposal(f"Grants round {at}", -900 + at, -890 + at, [at + 10.0, 3.0, 1.0], votes=100 + at)
         for at in range(1, 13)
     ]
+    one = StandInProposal
+    uniswap = [
+        *early,
+        one("Swap 123 ETH for stablecoins", -400, -395),
+        one("[Temperature Check] #123 Deploy on Sonne", -300, -295, [78.2e6, 21.8e6, 0.0], quorum=4e7),
+        one("Fee switch pilot", -3, 4, [6e6, 4e6, 0.0], votes=812, quorum=4e7, scores_state=""),
+    ]
+    names, shares = ["Alpha", "Beta", "Gamma", "Delta", "Epsilon"], [10.0, 40.0, 30.0, 15.0, 5.0]
+    ens = [
+        one("[EP5.4] [Social] Fund the stewards", -700, -693, [1.5e6, 9e5, 1e5], votes=320),
+        one("[EP 6.1] Which name?", -60, -53, shares, names, votes=51, kind="single-choice"),
+        one("[EP 6.2] Small turnout", -30, -23, [900.0, 100.0, 0.0], quorum=1e6, votes=12),
+    ]
+    lido = [
+        one("Old lido vote", -20, -6, [10.0, 30.0, 0.0], votes=77),
+        one("Open one", -2, 5, [5.0, 1.0, 0.0], votes=9, scores_state="pending"),
+        one("Hidden one", -1, 6, [], votes=40, scores_state="pending"),
+        one("Coming one", 2, 9, [0.0, 0.0, 0.0], votes=0, scores_state=""),
+    ]
+    aave = [
+        one("[TEMP CHECK] Launch GHO on Gnosis Chain", -100, -96, [3.0, 1.0, 0.0], votes=5),
+        one("[ARFC] Launch GHO on Gnosis Chain", -90, -86, [9.0, 1.0, 0.0], votes=15),
+        one("AIP-12 Add a market", -80, -76, [1.0, 9.0, 0.0], votes=25),
+        one("Not yet counted", -4, -1, [4.0, 1.0, 0.0], votes=3, scores_state="pending"),
+    ]
     return [
-        StandInSpace(
-            "uniswapgovernance.eth",
-            "Uniswap",
-            [
-                *early,
-                StandInProposal("Swap 123 ETH for stablecoins", -400, -395),
-                StandInProposal(
-                    "[Temperature Check] #123 Deploy on Sonne",
-                    -300,
-                    -295,
-                    [78.2e6, 21.8e6, 0.0],
-                    votes=41_203,
-                    quorum=4e7,
-                ),
-                StandInProposal(
-                    "Fee switch pilot", -3, 4, [6e6, 4e6, 0.0], votes=812, quorum=4e7, scores_state=""
-                ),
-            ],
-        ),
-        StandInSpace(
-            "ens.eth",
-            "ENS",
-            [
-                StandInProposal(
-                    "[EP5.4] [Social] Fund the stewards", -700, -693, [1.5e6, 9e5, 1e5], votes=320
-                ),
-                StandInProposal(
-                    "[EP 6.1] Which name?",
-                    -60,
-                    -53,
-                    [10.0, 40.0, 30.0, 15.0, 5.0],
-                    ["Alpha", "Beta", "Gamma", "Delta", "Epsilon"],
-                    votes=51,
-                    kind="single-choice",
-                ),
-                StandInProposal(
-                    "[EP 6.2] Small turnout", -30, -23, [900.0, 100.0, 0.0], quorum=1e6, votes=12
-                ),
-            ],
-        ),
-        StandInSpace(
-            "lido-snapshot.eth",
-            "Lido",
-            [
-                StandInProposal("Old lido vote", -20, -6, [10.0, 30.0, 0.0], votes=77),
-                StandInProposal("Open one", -2, 5, [5.0, 1.0, 0.0], votes=9, scores_state="pending"),
-                StandInProposal("Hidden one", -1, 6, [], votes=40, scores_state="pending"),
-                StandInProposal("Coming one", 2, 9, [0.0, 0.0, 0.0], votes=0, scores_state=""),
-            ],
-        ),
-        StandInSpace(
-            "aavedao.eth",
-            "Aave DAO",
-            [
-                StandInProposal(
-                    "[TEMP CHECK] Launch GHO on Gnosis Chain", -100, -96, [3.0, 1.0, 0.0], votes=5
-                ),
-                StandInProposal("[ARFC] Launch GHO on Gnosis Chain", -90, -86, [9.0, 1.0, 0.0], votes=15),
-                StandInProposal("AIP-12 Add a market", -80, -76, [1.0, 9.0, 0.0], votes=25),
-                StandInProposal("Not yet counted", -4, -1, [4.0, 1.0, 0.0], votes=3, scores_state="pending"),
-            ],
-        ),
+        StandInSpace("uniswapgovernance.eth", "Uniswap", uniswap),
+        StandInSpace("ens.eth", "ENS", ens),
+        StandInSpace("lido-snapshot.eth", "Lido", lido),
+        StandInSpace("aavedao.eth", "Aave DAO", aave),
     ]
 
 
@@ -180,34 +145,16 @@ def _row(space: StandInSpace, at: int) -> dict[str, Any]:
     now = NOW.timestamp()
     proposal_id = f"0x{space.id.encode().hex()[:20]}{at:044x}"
     return {
-        "id": proposal_id,
-        "ipfs": f"bafkreistandin{at:045d}",
-        "title": proposal.title,
-        "body": proposal.body,
-        "author": "0x" + "ab" * 20,
-        "created": min(start, int(now)) - DAY,
-        "start": start,
-        "end": end,
-        "type": proposal.kind,
-        "choices": proposal.choices,
-        "scores": proposal.scores,
-        "scores_state": proposal.scores_state,
-        "scores_total": sum(proposal.scores),
-        "quorum": proposal.quorum,
-        "quorumType": proposal.quorum_kind,
+        "id": proposal_id, "ipfs": f"bafkreistandin{at:045d}", "title": proposal.title,
+        "body": proposal.body, "author": "0x" + "ab" * 20, "created": min(start, int(now)) - DAY,
+        "start": start, "end": end, "type": proposal.kind, "choices": proposal.choices,
+        "scores": proposal.scores, "scores_state": proposal.scores_state,
+        "scores_total": sum(proposal.scores), "quorum": proposal.quorum, "quorumType": proposal.quorum_kind,
         "votes": proposal.votes,
         "state": "pending" if now <= start else "active" if now <= end else "closed",
         "space": {"id": space.id},
-    }
-
-
-async def _serve(port: int) -> None:
-    async with SnapshotStandIn(port) as hub:
-        print(f"listening on {hub.url}", flush=True)
-        await asyncio.Event().wait()
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=0)
-    asyncio.run(_serve(parser.parse_args().port))
+    by_hand(SnapshotStandIn)

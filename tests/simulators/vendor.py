@@ -14,6 +14,7 @@ A stand-in is a subclass that gives ``answer``: a path, a query and a body to (s
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import errno
@@ -71,7 +72,7 @@ class Answered:
 
 
 @dataclass(slots=True)
-class _Mischief:
+class Mischief:
     kind: str
     times: int | None
     path: str | None
@@ -85,7 +86,7 @@ class VendorStandIn(ABC):
         self._port = port
         self.requests: list[Seen] = []
         self.url = ""
-        self._mischief: list[_Mischief] = []
+        self._mischief: list[Mischief] = []
         self._changed = asyncio.Event()
         self._closing = asyncio.Event()
         self._runner: web.AppRunner | None = None
@@ -101,7 +102,7 @@ class VendorStandIn(ABC):
         """From now on, ``times`` requests (None: all) whose path ends in ``path`` meet ``kind``."""
         if kind not in MISBEHAVIOURS:
             raise ValueError(f"a stand-in cannot {kind}")
-        self._mischief.append(_Mischief(kind, times, path, options))
+        self._mischief.append(Mischief(kind, times, path, options))
 
     def behave(self) -> None:
         """End all misbehaviour, for requests to come."""
@@ -144,23 +145,25 @@ class VendorStandIn(ABC):
         seen = Seen(request.path, dict(request.query), dict(request.headers), await request.read())
         self.requests.append(seen)
         self._changed.set()
-        mischief = self._next(seen.path)
+        mischief = self.take(self._mischief, seen.path)
         if mischief is None:
             return _respond(self.answer(seen))
         return await self._bend(mischief, seen, request)
 
-    def _next(self, path: str) -> _Mischief | None:
-        for mischief in self._mischief:
+    @staticmethod
+    def take(among: list[Mischief], path: str) -> Mischief | None:
+        """What meets a request: the first that is meant for its path, which is used up by it."""
+        for mischief in among:
             if mischief.path is not None and not path.endswith(mischief.path):
                 continue
             if mischief.times is not None:
                 mischief.times -= 1
                 if mischief.times <= 0:
-                    self._mischief.remove(mischief)
+                    among.remove(mischief)
             return mischief
         return None
 
-    async def _bend(self, mischief: _Mischief, seen: Seen, request: web.Request) -> web.StreamResponse:
+    async def _bend(self, mischief: Mischief, seen: Seen, request: web.Request) -> web.StreamResponse:
         kind, options = mischief.kind, mischief.options
         if kind == "delay":
             await asyncio.sleep(options.get("seconds", 0.1))
@@ -197,6 +200,58 @@ class VendorStandIn(ABC):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), 0.02)
         return web.Response()
+
+
+class Door(ABC):
+    """A server on loopback whose port stays: left and entered again it is the same server restarted."""
+
+    port: int
+    url: str
+
+    @abstractmethod
+    def routes(self) -> web.Application:
+        """What it serves."""
+
+    async def __aenter__(self) -> Self:
+        self._transports: set[asyncio.BaseTransport] = set()
+        self._released = asyncio.Event()
+        self._runner = web.AppRunner(self.routes(), access_log=None, **self.how())
+        await self._runner.setup()
+        self.port = await listen(self._runner, self.port)
+        self.url = f"http://127.0.0.1:{self.port}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.release()
+        await stop(self._runner)
+        await hang_up(self._transports)
+
+    def how(self) -> dict[str, Any]:
+        """How a request ends when the server does."""
+        return {"shutdown_timeout": 0.1, "handler_cancellation": True}
+
+    def release(self) -> None:
+        """Let everything that hangs go on."""
+        self._released.set()
+
+    def came(self, request: web.Request) -> None:
+        """Remember the connection, to cut it at the end."""
+        if request.transport is not None:
+            self._transports.add(request.transport)
+
+
+def by_hand(make: Callable[[int], Any]) -> None:
+    """Serve at ``--port`` until interrupted."""
+    parser = argparse.ArgumentParser(description="a stand-in on loopback")
+    parser.add_argument("--port", type=int, default=0)
+
+    async def serve(port: int) -> None:
+        async with make(port) as stand_in:
+            print(f"listening on {stand_in.url}", flush=True)
+            await asyncio.Event().wait()
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(parser.parse_args().port))
 
 
 async def listen(runner: web.AppRunner, port: int) -> int:
@@ -285,8 +340,5 @@ def _respond(good: Answered) -> web.Response:
         )
     # json.dumps writes NaN as NaN, as a careless server would.
     return web.Response(
-        text=json.dumps(good.value),
-        status=good.status,
-        headers=good.headers,
-        content_type=good.content_type,
+        text=json.dumps(good.value), status=good.status, headers=good.headers, content_type=good.content_type
     )

@@ -8,13 +8,11 @@ By hand: ``python -m tests.simulators.wikipedia --port 0``.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.simulators.vendor import Answered, Seen, VendorStandIn, by_hand
 
 
 @dataclass(slots=True)
@@ -29,43 +27,31 @@ class StandInPage:
     revised: str = "2026-05-01T12:30:00Z"
 
 
+ADA = (
+    "Augusta Ada King, Countess of Lovelace (née Byron; 10 December 1815 – 27 November 1852), was a made-up"
+    " entry about an English mathematician. She wrote notes on the Analytical Engine. "
+)
+TURING = "Alan Mathison Turing () was an English mathematician. He lived in the U.K. for long."
+MERCURIES = [
+    *("Freddie Mercury", "Hermes", "Mercury (disambiguation)", "Mercury (element)", "Mercury (mythology)"),
+    *("Mercury (planet)", "Project Mercury"),
+]
+
+
 def _pages() -> list[StandInPage]:
+    one = StandInPage
     return [
-        StandInPage(
-            "Ada Lovelace",
-            "Augusta Ada King, Countess of Lovelace (née Byron; 10 December 1815 – 27 November 1852), was a"
-            " made-up entry about an English mathematician. She wrote notes on the Analytical Engine. "
-            + "More is known. "
-            * 60,
-        ),
-        StandInPage(
-            "Alan Turing",
-            "Alan Mathison Turing () was an English mathematician. He lived in the U.K. for long.",
-        ),
-        StandInPage(
-            "Photosynthesis", "The process called photosynthesis turns light into sugar. Plants do it."
-        ),
-        StandInPage("Eiffel Tower", "The Eiffel Tower is a tower in Paris.\nIt is made of iron."),
-        StandInPage("InterPlanetary File System", "The InterPlanetary File System (IPFS) is a protocol."),
-        StandInPage("Ethernet", "Ethernet is a family of networks."),
-        StandInPage("Beyoncé", "Beyoncé is a singer."),
-        StandInPage("IPhone 4S", "The iPhone 4S is a telephone."),
-        StandInPage("Empty", ""),
-        StandInPage("Help:Contents", "This page helps.", namespace=12),
-        StandInPage(
-            "Mercury",
-            "Mercury most commonly refers to:",
-            [
-                "Freddie Mercury",
-                "Hermes",
-                "Mercury (disambiguation)",
-                "Mercury (element)",
-                "Mercury (mythology)",
-                "Mercury (planet)",
-                "Project Mercury",
-            ],
-            disambiguation=True,
-        ),
+        one("Ada Lovelace", ADA + "More is known. " * 60),
+        one("Alan Turing", TURING),
+        one("Photosynthesis", "The process called photosynthesis turns light into sugar. Plants do it."),
+        one("Eiffel Tower", "The Eiffel Tower is a tower in Paris.\nIt is made of iron."),
+        one("InterPlanetary File System", "The InterPlanetary File System (IPFS) is a protocol."),
+        one("Ethernet", "Ethernet is a family of networks."),
+        one("Beyoncé", "Beyoncé is a singer."),
+        one("IPhone 4S", "The iPhone 4S is a telephone."),
+        one("Empty", ""),
+        one("Help:Contents", "This page helps.", namespace=12),
+        one("Mercury", "Mercury most commonly refers to:", MERCURIES, disambiguation=True),
     ]
 
 
@@ -151,13 +137,5 @@ def _plain(title: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFD", title.lower()) if char.isascii())
 
 
-async def _serve(port: int) -> None:
-    async with WikipediaStandIn(port) as site:
-        print(f"listening on {site.url}", flush=True)
-        await asyncio.Event().wait()
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=0)
-    asyncio.run(_serve(parser.parse_args().port))
+    by_hand(WikipediaStandIn)

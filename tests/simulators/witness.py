@@ -16,17 +16,18 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from aiohttp import web
 
 from tests.simulators import rfc6962
-from tests.simulators.vendor import hang_up, listen, stop
+from tests.simulators.vendor import Door
 
 TIME_S = 1_790_000_000
 
 
 @dataclass
-class WitnessStandIn:
+class WitnessStandIn(Door):
     name: str
     logs: Sequence[str]
     mood: str = "right"
@@ -48,23 +49,17 @@ class WitnessStandIn:
     def vkey(self) -> str:
         return self.key.vkey
 
-    async def __aenter__(self) -> WitnessStandIn:
-        self._transports: set[asyncio.BaseTransport] = set()
-        self._released = asyncio.Event()
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        self.url += "/prefix"
+        return self
+
+    def routes(self) -> web.Application:
         self._changed = asyncio.Condition()
         app = web.Application(client_max_size=2**20)
         app.router.add_post("/prefix/add-checkpoint", self._add)
         app.router.add_get("/prefix/{origin}/checkpoint", self._show)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-        await self._runner.setup()
-        self.port = await listen(self._runner, self.port)
-        self.url = f"http://127.0.0.1:{self.port}/prefix"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._released.set()
-        await stop(self._runner)
-        await hang_up(self._transports)
+        return app
 
     async def wait_asked(self, count: int) -> None:
         """Return when so many submissions have arrived."""
@@ -74,13 +69,8 @@ class WitnessStandIn:
     def size(self, origin: str) -> int:
         return rfc6962.read_note(self.held[origin])[1] if origin in self.held else 0
 
-    def release(self) -> None:
-        """What hangs goes on, with an error."""
-        self._released.set()
-
     async def _add(self, request: web.Request) -> web.StreamResponse:
-        if request.transport is not None:
-            self._transports.add(request.transport)
+        self.came(request)
         body = await request.read()
         async with self._changed:
             self.asked.append((request.path, body))
@@ -136,8 +126,7 @@ class WitnessStandIn:
         return web.Response(body=line, headers={"Content-Type": "text/plain; charset=utf-8"})
 
     async def _show(self, request: web.Request) -> web.Response:
-        if request.transport is not None:
-            self._transports.add(request.transport)
+        self.came(request)
         for origin, data in self.held.items():
             if self.shows and hashlib.sha256(origin.encode()).hexdigest() == request.match_info["origin"]:
                 return web.Response(body=data, headers={"Content-Type": "text/plain; charset=utf-8"})
