@@ -47,24 +47,26 @@ def test_nothing_usable(raw: str, reason: str) -> None:
     assert cleaned.reason == reason
 
 
-def test_a_cut_end_goes_back_to_the_last_sentence() -> None:
-    cleaned = clean("Qubits hold both states. They interfere. This is used in", complete=False)
-    assert cleaned.text == "Qubits hold both states. They interfere."
-    assert not cleaned.complete
+@pytest.mark.parametrize(
+    ("raw", "complete", "text"),
+    [
+        (
+            "Qubits hold both states. They interfere. This is used in",
+            False,
+            "Qubits hold both states. They interfere.",
+        ),
+        ("Steps:\n1. Mix\n2. Stir\n3. Ba", False, "Steps:\n1. Mix\n2. Stir"),
+        ("Paris", True, "Paris"),
+    ],
+    ids=["the last sentence", "whole lines", "no full stop needed"],
+)
+def test_how_far_a_cut_and_a_complete_answer_go(raw: str, complete: bool, text: str) -> None:
+    cleaned = clean(raw, complete=complete)
+    assert (cleaned.text, cleaned.complete) == (text, complete)
 
 
 def test_a_cut_answer_without_a_whole_sentence_is_unusable() -> None:
     assert not clean("Qubits are used in the", complete=False).usable
-
-
-def test_a_cut_list_keeps_its_whole_lines() -> None:
-    assert clean("Steps:\n1. Mix\n2. Stir\n3. Ba", complete=False).text == "Steps:\n1. Mix\n2. Stir"
-
-
-def test_a_complete_answer_needs_no_full_stop() -> None:
-    cleaned = clean("Paris", complete=True)
-    assert cleaned.text == "Paris"
-    assert cleaned.complete
 
 
 @pytest.mark.parametrize(
@@ -77,6 +79,7 @@ def test_a_complete_answer_needs_no_full_stop() -> None:
             None,
         ),
         ("No. No. No. No.", "No."),
+        ("The sea is deep. It goes on and on and on and on and on and on and on and on", "The sea is deep."),
     ],
 )
 def test_loops_are_cut_at_the_first_repetition(raw: str, text: str | None) -> None:
@@ -87,20 +90,17 @@ def test_loops_are_cut_at_the_first_repetition(raw: str, text: str | None) -> No
     assert cleaned.text.count("the very same item") <= 1
 
 
-def test_a_phrase_that_turns_in_circles_is_found() -> None:
-    cleaned = clean("The sea is deep. It goes on and on and on and on and on and on and on and on")
-    assert cleaned.looped
-    assert cleaned.text == "The sea is deep."
-
-
-def test_what_repeats_lawfully_is_no_loop() -> None:
-    for text in (
+@pytest.mark.parametrize(
+    "text",
+    [
         "0 0 0 0 0 0 0 0 0 0",
         "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |",
         "It rains. It pours. It rains. It pours.",
         "if a:\n    return 1\nif b:\n    return 2\nif c:\n    return 3",
-    ):
-        assert find_loop(text) is None
+    ],
+)
+def test_what_repeats_lawfully_is_no_loop(text: str) -> None:
+    assert find_loop(text) is None
 
 
 @pytest.mark.parametrize("mark", STOP)

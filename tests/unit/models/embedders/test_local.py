@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,20 +57,18 @@ async def test_another_model_is_a_mistake_in_the_settings() -> None:
         await LocalEmbedder.load(Embed(model="some-other-model"), ManualClock())
 
 
-@pytest.mark.parametrize("which", ["onnx", "tokenizer"])
-async def test_a_changed_file_is_refused_naming_file_and_both_hashes(tmp_path: Path, which: str) -> None:
+@pytest.mark.parametrize(("which", "pinned"), [("onnx", ONNX_SHA256), ("tokenizer", TOKENIZER_SHA256)])
+async def test_a_changed_file_is_refused_by_its_name_and_hash(
+    tmp_path: Path, which: str, pinned: str
+) -> None:
     files = installed_files()
-    original, pinned = {
-        "onnx": (files.onnx, ONNX_SHA256),
-        "tokenizer": (files.tokenizer, TOKENIZER_SHA256),
-    }[which]
+    original = getattr(files, which)
     content = bytearray(original.read_bytes())
     content[len(content) // 2] ^= 1
     changed = tmp_path / original.name
     changed.write_bytes(content)
-    bent = ModelFiles(**{"onnx": files.onnx, "tokenizer": files.tokenizer, which: changed})
     with pytest.raises(Unavailable) as caught:
-        await LocalEmbedder.load(Embed(), ManualClock(), files=bent)
+        await LocalEmbedder.load(Embed(), ManualClock(), files=replace(files, **{which: changed}))
     assert str(changed) in str(caught.value)
     assert pinned in str(caught.value)
     assert str(caught.value).count("SHA-256") == 1
@@ -130,21 +129,6 @@ def test_control_tokens_in_a_question_are_only_text(token: str) -> None:
     np.testing.assert_allclose(marked, as_text, rtol=0, atol=1e-5)
 
 
-def test_batch_and_padding_do_not_alter_a_vector() -> None:
-    texts = [
-        "hi",
-        "What is the price of bitcoin",
-        "How do I reset a forgotten password on my router when the admin page does not open",
-        "word " * 200,
-    ]
-    alone = [minilm().embed([text])[0] for text in texts]
-    together = minilm().embed(texts)
-    for one, other in zip(alone, together, strict=True):
-        assert one is not None
-        assert other is not None
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
-
-
 def test_vectors_are_read_only_since_they_are_shared() -> None:
     (vector,) = minilm().embed(["shared"])
     assert vector is not None
@@ -154,12 +138,9 @@ def test_vectors_are_read_only_since_they_are_shared() -> None:
 
 def test_meaning_survives() -> None:
     """Pairs that no test of ours was tuned on; the margin is far below what the model shows."""
+    wall = ("When was the wall in Berlin torn down?", "In which year did the Berlin wall fall?")
     for one, same, other in (
-        (
-            "When was the wall in Berlin torn down?",
-            "In which year did the Berlin wall fall?",
-            "How to boil rice?",
-        ),
+        (*wall, "How to boil rice?"),
         ("my laptop will not switch on", "computer does not start", "history of the violin"),
     ):
         vectors = [vector for vector in minilm().embed([one, same, other]) if vector is not None]

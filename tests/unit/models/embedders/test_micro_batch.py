@@ -71,19 +71,21 @@ class Bench:
         assert await self.engine.batch_begins() == ["occupied"]
         return task
 
+    async def let_go(self) -> None:
+        """Once all that was asked is queued the gate opens, and all is answered."""
+        await asyncio.sleep(0)
+        self.engine.gate.set()
+        await asyncio.gather(*self.tasks)
+
 
 @pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
-    made = Bench()
+async def bench(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
+    made = Bench(**getattr(request, "param", {}))
     yield made
-    await _end(made)
-
-
-async def _end(bench: Bench) -> None:
-    bench.engine.gate.set()
-    await bench.batcher.close()
-    await asyncio.gather(*bench.tasks, return_exceptions=True)
-    bench.executor.shutdown()
+    made.engine.gate.set()
+    await made.batcher.close()
+    await asyncio.gather(*made.tasks, return_exceptions=True)
+    made.executor.shutdown()
 
 
 def _lengths(vectors: list[Vector | None]) -> list[int | None]:
@@ -120,9 +122,7 @@ async def test_similar_lengths_go_together_and_the_oldest_always_goes(bench: Ben
     sizes = [10, 300, 11, 290, 12, 295, 13, 305]
     for size in sizes:
         bench.ask("x" * size)
-    await asyncio.sleep(0)
-    bench.engine.gate.set()
-    await asyncio.gather(*bench.tasks)
+    await bench.let_go()
     assert [sorted(map(len, batch)) for batch in bench.engine.batches[1:]] == [
         [10, 11, 12, 13],
         [295, 300, 305],  # four would be more than a batch may hold
@@ -142,9 +142,7 @@ async def test_interactive_first_yet_bulk_goes_on(bench: Bench) -> None:
     await asyncio.sleep(0)
     for n in range(40):
         bench.ask(f"now{n:02}")
-    await asyncio.sleep(0)
-    bench.engine.gate.set()
-    await asyncio.gather(*bench.tasks)
+    await bench.let_go()
     kinds = [batch[0][:3] for batch in bench.engine.batches[1:]]
     assert kinds == ["now"] * 4 + ["bul"] + ["now"] * 4 + ["bul"] + ["now"] * 2
     assert all(len({text[:3] for text in batch}) == 1 for batch in bench.engine.batches)
@@ -180,16 +178,15 @@ async def test_too_long_is_remembered_too(bench: Bench) -> None:
     assert bench.engine.batches == [["long"]]
 
 
-async def test_memory_is_bounded_and_forgets_the_least_recent() -> None:
-    bench = Bench(remembered_max=2)
+@pytest.mark.parametrize("bench", [{"remembered_max": 2}], indirect=True)
+async def test_memory_is_bounded_and_forgets_the_least_recent(bench: Bench) -> None:
     for text in ("a", "b", "a", "c", "a", "b"):
         await bench.ask(text)
     assert bench.engine.batches == [["a"], ["b"], ["c"], ["b"]]
-    await _end(bench)
 
 
-async def test_a_full_queue_refuses_at_once_and_lanes_do_not_starve_each_other() -> None:
-    bench = Bench(queue_max=3)
+@pytest.mark.parametrize("bench", [{"queue_max": 3}], indirect=True)
+async def test_a_full_queue_refuses_at_once_and_lanes_do_not_starve_each_other(bench: Bench) -> None:
     await bench.occupy()
     bulk = bench.ask(*(f"bulk{n}" for n in range(10)))
     interactive = [bench.ask(f"now{n}") for n in range(3)]
@@ -204,7 +201,6 @@ async def test_a_full_queue_refuses_at_once_and_lanes_do_not_starve_each_other()
     await asyncio.gather(bulk, joined, *interactive)
     assert len(await bulk) == 10
     await bench.ask("one too many")
-    await _end(bench)
 
 
 async def test_a_long_bulk_call_holds_only_a_part_of_the_queue(bench: Bench) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from node.core.clock import Clock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Misconfigured, Unavailable
-from node.core.ports import Embedder
 from node.core.settings import Embed, Models, Settings
 from node.models.embedders import factory
 from node.models.embedders.ollama import RECHECK_S, WINDOW_MAX, OllamaEmbedder
@@ -20,10 +19,9 @@ from node.models.embedders.outside import BACK_WAIT_S, BATCH_TEXTS, PAUSE_S
 from tests.engines import Ollama
 from tests.manual_clock import ManualClock
 from tests.simulators.ollama import MINILM, OllamaStandIn, StandInModel
+from tests.unit.models.embedders.conftest import Load, fails, settings
 
-
-def settings(server: OllamaStandIn, model: str = "all-minilm", **more: Any) -> Settings:
-    return Settings(embed=Embed(engine="ollama", model=model, **more), models=Models(ollama_url=server.url))
+Bend = Callable[[Any], Any]
 
 
 @pytest.fixture
@@ -32,34 +30,10 @@ async def server() -> AsyncIterator[OllamaStandIn]:
         yield running
 
 
-Load = Callable[..., Any]
-
-
-@pytest.fixture
-async def load(server: OllamaStandIn) -> AsyncIterator[Load]:
-    made: list[OllamaEmbedder] = []
-
-    async def build(clock: Clock | None = None, **more: Any) -> OllamaEmbedder:
-        embedder = await OllamaEmbedder.load(settings(server, **more), clock or SystemClock())
-        made.append(embedder)
-        return embedder
-
-    yield build
-    server.release()
-    for embedder in made:
-        await embedder.close()
-
-
 async def settle(rounds: int = 50) -> None:
     """Let every task run until it waits for something outside."""
     for _ in range(rounds):
         await asyncio.sleep(0)
-
-
-async def fails(embedder: Embedder, text: str) -> str:
-    with pytest.raises(Unavailable) as caught:
-        await embedder.embed([text])
-    return str(caught.value)
 
 
 def paths(server: OllamaStandIn) -> list[str]:
@@ -128,9 +102,8 @@ async def test_no_such_model(load: Load) -> None:
 
 async def test_a_model_that_makes_no_embeddings(server: OllamaStandIn, load: Load) -> None:
     server.models = (replace(MINILM, embeds=False),)
-    with pytest.raises(
-        Misconfigured, match=r"all-minilm:latest of Ollama makes no embeddings: set embed\.model"
-    ):
+    words = r"all-minilm:latest of Ollama makes no embeddings: set embed\.model"
+    with pytest.raises(Misconfigured, match=words):
         await load()
     assert len(server.embedded) == 1  # and it is not asked again
 
@@ -200,9 +173,7 @@ async def test_what_is_no_text_is_none_and_is_not_sent(server: OllamaStandIn, lo
 async def test_bulk_goes_in_bounded_batches_and_each_text_once(server: OllamaStandIn, load: Load) -> None:
     embedder = await load()
     texts = [f"question {number}" for number in range(60)]
-    vectors = await asyncio.gather(
-        embedder.embed(texts), embedder.embed(texts[:40]), embedder.embed([texts[5]])
-    )
+    vectors = await asyncio.gather(*(embedder.embed(some) for some in (texts, texts[:40], [texts[5]])))
     assert all(vector is not None for vector in vectors[0])
     assert sorted(server.embedded[1:]) == sorted(texts)
     sizes = [len(seen.body["input"]) for seen in server.requests if seen.path == "/api/embed"]
@@ -220,30 +191,31 @@ async def test_a_question_does_not_wait_behind_bulk(server: OllamaStandIn, load:
     assert len(await bulk) == 200
 
 
+def each(vector: list[Any]) -> Bend:
+    """This instead of each vector."""
+    return lambda vectors: [vector for _ in vectors]
+
+
+def first(number: object) -> Bend:
+    """This at the first place of each vector."""
+    return lambda vectors: [[number, *vector[1:]] for vector in vectors]
+
+
 @pytest.mark.parametrize(
     "bend",
     [
-        lambda vectors: vectors[1:],
-        lambda vectors: [*vectors, vectors[0]],
-        lambda vectors: [vector[1:] for vector in vectors],
-        lambda vectors: [[0.0] * MINILM.dim for _ in vectors],
-        lambda vectors: [[0.25] * MINILM.dim for _ in vectors],
-        lambda vectors: [[float("nan"), *vector[1:]] for vector in vectors],
-        lambda vectors: [[float("inf"), *vector[1:]] for vector in vectors],
-        lambda vectors: [[1e300, *vector[1:]] for vector in vectors],
-        lambda vectors: [[None, *vector[1:]] for vector in vectors],
-        lambda vectors: [["text", *vector[1:]] for vector in vectors],
-        lambda vectors: [[] for _ in vectors],
-        lambda vectors: "text",
-        lambda vectors: None,
-        lambda vectors: {"0": vectors[0]},
-        lambda vectors: [[[1.0, 2.0]] for _ in vectors],
+        *(
+            lambda vectors: vectors[1:],
+            lambda vectors: [*vectors, vectors[0]],
+            lambda vectors: {"0": vectors[0]},
+        ),
+        *(lambda vectors: "text", lambda vectors: None, lambda vectors: [vector[1:] for vector in vectors]),
+        *(each([0.0] * MINILM.dim), each([0.25] * MINILM.dim), each([]), each([[1.0, 2.0]])),
+        *map(first, (float("nan"), float("inf"), 1e300, None, "text")),
     ],
 )
-async def test_unusable_vectors_are_refused(
-    server: OllamaStandIn, load: Load, bend: Callable[[Any], Any]
-) -> None:
-    embedder = await load()
+async def test_unusable_vectors_are_refused(server: OllamaStandIn, load: Load, bend: Bend) -> None:
+    embedder = await load(ManualClock(), attempts=1)
     server.bend = bend
     assert await fails(embedder, "something")
     assert embedder.health().status == "warn"
@@ -255,7 +227,7 @@ async def test_unusable_vectors_are_refused(
 @pytest.mark.parametrize(
     "vector", [[], [0.0] * 8, [0.25] * 8, [float("nan")] * 8, [1e300] * 8, [10**400], ["text"], [None]]
 )
-async def test_an_engine_whose_vectors_are_unusable_is_not_taken(
+async def test_an_engine_with_unusable_vectors_is_not_taken(
     server: OllamaStandIn, load: Load, vector: Any
 ) -> None:
     server.bend = lambda _: [vector]
@@ -267,7 +239,7 @@ async def test_an_engine_whose_vectors_are_unusable_is_not_taken(
     "body", [b"", b"not json", b"[]", b"{}", b'{"embeddings": 5}', b"[" * 100_000, b"\xff"]
 )
 async def test_what_is_not_the_protocol(server: OllamaStandIn, load: Load, body: bytes) -> None:
-    embedder = await load(attempts=1)
+    embedder = await load(ManualClock(), attempts=1)
     server.raw_body = body
     assert await fails(embedder, "something")
     server.raw_body = None
@@ -334,9 +306,7 @@ async def test_an_engine_that_hangs_costs_its_time_once(server: OllamaStandIn, l
 
 
 @pytest.mark.parametrize("fault", ["failure", "minute"])
-async def test_another_model_behind_the_name_is_refused(
-    server: OllamaStandIn, load: Load, fault: str
-) -> None:
+async def test_another_model_of_that_name_is_refused(server: OllamaStandIn, load: Load, fault: str) -> None:
     clock = ManualClock()
     embedder = await load(clock, attempts=1)
     server.models = (replace(MINILM, version="2"),)
@@ -355,28 +325,29 @@ async def test_another_model_behind_the_name_is_refused(
     assert (await embedder.embed(["three"]))[0] is not None
 
 
-@pytest.mark.parametrize("change", ["gone", "cannot", "undigested"])
-async def test_a_model_that_is_gone_or_cannot(server: OllamaStandIn, load: Load, change: str) -> None:
-    embedder = await load(ManualClock(), attempts=1)
-    if change == "gone":
-        server.models = ()
-    elif change == "cannot":
-        server.models = (replace(MINILM, embeds=False),)
-    else:
-        server.models = (Undigested(name=MINILM.name),)
-        server.failures = 1
-    assert await fails(embedder, "one")
-    said = await fails(embedder, "two")
-    expected = {"gone": "has no model", "cannot": "makes no embeddings", "undigested": "tells no digest"}
-    assert expected[change] in said
-
-
 class Undigested(StandInModel):
     """Listed without a digest."""
 
     @property
     def digest(self) -> str:
         return ""
+
+
+@pytest.mark.parametrize(
+    ("models", "failures", "words"),
+    [
+        ((), 0, "has no model"),
+        ((replace(MINILM, embeds=False),), 0, "makes no embeddings"),
+        ((Undigested(name=MINILM.name),), 1, "tells no digest"),
+    ],
+)
+async def test_a_model_that_is_gone_or_cannot(
+    server: OllamaStandIn, load: Load, models: tuple[StandInModel, ...], failures: int, words: str
+) -> None:
+    embedder = await load(ManualClock(), attempts=1)
+    server.models, server.failures = models, failures
+    assert await fails(embedder, "one")
+    assert words in await fails(embedder, "two")
 
 
 async def test_closing_does_not_wait_for_a_server_that_hangs(server: OllamaStandIn, load: Load) -> None:
@@ -395,12 +366,14 @@ async def test_closing_does_not_wait_for_a_server_that_hangs(server: OllamaStand
 # --- a real server --------------------------------------------------------------------------------
 
 
+def real_settings(server: Ollama, model: str) -> Settings:
+    return Settings(embed=Embed(engine="ollama", model=model), models=Models(ollama_url=server.url))
+
+
 @pytest.mark.engine("ollama")
 @pytest.mark.timeout(300)
 async def test_a_real_ollama_passes_the_self_test_and_is_found_again(real_ollama: Ollama) -> None:
-    named = Settings(
-        embed=Embed(engine="ollama", model=real_ollama.embed_model), models=Models(ollama_url=real_ollama.url)
-    )
+    named = real_settings(real_ollama, real_ollama.embed_model)
     embedder = await factory.load(named, SystemClock())
     try:
         assert embedder.info.dim == 384
@@ -428,8 +401,5 @@ async def test_a_real_ollama_passes_the_self_test_and_is_found_again(real_ollama
 
 @pytest.mark.engine("ollama")
 async def test_a_real_base_model_makes_no_embeddings(real_ollama: Ollama) -> None:
-    named = Settings(
-        embed=Embed(engine="ollama", model=real_ollama.model), models=Models(ollama_url=real_ollama.url)
-    )
     with pytest.raises(Misconfigured, match="makes no embeddings"):
-        await OllamaEmbedder.load(named, SystemClock())
+        await OllamaEmbedder.load(real_settings(real_ollama, real_ollama.model), SystemClock())

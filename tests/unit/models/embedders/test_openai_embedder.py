@@ -3,7 +3,6 @@ all outside engines have in common is in ``test_ollama_embedder``."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import traceback
 from collections.abc import AsyncIterator, Callable
@@ -12,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from node.core.clock import Clock, SystemClock
+from node.core.clock import SystemClock
 from node.core.errors import Misconfigured, Unavailable
-from node.core.ports import Embedder
 from node.core.settings import Embed, Models, Settings
 from node.models.embedders import factory
 from node.models.embedders.openai_compatible import WINDOW_UNKNOWN, OpenAiEmbedder
@@ -22,46 +20,15 @@ from node.models.embedders.outside import PAUSE_S
 from tests.engines import Ollama
 from tests.manual_clock import ManualClock
 from tests.simulators.openai_compatible import EMBED_MODEL, OpenAiStandIn
+from tests.unit.models.embedders.conftest import KEY, Load, fails, settings
 
-KEY = "sk-very-secret-0123456789"
-
-
-def settings(url: str, model: str = EMBED_MODEL, key: str = KEY, **more: Any) -> Settings:
-    return Settings(
-        embed=Embed(engine="openai", model=model, **more),
-        models=Models(openai_base_url=url, openai_api_key=key),
-    )
+Bend = Callable[[Any], Any]
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[OpenAiStandIn]:
     async with OpenAiStandIn(key=KEY) as running:
         yield running
-
-
-Load = Callable[..., Any]
-
-
-@pytest.fixture
-async def load(server: OpenAiStandIn) -> AsyncIterator[Load]:
-    made: list[OpenAiEmbedder] = []
-
-    async def build(clock: Clock | None = None, **more: Any) -> OpenAiEmbedder:
-        embedder = await OpenAiEmbedder.load(settings(server.url, **more), clock or SystemClock())
-        made.append(embedder)
-        return embedder
-
-    yield build
-    server.release()
-    for embedder in made:
-        await embedder.close()
-
-
-async def fails(embedder: Embedder, text: str) -> str:
-    with pytest.raises(Unavailable) as caught:
-        await embedder.embed([text])
-    assert KEY not in "".join(traceback.format_exception(caught.value))
-    return str(caught.value)
 
 
 async def test_what_is_asked_and_what_it_says_of_itself(
@@ -83,16 +50,17 @@ async def test_what_is_asked_and_what_it_says_of_itself(
 
 
 async def test_the_factory_loads_and_tries_it(server: OpenAiStandIn) -> None:
-    embedder = await factory.load(settings(server.url), SystemClock())
+    embedder = await factory.load(settings(server), SystemClock())
     assert embedder.info.dim == server.dim
     await embedder.close()
 
 
 async def test_what_the_settings_must_say() -> None:
+    nowhere = OpenAiStandIn(url="http://127.0.0.1:1/v1")
     with pytest.raises(Misconfigured, match=r"embed\.model is empty"):
-        await OpenAiEmbedder.load(settings("http://127.0.0.1:1/v1", model=""), SystemClock())
+        await OpenAiEmbedder.load(settings(nowhere, model=""), SystemClock())
     with pytest.raises(Misconfigured, match="openai_base_url is empty"):
-        await OpenAiEmbedder.load(settings(""), SystemClock())
+        await OpenAiEmbedder.load(settings(OpenAiStandIn()), SystemClock())
 
 
 @pytest.mark.parametrize("window", [{"max_model_len": 64}, {"context_length": 64}, {"context_window": 64}])
@@ -122,18 +90,26 @@ async def test_what_the_server_finds_too_long_is_none(server: OpenAiStandIn, loa
     assert await embedder.embed(["one", "two"]) == [None, None]
 
 
+def of_rows(change: Bend) -> Bend:
+    """Of the answer only its rows are changed."""
+    return lambda body: {**body, "data": change(body["data"])}
+
+
+def each(**fields: Any) -> Bend:
+    """These fields in each row."""
+    return of_rows(lambda rows: [{**row, **fields} for row in rows])
+
+
 @pytest.mark.parametrize(
     "bend",
     [
-        lambda body: {**body, "data": body["data"][::-1]},
-        lambda body: {**body, "data": [{**item, "index": None} for item in body["data"]]},
+        of_rows(lambda rows: rows[::-1]),
+        each(index=None),
         lambda body: {key: value for key, value in body.items() if key != "usage"},
         lambda body: {**body, "usage": {"prompt_tokens": "many"}},
     ],
 )
-async def test_answers_that_are_odd_and_good(
-    server: OpenAiStandIn, load: Load, bend: Callable[[Any], Any]
-) -> None:
+async def test_answers_that_are_odd_and_good(server: OpenAiStandIn, load: Load, bend: Bend) -> None:
     embedder = await load()
     server.bend = bend
     for text, vector in zip(["a b", "c"], await embedder.embed(["a b", "c"]), strict=True):
@@ -150,35 +126,22 @@ async def test_base64_is_understood(server: OpenAiStandIn, load: Load) -> None:
 @pytest.mark.parametrize(
     "bend",
     [
-        lambda body: {**body, "data": body["data"][1:]},
-        lambda body: {**body, "data": [*body["data"], *body["data"]]},
-        lambda body: {**body, "data": [{**item, "index": 7} for item in body["data"]]},
-        lambda body: {**body, "data": [{**item, "index": "0"} for item in body["data"]]},
-        lambda body: {
-            **body,
-            "data": [{**item, "embedding": item["embedding"][1:]} for item in body["data"]],
-        },
-        lambda body: {**body, "data": [{**item, "embedding": [0.0] * 128} for item in body["data"]]},
-        lambda body: {**body, "data": [{**item, "embedding": [1.0] * 128} for item in body["data"]]},
-        lambda body: {**body, "data": [{**item, "embedding": [float("nan")] * 128} for item in body["data"]]},
-        lambda body: {**body, "data": [{**item, "embedding": ["1"] * 128} for item in body["data"]]},
-        lambda body: {**body, "data": [{**item, "embedding": "no base64!"} for item in body["data"]]},
-        lambda body: {**body, "data": [{**item, "embedding": "AAAA"} for item in body["data"]]},
-        lambda body: {**body, "data": [{**item, "embedding": None} for item in body["data"]]},
-        lambda body: {**body, "data": [{"index": 0} for _ in body["data"]]},
-        lambda body: {**body, "data": "text"},
-        lambda body: {**body, "data": None},
-        lambda body: {**body, "data": [5]},
-        lambda body: [body],
-        lambda body: "text",
-        lambda body: None,
+        *(of_rows(lambda rows: rows[1:]), of_rows(lambda rows: [*rows, *rows]), of_rows(lambda _: "text")),
+        *(
+            of_rows(lambda _: None),
+            of_rows(lambda _: [5]),
+            of_rows(lambda rows: [{"index": 0} for _ in rows]),
+        ),
+        of_rows(lambda rows: [{**row, "embedding": row["embedding"][1:]} for row in rows]),
+        *(each(index=7), each(index="0"), each(embedding=[0.0] * 128), each(embedding=[1.0] * 128)),
+        *(each(embedding=[float("nan")] * 128), each(embedding=["1"] * 128), each(embedding="no base64!")),
+        *(each(embedding="AAAA"), each(embedding=None)),
+        *(lambda body: [body], lambda body: "text", lambda body: None),
         lambda body: {"error": {"message": "told with 200"}},
     ],
 )
-async def test_unusable_answers_are_refused(
-    server: OpenAiStandIn, load: Load, bend: Callable[[Any], Any]
-) -> None:
-    embedder = await load(attempts=1)
+async def test_unusable_answers_are_refused(server: OpenAiStandIn, load: Load, bend: Bend) -> None:
+    embedder = await load(ManualClock(), attempts=1)
     server.bend = bend
     assert await fails(embedder, "something")
     assert embedder.health().status == "warn"
@@ -189,7 +152,7 @@ async def test_unusable_answers_are_refused(
 
 @pytest.mark.parametrize("body", [b"", b"not json", b"[" * 100_000, b"\xff", b'{"data": ' + b" " * 9_000_000])
 async def test_what_is_not_the_protocol(server: OpenAiStandIn, load: Load, body: bytes) -> None:
-    embedder = await load(attempts=1)
+    embedder = await load(ManualClock(), attempts=1)
     server.raw_body = body
     assert await fails(embedder, "something")
     server.raw_body = None
@@ -199,7 +162,7 @@ async def test_what_is_not_the_protocol(server: OpenAiStandIn, load: Load, body:
 async def test_a_wrong_key_is_named_and_not_shown(server: OpenAiStandIn) -> None:
     server.key = "another"
     with pytest.raises(Unavailable, match="refused the key") as caught:
-        await OpenAiEmbedder.load(settings(server.url, attempts=1), SystemClock())
+        await OpenAiEmbedder.load(settings(server, attempts=1), SystemClock())
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
@@ -253,21 +216,13 @@ async def test_a_model_exchanged_behind_vectors_of_no_use(server: OpenAiStandIn,
     assert "its vectors are others than before" in await fails(embedder, "two")
 
 
-async def test_calls_at_once_and_a_cancelled_one(server: OpenAiStandIn, load: Load) -> None:
-    embedder = await load()
-    calls = [asyncio.create_task(embedder.embed([f"text {number}", "shared"])) for number in range(8)]
-    await asyncio.sleep(0)
-    calls[0].cancel()
-    results = await asyncio.gather(*calls, return_exceptions=True)
-    assert isinstance(results[0], asyncio.CancelledError)
-    assert all(isinstance(result, list) for result in results[1:])
-    assert server.embedded.count("shared") == 1
-
-
 @pytest.mark.engine("ollama")
 @pytest.mark.timeout(300)
 async def test_a_real_server_passes_the_self_test(real_ollama: Ollama) -> None:
-    named = settings(f"{real_ollama.url}/v1", model=real_ollama.embed_model, key="")
+    named = Settings(
+        embed=Embed(engine="openai", model=real_ollama.embed_model),
+        models=Models(openai_base_url=f"{real_ollama.url}/v1"),
+    )
     embedder = await factory.load(named, SystemClock())
     assert embedder.info.dim == 384
     await embedder.close()

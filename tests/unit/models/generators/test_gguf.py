@@ -46,9 +46,8 @@ async def test_a_program_that_cannot_load_it_gives_way_to_the_next(how: str) -> 
 
 async def test_a_program_that_has_loaded_it_stays() -> None:
     async with LlamaStandIn() as first, LlamaStandIn() as second:
-        one = GgufGenerator(
-            [over(first, replace(first.program, engine="xllamacpp")), over(second, second.program)]
-        )
+        other = replace(first.program, engine="xllamacpp")
+        one = GgufGenerator([over(first, other), over(second, second.program)])
         await one.generate(PROMPT, timeout_s=30)
         first.script = Script(then="fail")
         await one.close()

@@ -38,11 +38,9 @@ async def test_a_draft_names_its_model(llama: LlamaStandIn, engine: LlamaGenerat
     assert draft.prompt_tokens > 0
     (request,) = llama.requests
     prompt = ask()
-    assert request["system"] == prompt.system
-    assert request["user"] == prompt.user
-    assert request["continuation"] == prompt.continuation
-    assert request["tokens_max"] == 200
-    assert request["stop"] == list(prompt.stop)
+    said = {"system": prompt.system, "user": prompt.user, "continuation": prompt.continuation}
+    expected = {**said, "tokens_max": 200, "stop": list(prompt.stop)}
+    assert {name: request[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -61,9 +59,7 @@ async def test_what_the_model_says_is_cleaned(
     assert (draft.text, draft.complete) == (text, complete)
 
 
-async def test_an_answer_cut_by_its_length_ends_with_a_whole_sentence(
-    llama: LlamaStandIn, engine: LlamaGenerator
-) -> None:
+async def test_a_cut_answer_ends_with_a_whole_sentence(llama: LlamaStandIn, engine: LlamaGenerator) -> None:
     llama.script = Script(answer="The moon pulls the sea. The sun pulls it too, but")
     draft = await engine.generate(ask(tokens_max=9), timeout_s=5)
     assert (draft.text, draft.complete) == ("The moon pulls the sea.", False)
@@ -75,7 +71,7 @@ async def test_an_empty_answer_is_refused(llama: LlamaStandIn, engine: LlamaGene
         await engine.generate(ask(), timeout_s=5)
 
 
-async def test_the_timeout_keeps_whole_sentences(
+async def test_time_up_keeps_sentences(
     llama: LlamaStandIn, clock: ManualClock, engine: LlamaGenerator
 ) -> None:
     llama.script = Script(answer="The moon pulls the sea. The sun helps.", after=7, then="stall")
@@ -90,9 +86,7 @@ async def test_the_timeout_keeps_whole_sentences(
     assert llama.told("done")[0]["reason"] == "stopped"
 
 
-async def test_a_timeout_before_anything_was_said(
-    llama: LlamaStandIn, clock: ManualClock, engine: LlamaGenerator
-) -> None:
+async def test_time_up_before_a_word(llama: LlamaStandIn, clock: ManualClock, engine: LlamaGenerator) -> None:
     llama.script = Script(then="stall")
     asked = asyncio.create_task(engine.generate(ask(), timeout_s=5))
     await llama.seen("stalled")
@@ -130,9 +124,7 @@ async def test_a_bounded_number_waits(llama: LlamaStandIn, engine: LlamaGenerato
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_a_crash_says_why_and_the_next_question_is_answered(
-    llama: LlamaStandIn, engine: LlamaGenerator
-) -> None:
+async def test_a_crash_says_why_and_the_next_is_answered(llama: LlamaStandIn, engine: LlamaGenerator) -> None:
     llama.script = Script(after=1, then="crash")
     with pytest.raises(Unavailable, match="GGML_ASSERT: out of luck"):
         await engine.generate(ask(), timeout_s=5)

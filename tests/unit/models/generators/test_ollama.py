@@ -5,73 +5,32 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import socket
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 import pytest
 
 from node.answer import prompt as prompts
 from node.core.clock import SystemClock
-from node.core.errors import Misconfigured, Rejected, TimedOut, Unavailable
+from node.core.errors import Misconfigured, Rejected, Unavailable
 from node.core.ports import Prompt
-from node.models.generators.ollama import (
-    MODEL_REMEMBERED_S,
-    PROBE_TIMEOUT_S,
-    OllamaGenerator,
-    choose,
-    context_size,
-    loses_system,
-    marks_no_turns,
-)
+from node.models.generators.ollama import OllamaGenerator, choose, context_size, loses_system, marks_no_turns
 from node.models.ollama_client import Installed, close, official_client
-from node.models.transport import RESPONSE_BYTES_MAX
 from tests.engines import Ollama
 from tests.manual_clock import ManualClock
 from tests.simulators.ollama import OllamaStandIn, StandInModel
-
-PROMPT = Prompt("Be brief.", "QUESTION: What is the capital of France?\n\nANSWER:", 50, ("\n\nQUESTION:",))
-
-
-async def settle(rounds: int = 10) -> None:
-    """Let every task run until it waits for something outside."""
-    for _ in range(rounds):
-        await asyncio.sleep(0)
+from tests.unit.models.generators.conftest import PARIS, PROMPT, Build
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[OllamaStandIn]:
-    async with OllamaStandIn(answer="Paris is the capital of France.") as running:
+    async with OllamaStandIn(answer=PARIS) as running:
         yield running
 
 
-@pytest.fixture
-async def build(server: OllamaStandIn) -> AsyncIterator[Callable[..., OllamaGenerator]]:
-    made: list[OllamaGenerator] = []
-
-    def make(clock: ManualClock | SystemClock | None = None, **options: object) -> OllamaGenerator:
-        engine = OllamaGenerator(server.url, str(options.pop("model", "")), clock or SystemClock(), **options)  # type: ignore[arg-type]  # options by name
-        made.append(engine)
-        return engine
-
-    yield make
-    server.release()
-    for engine in made:
-        await engine.close()
-
-
-async def test_earlier_turns_are_messages_of_their_own(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    prompt = replace(PROMPT, turns=(("What is the capital of Peru?", "Lima."),))
-    await build(threads=3).generate(prompt, timeout_s=5)
-    assert [role for role, _ in server.chats[0].messages] == ["system", "user", "assistant", "user"]
-    assert server.chats[0].messages[2] == ("assistant", "Lima.")
-
-
-async def test_what_is_sent(server: OllamaStandIn, build: Callable[..., OllamaGenerator]) -> None:
-    draft = await build(threads=3).generate(PROMPT, timeout_s=5)
-    assert draft.text == "Paris is the capital of France."
+async def test_what_is_sent(server: OllamaStandIn, build: Build) -> None:
+    draft = await build(threads=3).generate(PROMPT, timeout_s=30)
+    assert draft.text == PARIS
     assert draft.complete
     assert (draft.engine, draft.model) == ("ollama", "llama3.2:latest")
     assert draft.model_digest == StandInModel().digest
@@ -85,65 +44,29 @@ async def test_what_is_sent(server: OllamaStandIn, build: Callable[..., OllamaGe
 
 
 async def test_no_key_and_no_proxy_of_the_environment(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator], monkeypatch: pytest.MonkeyPatch
+    server: OllamaStandIn, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_API_KEY", "secret")
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
-    await build().generate(PROMPT, timeout_s=5)
+    await build().generate(PROMPT, timeout_s=30)
     assert all("secret" not in json.dumps(seen.headers) for seen in server.requests)
 
 
-async def test_nobody_there(unused_tcp_port: int) -> None:
-    engine = OllamaGenerator(f"http://127.0.0.1:{unused_tcp_port}", "", SystemClock())
-    with pytest.raises(Unavailable, match="not reachable at its address") as caught:
-        await engine.generate(PROMPT, timeout_s=5)
-    assert str(unused_tcp_port) not in str(caught.value)
-    check = await engine.probe()
-    assert check.status == "warn"
-    assert "not reachable" in check.output
-    assert "ollama pull llama3.2" in check.output
-    await engine.close()
-
-
-async def test_no_model_installed(server: OllamaStandIn, build: Callable[..., OllamaGenerator]) -> None:
+async def test_no_model_installed(server: OllamaStandIn, build: Build) -> None:
     server.models = (StandInModel("nomic-embed-text:latest", "nomic-bert"),)
     engine = build()
     with pytest.raises(Unavailable, match=r"has no model; type: ollama pull llama3\.2"):
-        await engine.generate(PROMPT, timeout_s=5)
+        await engine.generate(PROMPT, timeout_s=30)
     check = await engine.probe()
     assert (check.status, check.name) == ("warn", "ollama")
     assert "ollama pull" in check.output
 
 
-async def test_the_named_model_is_missing(build: Callable[..., OllamaGenerator]) -> None:
+async def test_the_named_model_is_missing(build: Build) -> None:
     with pytest.raises(Unavailable, match="Ollama has no model gemma3:4b; type: ollama pull gemma3:4b"):
-        await build(model="gemma3:4b").generate(PROMPT, timeout_s=5)
-
-
-async def test_the_choice_is_remembered_for_a_while(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    clock = ManualClock()
-    engine = build(clock)
-    await engine.generate(PROMPT, timeout_s=5)
-    await engine.generate(PROMPT, timeout_s=5)
-    assert [seen.path for seen in server.requests].count("/api/tags") == 1
-    clock.advance(MODEL_REMEMBERED_S)
-    server.models = (StandInModel("qwen3:4b", "qwen3"),)
-    assert (await engine.generate(PROMPT, timeout_s=5)).model == "qwen3:4b"
-
-
-async def test_a_model_removed_meanwhile_is_looked_for_again(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    engine = build(ManualClock())
-    await engine.generate(PROMPT, timeout_s=5)
-    server.models = (StandInModel("qwen3:4b", "qwen3"),)
-    with pytest.raises(Unavailable, match=r"no model llama3\.2:latest"):
-        await engine.generate(PROMPT, timeout_s=5)
-    assert (await engine.generate(PROMPT, timeout_s=5)).model == "qwen3:4b"
+        await build(model="gemma3:4b").generate(PROMPT, timeout_s=30)
 
 
 @dataclass(frozen=True)
@@ -162,10 +85,10 @@ class Digested(StandInModel):
     [("sha256:" + "AB" * 32, "ab" * 32), ("ab" * 31, None), ("latest", None), ("", None)],
 )
 async def test_a_digest_is_a_hex_sha256_or_none(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator], listed: str, digest: str | None
+    server: OllamaStandIn, build: Build, listed: str, digest: str | None
 ) -> None:
     server.models = (Digested(listed=listed),)
-    assert (await build().generate(PROMPT, timeout_s=5)).model_digest == digest
+    assert (await build().generate(PROMPT, timeout_s=30)).model_digest == digest
 
 
 def _models(*names: str) -> list[Installed]:
@@ -263,29 +186,25 @@ def test_which_templates_lose_a_system_message(
     assert loses_system(template, modelfile, capabilities) is loses
 
 
-async def test_a_system_message_that_would_be_lost_goes_before_the_question(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_a_lost_system_message_goes_before_the_question(server: OllamaStandIn, build: Build) -> None:
     server.models = (StandInModel("users:latest", template=USERS_ONLY),)
     engine = build()
-    await engine.generate(PROMPT, timeout_s=5)
+    await engine.generate(PROMPT, timeout_s=30)
     assert server.chats[0].messages == [("user", f"{PROMPT.system}\n\n{PROMPT.user}")]
     check = await engine.probe()
     assert check.status == "pass"
     assert "goes before the question" in check.output
 
 
-async def test_a_bare_model_without_examples_does_not_lose_its_system_message(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
+async def test_a_bare_model_without_examples_keeps_its_system_message(
+    server: OllamaStandIn, build: Build
 ) -> None:
     server.models = (BASE,)
-    await build().generate(PROMPT, timeout_s=5)
+    await build().generate(PROMPT, timeout_s=30)
     assert server.chats[0].messages == [("user", f"{PROMPT.system}\n\n{PROMPT.user}")]
 
 
-async def test_the_probe_says_that_a_bare_model_loses_system_messages(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_the_probe_says_a_bare_model_loses_system_messages(server: OllamaStandIn, build: Build) -> None:
     server.models = (BASE,)
     check = await build().probe()
     assert (check.name, check.status) == ("ollama", "warn")
@@ -296,9 +215,7 @@ async def test_the_probe_says_that_a_bare_model_loses_system_messages(
     assert "\n" not in check.output
 
 
-async def test_a_template_that_is_not_told_is_no_fault(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_a_template_that_is_not_told_is_no_fault(server: OllamaStandIn, build: Build) -> None:
     server.models = (BASE,)
     server.is_old = True
     assert (await build().probe()).status == "pass"
@@ -329,13 +246,11 @@ async def test_a_real_model_from_a_bare_gguf_is_told_apart(real_ollama: Ollama) 
         await close(client)
 
 
-async def test_a_base_model_gets_a_text_to_continue(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_a_base_model_gets_a_text_to_continue(server: OllamaStandIn, build: Build) -> None:
     server.models = (BASE,)
     server.answer = " Paris is the capital.\nQUESTION: And of Spain?\nANSWER: Madrid."
     asked = prompts.build("What is the capital of France?", (), "t4g")
-    draft = await build().generate(asked, timeout_s=5)
+    draft = await build().generate(asked, timeout_s=30)
     assert draft.text == "Paris is the capital."
     assert draft.complete
     (seen,) = server.chats
@@ -344,68 +259,26 @@ async def test_a_base_model_gets_a_text_to_continue(
     assert seen.body["options"]["stop"][0] == "\n"
 
 
-async def test_a_chat_model_gets_both_messages(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_a_chat_model_gets_both_messages(server: OllamaStandIn, build: Build) -> None:
     asked = prompts.build("What is the capital of France?", (), "t4g")
-    await build().generate(asked, timeout_s=5)
+    await build().generate(asked, timeout_s=30)
     assert [role for role, _ in server.chats[0].messages] == ["system", "user"]
     assert "\n" not in server.chats[0].body["options"]["stop"]
-
-
-async def test_thinking_is_counted_wherever_it_comes(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator], caplog: pytest.LogCaptureFixture
-) -> None:
-    server.thinking = "let me see"
-    server.answer = "<think>hm</think>Paris."
-    with caplog.at_level("INFO"):
-        draft = await build().generate(PROMPT, timeout_s=5)
-    assert (draft.text, draft.think_blocks) == ("Paris.", 2)
-    assert "ollama.think_stripped blocks=2" in caplog.text
-
-
-@pytest.mark.parametrize("answer", ["", "   ", "<think>nothing else", "...", "\n\n"])
-async def test_an_empty_answer_is_rejected(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator], answer: str
-) -> None:
-    server.answer = answer
-    with pytest.raises(Rejected, match="unusable"):
-        await build().generate(PROMPT, timeout_s=5)
-
-
-async def test_a_truncated_answer_says_so(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    server.answer = "Paris is it. It lies on the"
-    server.truncated = True
-    draft = await build().generate(PROMPT, timeout_s=5)
-    assert (draft.text, draft.complete) == ("Paris is it.", False)
-
-
-async def test_a_loop_is_stopped_early(server: OllamaStandIn, build: Callable[..., OllamaGenerator]) -> None:
-    server.answer = "Paris is it. " + "The city is on the river Seine. " * 3_000
-    draft = await build().generate(Prompt("", "q", 8_000), timeout_s=5)
-    assert draft.text == "Paris is it. The city is on the river Seine."
-    assert (draft.looped, draft.complete) == (True, False)
 
 
 @pytest.mark.parametrize(
     ("status", "error"), [(500, "llama runner process has terminated"), (503, "server busy"), (400, "bad")]
 )
-async def test_errors_of_the_server(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator], status: int, error: str
-) -> None:
+async def test_errors_of_the_server(server: OllamaStandIn, build: Build, status: int, error: str) -> None:
     server.status, server.error = status, error
     with pytest.raises(Unavailable, match=error):
-        await build().generate(PROMPT, timeout_s=5)
+        await build().generate(PROMPT, timeout_s=30)
 
 
-async def test_an_error_inside_the_stream(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_an_error_inside_the_stream(server: OllamaStandIn, build: Build) -> None:
     server.error = "out of\nmemory\x1b[31m"
     with pytest.raises(Unavailable) as caught:
-        await build().generate(PROMPT, timeout_s=5)
+        await build().generate(PROMPT, timeout_s=30)
     assert str(caught.value) == "Ollama failed: out of memory[31m"
 
 
@@ -424,119 +297,47 @@ async def test_an_error_inside_the_stream(
         b"[" * 100_000 + b"\n",
     ],
 )
-async def test_what_is_not_the_protocol(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator], body: bytes
-) -> None:
+async def test_what_is_not_the_protocol(server: OllamaStandIn, build: Build, body: bytes) -> None:
     engine = build(ManualClock())
-    await engine.generate(PROMPT, timeout_s=5)  # the choice of a model is remembered
+    await engine.generate(PROMPT, timeout_s=30)  # the choice of a model is remembered
     server.raw_body = body
     with pytest.raises((Rejected, Unavailable)):
-        await engine.generate(PROMPT, timeout_s=5)
+        await engine.generate(PROMPT, timeout_s=30)
     assert (await engine.probe()).status == "warn"
 
 
-async def test_a_stream_that_just_ends_is_incomplete(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_a_stream_that_just_ends_is_incomplete(server: OllamaStandIn, build: Build) -> None:
     engine = build(ManualClock())
-    await engine.generate(PROMPT, timeout_s=5)
+    await engine.generate(PROMPT, timeout_s=30)
     line = {"model": "m", "message": {"role": "assistant", "content": "Paris is it. And so"}, "done": False}
     server.raw_body = json.dumps(line).encode() + b"\n"
-    draft = await engine.generate(PROMPT, timeout_s=5)
+    draft = await engine.generate(PROMPT, timeout_s=30)
     assert (draft.text, draft.complete) == ("Paris is it.", False)
 
 
-async def test_a_stream_that_ends_before_it_says_anything(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_a_stream_that_ends_before_it_says_anything(server: OllamaStandIn, build: Build) -> None:
     engine = build(ManualClock())
-    await engine.generate(PROMPT, timeout_s=5)
+    await engine.generate(PROMPT, timeout_s=30)
     server.raw_body = b'{"model": "m", "message": {"role": "assistant", "content": ""}, "done": false}\n'
     with pytest.raises(Rejected, match="before it said anything"):
-        await engine.generate(PROMPT, timeout_s=5)
+        await engine.generate(PROMPT, timeout_s=30)
 
 
-async def test_html_instead_of_json(server: OllamaStandIn, build: Callable[..., OllamaGenerator]) -> None:
+async def test_html_instead_of_json(server: OllamaStandIn, build: Build) -> None:
     server.malformed = True
     with pytest.raises(Rejected, match="protocol"):
-        await build().generate(PROMPT, timeout_s=5)
-
-
-async def test_a_connection_cut_in_the_middle(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    server.cut_connection = True
-    with pytest.raises(Unavailable, match="broke off"):
-        await build().generate(PROMPT, timeout_s=5)
-
-
-async def test_a_body_without_end_is_refused(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    server.endless = True
-    with pytest.raises(Rejected, match="more than an answer"):
         await build().generate(PROMPT, timeout_s=30)
-    assert RESPONSE_BYTES_MAX < 2**24
 
 
-async def test_redirects_are_not_followed(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_redirects_are_not_followed(server: OllamaStandIn, build: Build) -> None:
     async with OllamaStandIn() as other:
         server.redirect_to = f"{other.url}/api/tags"
         with pytest.raises(Unavailable):
-            await build().generate(PROMPT, timeout_s=5)
+            await build().generate(PROMPT, timeout_s=30)
         assert other.requests == []
 
 
-async def test_a_hanging_server_is_a_timeout(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    clock = ManualClock()
-    engine = build(clock)
-    server.hang = True
-    task = asyncio.create_task(engine.generate(PROMPT, timeout_s=20))
-    await server.arrived.wait()
-    clock.advance(20)
-    with pytest.raises(TimedOut):
-        await task
-    server.hang = False
-    server.release()
-    assert (await engine.generate(PROMPT, timeout_s=20)).complete
-
-
-async def test_what_was_said_before_the_timeout_is_kept(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    clock = ManualClock()
-    server.answer = "Paris is the capital. It lies on the Seine."
-    server.stall_after = 7
-    task = asyncio.create_task(build(clock).generate(PROMPT, timeout_s=20))
-    await server.stalled.wait()
-    await settle(50)  # the client reads what was sent
-    clock.advance(20)
-    draft = await task
-    assert (draft.text, draft.complete) == ("Paris is the capital.", False)
-
-
-async def test_one_at_a_time_and_a_bounded_queue(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    engine = build(queue_max=2)
-    server.hang = True
-    tasks = [asyncio.create_task(engine.generate(PROMPT, timeout_s=30)) for _ in range(3)]
-    await server.arrived.wait()
-    with pytest.raises(Unavailable, match="2 questions wait already"):
-        await engine.generate(PROMPT, timeout_s=30)
-    server.release()
-    drafts = await asyncio.gather(*tasks)
-    assert len(drafts) == 3
-    assert server.running_max == 1
-
-
-async def test_as_many_at_once_as_the_server_does_in_parallel(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
+async def test_as_many_at_once_as_the_server_does_in_parallel(server: OllamaStandIn, build: Build) -> None:
     both = asyncio.Event()
 
     async def until_both() -> None:
@@ -552,57 +353,6 @@ async def test_as_many_at_once_as_the_server_does_in_parallel(
     assert server.running_max == 2
 
 
-async def test_waiting_counts_in_the_timeout(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    clock = ManualClock()
-    engine = build(clock)
-    server.hang = True
-    first = asyncio.create_task(engine.generate(PROMPT, timeout_s=100))
-    await server.arrived.wait()
-    second = asyncio.create_task(engine.generate(PROMPT, timeout_s=10))
-    await settle()
-    clock.advance(10)
-    with pytest.raises(TimedOut):
-        await second
-    server.release()
-    assert (await first).complete
-    assert len(server.chats) == 1
-
-
-async def test_cancelling_a_waiting_call_frees_its_place(
-    server: OllamaStandIn, build: Callable[..., OllamaGenerator]
-) -> None:
-    engine = build(queue_max=1)
-    server.hang = True
-    first = asyncio.create_task(engine.generate(PROMPT, timeout_s=30))
-    await server.arrived.wait()
-    for _ in range(5):
-        waiting = asyncio.create_task(engine.generate(PROMPT, timeout_s=30))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-    first.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await first
-    server.hang = False
-    assert (await engine.generate(PROMPT, timeout_s=5)).complete
-
-
-async def test_the_probe_is_bounded(server: OllamaStandIn, build: Callable[..., OllamaGenerator]) -> None:
-    clock = ManualClock()
-    engine = build(clock)
-    server.hang_tags = True
-    task = asyncio.create_task(engine.probe())
-    await server.listed.wait()
-    clock.advance(PROBE_TIMEOUT_S)
-    check = await task
-    assert check.status == "warn"
-    server.release()
-    assert (await engine.probe()).status == "pass"
-
-
 @pytest.mark.parametrize("url", ["", "http://[bad", "http://127.0.0.1:notaport"])
 def test_an_address_that_is_none(url: str) -> None:
     with pytest.raises(Misconfigured, match="ollama_url"):
@@ -615,10 +365,3 @@ def test_the_window_grows_in_steps_and_ends() -> None:
     assert context_size(Prompt("", "量" * 8_000, 200)) == 16_384
     with pytest.raises(Rejected, match="window"):
         context_size(Prompt("", "x" * 60_000, 200))
-
-
-@pytest.fixture
-def unused_tcp_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -7,7 +7,6 @@ import json
 import logging
 import traceback
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,60 +15,22 @@ from node.answer import prompt as prompts
 from node.core.clock import SystemClock
 from node.core.errors import Misconfigured, NodeError, RateLimited, Rejected, TimedOut, Unavailable
 from node.core.ports import Prompt
-from node.models.generators.openai_compatible import (
-    MODEL_REMEMBERED_S,
-    PROBE_TIMEOUT_S,
-    USAGE_WAIT_S,
-    OpenAiGenerator,
-)
+from node.models.generators.openai_compatible import USAGE_WAIT_S, OpenAiGenerator
 from tests.manual_clock import ManualClock
 from tests.simulators.ollama import OllamaStandIn
 from tests.simulators.openai_compatible import CHAT_MODEL, OpenAiStandIn
-
-PROMPT = Prompt("Be brief.", "QUESTION: What is the capital of France?\n\nANSWER:", 50, ("\n\nQUESTION:",))
-KEY = "sk-very-secret-0123456789"
-Build = Callable[..., OpenAiGenerator]
-
-
-async def settle(rounds: int = 30) -> None:
-    """Let every task run until it waits for something outside."""
-    for _ in range(rounds):
-        await asyncio.sleep(0)
+from tests.unit.models.generators.conftest import KEY, PARIS, PROMPT, Build
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[OpenAiStandIn]:
-    async with OpenAiStandIn(answer="Paris is the capital of France.") as running:
+    async with OpenAiStandIn(answer=PARIS) as running:
         yield running
 
 
-@pytest.fixture
-async def build(server: OpenAiStandIn) -> AsyncIterator[Build]:
-    made: list[OpenAiGenerator] = []
-
-    def make(
-        clock: ManualClock | SystemClock | None = None, *, model: str = "", key: str = KEY, queue_max: int = 8
-    ) -> OpenAiGenerator:
-        engine = OpenAiGenerator(server.url, key, model, clock or SystemClock(), queue_max=queue_max)
-        made.append(engine)
-        return engine
-
-    yield make
-    server.release()
-    for engine in made:
-        await engine.close()
-
-
-async def test_earlier_turns_are_messages_of_their_own(server: OpenAiStandIn, build: Build) -> None:
-    prompt = replace(PROMPT, turns=(("What is the capital of Peru?", "Lima."),))
-    await build().generate(prompt, timeout_s=5)
-    assert [role for role, _ in server.chats[0].messages] == ["system", "user", "assistant", "user"]
-    assert server.chats[0].messages[2] == ("assistant", "Lima.")
-
-
 async def test_what_is_sent(server: OpenAiStandIn, build: Build) -> None:
-    draft = await build().generate(PROMPT, timeout_s=5)
-    assert draft.text == "Paris is the capital of France."
+    draft = await build().generate(PROMPT, timeout_s=30)
+    assert draft.text == PARIS
     assert draft.complete
     assert (draft.engine, draft.model, draft.model_digest) == ("openai", CHAT_MODEL, None)
     assert draft.completion_tokens == 6
@@ -85,53 +46,34 @@ async def test_what_is_sent(server: OpenAiStandIn, build: Build) -> None:
     assert not [name for name in seen.headers if name.startswith("x-")]
 
 
+async def test_without_a_system_text_there_is_no_system_message(server: OpenAiStandIn, build: Build) -> None:
+    await build().generate(Prompt("", "q"), timeout_s=30)
+    assert server.chats[0].messages == [("user", "q")]
+
+
 async def test_nothing_of_the_environment(
     server: OpenAiStandIn, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in (
-        "OPENAI_API_KEY",
-        "OPENAI_ADMIN_KEY",
-        "OPENAI_ORG_ID",
-        "OPENAI_PROJECT_ID",
-        "OPENAI_WEBHOOK_SECRET",
-    ):
-        monkeypatch.setenv(name, "environment")
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
+        monkeypatch.setenv(f"OPENAI_{name}", "environment")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer environment\nX-Mine: environment")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/environment")
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    await build(key="").generate(PROMPT, timeout_s=5)
-    await build(key="own").generate(PROMPT, timeout_s=5)
+    await build(key="").generate(PROMPT, timeout_s=30)
+    await build(key="own").generate(PROMPT, timeout_s=30)
     assert all("environment" not in json.dumps([seen.headers, seen.body]) for seen in server.requests)
     assert [seen.headers.get("authorization") for seen in server.chats] == [None, "Bearer own"]
 
 
-async def test_no_more_than_four_stops_are_sent_and_all_are_heeded(
-    server: OpenAiStandIn, build: Build
-) -> None:
+async def test_at_most_four_stops_are_sent_and_all_are_heeded(server: OpenAiStandIn, build: Build) -> None:
     server.answer = "Paris is it. So it is.<|im_end|>\n<|im_start|>user\nAnd of Spain?"
     asked = prompts.build("What is the capital of France?", (), "t4g")
-    draft = await build().generate(asked, timeout_s=5)
+    draft = await build().generate(asked, timeout_s=30)
     assert draft.text == "Paris is it. So it is."
     assert draft.complete
-    assert server.chats[0].body["stop"] == [
-        "\nQUESTION:",
-        "\nCONTEXT:",
-        "\nADAPTER CONTEXT",
-        "\nSTORED CONTEXT",
-    ]
-
-
-async def test_nobody_there() -> None:
-    async with OpenAiStandIn() as gone:
-        url = gone.url
-    engine = OpenAiGenerator(url, KEY, "m", SystemClock())
-    with pytest.raises(Unavailable, match=r"not reachable at models\.openai_base_url"):
-        await engine.generate(PROMPT, timeout_s=5)
-    check = await engine.probe()
-    assert (check.name, check.status) == ("openai", "warn")
-    assert "not reachable" in check.output
-    await engine.close()
+    stops = ["\nQUESTION:", "\nCONTEXT:", "\nADAPTER CONTEXT", "\nSTORED CONTEXT"]
+    assert server.chats[0].body["stop"] == stops
 
 
 # --- the choice of a model ------------------------------------------------------------------------
@@ -141,33 +83,13 @@ async def test_nobody_there() -> None:
     ("models", "chosen"),
     [(["a", "b"], "a"), (["text-embedding-3-small", "b"], "b"), (["bge-m3"], "bge-m3")],
 )
-async def test_the_first_listed_model_is_taken(
+async def test_the_first_model_is_taken(
     server: OpenAiStandIn, build: Build, models: list[str], chosen: str
 ) -> None:
     server.models = models
     engine = build()
-    assert (await engine.generate(PROMPT, timeout_s=5)).model == chosen
+    assert (await engine.generate(PROMPT, timeout_s=30)).model == chosen
     assert (await engine.probe()).output == f"model {chosen}"
-
-
-async def test_the_choice_is_remembered_for_a_while(server: OpenAiStandIn, build: Build) -> None:
-    clock = ManualClock()
-    engine = build(clock)
-    await engine.generate(PROMPT, timeout_s=5)
-    await engine.generate(PROMPT, timeout_s=5)
-    assert [seen.path for seen in server.requests].count("/v1/models") == 1
-    clock.advance(MODEL_REMEMBERED_S)
-    server.models = ["other"]
-    assert (await engine.generate(PROMPT, timeout_s=5)).model == "other"
-
-
-async def test_a_model_removed_meanwhile_is_looked_for_again(server: OpenAiStandIn, build: Build) -> None:
-    engine = build(ManualClock())
-    await engine.generate(PROMPT, timeout_s=5)
-    server.models = ["other"]
-    with pytest.raises(Unavailable, match=f"no model {CHAT_MODEL}"):
-        await engine.generate(PROMPT, timeout_s=5)
-    assert (await engine.generate(PROMPT, timeout_s=5)).model == "other"
 
 
 @pytest.mark.parametrize(
@@ -180,14 +102,14 @@ async def test_no_model_to_choose(
     server.models = models
     engine = build()
     with pytest.raises(Unavailable, match=message):
-        await engine.generate(PROMPT, timeout_s=5)
+        await engine.generate(PROMPT, timeout_s=30)
     assert (await engine.probe()).status == "warn"
 
 
 async def test_a_named_model_needs_no_list(server: OpenAiStandIn, build: Build) -> None:
     server.models = None
     engine = build(model=CHAT_MODEL)
-    assert (await engine.generate(PROMPT, timeout_s=5)).model == CHAT_MODEL
+    assert (await engine.generate(PROMPT, timeout_s=30)).model == CHAT_MODEL
     check = await engine.probe()
     assert (check.status, check.output) == ("pass", f"model {CHAT_MODEL}")
 
@@ -195,7 +117,7 @@ async def test_a_named_model_needs_no_list(server: OpenAiStandIn, build: Build) 
 async def test_a_model_that_is_not_there(build: Build) -> None:
     engine = build(model="absent")
     with pytest.raises(Unavailable, match="has no model absent"):
-        await engine.generate(PROMPT, timeout_s=5)
+        await engine.generate(PROMPT, timeout_s=30)
     assert "does not list" in (await engine.probe()).output
 
 
@@ -214,32 +136,30 @@ async def test_a_wrong_key_is_named_and_not_shown(
     engine = build(model=CHAT_MODEL)
     with caplog.at_level(logging.DEBUG):
         with pytest.raises(Unavailable, match=r"refused the key .*check models\.openai_api_key") as caught:
-            await engine.generate(PROMPT, timeout_s=5)
+            await engine.generate(PROMPT, timeout_s=30)
         check = await engine.probe()
         assert check.status == "warn"
         assert "refused the key" in check.output
     shown = all_words(caught.value) + check.output + caplog.text + repr(engine) + repr(vars(engine))
     assert KEY not in shown
     with pytest.raises(Unavailable, match=r"wants a key: set models\.openai_api_key"):
-        await build(model=CHAT_MODEL, key="").generate(PROMPT, timeout_s=5)
+        await build(model=CHAT_MODEL, key="").generate(PROMPT, timeout_s=30)
 
 
 @pytest.mark.parametrize("said", [f"key {KEY[:12]}*** is exhausted", "x" * 140 + f" key {KEY}"])
-async def test_nor_is_one_that_shows_a_part_of_the_key(
-    server: OpenAiStandIn, build: Build, said: str
-) -> None:
+async def test_nor_one_that_shows_a_part_of_the_key(server: OpenAiStandIn, build: Build, said: str) -> None:
     server.status, server.error = 402, said
     with pytest.raises(Rejected, match=r"refused the request \(HTTP 402\)") as caught:
-        await build().generate(PROMPT, timeout_s=5)
+        await build().generate(PROMPT, timeout_s=30)
     assert KEY[:8] not in all_words(caught.value)
 
 
-async def test_an_answer_or_a_model_that_bears_the_key_is_not_taken(
+async def test_an_answer_or_model_that_bears_the_key_is_not_taken(
     server: OpenAiStandIn, build: Build
 ) -> None:
     server.answer = f"You asked me this with the key {KEY}, which I remember well."
     with pytest.raises(Rejected, match="put the key into its answer"):
-        await build().generate(PROMPT, timeout_s=5)
+        await build().generate(PROMPT, timeout_s=30)
     server.models = [f"model-for-{KEY}", CHAT_MODEL]
     assert (await build().probe()).output == f"model {CHAT_MODEL}"
 
@@ -247,23 +167,21 @@ async def test_an_answer_or_a_model_that_bears_the_key_is_not_taken(
 async def test_what_is_no_stream_is_named(server: OpenAiStandIn, build: Build) -> None:
     server.raw_body, server.raw_kind = b'{"choices": []}', "text/plain"
     with pytest.raises(Rejected, match="sent text/plain instead of a stream of events"):
-        await build(model=CHAT_MODEL).generate(PROMPT, timeout_s=5)
+        await build(model=CHAT_MODEL).generate(PROMPT, timeout_s=30)
 
 
 @pytest.mark.parametrize("status", [400, 402, 409, 429, 500, 503])
-async def test_a_server_that_repeats_the_key_is_not_quoted(
-    server: OpenAiStandIn, build: Build, status: int
-) -> None:
+async def test_who_repeats_the_key_is_not_quoted(server: OpenAiStandIn, build: Build, status: int) -> None:
     server.status, server.error = status, f"no luck with {KEY}"
     with pytest.raises(NodeError) as caught:
-        await build().generate(PROMPT, timeout_s=5)
+        await build().generate(PROMPT, timeout_s=30)
     assert KEY not in all_words(caught.value)
 
 
 async def test_an_error_event_that_repeats_the_key(server: OpenAiStandIn, build: Build) -> None:
     server.event = f'data: {{"error": {{"message": "bad {KEY}"}}}}\n\n'.encode()
     with pytest.raises(Unavailable) as caught:
-        await build().generate(PROMPT, timeout_s=5)
+        await build().generate(PROMPT, timeout_s=30)
     assert KEY not in all_words(caught.value)
 
 
@@ -298,7 +216,7 @@ async def test_errors_of_the_server(
 ) -> None:
     server.status, server.error = status, error
     with pytest.raises(kind, match=message) as caught:
-        await build().generate(PROMPT, timeout_s=5)
+        await build().generate(PROMPT, timeout_s=30)
     assert "\n" not in str(caught.value)
     assert len(server.chats) == 1
 
@@ -326,15 +244,15 @@ async def test_a_limit_is_kept(
     server.headers = {} if header is None else {"Retry-After": header}
     engine = build(clock)
     with pytest.raises(RateLimited, match="Rate limit reached") as caught:
-        await engine.generate(PROMPT, timeout_s=5)
+        await engine.generate(PROMPT, timeout_s=30)
     assert caught.value.retry_after_s == pytest.approx(wait_s)
     server.status = 200
     if wait_s > 0:
         with pytest.raises(RateLimited, match="left alone"):
-            await engine.generate(PROMPT, timeout_s=5)
+            await engine.generate(PROMPT, timeout_s=30)
         assert len(server.chats) == 1
     clock.advance(wait_s)
-    assert (await engine.generate(PROMPT, timeout_s=5)).complete
+    assert (await engine.generate(PROMPT, timeout_s=30)).complete
 
 
 @pytest.mark.parametrize("path", ["chat", "list"])
@@ -343,55 +261,45 @@ async def test_redirects_are_not_followed(server: OpenAiStandIn, build: Build, p
         server.redirect_to = f"{other.url}/v1/chat/completions"
         engine = build(model=CHAT_MODEL if path == "chat" else "")
         with pytest.raises(Unavailable, match="redirects elsewhere"):
-            await engine.generate(PROMPT, timeout_s=5)
+            await engine.generate(PROMPT, timeout_s=30)
         assert other.requests == []
 
 
 async def test_a_web_page_instead(server: OpenAiStandIn, build: Build) -> None:
     server.html = True
     with pytest.raises(Rejected, match="sent a web page"):
-        await build(model=CHAT_MODEL).generate(PROMPT, timeout_s=5)
+        await build(model=CHAT_MODEL).generate(PROMPT, timeout_s=30)
     check = await build().probe()
     assert check.status == "warn"
     assert "web page" in check.output
 
 
-def event(choice: dict[str, Any]) -> bytes:
-    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+def data(said: bytes) -> bytes:
+    """An event of the stream."""
+    return b"data: " + said + b"\n\n"
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b"not an event\n\n",
-        b"data: not json\n\n",
-        b"data: [1, 2]\n\n",
-        b'data: "text"\n\n',
-        b"data: null\n\n",
-        b'data: {"choices": 5}\n\n',
-        b'data: {"choices": [5]}\n\n',
-        b'data: {"choices": {"a": 1}}\n\n',
-        b'data: {"choices": [{"delta": 5}]}\n\n',
-        event({"delta": {"content": {"a": 1}}}),
-        event({"delta": {"content": 5}}),
-        event({"delta": {"content": ["a"]}}),
-        b"data: \xff\xfe\n\n",
-        b"data: " + b"[" * 100_000 + b"\n\n",
-        b"data: [DONE]\n\n",
-        b"event: thread.run.created\ndata: {}\n\n",
-        b"x" * 70_000,
+        *(b"", b"not an event\n\n", b"event: thread.run.created\ndata: {}\n\n", b"x" * 70_000),
+        *(data(b"not json"), data(b"[1, 2]"), data(b'"text"'), data(b"null"), data(b"\xff\xfe")),
+        *(data(b"[" * 100_000), data(b"[DONE]"), data(b'{"choices": 5}'), data(b'{"choices": [5]}')),
+        *(data(b'{"choices": {"a": 1}}'), data(b'{"choices": [{"delta": 5}]}')),
+        data(b'{"choices": [{"delta": {"content": {"a": 1}}}]}'),
+        data(b'{"choices": [{"delta": {"content": 5}}]}'),
+        data(b'{"choices": [{"delta": {"content": ["a"]}}]}'),
     ],
 )
 async def test_what_is_not_the_protocol(server: OpenAiStandIn, build: Build, body: bytes) -> None:
     engine = build(model=CHAT_MODEL)
     server.raw_body = body
     with pytest.raises((Rejected, Unavailable)) as caught:
-        await engine.generate(PROMPT, timeout_s=5)
+        await engine.generate(PROMPT, timeout_s=30)
     assert str(caught.value)
     assert (await engine.probe()).status == "warn"
     server.raw_body = None
-    assert (await engine.generate(PROMPT, timeout_s=5)).complete
+    assert (await engine.generate(PROMPT, timeout_s=30)).complete
 
 
 @pytest.mark.parametrize(
@@ -411,20 +319,16 @@ async def test_token_counts_that_are_none(
     server: OpenAiStandIn, build: Build, usage: Callable[[Any], Any], streams: bool
 ) -> None:
     server.usage, server.streams = usage, streams
-    draft = await build().generate(PROMPT, timeout_s=5)
-    assert draft.text == "Paris is the capital of France."
+    draft = await build().generate(PROMPT, timeout_s=30)
+    assert draft.text == PARIS
     assert 0 < draft.prompt_tokens < 1_000
     assert 0 < draft.completion_tokens < 1_000
 
 
 async def test_a_server_that_does_not_stream(server: OpenAiStandIn, build: Build) -> None:
     server.streams = False
-    draft = await build().generate(PROMPT, timeout_s=5)
-    assert (draft.text, draft.complete, draft.completion_tokens) == (
-        "Paris is the capital of France.",
-        True,
-        6,
-    )
+    draft = await build().generate(PROMPT, timeout_s=30)
+    assert (draft.text, draft.complete, draft.completion_tokens) == (PARIS, True, 6)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +337,7 @@ async def test_a_server_that_does_not_stream(server: OpenAiStandIn, build: Build
 async def test_a_whole_answer_that_is_none(server: OpenAiStandIn, build: Build, body: bytes) -> None:
     server.streams, server.raw_body = False, body
     with pytest.raises(Rejected, match="protocol"):
-        await build(model=CHAT_MODEL).generate(PROMPT, timeout_s=5)
+        await build(model=CHAT_MODEL).generate(PROMPT, timeout_s=30)
 
 
 # --- servers that know less -----------------------------------------------------------------------
@@ -453,71 +357,27 @@ async def test_parameters_that_a_server_does_not_know_are_left_out(
 ) -> None:
     server.refuses = refuses
     engine = build()
-    assert (await engine.generate(PROMPT, timeout_s=5)).complete
+    assert (await engine.generate(PROMPT, timeout_s=30)).complete
     assert len(server.chats) == 1 + len(refuses)
     last = server.chats[-1].body
     assert not set(refuses) & set(last)
     assert last.get("max_completion_tokens" if "max_tokens" in refuses else "max_tokens") == 50
-    await engine.generate(PROMPT, timeout_s=5)
+    await engine.generate(PROMPT, timeout_s=30)
     assert len(server.chats) == 2 + len(refuses)  # it is remembered
 
 
 # --- what was said --------------------------------------------------------------------------------
 
 
-async def test_thinking_is_counted_wherever_it_comes(
-    server: OpenAiStandIn, build: Build, caplog: pytest.LogCaptureFixture
-) -> None:
-    server.reasoning = "let me see"
-    server.answer = "<think>hm</think>Paris."
-    with caplog.at_level("INFO"):
-        draft = await build().generate(PROMPT, timeout_s=5)
-    assert (draft.text, draft.think_blocks) == ("Paris.", 2)
-    assert "openai.think_stripped blocks=2" in caplog.text
-
-
-@pytest.mark.parametrize("answer", ["", "   ", "<think>nothing else", "...", "\n\n"])
-async def test_an_empty_answer_is_rejected(server: OpenAiStandIn, build: Build, answer: str) -> None:
-    server.answer = answer
-    with pytest.raises(Rejected, match="unusable"):
-        await build().generate(PROMPT, timeout_s=5)
-
-
-async def test_a_truncated_answer_says_so(server: OpenAiStandIn, build: Build) -> None:
-    server.answer = "Paris is it. It lies on the Seine."
-    draft = await build().generate(Prompt("", "q", 5), timeout_s=5)
-    assert (draft.text, draft.complete) == ("Paris is it.", False)
-    assert server.chats[0].messages == [("user", "q")]
-
-
-async def test_a_loop_is_stopped_early(server: OpenAiStandIn, build: Build) -> None:
-    server.answer = "Paris is it. " + "The city is on the river Seine. " * 3_000
-    draft = await build().generate(Prompt("", "q", 8_000), timeout_s=5)
-    assert draft.text == "Paris is it. The city is on the river Seine."
-    assert (draft.looped, draft.complete) == (True, False)
-
-
 async def test_a_stream_that_just_ends_is_incomplete(server: OpenAiStandIn, build: Build) -> None:
     server.answer, server.says_end = "Paris is it. And so", False
-    draft = await build().generate(PROMPT, timeout_s=5)
+    draft = await build().generate(PROMPT, timeout_s=30)
     assert (draft.text, draft.complete) == ("Paris is it.", False)
-
-
-async def test_a_connection_cut_in_the_middle(server: OpenAiStandIn, build: Build) -> None:
-    server.cut_connection = True
-    with pytest.raises(Unavailable, match="broke off"):
-        await build().generate(PROMPT, timeout_s=5)
 
 
 async def test_an_error_inside_the_stream(server: OpenAiStandIn, build: Build) -> None:
     server.event = b'data: {"error": {"message": "out of\\nmemory"}}\n\n'
     with pytest.raises(Unavailable, match="failed: out of memory"):
-        await build().generate(PROMPT, timeout_s=5)
-
-
-async def test_a_stream_without_end_is_refused(server: OpenAiStandIn, build: Build) -> None:
-    server.endless = True
-    with pytest.raises(Rejected, match="more than an answer"):
         await build().generate(PROMPT, timeout_s=30)
 
 
@@ -526,78 +386,11 @@ async def test_token_counts_that_never_come_cost_a_second(server: OpenAiStandIn,
     server.stall_at_end = True
     task = asyncio.create_task(build(clock, model=CHAT_MODEL).generate(PROMPT, timeout_s=20))
     await server.stalled.wait()
-    await settle(100)  # the client reads what was sent
+    for _ in range(100):
+        await asyncio.sleep(0)  # the client reads what was sent
     clock.advance(USAGE_WAIT_S)
     draft = await task
-    assert (draft.text, draft.complete) == ("Paris is the capital of France.", True)
-
-
-async def test_a_hanging_server_is_a_timeout(server: OpenAiStandIn, build: Build) -> None:
-    clock = ManualClock()
-    engine = build(clock)
-    server.hang = True
-    task = asyncio.create_task(engine.generate(PROMPT, timeout_s=20))
-    await server.arrived.wait()
-    clock.advance(20)
-    with pytest.raises(TimedOut):
-        await task
-    server.hang = False
-    server.release()
-    assert (await engine.generate(PROMPT, timeout_s=20)).complete
-
-
-async def test_what_was_said_before_the_timeout_is_kept(server: OpenAiStandIn, build: Build) -> None:
-    clock = ManualClock()
-    server.answer = "Paris is the capital. It lies on the Seine."
-    server.stall_after = 7
-    task = asyncio.create_task(build(clock).generate(PROMPT, timeout_s=20))
-    await server.stalled.wait()
-    await settle(100)  # the client reads what was sent
-    clock.advance(20)
-    draft = await task
-    assert (draft.text, draft.complete) == ("Paris is the capital.", False)
-
-
-async def test_one_at_a_time_and_a_bounded_queue(server: OpenAiStandIn, build: Build) -> None:
-    engine = build(queue_max=2)
-    server.hang = True
-    tasks = [asyncio.create_task(engine.generate(PROMPT, timeout_s=30)) for _ in range(3)]
-    await server.arrived.wait()
-    with pytest.raises(Unavailable, match="2 questions wait already"):
-        await engine.generate(PROMPT, timeout_s=30)
-    server.release()
-    assert len(await asyncio.gather(*tasks)) == 3
-    assert server.running_max == 1
-
-
-async def test_cancelling_a_waiting_call_frees_its_place(server: OpenAiStandIn, build: Build) -> None:
-    engine = build(queue_max=1)
-    server.hang = True
-    first = asyncio.create_task(engine.generate(PROMPT, timeout_s=30))
-    await server.arrived.wait()
-    for _ in range(5):
-        waiting = asyncio.create_task(engine.generate(PROMPT, timeout_s=30))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-    first.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await first
-    server.hang = False
-    assert (await engine.generate(PROMPT, timeout_s=5)).complete
-
-
-async def test_the_probe_is_bounded(server: OpenAiStandIn, build: Build) -> None:
-    clock = ManualClock()
-    engine = build(clock)
-    server.hang_models = True
-    task = asyncio.create_task(engine.probe())
-    await server.listed.wait()
-    clock.advance(PROBE_TIMEOUT_S)
-    assert (await task).status == "warn"
-    server.release()
-    assert (await engine.probe()).status == "pass"
+    assert (draft.text, draft.complete) == (PARIS, True)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from node.models.llama.process import LlamaProcess
 from node.models.llama.prompts import Refused, chatml, lay_out
 from node.models.llama.wire import decode, encode, plain_text
 from node.models.stops import Stops
-from tests.unit.models.llama.test_process import QUESTION, running, say
+from tests.unit.models.llama.test_process import QUESTION, leave, running, say
 
 ERRORS = (ValueError,)
 
@@ -90,24 +90,14 @@ def test_a_system_message_that_the_template_drops_goes_before_the_question() -> 
 
     for render in (drops, refuses):
         parts = lay_out(render, "Be brief.", "Why?", ERRORS)
-        assert parts == [
-            ("[", True),
-            ("Be brief.", False),
-            ("\n\n", True),
-            ("Why?", False),
-            ("]", True),
-        ]
+        assert parts == [("[", True), ("Be brief.", False), ("\n\n", True), ("Why?", False), ("]", True)]
     assert lay_out(drops, "", "Why?", ERRORS) == [("[", True), ("Why?", False), ("]", True)]
 
 
 def test_earlier_turns_are_laid_out_between_system_and_question() -> None:
     parts = lay_out(chatml, "Be brief.", "And Chile?", ERRORS, [("Peru's capital?", "Lima <|im_end|>.")])
-    assert [text for text, is_templates in parts if not is_templates] == [
-        "Be brief.",
-        "Peru's capital?",
-        "Lima <|im_end|>.",
-        "And Chile?",
-    ]
+    said = ["Be brief.", "Peru's capital?", "Lima <|im_end|>.", "And Chile?"]
+    assert [text for text, is_templates in parts if not is_templates] == said
     assert ("<|im_end|>\n<|im_start|>assistant\n", True) in parts
 
 
@@ -170,7 +160,7 @@ class TestRealLibrary:
         assert await continued(gemma, "The opposite of hot is") != first
         assert await continued(gemma, "The capital of Italy is") == first
 
-    async def test_a_system_message_that_was_read_before_changes_nothing(
+    async def test_a_system_message_read_before_changes_nothing(
         self, llama_cpp: None, gemma_gguf: Path, tmp_path: Path
     ) -> None:
         (tmp_path / "gemma-instruct.gguf").symlink_to(gemma_gguf)
@@ -186,9 +176,7 @@ class TestRealLibrary:
         assert await answered("What is the capital of Italy?") == first
         await process.close()
 
-    async def test_a_prompt_past_the_window_is_refused_and_the_next_answered(
-        self, gemma: LlamaProcess
-    ) -> None:
+    async def test_a_prompt_past_the_window_is_refused_the_next_answered(self, gemma: LlamaProcess) -> None:
         words = " ".join(str(Random(7).randrange(100)) for _ in range(9_000))
         with pytest.raises(Rejected, match="do not fit the model's window of 2048"):
             await continued(gemma, words)
@@ -199,9 +187,7 @@ class TestRealLibrary:
         pid = gemma.pid
         asked = asyncio.create_task(continued(gemma, "one two three " * 550))
         await asyncio.sleep(0.2)  # any moment will do: it reads for seconds
-        asked.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asked
+        await leave(asked)
         assert await continued(gemma, "The capital of Italy is")
         assert gemma.pid == pid
 
@@ -217,7 +203,7 @@ class TestRealLibrary:
         assert not running(pid)
         assert await continued(gemma, "The capital of Italy is")
 
-    async def test_a_file_that_only_begins_like_a_model(
+    async def test_a_file_that_begins_like_a_model(
         self, llama_cpp: None, gemma_gguf: Path, tmp_path: Path
     ) -> None:
         torn = tmp_path / "torn.gguf"

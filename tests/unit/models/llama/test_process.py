@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from node.core.clock import SystemClock
+from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError, Rejected, TimedOut, Unavailable
 from node.models.llama import gguf_file
 from node.models.llama.process import LOAD_S, STOP_S, LlamaProcess, Program
@@ -26,19 +26,21 @@ from tests.simulators.llama_child import Script
 
 ROOT = Path(__file__).resolve().parents[4]
 QUESTION: dict[str, Any] = {
-    "op": "generate",
-    "system": "Be brief.",
-    "user": "QUESTION: what is a tide?",
-    "continuation": "",
-    "stop": [],
-    "continuation_stop": ["\n"],
-    "tokens_max": 200,
-}
+    "op": "generate", "system": "Be brief.", "user": "QUESTION: what is a tide?", "continuation": "",
+    "stop": [], "continuation_stop": ["\n"], "tokens_max": 200,
+}  # fmt: skip
+
+
+def over(
+    llama: LlamaStandIn, clock: Clock, path: Path | None = None, program: Program | None = None
+) -> LlamaProcess:
+    options = {"purpose": "generate", "threads": 1, "program": program or llama.program}
+    return LlamaProcess(path or llama.path, clock, **options)  # type: ignore[arg-type] # by name
 
 
 @pytest.fixture
 async def process(llama: LlamaStandIn, clock: ManualClock) -> AsyncIterator[LlamaProcess]:
-    made = LlamaProcess(llama.path, clock, purpose="generate", threads=1, program=llama.program)
+    made = over(llama, clock)
     yield made
     await made.close()
 
@@ -54,6 +56,13 @@ async def say(process: LlamaProcess) -> str:
 
     await process.ask(QUESTION, listen)
     return "".join(pieces)
+
+
+async def leave(asked: asyncio.Task[Any]) -> None:
+    """The caller does not wait for it any more."""
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
 
 
 def alive(pid: int) -> bool:
@@ -143,7 +152,7 @@ async def test_a_failed_request_leaves_the_child_alone(llama: LlamaStandIn, proc
         ("huge", "not its protocol"),
     ],
 )
-async def test_a_child_that_does_not_load(
+async def test_what_does_not_load(
     llama: LlamaStandIn, process: LlamaProcess, loading: str, reason: str
 ) -> None:
     llama.script = Script(loading=loading)
@@ -174,7 +183,7 @@ async def test_waits_longer_after_each_failure_and_recovers(
     assert (await process.state()).word == "running"
 
 
-async def test_a_load_that_hangs_is_given_up(
+async def test_a_hanging_load_is_given_up(
     llama: LlamaStandIn, clock: ManualClock, process: LlamaProcess
 ) -> None:
     llama.script = Script(loading="hang")
@@ -190,9 +199,7 @@ async def test_a_load_that_hangs_is_given_up(
 async def test_loading_goes_on_when_the_caller_leaves(llama: LlamaStandIn, process: LlamaProcess) -> None:
     asked = asyncio.create_task(process.load())
     await asyncio.sleep(0)
-    asked.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asked
+    await leave(asked)
     await process.load()
     assert len(llama.told("started")) == 1
 
@@ -201,16 +208,12 @@ async def test_leaving_stops_the_child_and_keeps_it(llama: LlamaStandIn, process
     llama.script = Script(after=2, then="stall")
     asked = asyncio.create_task(say(process))
     await llama.seen("stalled")
-    asked.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asked
+    await leave(asked)
     await llama.seen("done")
     assert llama.told("done")[0]["reason"] == "stopped"
     again = asyncio.create_task(say(process))
     await llama.seen("stalled", 2)
-    again.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await again
+    await leave(again)
     assert len(llama.told("started")) == 1
 
 
@@ -220,9 +223,7 @@ async def test_a_child_that_does_not_stop_is_killed_and_started_anew(
     llama.script = Script(after=2, then="deaf")
     asked = asyncio.create_task(say(process))
     await llama.seen("stalled")
-    asked.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asked
+    await leave(asked)
     llama.script = Script()
     again = asyncio.create_task(say(process))
     for _ in range(5):
@@ -279,7 +280,7 @@ async def test_missing_things_are_named_and_looked_for_again(
     llama: LlamaStandIn, clock: ManualClock, tmp_path: Path
 ) -> None:
     path = tmp_path / "absent.gguf"
-    process = LlamaProcess(path, clock, purpose="generate", threads=1, program=llama.program)
+    process = over(llama, clock, path)
     with pytest.raises(Unavailable, match=r"there is no file .*make model"):
         await say(process)
     assert (await process.state()).word == "missing"
@@ -289,8 +290,7 @@ async def test_missing_things_are_named_and_looked_for_again(
     path.write_bytes(GGUF_HEAD + b"weights")
     assert await say(process)
     await process.close()
-    lacking = replace(llama.program, package="no_such_package_anywhere")
-    process = LlamaProcess(path, clock, purpose="generate", threads=1, program=lacking)
+    process = over(llama, clock, path, replace(llama.program, package="no_such_package_anywhere"))
     with pytest.raises(Unavailable, match="llama-cpp-python is not installed; type: make model"):
         await process.load()
     assert (await process.state()).word == "missing"
@@ -298,8 +298,7 @@ async def test_missing_things_are_named_and_looked_for_again(
 
 
 async def test_a_program_that_cannot_be_started(llama: LlamaStandIn, clock: ManualClock) -> None:
-    program = Program(("/nowhere/python",))
-    process = LlamaProcess(llama.path, clock, purpose="generate", threads=1, program=program)
+    process = over(llama, clock, program=Program(("/nowhere/python",)))
     with pytest.raises(Unavailable, match="cannot be started: No such file"):
         await process.load()
     await process.close()
@@ -314,7 +313,7 @@ async def test_a_request_longer_than_a_line_is_refused(llama: LlamaStandIn, proc
 
 async def test_close_ends_everything(llama: LlamaStandIn, clock: ManualClock) -> None:
     llama.script = Script(after=2, then="deaf")
-    process = LlamaProcess(llama.path, clock, purpose="generate", threads=1, program=llama.program)
+    process = over(llama, clock)
     first, second = (asyncio.create_task(say(process)) for _ in range(2))
     await llama.seen("stalled")
     await process.close()
@@ -329,7 +328,7 @@ async def test_close_ends_everything(llama: LlamaStandIn, clock: ManualClock) ->
 
 async def test_close_while_loading(llama: LlamaStandIn, clock: ManualClock) -> None:
     llama.script = Script(loading="hang")
-    process = LlamaProcess(llama.path, clock, purpose="generate", threads=1, program=llama.program)
+    process = over(llama, clock)
     asked = asyncio.create_task(say(process))
     await llama.seen("hanging")
     await process.close()
@@ -341,7 +340,7 @@ async def test_close_while_loading(llama: LlamaStandIn, clock: ManualClock) -> N
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from node.core.clock import SystemClock
+from node.core.clock import Clock, SystemClock
 from node.models.llama.process import LlamaProcess, Program
 
 async def main() -> None:
@@ -358,15 +357,8 @@ asyncio.run(main())
 
 
 async def test_the_child_dies_with_its_parent(llama: LlamaStandIn) -> None:
-    parent = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        PARENT,
-        str(llama.path),
-        *llama.program.command,
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
-    )
+    command = (sys.executable, "-c", PARENT, str(llama.path), *llama.program.command)
+    parent = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, cwd=ROOT)
     assert parent.stdout is not None
     pid = int(await parent.stdout.readline())
     assert alive(pid)
@@ -389,6 +381,6 @@ def test_the_model_of_make_model_is_found(tmp_path: Path) -> None:
 
 
 async def test_on_the_real_clock(llama: LlamaStandIn) -> None:
-    process = LlamaProcess(llama.path, SystemClock(), purpose="generate", threads=1, program=llama.program)
+    process = over(llama, SystemClock())
     assert await say(process)
     await process.close()
