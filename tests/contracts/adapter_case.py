@@ -1,9 +1,7 @@
 """What the adapter contract needs to know of one adapter: how to build it, and questions that are its own.
 
-Each adapter has a module ``case_<name>.py`` here with ``CASES``; a case over recorded vendor answers
-(``fixture-driven``) stands beside the one over the stand-in and is skipped, with its reason, where the
-recordings are absent.
-"""
+A case over recorded vendor answers stands beside the one over the stand-in and is skipped, with its reason,
+where the recordings are absent."""
 
 from __future__ import annotations
 

@@ -88,9 +88,7 @@ async def rpc(daemon: JsIpfs, call: str, data: bytes | None = None, **arguments:
         return body
 
 
-async def test_it_is_what_we_call_it_and_listens_on_loopback_only(
-    library: KuboLibrary, js_ipfs: JsIpfs
-) -> None:
+async def test_it_is_what_we_call_it_and_listens_on_loopback(library: KuboLibrary, js_ipfs: JsIpfs) -> None:
     assert library.listening
     assert all(address.startswith("0100007F:") for address in library.listening)
     assert (await library.do("connect", address=js_ipfs.swarm_address))["ok"]
@@ -152,9 +150,7 @@ async def test_what_the_library_adds_is_fetched_by_js_ipfs(
     assert await rpc(js_ipfs, "cat", arg=cid, timeout="30s") == source.read_bytes()
 
 
-async def test_a_block_that_nobody_has_is_given_up(
-    library: KuboLibrary, js_ipfs: JsIpfs, tmp_path: Path
-) -> None:
+async def test_a_block_nobody_has_is_given_up(library: KuboLibrary, js_ipfs: JsIpfs, tmp_path: Path) -> None:
     assert (await library.do("connect", address=js_ipfs.swarm_address))["ok"]
     absent = str(Cid.of(f"nobody has this: {library.address}".encode(), RAW))
     target = tmp_path / "nothing"

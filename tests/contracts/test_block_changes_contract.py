@@ -32,13 +32,8 @@ async def test_live_records_of_every_kind_come_in_order_with_their_scope(store: 
     buried = (await store.records.add(US.tombstone(cid_of(US.answer("Never here?"))))).cid
     await store.blocks.put(Cid.of(b"no record", RAW), b"no record")
     changes = await store.records.block_changes(0, 0)
-    assert [(ref.cid, ref.scope) for ref in changes.written] == [
-        (public, "public"),
-        (private, "private:local"),
-        (judged, "public"),
-        (key, "public"),
-        (buried, "shared"),
-    ]
+    scopes = {public: "public", private: "private:local", judged: "public", key: "public", buried: "shared"}
+    assert [(ref.cid, ref.scope) for ref in changes.written] == list(scopes.items())
     numbers = [ref.number for ref in changes.written]
     assert numbers == sorted(set(numbers))
     assert changes.withdrawn == ()

@@ -1,14 +1,15 @@
 """The contract of ``node.core.ports.Embedder``, over the real local model, over stand-ins, and over real
 servers where they can be had (``tests.engines``).
 
-An embedder joins by a function here and a line in ``EMBEDDERS``.
+An embedder joins by its name in ``EMBEDDERS`` and its lines in ``made``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,84 +30,49 @@ from tests.simulators.openai_compatible import OpenAiStandIn
 from tests.unit.models.embedders.minilm import local_embedder
 
 
-@asynccontextmanager
-async def _local(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    yield local_embedder()
-
-
-@asynccontextmanager
-async def _hash(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    yield HashEmbedder()
-
-
-@asynccontextmanager
-async def _ollama_stand_in(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    async with OllamaStandIn(models=(MINILM,)) as server:
-        yield await OllamaEmbedder.load(_ollama_settings(server.url, "all-minilm"), SystemClock())
-
-
-@asynccontextmanager
-async def _old_ollama_stand_in(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    async with OllamaStandIn(models=(MINILM,), is_old=True) as server:
-        yield await OllamaEmbedder.load(_ollama_settings(server.url, "all-minilm"), SystemClock())
-
-
-@asynccontextmanager
-async def _ollama(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+async def made(request: pytest.FixtureRequest, stack: AsyncExitStack) -> Embedder:
+    """The implementation of this name; what it needs ends with the stack."""
+    clock, name = SystemClock(), request.param
+    if name == "local":
+        return local_embedder()
+    if name == "hash":
+        return HashEmbedder()
+    if name in ("ollama-stand-in", "old-ollama-stand-in"):
+        server = OllamaStandIn(models=(MINILM,), is_old=name.startswith("old"))
+        url = (await stack.enter_async_context(server)).url
+        return await OllamaEmbedder.load(_ollama(url, "all-minilm"), clock)
+    if name == "openai-stand-in":
+        vendor = await stack.enter_async_context(OpenAiStandIn(key="a-key"))
+        return await OpenAiEmbedder.load(_openai(vendor.url, "stand-in-embed", "a-key"), clock)
+    if name == "llama-stand-in":
+        llama = await stack.enter_async_context(LlamaStandIn(Script(window=64)))
+        return await LlamaEmbedder.load(_llama(llama.path), clock, program=llama.program)
+    if name == "llama_cpp":
+        request.getfixturevalue("llama_cpp")
+        return await LlamaEmbedder.load(_llama(request.getfixturevalue("minilm_gguf")), clock)
     real = request.getfixturevalue("real_ollama")
-    yield await OllamaEmbedder.load(_ollama_settings(real.url, real.embed_model), SystemClock())
+    if name == "openai":  # Ollama speaks this protocol too
+        return await OpenAiEmbedder.load(_openai(f"{real.url}/v1", real.embed_model), clock)
+    return await OllamaEmbedder.load(_ollama(real.url, real.embed_model), clock)
 
 
-@asynccontextmanager
-async def _llama_stand_in(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    async with LlamaStandIn(Script(window=64)) as llama:
-        settings = Settings(embed=Embed(engine="llama_cpp", gguf_path=str(llama.path)))
-        yield await LlamaEmbedder.load(settings, SystemClock(), program=llama.program)
-
-
-@asynccontextmanager
-async def _llama_cpp(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    request.getfixturevalue("llama_cpp")
-    path = request.getfixturevalue("minilm_gguf")
-    settings = Settings(embed=Embed(engine="llama_cpp", gguf_path=str(path)))
-    yield await LlamaEmbedder.load(settings, SystemClock())
-
-
-@asynccontextmanager
-async def _openai_stand_in(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    async with OpenAiStandIn(key="a-key") as server:
-        yield await OpenAiEmbedder.load(
-            _openai_settings(server.url, "stand-in-embed", "a-key"), SystemClock()
-        )
-
-
-@asynccontextmanager
-async def _openai(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    """Ollama speaks this protocol too."""
-    real = request.getfixturevalue("real_ollama")
-    yield await OpenAiEmbedder.load(_openai_settings(f"{real.url}/v1", real.embed_model), SystemClock())
-
-
-def _ollama_settings(url: str, model: str) -> Settings:
+def _ollama(url: str, model: str) -> Settings:
     return Settings(embed=Embed(engine="ollama", model=model), models=Models(ollama_url=url))
 
 
-def _openai_settings(url: str, model: str, key: str = "") -> Settings:
+def _openai(url: str, model: str, key: str = "") -> Settings:
     models = Models(openai_base_url=url, openai_api_key=key)
     return Settings(embed=Embed(engine="openai", model=model), models=models)
 
 
-EMBEDDERS: dict[str, Callable[[pytest.FixtureRequest], AbstractAsyncContextManager[Embedder]]] = {
-    "local": _local,
-    "hash": _hash,
-    "ollama-stand-in": _ollama_stand_in,
-    "old-ollama-stand-in": _old_ollama_stand_in,
-    "ollama": _ollama,
-    "llama-stand-in": _llama_stand_in,
-    "llama_cpp": _llama_cpp,
-    "openai-stand-in": _openai_stand_in,
-    "openai": _openai,
-}
+def _llama(path: Path) -> Settings:
+    return Settings(embed=Embed(engine="llama_cpp", gguf_path=str(path)))
+
+
+EMBEDDERS = (
+    *("local", "hash", "ollama-stand-in", "old-ollama-stand-in", "llama-stand-in", "openai-stand-in"),
+    *("llama_cpp", "ollama", "openai"),
+)
 REAL_ENGINES = {"llama_cpp": "llama_cpp", "ollama": "ollama", "openai": "ollama"}
 """Which of them need a real engine, and which."""
 TEXTS = (
@@ -130,9 +96,10 @@ TEXTS = (
     ]
 )
 async def embedder(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    async with EMBEDDERS[request.param](request) as made:
-        yield made
-        await made.close()
+    async with AsyncExitStack() as stack:
+        one = await made(request, stack)
+        yield one
+        await one.close()
 
 
 async def _one(embedder: Embedder, text: str) -> Vector:
@@ -189,10 +156,7 @@ async def test_too_long_is_none_and_never_cut(embedder: Embedder) -> None:
     words = embedder.info.tokens_max + 1
     short, long, huge = "one two", " ".join(["word"] * words), "many words " * 6_000
     vectors = await embedder.embed([short, long, short, huge])
-    assert vectors[0] is not None
-    assert vectors[2] is not None
-    assert vectors[1] is None
-    assert vectors[3] is None
+    assert [vector is None for vector in vectors] == [False, True, False, True]
 
 
 async def test_many_callers_at_once_each_get_their_own(embedder: Embedder) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from node.answer import prompt as prompts
 from node.core.clock import SystemClock
@@ -30,54 +32,43 @@ TOKENS = 80
 """Room for whole sentences: an answer without any would be refused."""
 
 
+async def made(request: pytest.FixtureRequest, stack: AsyncExitStack) -> Generator:
+    """The implementation of this name; what it needs ends with the stack."""
+    clock, name = SystemClock(), request.param
+    if name == "stand-in":
+        return OllamaGenerator((await stack.enter_async_context(OllamaStandIn())).url, "", clock)
+    if name == "openai-stand-in":
+        vendor = await stack.enter_async_context(OpenAiStandIn(key="a-key"))
+        return OpenAiGenerator(vendor.url, "a-key", "", clock)
+    if name == "llama-stand-in":
+        scripted = await stack.enter_async_context(LlamaStandIn())
+        return LlamaGenerator(scripted.path, clock, program=scripted.program)
+    if name in ("llama_cpp", "xllamacpp"):
+        request.getfixturevalue(name)
+        program, slots = (LLAMA_CPP, 1) if name == "llama_cpp" else (XLLAMACPP, 2)
+        return LlamaGenerator(request.getfixturevalue("gemma_gguf"), clock, program=program, slots=slots)
+    real = request.getfixturevalue("real_ollama")
+    if name == "openai":
+        return OpenAiGenerator(f"{real.url}/v1", "", real.model, clock)
+    return OllamaGenerator(real.url, real.model, clock)
+
+
+def real(name: str, engine: str) -> ParameterSet:
+    return pytest.param(name, marks=[pytest.mark.engine(engine), pytest.mark.timeout(300)])
+
+
 @pytest.fixture(
     params=[
-        "stand-in",
-        "openai-stand-in",
-        "llama-stand-in",
-        pytest.param("llama_cpp", marks=[pytest.mark.engine("llama_cpp"), pytest.mark.timeout(300)]),
-        pytest.param("xllamacpp", marks=[pytest.mark.engine("xllamacpp"), pytest.mark.timeout(300)]),
-        pytest.param("ollama", marks=[pytest.mark.engine("ollama"), pytest.mark.timeout(300)]),
-        pytest.param("openai", marks=[pytest.mark.engine("ollama"), pytest.mark.timeout(300)]),
+        *("stand-in", "openai-stand-in", "llama-stand-in"),
+        *(real("llama_cpp", "llama_cpp"), real("xllamacpp", "xllamacpp")),
+        *(real("ollama", "ollama"), real("openai", "ollama")),
     ]
 )
 async def generator(request: pytest.FixtureRequest) -> AsyncIterator[Generator]:
-    if request.param == "stand-in":
-        async with OllamaStandIn() as server:
-            engine = OllamaGenerator(server.url, "", SystemClock())
-            yield engine
-            await engine.close()
-        return
-    if request.param == "openai-stand-in":
-        async with OpenAiStandIn(key="a-key") as vendor:
-            compatible = OpenAiGenerator(vendor.url, "a-key", "", SystemClock())
-            yield compatible
-            await compatible.close()
-        return
-    if request.param == "llama-stand-in":
-        async with LlamaStandIn() as scripted:
-            child = LlamaGenerator(scripted.path, SystemClock(), program=scripted.program)
-            yield child
-            await child.close()
-        return
-    if request.param in ("llama_cpp", "xllamacpp"):
-        request.getfixturevalue(request.param)
-        program = LLAMA_CPP if request.param == "llama_cpp" else XLLAMACPP
-        slots = 2 if program is XLLAMACPP else 1
-        gguf = request.getfixturevalue("gemma_gguf")
-        child = LlamaGenerator(gguf, SystemClock(), program=program, slots=slots)
-        yield child
-        await child.close()
-        return
-    real = request.getfixturevalue("real_ollama")
-    if request.param == "openai":
-        compatible = OpenAiGenerator(f"{real.url}/v1", "", real.model, SystemClock())
-        yield compatible
-        await compatible.close()
-        return
-    engine = OllamaGenerator(real.url, real.model, SystemClock())
-    yield engine
-    await engine.close()
+    async with AsyncExitStack() as stack:
+        one = await made(request, stack)
+        yield one
+        await one.close()
 
 
 def ask(question: str, *, tokens_max: int = TOKENS) -> Prompt:
@@ -121,9 +112,8 @@ async def test_another_sample_can_be_asked_for(generator: Generator) -> None:
 
 async def test_what_is_heard_meanwhile_is_the_answer(generator: Generator) -> None:
     heard: list[str] = []
-    draft = await generator.generate(
-        ask("What colour is the sky?"), timeout_s=GENEROUS_S, on_text=heard.append
-    )
+    asked = ask("What colour is the sky?")
+    draft = await generator.generate(asked, timeout_s=GENEROUS_S, on_text=heard.append)
     assert heard
     assert " ".join(draft.text.split()) in " ".join("".join(heard).split())
 

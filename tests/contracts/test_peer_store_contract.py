@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from node.core.errors import CorruptState, Rejected, Unavailable
 from node.core.ipld.cid import Cid
 from node.peers.rules.values import Contact, Held, Level, Position, Standing, Summary, Tier, Usage
 from node.peers.store.sqlite import FORGOTTEN_AT_ONCE, Limits, SqlitePeerStore
+from tests import peer_builders
 from tests.manual_clock import ManualClock
 from tests.references.peer_store import MemoryPeerStore
 
@@ -65,21 +67,9 @@ def block(number: int | str) -> tuple[Cid, bytes]:
 
 def held(number: int | str, issuer: str = ALICE, **changes: Any) -> Held:
     cid, data = block(number)
-    fields: dict[str, Any] = {
-        "cid": cid,
-        "data": data,
-        "issuer": issuer,
-        "key": "did:key:node",
-        "tier": Tier.UNTRUSTED,
-        "query_hash": f"hash of {number}",
-        "slot_key": None,
-        "agreed": "00",
-        "received": START,
-        "until": None,
-        "trust_ppm": 0,
-        "log_index": number if isinstance(number, int) else 0,
-    }
-    return Held(**(fields | changes))
+    index = number if isinstance(number, int) else 0
+    own = {"cid": cid, "data": data, "query_hash": f"hash of {number}", "log_index": index}
+    return peer_builders.held(issuer, "00", **({"key": KEY, **own} | changes))
 
 
 def contact(number: int, **changes: Any) -> Contact:
@@ -212,15 +202,11 @@ async def test_roots_are_limited_and_one_that_is_only_counted_makes_room(store: 
 
 
 async def test_a_held_record_comes_back_whole(store: Store) -> None:
-    record = held(
-        1,
-        tier=Tier.QUORUM,
-        slot_key="price:btc",
-        received=START + timedelta(microseconds=123_457),
-        until=START + timedelta(days=3, microseconds=1),
-        trust_ppm=654_321,
-        log_index=2**40,
-    )
+    times = {
+        "received": START + timedelta(microseconds=123_457),
+        "until": START + timedelta(3, microseconds=1),
+    }
+    record = held(1, tier=Tier.QUORUM, slot_key="price:btc", trust_ppm=654_321, log_index=2**40, **times)
     await store.hold([record])
     assert await store.held(record.cid) == record
     assert await store.held(block(2)[0]) is None
@@ -354,9 +340,8 @@ async def test_the_newest_statement_of_an_issuer_counts_in_whatever_order_they_c
     target = block("target")[0]
 
     async def say(name: str, issuer: str, verdict: str, seconds: int) -> bool:
-        return await store.add_statement(
-            *block(name), issuer, KEY, target, verdict, START + timedelta(seconds=seconds)
-        )
+        at = START + timedelta(seconds=seconds)
+        return await store.add_statement(*block(name), issuer, KEY, target, verdict, at)
 
     assert await say("a", ALICE, "invalid", 2)
     assert await say("b", ALICE, "valid", 1)
@@ -481,38 +466,24 @@ async def test_a_summary_counts_everything_once(place: Place, store: Store) -> N
     await store.usage(ALICE, START)
     await store.add_statement(*block("said"), ALICE, KEY, block(1)[0], "valid", START)
     size = len(held(1).data)
-    found = await store.summary(START)
-    assert found == Summary(
-        contacts=1,
-        levels={Level.KNOWN: 1, Level.TRUSTED: 1, Level.BLOCKED: 1},
-        dropped=1,
-        groups=1,
-        bytes=2 * size + 90,
-        tiers={Tier.UNTRUSTED: 2, Tier.TRUSTED: 1},
-        fullest=Usage(2, 90, 1),
-    )
+    levels = {Level.KNOWN: 1, Level.TRUSTED: 1, Level.BLOCKED: 1}
+    tiers = {Tier.UNTRUSTED: 2, Tier.TRUSTED: 1}
+    assert await store.summary(START) == Summary(1, levels, 1, 1, 2 * size + 90, tiers, Usage(2, 90, 1))
     await store.release(block(2)[0])
     await store.forget(BOB)
     await store.set_standing(Standing(BOB, Level.UNKNOWN, "family"))
     await store.set_standing(Standing(ALICE, Level.KNOWN, None))
     place.clock.advance(3_600)
-    assert await store.summary(place.clock.now()) == Summary(
-        contacts=1,
-        levels={Level.KNOWN: 1, Level.UNKNOWN: 1, Level.BLOCKED: 1},
-        dropped=1,
-        groups=0,
-        bytes=size,
-        tiers={Tier.UNTRUSTED: 1},
-        fullest=Usage(1, size, 0),
-    )
+    levels = {Level.KNOWN: 1, Level.UNKNOWN: 1, Level.BLOCKED: 1}
+    expected = Summary(1, levels, 1, 0, size, {Tier.UNTRUSTED: 1}, Usage(1, size, 0))
+    assert await store.summary(place.clock.now()) == expected
 
 
 async def test_usage_counts_the_statements_of_the_current_hour(place: Place, store: Store) -> None:
     async def say(number: int) -> None:
         await store.usage(ALICE, place.clock.now())
-        await store.add_statement(
-            *block(number), ALICE, KEY, block("t")[0], "valid", START - timedelta(days=9)
-        )
+        at = START - timedelta(days=9)
+        await store.add_statement(*block(number), ALICE, KEY, block("t")[0], "valid", at)
 
     await say(1)
     await say(2)
@@ -530,6 +501,12 @@ async def test_usage_counts_the_statements_of_the_current_hour(place: Place, sto
 @pytest.fixture
 def disk(tmp_path: Path) -> Place:
     return Place("sqlite", tmp_path / "peers.sqlite", ManualClock(START), Limits())
+
+
+def sql(disk: Place, statement: str) -> list[Any]:
+    """What the file itself says, or is made to say."""
+    with closing(sqlite3.connect(disk.path)) as rows, rows:
+        return rows.execute(statement).fetchall()
 
 
 async def test_everything_outlives_a_restart(disk: Place) -> None:
@@ -590,14 +567,12 @@ async def _check_what_was_left(disk: Place, acknowledged: list[list[str]]) -> No
         await store.usage(ALICE, START), records=len(there), bytes=sum(len(one.data) for one in there)
     )
     await store.close()
-    rows = sqlite3.connect(disk.path)
-    counted = rows.execute(
-        "SELECT (SELECT count(*) FROM tombstone), (SELECT count(*) FROM statement), "
-        "(SELECT count(*) FROM statement)"
-    ).fetchone()
-    summed = rows.execute("SELECT tombstones, root.statements, total.statements FROM root, total").fetchone()
-    rows.close()
-    assert counted == summed
+    [(stones,)], [(said,)] = (
+        sql(disk, "SELECT count(*) FROM tombstone"),
+        sql(disk, "SELECT count(*) FROM statement"),
+    )
+    summed = "SELECT tombstones, root.statements, total.statements FROM root, total"
+    assert sql(disk, summed)[0] == (stones, said, said)
 
 
 async def test_a_record_that_the_disk_has_damaged_is_let_go_when_it_is_read(disk: Place) -> None:
@@ -605,13 +580,9 @@ async def test_a_record_that_the_disk_has_damaged_is_let_go_when_it_is_read(disk
     records = [held(number, query_hash="q") for number in range(4)]
     await store.hold(records)
     await store.close()
-    rows = sqlite3.connect(disk.path)
-    damage = "UPDATE held SET data = X'00' WHERE multihash = ?"
-    rows.execute(damage, (records[1].cid.multihash,))
-    rows.execute(damage, (records[2].cid.multihash,))
-    rows.execute("UPDATE held SET tier = 'royal' WHERE multihash = ?", (records[3].cid.multihash,))
-    rows.commit()
-    rows.close()
+    for number, damage in ((1, "data = X'00'"), (2, "data = X'00'"), (3, "tier = 'royal'")):
+        name = records[number].cid.multihash.hex()
+        sql(disk, f"UPDATE held SET {damage} WHERE multihash = X'{name}'")
     again = await disk.open()
     assert await again.held(records[1].cid) is None
     assert await again.known([one.cid for one in records]) == {records[n].cid for n in (0, 2, 3)}
@@ -648,9 +619,7 @@ async def test_a_file_of_another_program_and_a_newer_one_say_so(disk: Place) -> 
         ("user_version = 3", "written by a newer program"),
         ("application_id = 7", "is not a table of peers"),
     ):
-        rows = sqlite3.connect(disk.path)
-        rows.execute(f"PRAGMA {pragma}")
-        rows.close()
+        sql(disk, f"PRAGMA {pragma}")
         with pytest.raises(CorruptState, match=sentence):
             await disk.open()
 
@@ -659,10 +628,7 @@ async def test_a_level_that_is_unknown_is_not_guessed(disk: Place) -> None:
     store = await disk.open()
     await store.set_standing(Standing(ALICE))
     await store.close()
-    rows = sqlite3.connect(disk.path)
-    rows.execute("UPDATE standing SET level = 'royal'")
-    rows.commit()
-    rows.close()
+    sql(disk, "UPDATE standing SET level = 'royal'")
     again = await disk.open()
     with pytest.raises(CorruptState, match="unknown level 'royal'"):
         await again.standing(ALICE)
@@ -683,9 +649,8 @@ async def test_nothing_of_a_released_record_stays_on_disk_after_scrubbing(disk: 
 
 async def test_what_is_asked_often_goes_by_an_index(disk: Place) -> None:
     await (await disk.open()).close()
-    rows = sqlite3.connect(disk.path)
     plans = {
-        asked: " ".join(row[3] for row in rows.execute(f"EXPLAIN QUERY PLAN {asked}"))
+        asked: " ".join(row[3] for row in sql(disk, f"EXPLAIN QUERY PLAN {asked}"))
         for asked in (
             "SELECT * FROM held_row WHERE issuer = 1 AND multihash > X'00' ORDER BY multihash LIMIT 9",
             "SELECT min(issuer) FROM held WHERE query_hash = 'q' AND issuer > 3",
@@ -706,7 +671,6 @@ async def test_what_is_asked_often_goes_by_an_index(disk: Place) -> None:
             "SELECT max(taken) FROM root WHERE hour = 3",
         )
     }
-    rows.close()
     slow = {asked: plan for asked, plan in plans.items() if "SCAN held" in plan or "SCAN stat" in plan}
     assert not slow
     assert all("INDEX root_" in plan for asked, plan in plans.items() if asked.startswith("SELECT max("))
@@ -722,15 +686,9 @@ async def test_on_disk_it_says_what_the_one_in_memory_says(disk: Place, seed: in
     for _ in range(100):
         number, root, step = chance.randrange(12), chance.choice((ALICE, BOB, CAROL)), chance.randrange(10)
         now = disk.clock.now()
-        record = held(
-            number,
-            root,
-            query_hash=f"q{number % 3}",
-            slot_key=f"s{number % 2}",
-            received=now,
-            until=chance.choice((None, now + timedelta(seconds=number))),
-            log_index=chance.randrange(3),
-        )
+        asked = {"query_hash": f"q{number % 3}", "slot_key": f"s{number % 2}", "received": now}
+        until = chance.choice((None, now + timedelta(seconds=number)))
+        record = held(number, root, until=until, log_index=chance.randrange(3), **asked)
         assert await _change(memory, step, number, record) == await _change(on_disk, step, number, record)
         disk.clock.advance(chance.choice((0, 1, 900)))
         now = disk.clock.now()

@@ -35,6 +35,7 @@ from tests.references.record_store import MemoryStore
 Store: TypeAlias = MemoryStore | SqliteStore
 
 PRIVATE = "private:local"
+HOUR = timedelta(hours=1)
 
 
 class Writer(Author):
@@ -87,6 +88,16 @@ async def add_from(store: Store, author: Author, record: Record) -> Cid:
     return (await store.records.add(record, origin=origin)).cid
 
 
+async def some(store: Store, count: int, **changes: Any) -> list[Cid]:
+    """``q 0``, ``q 1`` and so on."""
+    return [(await store.records.add(US.answer(f"q {i}", **changes))).cid for i in range(count)]
+
+
+async def withdrawn(store: Store) -> list[Cid]:
+    """What was withdrawn, in order."""
+    return [cid for _, cid in await store.records.withdrawn_since(0)]
+
+
 async def state_of(store: Store, cid: Cid) -> str:
     return (await store.records.get(cid)).state
 
@@ -122,29 +133,23 @@ async def test_adding_is_idempotent_by_cid(store: Store) -> None:
 
 async def test_a_record_that_is_not_what_its_signature_says_is_rejected(store: Store) -> None:
     good = US.answer()
-    for bad in (
-        replace(good, answer="something else"),
-        replace(good, sig=b""),
-        replace(good, sig=bytes(64)),
-        replace(good, issuer="nobody"),
-        replace(good, confidence=-1),
-    ):
-        with pytest.raises(Rejected):
-            await store.records.add(bad)
-    assert await store.records.counts() == dict.fromkeys(
-        ("records", "live", "blocks", "bytes", "last_sequence"), 0
+    changes: tuple[dict[str, Any], ...] = (
+        *({"answer": "something else"}, {"sig": b""}, {"sig": bytes(64)}, {"issuer": "nobody"}),
+        {"confidence": -1},
     )
+    for change in changes:
+        with pytest.raises(Rejected):
+            await store.records.add(replace(good, **change))
+    assert set((await store.records.counts()).values()) == {0}
 
 
 async def test_a_signed_record_that_could_not_be_read_back_is_rejected(store: Store) -> None:
     for bad in (
-        US.answer(confidence=1_000_001),
-        US.answer(context="not a digest"),
-        US.answer(answer="x" * 65_537),
-        US.answer(tags=("t",) * 33),
+        *({"confidence": 1_000_001}, {"context": "not a digest"}, {"answer": "x" * 65_537}),
+        {"tags": ("t",) * 33},
     ):
         with pytest.raises(Rejected):
-            await store.records.add(bad)
+            await store.records.add(US.answer(**bad))
 
 
 async def test_texts_that_are_not_unicode_are_rejected(store: Store) -> None:
@@ -233,29 +238,28 @@ async def test_strange_keys_find_nothing(store: Store) -> None:
 
 
 async def test_live_gives_only_live_answers(store: Store) -> None:
-    keep, drop = [await store.records.add(US.answer(f"q {i}")) for i in range(2)]
-    word = await store.records.add(US.validation(keep.cid, "valid"))
-    await store.records.withdraw(drop.cid, "test")
-    found = await store.records.live([keep.cid, keep.cid, drop.cid, word.cid, Cid.of(b"x")])
-    assert list(found) == [keep.cid]
-    assert found[keep.cid].valid == 1
+    keep, drop = await some(store, 2)
+    word = await store.records.add(US.validation(keep, "valid"))
+    await store.records.withdraw(drop, "test")
+    found = await store.records.live([keep, keep, drop, word.cid, Cid.of(b"x")])
+    assert list(found) == [keep]
+    assert found[keep].valid == 1
     assert await store.records.live([]) == {}
 
 
 async def test_live_takes_a_thousand_and_refuses_a_flood(store: Store) -> None:
-    kept = [await store.records.add(US.answer(f"q {i}")) for i in range(3)]
+    kept = await some(store, 3)
     absent = [Cid.of(str(i).encode()) for i in range(1_200)]
-    found = await store.records.live([*absent, *(one.cid for one in kept)])
-    assert set(found) == {one.cid for one in kept}
+    assert set(await store.records.live([*absent, *kept])) == set(kept)
     with pytest.raises(Rejected):
         await store.records.live([Cid.of(b"x")] * 10_001)
 
 
 async def test_since_replays_live_answers_in_order(store: Store) -> None:
-    stored = [await store.records.add(US.answer(f"q {i}")) for i in range(6)]
-    await store.records.add(US.validation(stored[0].cid, "valid"))
-    await store.records.withdraw(stored[3].cid, "test")
-    expected = [one.cid for one in stored if one is not stored[3]]
+    stored = await some(store, 6)
+    await store.records.add(US.validation(stored[0], "valid"))
+    await store.records.withdraw(stored[3], "test")
+    expected = [*stored[:3], *stored[4:]]
     assert [one.cid for one in await store.records.since(0)] == expected
     replayed: list[Cid] = []
     watermark = 0
@@ -285,11 +289,11 @@ async def test_withdrawn_stays_withdrawn_when_it_comes_again(store: Store) -> No
 
 
 async def test_withdrawals_replay_in_order_and_only_once(store: Store) -> None:
-    stored = [await store.records.add(US.answer(f"q {i}")) for i in range(5)]
+    stored = await some(store, 5)
     for position in (3, 1, 4):
-        await store.records.withdraw(stored[position].cid, "test")
+        await store.records.withdraw(stored[position], "test")
     feed = await store.records.withdrawn_since(0)
-    assert [cid for _, cid in feed] == [stored[3].cid, stored[1].cid, stored[4].cid]
+    assert [cid for _, cid in feed] == [stored[3], stored[1], stored[4]]
     numbers = [number for number, _ in feed]
     assert numbers == sorted(set(numbers))
     assert await store.records.withdrawn_since(0, limit=1) == feed[:1]
@@ -329,7 +333,7 @@ async def test_reclaim_takes_the_withdrawn_then_the_least_worth(store: Store) ->
     assert await find(store, "unsure") == []
     assert not await store.blocks.has(unsure.cid)
     assert list(await store.records.live([sure.cid, unsure.cid])) == [sure.cid]
-    assert unsure.cid in [cid for _, cid in await store.records.withdrawn_since(0)]
+    assert unsure.cid in await withdrawn(store)
     assert await store.records.reclaim() == [sure.cid]
     assert await store.records.reclaim() == []
 
@@ -346,7 +350,7 @@ async def test_expire_withdraws_what_ended_more_than_the_grace_ago(store: Store)
     later = now + timedelta(seconds=1)
     assert await store.records.expire(later, grace_s=0, limit=1) == [cids[2]]
     assert await store.records.expire(later, grace_s=0) == [cids[3]]
-    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [cids[1], cids[2], cids[3]]
+    assert await withdrawn(store) == [cids[1], cids[2], cids[3]]
     assert (await store.records.counts())["live"] == 1
 
 
@@ -365,17 +369,17 @@ async def order_of_reclaim(store: Store, **changes: object) -> list[str]:
 
 
 async def test_what_is_used_more_stays_longer(store: Store) -> None:
-    kept = [await store.records.add(US.answer(f"q{i}", answer="x" * 500)) for i in range(4)]
-    await store.records.note_uses([Use(kept[0].cid, 5, NOW_S + 10), Use(kept[1].cid, 1, NOW_S + 10)])
-    await store.records.note_uses([Use(kept[1].cid, 1, NOW_S + 20), Use(kept[3].cid, 1, NOW_S + 10)])
-    assert await order_of_reclaim(store) == ["q2", "q3", "q1", "q0"]
+    kept = await some(store, 4, answer="x" * 500)
+    await store.records.note_uses([Use(kept[0], 5, NOW_S + 10), Use(kept[1], 1, NOW_S + 10)])
+    await store.records.note_uses([Use(kept[1], 1, NOW_S + 20), Use(kept[3], 1, NOW_S + 10)])
+    assert await order_of_reclaim(store) == ["q 2", "q 3", "q 1", "q 0"]
 
 
 async def test_old_uses_fade(store: Store) -> None:
-    kept = [await store.records.add(US.answer(f"q{i}", answer="x" * 500)) for i in range(2)]
-    await store.records.note_uses([Use(kept[0].cid, 40, NOW_S)])
-    await store.records.note_uses([Use(kept[1].cid, 4, NOW_S + 10 * record_rules.HALF_LIFE_S)])
-    assert await order_of_reclaim(store) == ["q0", "q1"]
+    kept = await some(store, 2, answer="x" * 500)
+    await store.records.note_uses([Use(kept[0], 40, NOW_S)])
+    await store.records.note_uses([Use(kept[1], 4, NOW_S + 10 * record_rules.HALF_LIFE_S)])
+    assert await order_of_reclaim(store) == ["q 0", "q 1"]
 
 
 async def test_what_cost_more_stays_longer_and_size_counts_against(store: Store) -> None:
@@ -429,6 +433,27 @@ async def test_uses_of_what_is_not_live_are_passed_over_and_floods_refused(store
         await store.records.note_uses([Use(gone.cid, 1, NOW_S)] * 10_001)
 
 
+# --- the ways in which a record ends ---------------------------------------------------------------
+
+
+async def end(store: Store, cid: Cid, way: str, scope: str) -> None:
+    """``cid`` is of a record of this scope that expires an hour after ``START``."""
+    if way == "withdraw":
+        await store.records.withdraw(cid, "test")
+    elif way == "invalid":
+        await store.records.add(US.validation(cid, "invalid", scope=scope))
+    elif way == "tombstone":
+        await store.records.add(US.tombstone(cid, scope=scope))
+    elif way == "expire":
+        await store.records.expire(START + timedelta(hours=2), grace_s=0)
+    elif way == "delete":
+        await store.blocks.delete(cid)
+    else:
+        await store.records.reclaim()
+
+
+WAYS = ("withdraw", "invalid", "tombstone", "expire", "delete", "reclaim")
+
 # --- merging --------------------------------------------------------------------------------------
 
 OLD, NEW = "What is IPFS", "what is  ipfs"
@@ -457,7 +482,7 @@ async def test_a_merged_record_answers_by_its_survivor(store: Store) -> None:
         assert [one.cid for one in found] == [survivor]
     assert list(await store.records.live([survivor, alias])) == [survivor], "one candidate"
     assert [one.cid for one in await store.records.since(0)] == [survivor]
-    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [alias]
+    assert await withdrawn(store) == [alias]
     assert (await store.records.counts())["live"] == 1
     assert await served(store, OLD, scopes=("public",)) == []
     assert await served(store, OLD, context="1" * 64) == []
@@ -489,27 +514,13 @@ async def test_a_newcomer_may_become_the_alias(store: Store) -> None:
     assert late.state == "live", "nothing to merge into any more"
 
 
-@pytest.mark.parametrize("way", ["withdraw", "invalid", "tombstone", "expire", "delete", "reclaim"])
+@pytest.mark.parametrize("way", WAYS)
 async def test_aliases_go_out_of_service_with_their_survivor(store: Store, way: str) -> None:
     old = await store.records.add(US.answer(OLD, answer="A network."))
-    new = await store.records.add(
-        US.answer(NEW, answer="A network.", expires=START + timedelta(hours=1)), merge=[old.cid]
-    )
-    if way == "withdraw":
-        await store.records.withdraw(new.cid, "test")
-    elif way == "invalid":
-        await store.records.add(US.validation(new.cid, "invalid"))
-    elif way == "tombstone":
-        await store.records.add(US.tombstone(new.cid))
-    elif way == "expire":
-        await store.records.expire(START + timedelta(hours=2), grace_s=0)
-    elif way == "delete":
-        await store.blocks.delete(new.cid)
-    else:
-        await store.records.reclaim()
+    new = await store.records.add(US.answer(NEW, answer="A network.", expires=START + HOUR), merge=[old.cid])
+    await end(store, new.cid, way, US.scope)
     assert await served(store, OLD) == await served(store, NEW) == []
-    found = await store.records.find("keyword_key", "kw:ipfs", scopes=SCOPES, context=None)
-    assert found == []
+    assert await store.records.find("keyword_key", "kw:ipfs", scopes=SCOPES, context=None) == []
 
 
 async def test_our_verdict_on_a_merged_record_meets_what_is_served(store: Store) -> None:
@@ -534,30 +545,25 @@ async def test_a_merged_record_that_is_taken_back_loses_its_wording_only(store: 
     assert await store.records.aliases(survivor) == []
 
 
+MERGED = {
+    "answer": "A network.", "slot_key": "definition:ipfs", "slots": {"topic": "ipfs"},
+    "embedding": Embedding("m", "1" * 64, 4, bytes(16)),
+}  # fmt: skip
+
+
 async def test_merging_never_crosses_what_must_stay_apart(store: Store) -> None:
-    vector = bytes(16)
-    base = {"answer": "A network.", "slot_key": "definition:ipfs", "slots": {"topic": "ipfs"}}
-    old = await store.records.add(US.answer(OLD, **base, embedding=Embedding("m", "1" * 64, 4, vector)))
+    old = await store.records.add(US.answer(OLD, **MERGED))
     for change in (
-        {"scope": "public"},
-        {"context": "1" * 64},
-        {"answer": "A network of peers."},
-        {"slot_key": "definition:ipns"},
-        {"embedding": Embedding("m", "2" * 64, 4, vector)},
-        {"embedding": None},
+        *({"scope": "public"}, {"context": "1" * 64}, {"answer": "A network of peers."}, {"embedding": None}),
+        *({"slot_key": "definition:ipns"}, {"embedding": Embedding("m", "2" * 64, 4, bytes(16))}),
         {"source": RecordSource("client", "somebody")},
     ):
-        same = {**base, "embedding": Embedding("m", "1" * 64, 4, vector)}
-        other = US.answer(NEW, **(same | change))
+        other = US.answer(NEW, **(MERGED | change))
         for options in ({"merge": [old.cid]}, {"into": old.cid}):
             with pytest.raises(Rejected, match="differs"):
                 await store.records.add(other, **options)
     with pytest.raises(Rejected, match="origin"):
-        await store.records.add(
-            PEER.answer(NEW, **base, embedding=Embedding("m", "1" * 64, 4, vector)),
-            origin=PEER.did,
-            merge=[old.cid],
-        )
+        await store.records.add(PEER.answer(NEW, **MERGED), origin=PEER.did, merge=[old.cid])
     assert await state_of(store, old.cid) == "live"
     assert (await store.records.counts())["records"] == 1
 
@@ -572,11 +578,8 @@ async def test_merging_what_is_not_live_is_nothing(store: Store) -> None:
 async def test_chains_of_merging_end_at_one_survivor(store: Store) -> None:
     cids: list[Cid] = []
     for number in range(4):
-        stored = await store.records.add(
-            US.answer(f"wording {number}", answer="A.", timestamp=START + timedelta(seconds=number)),
-            merge=cids[-1:],
-        )
-        cids.append(stored.cid)
+        wording = US.answer(f"wording {number}", answer="A.", timestamp=START + timedelta(seconds=number))
+        cids.append((await store.records.add(wording, merge=cids[-1:])).cid)
     assert [one.cid for one in await store.records.aliases(cids[-1])] == cids[:3]
     assert [await served(store, f"wording {number}") for number in range(4)] == [[cids[-1]]] * 4
 
@@ -584,10 +587,8 @@ async def test_chains_of_merging_end_at_one_survivor(store: Store) -> None:
 async def test_aliases_of_one_record_are_bounded(store: Store) -> None:
     survivor = await store.records.add(US.answer("the first", answer="A."))
     for number in range(record_rules.ALIASES_MAX + 3):
-        when = START + timedelta(seconds=number)
-        await store.records.add(
-            US.answer(f"wording {number}", answer="A.", timestamp=when), into=survivor.cid
-        )
+        wording = US.answer(f"wording {number}", answer="A.", timestamp=START + timedelta(seconds=number))
+        await store.records.add(wording, into=survivor.cid)
     aliases = await store.records.aliases(survivor.cid)
     assert [one.query for one in aliases] == [f"wording {n}" for n in range(3, record_rules.ALIASES_MAX + 3)]
 
@@ -602,10 +603,9 @@ async def test_a_new_answer_of_ours_takes_over_its_wording(store: Store) -> None
 
 async def test_the_same_said_again_keeps_its_aliases_and_another_answer_does_not(store: Store) -> None:
     survivor, _ = await merged_pair(store)
-    later = START + timedelta(hours=1)
-    again = await store.records.add(
-        US.answer(NEW, answer="A network.", timestamp=later), supersede=[survivor]
-    )
+    later = START + HOUR
+    same = US.answer(NEW, answer="A network.", timestamp=later)
+    again = await store.records.add(same, supersede=[survivor])
     assert await served(store, OLD) == [again.cid]
     other = await store.records.add(US.answer(NEW, answer="Not that."), supersede=[again.cid])
     assert await served(store, OLD) == []
@@ -630,25 +630,14 @@ async def test_a_public_block_is_found_by_its_multihash(store: Store) -> None:
             assert await store.public_block(cid) == block_of(record)[1]
 
 
-@pytest.mark.parametrize("way", ["withdraw", "invalid", "tombstone", "expire", "delete", "reclaim", "merge"])
+@pytest.mark.parametrize("way", [*WAYS, "merge"])
 async def test_what_ended_is_not_public_any_more(store: Store, way: str) -> None:
-    end = START + timedelta(hours=1)
-    one = await store.records.add(US.answer(scope="public", answer="A.", expires=end))
-    if way == "withdraw":
-        await store.records.withdraw(one.cid, "test")
-    elif way == "invalid":
-        await store.records.add(US.validation(one.cid, "invalid", scope="public"))
-    elif way == "tombstone":
-        await store.records.add(US.tombstone(one.cid, scope="public"))
-    elif way == "expire":
-        assert await store.public_block(one.cid)
-        await store.records.expire(end + timedelta(hours=1), grace_s=0)
-    elif way == "delete":
-        await store.blocks.delete(one.cid)
-    elif way == "reclaim":
-        await store.records.reclaim()
-    else:
+    one = await store.records.add(US.answer(scope="public", answer="A.", expires=START + HOUR))
+    assert await store.public_block(one.cid)
+    if way == "merge":
         await store.records.add(US.answer("Another", scope="public", answer="A."), merge=[one.cid])
+    else:
+        await end(store, one.cid, way, "public")
     with pytest.raises(NotPublic):
         await store.public_block(one.cid)
 
@@ -715,13 +704,8 @@ async def test_select_combines_its_fields(store: Store) -> None:
 
     coins = RecordSource("adapter", "coingecko")
     one = await add("One", tags=("a", "b"), source=coins)
-    two = await add(
-        "Two",
-        tags=("b",),
-        scope="public",
-        source=RecordSource("client", "local"),
-        timestamp=START - timedelta(days=2),
-    )
+    earlier, client = START - timedelta(days=2), RecordSource("client", "local")
+    two = await add("Two", tags=("b",), scope="public", source=client, timestamp=earlier)
     three = await add("Three", scope="private:x", source=coins, tags=("a%", 'b"'))
     gone = await add("Gone", tags=("a",))
     await store.records.withdraw(gone, "test")
@@ -729,19 +713,24 @@ async def test_select_combines_its_fields(store: Store) -> None:
     async def chosen(**fields: object) -> list[Cid]:
         return [ref.cid for ref in await store.records.select(Selection(**fields))]  # type: ignore[arg-type] # kwargs
 
-    assert await chosen(cid=two) == [two]
-    assert await chosen(cid=gone) == []
-    assert await chosen(query_hash=query_hash("One")) == [one]
-    assert await chosen(keyword_key="one") == [one]
-    assert await chosen(source="adapter") == await chosen(source="coingecko") == [one, three]
-    assert await chosen(before=START) == [two]
-    assert await chosen(tag="b") == [one, two]
-    assert await chosen(tag='b"') == [three]
-    assert await chosen(tag="a") == [one]
-    assert await chosen(scopes=(US.scope, "public")) == [one, two]
-    assert await chosen(scopes=()) == []
-    assert await chosen(tag="b", source="client") == [two]
-    assert await chosen(tag="b", scopes=("private:x",)) == []
+    wanted: list[tuple[dict[str, object], list[Cid]]] = [
+        ({"cid": two}, [two]),
+        ({"cid": gone}, []),
+        ({"query_hash": query_hash("One")}, [one]),
+        ({"keyword_key": "one"}, [one]),
+        ({"source": "adapter"}, [one, three]),
+        ({"source": "coingecko"}, [one, three]),
+        ({"before": START}, [two]),
+        ({"tag": "b"}, [one, two]),
+        ({"tag": 'b"'}, [three]),
+        ({"tag": "a"}, [one]),
+        ({"scopes": (US.scope, "public")}, [one, two]),
+        ({"scopes": ()}, []),
+        ({"tag": "b", "source": "client"}, [two]),
+        ({"tag": "b", "scopes": ("private:x",)}, []),
+    ]
+    for fields, found in wanted:
+        assert await chosen(**fields) == found, fields
     with pytest.raises(Rejected):
         await chosen()
     with pytest.raises(Rejected):
@@ -751,7 +740,7 @@ async def test_select_combines_its_fields(store: Store) -> None:
 
 
 async def test_select_goes_on_where_it_stopped(store: Store) -> None:
-    cids = [(await store.records.add(US.answer(f"q {i}", tags=("t",)))).cid for i in range(5)]
+    cids = await some(store, 5, tags=("t",))
     found: list[Cid] = []
     after = 0
     while page := await store.records.select(Selection(tag="t"), after=after, limit=2):
@@ -771,7 +760,7 @@ async def test_select_finds_a_survivor_by_its_aliases(store: Store) -> None:
 
 async def test_verdicts_count_once_per_issuer_the_latest(store: Store) -> None:
     target = (await store.records.add(US.answer())).cid
-    later = START + timedelta(hours=1)
+    later = START + HOUR
     await add_from(store, PEER, PEER.validation(target, "invalid"))
     await add_from(store, PEER, PEER.validation(target, "valid", timestamp=later))
     await add_from(store, PEER, PEER.validation(target, "valid", timestamp=later, note="still"))
@@ -792,19 +781,15 @@ async def test_our_own_invalid_withdraws_and_a_valid_does_not_bring_back(store: 
     target = (await store.records.add(US.answer())).cid
     await store.records.add(US.validation(target, "invalid"))
     assert await state_of(store, target) == "withdrawn"
-    await store.records.add(US.validation(target, "valid", timestamp=START + timedelta(hours=1)))
+    await store.records.add(US.validation(target, "valid", timestamp=START + HOUR))
     stored = await store.records.get(target)
     assert (stored.state, stored.valid, stored.invalid) == ("withdrawn", 1, 1)
 
 
 async def test_a_stranger_who_claims_our_issuer_withdraws_nothing(store: Store) -> None:
     target = (await store.records.add(US.answer())).cid
-    forged = (
-        PEER.validation(target, "invalid", issuer=US.did),
-        PEER.tombstone(target, issuer=US.did),
-    )
-    for record in forged:
-        await store.records.add(record, origin=PEER.did)
+    for forged in (PEER.validation(target, "invalid", issuer=US.did), PEER.tombstone(target, issuer=US.did)):
+        await store.records.add(forged, origin=PEER.did)
     assert await state_of(store, target) == "live"
 
 
@@ -832,9 +817,7 @@ WORDS: Mapping[str, Callable[[Cid], tuple[Author, Record]]] = {
 
 @pytest.mark.parametrize("word", sorted(WORDS))
 @pytest.mark.parametrize("word_first", [True, False])
-async def test_a_word_acts_alike_before_and_after_its_target(
-    store: Store, word: str, word_first: bool
-) -> None:
+async def test_a_word_acts_alike_before_and_after_a_target(store: Store, word: str, word_first: bool) -> None:
     target = PEER.answer()
     author, record = WORDS[word](cid_of(target))
     steps = [(author, record), (PEER, target)]
@@ -845,7 +828,7 @@ async def test_a_word_acts_alike_before_and_after_its_target(
     assert stored.state == ("withdrawn" if withdraws else "live")
     assert stored.invalid == (1 if "invalid" in word else 0)
     assert bool(await find(store, "What is IPFS")) is not withdraws
-    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [stored.cid] * withdraws
+    assert await withdrawn(store) == [stored.cid] * withdraws
 
 
 async def test_any_order_of_arrival_ends_alike(store: Store) -> None:
@@ -856,15 +839,10 @@ async def test_any_order_of_arrival_ends_alike(store: Store) -> None:
         verdicts = [
             PEER.validation(cid_of(target), "valid"),
             OTHER.validation(cid_of(target), "invalid"),
-            OTHER.validation(cid_of(target), "valid", timestamp=START + timedelta(hours=1)),
+            OTHER.validation(cid_of(target), "valid", timestamp=START + HOUR),
         ]
-        steps = [
-            (PEER, target),
-            (PEER, verdicts[0]),
-            (OTHER, verdicts[1]),
-            (OTHER, verdicts[2]),
-            (OTHER, OTHER.tombstone(cid_of(verdicts[2]))),
-        ]
+        steps = [(PEER, target), (PEER, verdicts[0]), (OTHER, verdicts[1]), (OTHER, verdicts[2])]
+        steps.append((OTHER, OTHER.tombstone(cid_of(verdicts[2]))))
         for step in order:
             await add_from(store, *steps[step])
         stored = await store.records.get(cid_of(target))
@@ -884,25 +862,22 @@ async def test_key_records_are_kept_and_are_no_answers(store: Store) -> None:
 
 
 async def test_verdicts_are_found_by_their_target(store: Store) -> None:
-    one, two, three = [await store.records.add(US.answer(f"q {number}")) for number in range(3)]
+    one, two, three = await some(store, 3)
     said = [
-        await store.records.add(US.validation(target.cid, verdict, statement=f"{number:032x}"))
+        (await store.records.add(US.validation(target, verdict, statement=f"{number:032x}"))).cid
         for number, (target, verdict) in enumerate(((one, "valid"), (two, "valid"), (one, "invalid")))
     ]
-    await store.records.add(US.tombstone(one.cid))
-    theirs = await add_from(store, PEER, PEER.validation(one.cid, "valid"))
-    assert await store.records.verdicts([one.cid]) == [said[0].cid, said[2].cid, theirs]
-    assert await store.records.verdicts([three.cid, Cid.of(b"x")]) == await store.records.verdicts([]) == []
+    await store.records.add(US.tombstone(one))
+    theirs = await add_from(store, PEER, PEER.validation(one, "valid"))
+    assert await store.records.verdicts([one]) == [said[0], said[2], theirs]
+    assert await store.records.verdicts([three, Cid.of(b"x")]) == await store.records.verdicts([]) == []
     await store.records.withdraw(theirs, "test")
-    await store.blocks.delete(said[0].cid)
+    await store.blocks.delete(said[0])
     many = [Cid.of(str(number).encode()) for number in range(1_200)]
-    found = await store.records.verdicts([*many, one.cid, two.cid])
-    assert set(found) == {said[2].cid, theirs, said[1].cid}
+    assert set(await store.records.verdicts([*many, one, two])) == {said[2], theirs, said[1]}
 
 
-async def test_a_private_record_that_was_shredded_is_gone_at_once_and_for_good(
-    store: Store, scope: str
-) -> None:
+async def test_a_private_record_once_shredded_is_gone_at_once_and_for_good(store: Store, scope: str) -> None:
     record = US.answer(tags=("t",))
     stored = await store.records.add(record, keyword_key="words")
     other = await store.records.add(US.answer("Another"))
@@ -920,7 +895,7 @@ async def test_a_private_record_that_was_shredded_is_gone_at_once_and_for_good(
     assert await find(store, "What is IPFS") == []
     assert await store.records.select(Selection(tag="t")) == []
     assert [one.cid for one in await store.records.since(0)] == [other.cid]
-    assert stored.cid in [cid for _, cid in await store.records.withdrawn_since(0)]
+    assert stored.cid in await withdrawn(store)
     assert [ref.cid for ref in await store.records.shredded()] == [stored.cid, word.cid]
     assert await store.records.place(stored.cid) == BlockRef(stored.sequence, stored.cid, scope)
     with pytest.raises(Rejected):
@@ -948,7 +923,7 @@ async def test_a_shredded_record_takes_what_its_aliases_say_with_it(store: Store
 @pytest.mark.parametrize("way", ["superseded", "expired"])
 async def test_a_private_record_whose_time_is_over_is_deleted(store: Store, scope: str, way: str) -> None:
     """Rule 8."""
-    end = START + timedelta(hours=1)
+    end = START + HOUR
     record = US.answer(expires=end)
     stored = await store.records.add(record)
     if way == "superseded":
@@ -956,7 +931,7 @@ async def test_a_private_record_whose_time_is_over_is_deleted(store: Store, scop
     else:
         assert await store.records.expire(end + timedelta(seconds=1), grace_s=0) == [stored.cid]
     assert await store.blocks.has(stored.cid) is (scope != PRIVATE)
-    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [stored.cid]
+    assert await withdrawn(store) == [stored.cid]
     if scope == PRIVATE:
         with pytest.raises(Rejected):
             await store.records.add(record)
@@ -976,7 +951,7 @@ async def test_deleting_the_block_removes_the_record(store: Store) -> None:
     assert await find(store, "What is IPFS") == []
     assert await store.records.since(0) == []
     assert await store.records.withdraw(stored.cid, "test") is False
-    assert [cid for _, cid in await store.records.withdrawn_since(0)] == [stored.cid]
+    assert await withdrawn(store) == [stored.cid]
     counts = await store.records.counts()
     assert (counts["records"], counts["live"], counts["blocks"], counts["bytes"]) == (0, 0, 0, 0)
 
@@ -1022,13 +997,8 @@ async def test_counts_follow_every_change(store: Store) -> None:
     held = [stored[0], stored[1], stored[3], word]
     extra = SEALED_EXTRA_BYTES if US.scope == PRIVATE and isinstance(store, SqliteStore) else 0
     size = sum(len(block_of(one.record)[1]) + extra for one in held) + len(raw)
-    assert await store.records.counts() == {
-        "records": 4,
-        "live": 2,
-        "blocks": 5,
-        "bytes": size,
-        "last_sequence": word.sequence,
-    }
+    counted = {"records": 4, "live": 2, "blocks": 5, "bytes": size, "last_sequence": word.sequence}
+    assert await store.records.counts() == counted
 
 
 async def test_the_newest_and_how_many_of_some_scopes(store: Store) -> None:

@@ -190,12 +190,9 @@ async def _settled(evidence: StoredEvidence, world: World) -> bool:
 
 async def test_peers_texts_however_many_and_near_leave_room_for_what_is_ours(world: World) -> None:
     asked = "What does a berth cost at the long pier?"
+    source = RecordSource("documents", "prices.md")
     for number in range(40):
-        said = US.answer(
-            asked,
-            answer=f"A berth costs {number} pearls.",
-            source=RecordSource("documents", "prices.md"),
-        )
+        said = US.answer(asked, answer=f"A berth costs {number} pearls.", source=source)
         stored = await world.store.add(said, origin="did:key:zPeer")
         [embedded] = await world.semantics.embed([said.query])
         world.semantics.keep(stored, embedded)
@@ -207,12 +204,7 @@ async def test_peers_texts_however_many_and_near_leave_room_for_what_is_ours(wor
 
 async def test_a_full_index_gives_up_what_was_looked_up_first_and_then_the_oldest(world: World) -> None:
     evidence = StoredEvidence(
-        world.evidence._records,
-        world.semantics,
-        world.clock,
-        world.folder / "small",
-        rule=world.rule,
-        entries_max=2,
+        world.store, world.semantics, world.clock, world.folder / "small", rule=world.rule, entries_max=2
     )
     kept, world.evidence = world.evidence, evidence
     cited = (RecordCitation("somebody", "", "A berth costs 310 crowns.", ""),)

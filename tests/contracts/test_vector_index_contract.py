@@ -95,6 +95,12 @@ def vectors(count: int, *, seed: int = 1) -> list[Vector]:
     return list(unit.astype(np.float32))
 
 
+def fill(index: VectorIndex, stored: list[Vector]) -> None:
+    """Each by its number, shared."""
+    for number, vector in enumerate(stored):
+        index.add(cid(number), vector, scope="shared", context=None)
+
+
 def at_cosine(base: Vector, cosine: float) -> Vector:
     """A unit vector whose cosine with ``base`` is ``cosine``."""
     other = vectors(1, seed=99)[0].astype(np.float64)
@@ -112,8 +118,7 @@ def test_an_empty_index_has_no_neighbours(index: VectorIndex) -> None:
 
 def test_similarity_is_the_cosine_and_best_comes_first(index: VectorIndex, kind: Kind) -> None:
     stored = vectors(300)
-    for number, vector in enumerate(stored):
-        index.add(cid(number), vector, scope="shared", context=None)
+    fill(index, stored)
     for query in vectors(20, seed=2):
         cosines = np.vstack(stored).astype(np.float64) @ query.astype(np.float64)
         expected = np.argsort(-cosines)[:10]
@@ -126,8 +131,7 @@ def test_similarity_is_the_cosine_and_best_comes_first(index: VectorIndex, kind:
 
 def test_a_vector_is_its_own_nearest(index: VectorIndex, kind: Kind) -> None:
     stored = vectors(100)
-    for number, vector in enumerate(stored):
-        index.add(cid(number), vector, scope="shared", context=None)
+    fill(index, stored)
     for number, vector in enumerate(stored):
         (nearest,) = index.search(vector, scopes=["shared"], context=None, k=1)
         assert nearest.cid == cid(number)
@@ -147,25 +151,18 @@ def test_a_floor_means_what_it_says(index: VectorIndex, kind: Kind, cosine: floa
 
 def test_partitions_are_hard(index: VectorIndex) -> None:
     (vector,) = vectors(1)
-    places = [
-        ("public", None),
-        ("shared", None),
-        ("shared", CONTEXT),
-        ("private:a", None),
-        ("private:b", None),
-        ("private:a", CONTEXT),
+    places: list[tuple[str, str | None]] = [
+        (scope, None) for scope in ("public", "shared", "private:a", "private:b")
     ]
+    places += [("shared", CONTEXT), ("private:a", CONTEXT)]
     for place in places:
         index.add(cid(place), vector, scope=place[0], context=place[1])
 
     def seen(scopes: list[str], context: str | None) -> set[Cid]:
         return {found.cid for found in index.search(vector, scopes=scopes, context=context, k=50)}
 
-    assert seen(["public", "shared", "private:a"], None) == {
-        cid(("public", None)),
-        cid(("shared", None)),
-        cid(("private:a", None)),
-    }
+    scopes = ["public", "shared", "private:a"]
+    assert seen(scopes, None) == {cid((scope, None)) for scope in scopes}
     assert seen(["shared"], CONTEXT) == {cid(("shared", CONTEXT))}
     assert seen(["private:b"], CONTEXT) == set()
     assert seen(["private"], None) == set()
@@ -223,8 +220,7 @@ def test_add_is_idempotent_and_the_last_wins(index: VectorIndex) -> None:
 
 def test_remove(index: VectorIndex) -> None:
     stored = vectors(30)
-    for number, vector in enumerate(stored):
-        index.add(cid(number), vector, scope="shared", context=None)
+    fill(index, stored)
     for number in (29, 0, 14, 13, 28):
         assert index.remove(cid(number))
         assert not index.remove(cid(number))
@@ -244,57 +240,44 @@ def test_the_index_keeps_its_own_copy(index: VectorIndex) -> None:
     assert found.similarity > 0.99
 
 
-def _bad(name: str) -> Vector:
-    good = vectors(1)[0]
-    bent = good.copy()
-    bent[3] = {"nan": np.nan, "infinite": np.inf}.get(name, bent[3])
-    cases = {
-        "short": good[:-1],
-        "long": np.append(good, np.float32(0)),
-        "matrix": good.reshape(2, -1),
-        "rows": np.vstack([good, good]),
-        "scalar": np.array(1, np.float32),
-        "zero": np.zeros(DIM, np.float32),
-        "too long": good * np.float32(1.002),
-        "too short": good * np.float32(0.998),
-        "huge": good * np.float32(1e30),
-        "empty": np.empty(0, np.float32),
-    }
-    return cases.get(name, bent)
+GOOD = vectors(1)[0]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "short",
-        "long",
-        "matrix",
-        "rows",
-        "scalar",
-        "zero",
-        "too long",
-        "too short",
-        "huge",
-        "empty",
-        "nan",
-        "infinite",
-    ],
-)
+def bent(number: float) -> Vector:
+    """With this in the place of one component."""
+    return np.concatenate([GOOD[:3], np.array([number], np.float32), GOOD[4:]])
+
+
+BAD: dict[str, Vector] = {
+    "short": GOOD[:-1],
+    "long": np.append(GOOD, np.float32(0)),
+    "matrix": GOOD.reshape(2, -1),
+    "rows": np.vstack([GOOD, GOOD]),
+    "scalar": np.array(1, np.float32),
+    "zero": np.zeros(DIM, np.float32),
+    "too long": GOOD * np.float32(1.002),
+    "too short": GOOD * np.float32(0.998),
+    "huge": GOOD * np.float32(1e30),
+    "empty": np.empty(0, np.float32),
+    "nan": bent(np.nan),
+    "infinite": bent(np.inf),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
 def test_an_unusable_vector_is_rejected_and_changes_nothing(index: VectorIndex, name: str) -> None:
     (good,) = vectors(1)
     index.add(cid("good"), good, scope="shared", context=None)
     for target in ("good", "bad"):
         with pytest.raises(Rejected):
-            index.add(cid(target), _bad(name), scope="shared", context=None)
+            index.add(cid(target), BAD[name], scope="shared", context=None)
     with pytest.raises(Rejected):
-        index.search(_bad(name), scopes=["shared"], context=None, k=1)
+        index.search(BAD[name], scopes=["shared"], context=None, k=1)
     assert len(index) == 1
     assert index.search(good, scopes=["shared"], context=None, k=1)[0].cid == cid("good")
 
 
-def test_a_length_within_tolerance_is_taken_and_does_not_alter_the_cosine(
-    index: VectorIndex, kind: Kind
-) -> None:
+def test_a_length_within_tolerance_is_taken_and_alters_no_cosine(index: VectorIndex, kind: Kind) -> None:
     query, *others = vectors(3)
     for number, scale in enumerate((0.9995, 1.0005)):
         index.add(cid(number), others[number] * np.float32(scale), scope="shared", context=None)
