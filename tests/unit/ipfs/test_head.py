@@ -21,9 +21,14 @@ from tests.references.record_store import MemoryStore
 RIVERS = [f"Which river is number {number}?" for number in range(40)]
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+async def after(world: World, seconds: float) -> None:
+    """So much later, when the job has done what there was to do."""
+    await world.rest(lambda: world.clock.advance(seconds))
+
+
+async def last_word(world: World, owner: Owner) -> ipns.IpnsRecord:
+    """What the name of this owner says now."""
+    return ipns.decode(await world.names.get(owner.name), owner.name)
 
 
 # --- the head -------------------------------------------------------------------------------------
@@ -44,9 +49,8 @@ async def test_every_public_answer_is_found_by_the_hash_of_its_question(world: W
         with pytest.raises(NotFound):
             await world.ask(hidden)
     block = HeadBlock.parse(await world.shelf.get(head))
-    assert block == HeadBlock(
-        world.author.did, world.owners[0].name.text, "2026-01-01T00:00:00Z", None, None, block.index
-    )
+    name, at = world.owners[0].name.text, "2026-01-01T00:00:00Z"
+    assert block == HeadBlock(world.author.did, name, at, None, None, block.index)
     assert (world.last.ttl_ns, world.last.validity) == (TTL_S * 10**9, world.clock.now() + LIFETIME)
     assert await world.store.blocks.has(gone.cid)
 
@@ -86,7 +90,7 @@ async def test_a_head_comes_at_most_every_half_minute_and_at_the_stop(world: Wor
         await world.answer("Who won?")
         await world.rest(head.changed)
         assert head.cid == first
-        await world.rest(lambda: world.clock.advance(EVERY_S + 1))
+        await after(world, EVERY_S + 1)
         assert head.cid != first
         assert await world.ask("Who won?")
         second = head.cid
@@ -100,7 +104,7 @@ async def test_a_new_head_of_a_log_is_noticed(world: World) -> None:
     async with world.job() as head:
         await world.rest()
         world.links[1] = Cid.of(b"\xa1ad\x02")
-        await world.rest(lambda: world.clock.advance(LOOK_EVERY_S))
+        await after(world, LOOK_EVERY_S)
         assert head.cid is not None
         assert HeadBlock.parse(await world.shelf.get(head.cid)).decisions == world.links[1]
 
@@ -116,14 +120,14 @@ async def test_only_changed_pages_are_written_and_old_ones_stay_for_a_while(worl
         await world.rest()
         assert len(world.shelf.puts) == 3, "a page, the index, the head"
         await world.store.records.withdraw(gone.cid, "invalidated")
-        await world.rest(lambda: world.clock.advance(EVERY_S))
+        await after(world, EVERY_S)
         await world.rest(head.changed)
         newest = head.cid
         assert await world.ask("Which river is new?", world.shelf.puts[2])
         assert await world.ask(RIVERS[0], first), "whoever follows an older record finds it whole"
         with pytest.raises(NotFound):
             await world.ask("Which river is new?")
-        await world.rest(lambda: world.clock.advance(KEPT_S + 1))
+        await after(world, KEPT_S + 1)
         assert head.cid == newest
     with pytest.raises(NotFound):
         await world.ask(RIVERS[0], first)
@@ -139,7 +143,7 @@ async def test_older_heads_are_forgotten_after_a_restart_too(world: World) -> No
     assert await world.shelf.has(first)
     async with world.job():
         await world.rest()
-        await world.rest(lambda: world.clock.advance(KEPT_S + 1))
+        await after(world, KEPT_S + 1)
     assert not await world.shelf.has(first)
 
 
@@ -191,7 +195,7 @@ async def test_a_failure_is_said_and_tried_again(world: World) -> None:
         assert "the disk is full" in head.health().output
         assert (head.record, head.cid, head.health().since) == (None, None, world.clock.now())
         world.shelf.failing = ""
-        await world.rest(lambda: world.clock.advance(2))
+        await after(world, 2)
         assert head.record is not None
         assert head.health().status == "pass"
         assert head.health().output == f"published as /ipns/{world.owners[0].name.text}"
@@ -209,7 +213,7 @@ async def test_a_record_that_cannot_be_kept_is_not_shown(world: World, tmp_path:
         with pytest.raises(NotFound):
             await world.names.get(world.owners[0].name)
         world.record_path.rmdir()
-        await world.rest(lambda: world.clock.advance(2))
+        await after(world, 2)
         assert head.record == await world.names.get(world.owners[0].name)
         assert world.record_path.stat().st_mode & 0o777 == 0o600
 
@@ -263,9 +267,9 @@ async def test_a_record_is_renewed_twelve_hours_before_a_daily_reader_would_miss
     async with world.job() as head:
         await world.rest()
         first = world.last
-        await world.rest(lambda: world.clock.advance(11 * 3_600))
+        await after(world, 11 * 3_600)
         assert len(world.seen) == 1
-        await world.rest(lambda: world.clock.advance(3_600 + 60))
+        await after(world, 3_600 + 60)
         assert len(world.seen) == 2
         assert world.last.validity == world.clock.now() + LIFETIME
         assert ipns.better(world.last, first)
@@ -280,10 +284,10 @@ async def test_a_head_that_cannot_be_made_does_not_keep_the_last_one_from_its_re
         await world.rest()
         await world.answer("Who won?")
         world.shelf.failing = "the disk is full"
-        await world.rest(lambda: world.clock.advance(EVERY_S))
+        await after(world, EVERY_S)
         await world.rest(head.changed)
         assert head.health().status == "warn"
-        await world.rest(lambda: world.clock.advance(13 * 3_600))
+        await after(world, 13 * 3_600)
         assert len(world.seen) == 2
         assert world.last.validity == world.clock.now() + LIFETIME
 
@@ -307,7 +311,7 @@ async def test_a_rotation_that_came_to_nothing_takes_its_last_word_back(world: W
         before = world.last
         await head.lead_over(own.key, Owner(2).name)
         await world.rest(head.settle)
-        await world.rest(lambda: world.clock.advance(LOOK_EVERY_S))
+        await after(world, LOOK_EVERY_S)
         assert world.last.value == f"/ipfs/{head.cid}"
         assert world.last.sequence > before.sequence + 1
         assert head.record == await world.names.get(own.name)
@@ -334,7 +338,7 @@ async def test_what_others_have_seen_of_us_counts(world: World) -> None:
         later = world.owners[0].record(world.clock.now(), sequence=world.last.sequence + 1_000)
         with pytest.raises(Rejected, match="publishes that name itself"):
             await world.names.put(world.owners[0].name, later)
-        await world.rest(lambda: world.clock.advance(LOOK_EVERY_S))
+        await after(world, LOOK_EVERY_S)
         assert world.last.sequence == ipns.decode(later, world.owners[0].name).sequence + 1
         assert head.record == await world.names.get(world.owners[0].name)
 
@@ -351,24 +355,24 @@ async def test_after_a_rotation_the_old_name_points_to_the_new_one(world: World)
         world.owners.insert(0, new)
         await world.rest(head.changed)
         assert head.name == new.name
-        last = ipns.decode(await world.names.get(old.name), old.name)
+        last = await last_word(world, old)
         assert last.value == f"/ipns/{new.name.text}"
         assert last.sequence > before.sequence
         assert last.validity > world.clock.now() + timedelta(days=300)
         assert head.record == await world.names.get(new.name)
-        await world.rest(lambda: world.clock.advance(EVERY_S))
+        await after(world, EVERY_S)
         assert HeadBlock.parse(await world.shelf.get(Cid.parse(world.last.value[6:]))).name == new.name.text
     world.owners.insert(0, newer)
     await world.once()
     async with world.job():
         for one in (old, new):
-            last = ipns.decode(await world.names.get(one.name), one.name)
+            last = await last_word(world, one)
             assert last.value == f"/ipns/{newer.name.text}"
     del world.owners[1:]
     world.clock.advance(100 * 24 * 3_600)
     await world.once()
     async with world.job():
-        assert ipns.decode(await world.names.get(old.name), old.name).value == f"/ipns/{newer.name.text}"
+        assert (await last_word(world, old)).value == f"/ipns/{newer.name.text}"
         with pytest.raises(Rejected, match="publishes that name itself"):
             await world.names.put(old.name, old.record(world.clock.now(), sequence=2**40))
 
@@ -380,13 +384,11 @@ async def test_a_key_that_is_dropped_at_once_has_a_last_word(world: World) -> No
         await world.rest()
         await head.lead_over(old.key, new.name)
         last = await world.names.get(old.name)
-        await world.rest(lambda: world.clock.advance(LOOK_EVERY_S))
-        assert await world.names.get(old.name) == last, (
-            "nothing is signed under it while the rotation goes on"
-        )
+        await after(world, LOOK_EVERY_S)
+        assert await world.names.get(old.name) == last, "nothing is signed under it while that goes on"
         world.owners[:] = [new]
         await world.rest(head.settle)
         assert await world.names.get(old.name) == last
-        assert ipns.decode(await world.names.get(old.name), old.name).value == f"/ipns/{new.name.text}"
+        assert (await last_word(world, old)).value == f"/ipns/{new.name.text}"
         assert world.last.value == f"/ipfs/{head.cid}"
         assert world.last.validity <= world.clock.now() + 48 * HOUR

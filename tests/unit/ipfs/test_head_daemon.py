@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -22,11 +21,7 @@ from tests.engines import JsIpfs, Kubo
 from tests.head_world import World
 from tests.name_owner import Owner
 from tests.simulators.kubo import KuboStandIn
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+from tests.unit.ipfs.test_head import after
 
 
 @asynccontextmanager
@@ -68,7 +63,7 @@ async def test_the_daemon_has_the_newest_head_pinned_and_named(world: World, dia
                 assert ipns.decode(record, name).value == f"/ipfs/{first}"
             await world.answer("Who lost?")
             await world.rest(head.changed)
-            await world.rest(lambda: world.clock.advance(EVERY_S))
+            await after(world, EVERY_S)
             newest = head.cid
             assert newest not in (None, first)
             assert any(f"/ipfs/{newest}".encode() in one for one in daemon.names.values())
@@ -92,10 +87,10 @@ async def test_a_daemon_that_is_away_holds_up_nothing(world: World) -> None:
         first = head.cid
         await world.answer("Who won?")
         await world.rest(head.changed)
-        await world.rest(lambda: world.clock.advance(EVERY_S))
+        await after(world, EVERY_S)
         assert head.cid != first
         async with daemon:
-            await world.rest(lambda: world.clock.advance(200))
+            await after(world, 200)
             assert told(head)
             assert daemon.names == {world.owners[0].name: head.record}
 
@@ -124,9 +119,9 @@ async def test_js_ipfs_publishes_again_with_every_renewal(world: World) -> None:
         await world.rest()
         first = head.cid
         assert daemon.count("name/publish") == 1
-        await world.rest(lambda: world.clock.advance(CHECK_EVERY_S + 1))
+        await after(world, CHECK_EVERY_S + 1)
         assert daemon.count("name/publish") == 1, "it was told already"
-        await world.rest(lambda: world.clock.advance(12 * 3_600 + 60))
+        await after(world, 12 * 3_600 + 60)
         await world.rest()
         assert (head.cid, daemon.count("name/publish")) == (first, 2)
 
@@ -158,7 +153,7 @@ async def test_an_emptied_daemon_is_given_everything_again(world: World) -> None
         await world.rest()
         assert told(head)
         daemon.lose_everything()
-        await world.rest(lambda: world.clock.advance(CHECK_EVERY_S + 1))
+        await after(world, CHECK_EVERY_S + 1)
         assert daemon.names == {world.owners[0].name: head.record}
         assert head.cid is not None
         assert daemon.pinned() == await blocks_of(world, head.cid)
@@ -170,7 +165,7 @@ async def test_a_refusal_is_said_and_tried_again(world: World) -> None:
             await world.until(lambda: "no peers today" in head.health().output)
             assert head.health().status == "warn"
             daemon.faults.clear()
-            await world.rest(lambda: world.clock.advance(10))
+            await after(world, 10)
             assert told(head)
 
 
@@ -193,7 +188,7 @@ async def test_without_the_daemon_its_head_is_forgotten(world: World) -> None:
     await world.answer("Who won?")
     async with world.job() as head:
         await world.until(lambda: head.cid not in (None, first))
-        await world.rest(lambda: world.clock.advance(400))
+        await after(world, 400)
     assert not await world.shelf.has(first)
 
 

@@ -22,6 +22,7 @@ from tests.simulators.kubo import KuboStandIn
 
 BLOCK = b"\xa1aa\x01"
 CID = Cid.of(BLOCK, DAG_CBOR)
+KUBO_OPTIONS = {"cid-codec": "dag-cbor", "pin": "false", "allow-big-block": "true"}
 FAULTS = (
     *("hang", "hang_body", "drip", "cut", "endless", "nonsense", "nested", "gzip", "redirect"),
     *(400, 403, 404, 500),
@@ -38,15 +39,11 @@ async def store_of(url: str, timeout_s: float = 10) -> AsyncIterator[KuboBlockSt
 @pytest.mark.parametrize(
     ("dialect", "version", "options"),
     [
-        ("kubo", "0.29.0", {"cid-codec": "dag-cbor", "pin": "false", "allow-big-block": "true"}),
-        ("kubo", "0.13.0-rc1", {"cid-codec": "dag-cbor", "pin": "false", "allow-big-block": "true"}),
-        ("kubo", "1.2.3", {"cid-codec": "dag-cbor", "pin": "false", "allow-big-block": "true"}),
+        *(("kubo", version, KUBO_OPTIONS) for version in ("0.29.0", "0.13.0-rc1", "1.2.3")),
         ("js-ipfs", "0.18.1", {"format": "dag-cbor", "version": "1"}),
     ],
 )
-async def test_block_put_speaks_the_daemons_dialect(
-    dialect: str, version: str, options: dict[str, str]
-) -> None:
+async def test_a_put_speaks_the_daemons_dialect(dialect: str, version: str, options: dict[str, str]) -> None:
     async with KuboStandIn(dialect, version) as daemon, store_of(daemon.url) as store:
         await store.blocks.put(CID, BLOCK)
         [put] = [one for one in daemon.calls if one.call == "block/put"]
@@ -81,16 +78,7 @@ async def test_a_daemon_replaced_by_another_kind_is_asked_again() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        None,
-        [],
-        "0.29.0",
-        {},
-        {"Version": 29},
-        {"Version": "latest"},
-        {"Version": "0.4.22"},
-        {"Version": "0.3.1"},
-    ],
+    [None, [], "0.29.0", {}, *({"Version": version} for version in (29, "latest", "0.4.22", "0.3.1"))],
 )
 def test_what_cannot_be_spoken_to_is_refused(answer: object) -> None:
     with pytest.raises(Unavailable):
@@ -124,16 +112,10 @@ async def test_whatever_a_daemon_does_comes_out_as_our_error_in_time(fault: str 
         async with store_of(daemon.url, timeout_s=0.15) as store:
             store._version = warm._version
             daemon.faults["*"] = fault
+            blocks, client = store.blocks, store.client
             for call in (
-                store.blocks.put(CID, BLOCK),
-                store.blocks.get(CID),
-                store.blocks.has(CID),
-                store.blocks.delete(CID),
-                store.client.version(),
-                store.client.repo_id(),
-                store.client.peers(),
-                store.client.pin([CID]),
-                store.client.unpin([CID]),
+                *(blocks.put(CID, BLOCK), blocks.get(CID), blocks.has(CID), blocks.delete(CID)),
+                *(client.version(), client.repo_id(), client.peers(), client.pin([CID]), client.unpin([CID])),
             ):
                 async with asyncio.timeout(5):
                     with pytest.raises(NodeError) as caught:
@@ -259,10 +241,8 @@ async def test_pins_of_many_are_one_call_and_one_odd_one_spoils_nothing() -> Non
 async def test_the_probe_says_who_is_there(dialect: str) -> None:
     async with KuboStandIn(dialect, peers=1) as daemon:
         check = await kubo.probe(daemon.url, SystemClock())
-        assert (check.status, check.observed) == (
-            "pass",
-            "js-ipfs 0.18.1, 1 peer" if daemon.is_js else "Kubo 0.29.0, 1 peer",
-        )
+        name = "js-ipfs 0.18.1" if daemon.is_js else "Kubo 0.29.0"
+        assert (check.status, check.observed) == ("pass", f"{name}, 1 peer")
         daemon.faults["swarm/peers"] = "hang"
         assert (await kubo.probe(daemon.url, SystemClock())).status == "pass"
     gone = await kubo.probe(daemon.url, SystemClock())

@@ -12,9 +12,7 @@ import orjson
 import pytest
 
 from node.audit.log.writer import TileLog
-from node.audit.tlog.tiles import (
-    decode_bundle,
-)
+from node.audit.tlog.tiles import decode_bundle
 from node.core.clock import SystemClock
 from node.core.follower import BACKOFF_MAX_S
 from node.core.ipld.cid import RAW, Cid
@@ -245,7 +243,7 @@ async def test_a_new_epoch_follows_the_last_head_of_the_one_before(world: World)
 
 
 @pytest.mark.parametrize("after", [1, 3, 5])
-async def test_a_log_that_is_moved_aside_while_it_is_read_is_not_mixed_with_the_next(
+async def test_a_log_moved_aside_while_it_is_read_is_not_mixed_with_the_next(
     world: World, after: int
 ) -> None:
     old = world.folder

@@ -12,10 +12,7 @@ import aiohttp
 import cbrrr
 import pytest
 
-from node.audit.tlog.tiles import (
-    ENTRIES,
-    Tile,
-)
+from node.audit.tlog.tiles import ENTRIES, Tile
 from node.core.errors import Rejected
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from node.ipfs.kubo import KuboBlockStore
@@ -139,22 +136,18 @@ def test_a_head_is_read_back_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"v": 2},
-        {"more": 1},
-        {"origin": ""},
-        {"origin": 5},
-        {"size": -1},
-        {"size": True},
-        {"size": 2**63},
-        {"checkpoint": link(DAG_CBOR)},
-        {"checkpoint": "bafy"},
-        {"prev": link()},
-        {"new": [link()]},
-        {"new": {"vkey": []}},
-        {"new": {"vkey": [5]}},
-        {"new": {"../vkey": link()}},
-        {"new": {"tile/0/../../vkey": link()}},
-        {"new": {"checkpoint": link()}},
+        *(
+            {"v": 2},
+            {"more": 1},
+            {"origin": ""},
+            {"origin": 5},
+            {"size": -1},
+            {"size": True},
+            {"size": 2**63},
+        ),
+        *({"checkpoint": link(DAG_CBOR)}, {"checkpoint": "bafy"}, {"prev": link()}, {"new": [link()]}),
+        *({"new": {"vkey": []}}, {"new": {"vkey": [5]}}, {"new": {"../vkey": link()}}),
+        *({"new": {"tile/0/../../vkey": link()}}, {"new": {"checkpoint": link()}}),
     ],
 )
 def test_a_head_of_another_form_is_refused(changed: dict[str, Any]) -> None:
@@ -166,7 +159,6 @@ def test_the_largest_page_fits_into_a_block() -> None:
     paths = completed_between(10**6 * PAGE_ENTRIES, (10**6 + 1) * PAGE_ENTRIES)
     cid = Cid.of(b"x", RAW)
     most = -(-Tile(ENTRIES, 0).bytes_max // PART_BYTES_MAX)
-    page = Head(
-        "x" * 200, 2**62, None, {path: (cid,) * (most if "entries" in path else 1) for path in paths}, cid
-    )
+    new = {path: (cid,) * (most if "entries" in path else 1) for path in paths}
+    page = Head("x" * 200, 2**62, None, new, cid)
     assert len(page.encode()) < 256 * 1024

@@ -62,9 +62,8 @@ class Node:
         try:
             async with aiohttp.ClientSession(auto_decompress=False, trust_env=False) as http:
                 copy = KuboBlockStore(self.daemon.url, http, self.clock, timeout_s=timeout_s)
-                mirror = Mirror(
-                    copy, here.records, here.blocks, state, self.clock, self.metrics, is_private=is_private
-                )
+                here_and_there = (copy, here.records, here.blocks, state)
+                mirror = Mirror(*here_and_there, self.clock, self.metrics, is_private=is_private)
                 mirror.start()
                 async with asyncio.timeout(PATIENCE_S):
                     yield mirror
@@ -76,6 +75,11 @@ class Node:
         """Run a mirror until nothing waits."""
         async with self.mirror(is_private=is_private) as mirror:
             assert await mirror.close(PATIENCE_S) == 0
+
+
+async def failed(mirror: Mirror) -> None:
+    while mirror._fault is None:
+        await asyncio.sleep(0.001)
 
 
 def _came(daemon: KuboStandIn, call: str, times: int) -> bool:
@@ -101,11 +105,8 @@ async def test_public_records_of_every_kind_are_put_and_pinned(node: Node, daemo
 
 
 async def test_what_is_not_public_is_not_even_named_to_the_daemon(node: Node, daemon: KuboStandIn) -> None:
-    hidden = [
-        await node.add(US.answer("Shared?", scope="shared")),
-        await node.add(US.answer("Mine?", scope="private:local")),
-        await node.add(US.answer("Withdrawn?", scope="private:local")),
-    ]
+    scopes = {"Shared?": "shared", "Mine?": "private:local", "Withdrawn?": "private:local"}
+    hidden = [await node.add(US.answer(query, scope=scope)) for query, scope in scopes.items()]
     [shown] = await node.publish("Public?")
     async with daemon:
         async with node.mirror() as mirror:
@@ -116,7 +117,7 @@ async def test_what_is_not_public_is_not_even_named_to_the_daemon(node: Node, da
     assert daemon.given == {shown.multihash}
 
 
-async def test_a_daemon_declared_private_gets_what_is_shared_and_gives_it_back(
+async def test_a_private_daemon_gets_what_is_shared_and_gives_it_back(
     node: Node, daemon: KuboStandIn
 ) -> None:
     hidden = await node.add(US.answer("Mine?", scope="private:local"))
@@ -133,9 +134,7 @@ async def test_a_daemon_declared_private_gets_what_is_shared_and_gives_it_back(
         assert hidden.multihash not in daemon.given
 
 
-async def test_a_private_record_goes_to_no_daemon_whatever_happens_to_it(
-    node: Node, daemon: KuboStandIn
-) -> None:
+async def test_a_private_record_goes_to_no_daemon_whatever_happens(node: Node, daemon: KuboStandIn) -> None:
     cids = [
         await node.add(US.answer(f"Mine {number}?", scope=f"private:{tenant}"))
         for number, tenant in enumerate(("local", "acme"))
@@ -151,7 +150,7 @@ async def test_a_private_record_goes_to_no_daemon_whatever_happens_to_it(
     assert daemon.count("block/put") == 0
 
 
-async def test_what_an_older_program_gave_of_private_records_is_taken_back(
+async def test_private_records_that_an_older_program_gave_are_taken_back(
     node: Node, daemon: KuboStandIn
 ) -> None:
     hidden = await node.add(US.answer("Mine?", scope="private:local"))
@@ -215,9 +214,7 @@ async def test_a_pin_of_the_operator_is_respected(node: Node, daemon: KuboStandI
         assert daemon.pins == {first: "recursive", second: "direct"}
 
 
-async def test_a_daemon_that_is_away_is_waited_for_and_caught_up_with(
-    node: Node, daemon: KuboStandIn
-) -> None:
+async def test_a_daemon_that_is_away_is_waited_for_and_caught_up(node: Node, daemon: KuboStandIn) -> None:
     async with daemon:
         pass  # its address is known now, and nobody listens there
     cids = await node.publish("One?", "Two?")
@@ -292,7 +289,7 @@ async def test_a_missing_pin_is_noticed_at_the_next_start(node: Node, daemon: Ku
         assert daemon.pinned() == set(cids)
 
 
-async def test_another_daemon_gets_everything_and_the_first_one_goes_on_where_it_was(
+async def test_another_daemon_gets_all_and_the_first_goes_on_where_it_was(
     node: Node, daemon: KuboStandIn
 ) -> None:
     first, second = await node.publish("One?", "Two?")
@@ -316,8 +313,7 @@ async def test_a_refusing_daemon_keeps_the_queue_and_says_why(node: Node, daemon
     daemon.faults["block/put"] = "write /blocks: no space left on device"
     async with daemon, node.mirror() as mirror:
         await daemon.until(lambda: daemon.count("block/put") >= 2)
-        while mirror._fault is None:
-            await asyncio.sleep(0.001)
+        await failed(mirror)
         assert (await mirror.probe()).status == "pass"
         node.clock.advance(GRACE_S)
         refused = await mirror.probe()
@@ -337,8 +333,7 @@ async def test_a_daemon_that_names_another_cid_is_not_believed(node: Node, daemo
     daemon.wrong_key = True
     async with daemon, node.mirror() as mirror:
         await daemon.until(lambda: daemon.count("block/put") >= 1)
-        while mirror._fault is None:
-            await asyncio.sleep(0.001)
+        await failed(mirror)
         node.clock.advance(GRACE_S)
         assert "speaks another dialect" in (await mirror.probe()).output
         assert await mirror.waiting() == 1
@@ -356,15 +351,14 @@ async def test_a_broken_daemon_costs_one_thread_and_holds_up_nobody(tmp_path: Pa
         assert await mirror.close(PATIENCE_S) == 1
 
 
-async def test_a_stop_with_the_daemon_away_is_at_once_and_keeps_the_queue(
+async def test_a_stop_without_a_daemon_is_at_once_and_keeps_the_queue(
     node: Node, daemon: KuboStandIn
 ) -> None:
     async with daemon:
         pass
     cids = await node.publish("One?", "Two?")
     async with node.mirror() as mirror:
-        while mirror._fault is None:
-            await asyncio.sleep(0.001)
+        await failed(mirror)
         async with asyncio.timeout(2):
             assert await mirror.close(60) == 2
     async with daemon:
@@ -372,9 +366,7 @@ async def test_a_stop_with_the_daemon_away_is_at_once_and_keeps_the_queue(
     assert daemon.pinned() == set(cids)
 
 
-async def test_marks_that_cannot_be_read_mean_that_all_is_given_again(
-    node: Node, daemon: KuboStandIn
-) -> None:
+async def test_marks_that_cannot_be_read_mean_all_is_given_again(node: Node, daemon: KuboStandIn) -> None:
     cids = await node.publish("One?")
     state = await StateStore.open(node.folder / "state.sqlite")
     await state.set_meta("ipfs-mirror", '{"x": [1, 2]}')
@@ -389,14 +381,10 @@ async def test_the_store_wakes_the_mirror(node: Node, daemon: KuboStandIn, tmp_p
     store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
     async with daemon, node.mirror(store=store) as mirror:
         store.on_change = mirror.nudge
+        ends = {"kept": None, "withdrawn": None, "expired": node.clock.now(), "deleted": None}
         kept, withdrawn, expired, deleted = [
-            (await store.records.add(US.answer(f"{name}?", scope="public", expires=expires))).cid
-            for name, expires in (
-                ("kept", None),
-                ("withdrawn", None),
-                ("expired", node.clock.now()),
-                ("deleted", None),
-            )
+            (await store.records.add(US.answer(f"{name}?", scope="public", expires=end))).cid
+            for name, end in ends.items()
         ]
         await daemon.until(lambda: daemon.pinned() == {kept, withdrawn, expired, deleted})
         await store.records.withdraw(withdrawn, "test")

@@ -24,8 +24,7 @@ def leaves_of(shelf: Shelf, count: int, size: int = 8) -> list[Cid]:
     return [shelf.put(b"%0*d" % (size, number)) for number in range(count)]
 
 
-async def test_leaves_are_read_once_and_together() -> None:
-    shelf = Shelf()
+async def test_leaves_are_read_once_and_together(shelf: Shelf) -> None:
     leaves = leaves_of(shelf, 200)
     root = shelf.cbor([link(leaf) for leaf in leaves])
     assert await walked(shelf, root) == [root, *leaves]
@@ -33,10 +32,11 @@ async def test_leaves_are_read_once_and_together() -> None:
     assert shelf.ahead == leaves
 
 
-async def test_a_deep_graph_is_walked_whole_with_little_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deep_graph_is_walked_whole_with_little_read_twice(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(walk, "BLOCKS", 4)
     monkeypatch.setattr(ahead, "HELD_BLOCKS", 8)
-    shelf = Shelf()
     level = leaves_of(shelf, 3**6)
     while len(level) > 1:
         level = [shelf.cbor([link(cid) for cid in level[at : at + 3]]) for at in range(0, len(level), 3)]
@@ -45,22 +45,19 @@ async def test_a_deep_graph_is_walked_whole_with_little_read_twice(monkeypatch: 
     assert len(shelf.ahead) + len(shelf.reads) < 1.5 * len(found)
 
 
-async def test_what_is_never_taken_is_dropped() -> None:
-    shelf = Shelf()
+async def test_what_is_never_taken_is_dropped(shelf: Shelf) -> None:
     for size, held_max in ((8, ahead.HELD_BLOCKS + ahead.BLOCKS), (2**17, 14)):
         leaves = leaves_of(shelf, 1_000 if size == 8 else 60, size)
         reader = Ahead(shelf.get, shelf.get_many)
         most = 0
         for at in range(0, len(leaves), 4):
-            assert (
-                await reader.take(leaves[at], leaves[at + 1 : at + 4]) == shelf.blocks[leaves[at].multihash]
-            )
+            taken = await reader.take(leaves[at], leaves[at + 1 : at + 4])
+            assert taken == shelf.blocks[leaves[at].multihash]
             most = max(most, sum(cid in reader for cid in leaves))
         assert held_max // 2 < most <= held_max
 
 
-async def test_a_block_that_is_missing_is_said_to_be_when_it_is_wanted() -> None:
-    shelf = Shelf()
+async def test_a_block_that_is_missing_is_said_to_be_when_it_is_wanted(shelf: Shelf) -> None:
     here, there, missing = leaves_of(shelf, 3)
     shelf.drop(missing)
     reader = Ahead(shelf.get, shelf.get_many)
@@ -72,8 +69,7 @@ async def test_a_block_that_is_missing_is_said_to_be_when_it_is_wanted() -> None
     assert shelf.reads == [missing]
 
 
-async def test_where_nothing_can_be_read_ahead_it_is_seldom_tried() -> None:
-    shelf = Shelf()
+async def test_where_nothing_can_be_read_ahead_it_is_seldom_tried(shelf: Shelf) -> None:
     leaves = leaves_of(shelf, 200)
     tries: list[int] = []
 

@@ -45,6 +45,15 @@ class World:
         assert (status, found["Content-Type"].split(";")[0]) == (200, CAR_TYPE), body
         return read_car(body)[1]
 
+    async def status(self, path: str, method: str = "GET", **headers: str) -> int:
+        return (await self.ask(path, method, **headers))[0]
+
+    async def idle(self) -> None:
+        """Return when both places are free."""
+        gate = self.app[gateway.GATE]
+        async with asyncio.timeout(20), gate.busy, gate.busy:
+            pass
+
     async def raw(self, request: str) -> bytes:
         """Everything that comes back for a request as it stands."""
         host, port = self.url.removeprefix("http://").split(":")
@@ -71,8 +80,7 @@ def gate() -> gateway.Gate:
 
 
 @pytest.fixture
-async def world(gate: gateway.Gate) -> AsyncIterator[World]:
-    shelf = Shelf()
+async def world(gate: gateway.Gate, shelf: Shelf) -> AsyncIterator[World]:
     async with application(shelf) as app:
         app[gateway.GATE] = gate
         runner = web.AppRunner(app, access_log=None)
@@ -126,11 +134,10 @@ async def test_head_says_what_get_would(world: World) -> None:
     _, _, headers = await world.ask(f"/ipfs/{cid}?format=raw", "HEAD", Range="bytes=0-1")
     assert headers["Content-Length"] == str(len(HELLO))
     missing = Cid.of(b"missing", RAW)
-    assert (await world.ask(f"/ipfs/{missing}?format=raw", "HEAD"))[0] == 404
-    assert (await world.ask(f"/ipfs/{missing}?format=car", "HEAD"))[0] == 404
-    reply = await world.raw(
-        f"HEAD /ipfs/{cid}?format=car HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\n\r\n"
-    )
+    assert await world.status(f"/ipfs/{missing}?format=raw", "HEAD") == 404
+    assert await world.status(f"/ipfs/{missing}?format=car", "HEAD") == 404
+    head = f"HEAD /ipfs/{cid}?format=car HTTP/1.1\r\n"
+    reply = await world.raw(f"{head}Host: {{host}}\r\nConnection: close\r\n\r\n")
     assert reply.endswith(b"\r\n\r\n")
     assert reply.count(b"\r\n\r\n") == 1
 
@@ -154,23 +161,23 @@ async def test_a_block_is_found_in_every_spelling_of_its_cid(world: World) -> No
         status, body, headers = await world.ask(f"/ipfs/{text}?format=raw")
         assert (status, body) == (200, data), text
         assert headers["Etag"] == f'"{cid}.raw"'
-        assert (await world.ask(f"/ipfs/{text}?format=car"))[0] == 200
+        assert await world.status(f"/ipfs/{text}?format=car") == 200
     for wrong in ("notacid", base58(multihash)[:-1], "b" + str(pb), "z" + base58(multihash), "%00", "%ff"):
-        assert (await world.ask(f"/ipfs/{wrong}?format=raw"))[0] == 400, wrong
-        assert (await world.ask(f"/ipfs/{wrong}?format=car"))[0] == 400, wrong
+        assert await world.status(f"/ipfs/{wrong}?format=raw") == 400, wrong
+        assert await world.status(f"/ipfs/{wrong}?format=car") == 400, wrong
 
 
 async def test_a_hash_function_that_nobody_here_computes_is_just_not_found(world: World) -> None:
     sha512 = Cid(RAW, b"\1" * 64, 0x13)
-    assert (await world.ask(f"/ipfs/{sha512}?format=raw"))[0] == 404
-    assert (await world.ask(f"/ipfs/{sha512}?format=car"))[0] == 404
+    assert await world.status(f"/ipfs/{sha512}?format=raw") == 404
+    assert await world.status(f"/ipfs/{sha512}?format=car") == 404
 
 
 async def test_the_probe(world: World) -> None:
     for method in ("GET", "HEAD"):
         status, body, headers = await world.ask("/ipfs/bafkqaaa?format=raw", method)
         assert (status, body, headers["Etag"]) == (200, b"", '"bafkqaaa.raw"')
-        assert (await world.ask("/ipfs/bafkqaaa", method, Accept=CAR_TYPE))[0] == 200
+        assert await world.status("/ipfs/bafkqaaa", method, Accept=CAR_TYPE) == 200
     _, body, _ = await world.ask("/ipfs/bafkqaaa?format=car")
     roots, found = read_car(body)
     assert ([str(root) for root in roots], found) == (["bafkqaaa"], [])
@@ -190,10 +197,10 @@ async def test_what_is_cached_is_not_sent_again(world: World) -> None:
             assert (status, body, headers["Etag"]) == (304, b"", etag), known
             assert headers["Cache-Control"].endswith("immutable")
         for other in ('"x"', strong.strip('"'), '"*"', f'"{cid}"'):
-            assert (await world.ask(path, If_None_Match=other))[0] == 200, other
-        assert (await world.ask(path, "HEAD", If_None_Match=etag))[0] == 304
+            assert await world.status(path, If_None_Match=other) == 200, other
+        assert await world.status(path, "HEAD", If_None_Match=etag) == 304
     missing = Cid.of(b"missing", RAW)
-    assert (await world.ask(f"/ipfs/{missing}?format=raw", If_None_Match="*"))[0] == 404
+    assert await world.status(f"/ipfs/{missing}?format=raw", If_None_Match="*") == 404
 
 
 async def test_ranges_of_a_block(world: World) -> None:
@@ -212,9 +219,9 @@ async def test_ranges_of_a_block(world: World) -> None:
         assert (status, headers["Content-Range"]) == (416, f"bytes */{size}"), outside
     for odd in ("bytes=5-3", "bytes=0-1,3-4", "lines=0-1", "bytes=-", "bytes=a-b", "0-1", "bytes=٣-٤"):
         assert (await world.ask(path, Range=quote(odd, safe="=-, ")))[:2] == (200, HELLO), odd
-    assert (await world.ask(path, Range="bytes=0-1", If_Range=f'"{cid}.raw"'))[0] == 206
-    assert (await world.ask(path, Range="bytes=0-1", If_Range='"other"'))[0] == 200
-    assert (await world.ask(path, Range="bytes=0-1", If_None_Match="*"))[0] == 304
+    assert await world.status(path, Range="bytes=0-1", If_Range=f'"{cid}.raw"') == 206
+    assert await world.status(path, Range="bytes=0-1", If_Range='"other"') == 200
+    assert await world.status(path, Range="bytes=0-1", If_None_Match="*") == 304
     _, _, headers = await world.ask(f"/ipfs/{cid}?format=car", Range="bytes=0-1")
     assert headers["Accept-Ranges"] == "none"
 
@@ -223,34 +230,22 @@ async def test_only_if_cached(world: World) -> None:
     cid, missing = world.shelf.put(HELLO), Cid.of(b"missing", RAW)
     for query in ("?format=raw", "?format=car", "/x?format=car"):
         for method in ("GET", "HEAD"):
-            status, body, _ = await world.ask(
-                f"/ipfs/{missing}{query}", method, Cache_Control="max-age=0, Only-If-Cached"
-            )
+            only = "max-age=0, Only-If-Cached"
+            status, body, _ = await world.ask(f"/ipfs/{missing}{query}", method, Cache_Control=only)
             assert (status, body) == (412, b"")
-    assert (await world.ask(f"/ipfs/{cid}?format=raw", Cache_Control="only-if-cached"))[0] == 200
+    assert await world.status(f"/ipfs/{cid}?format=raw", Cache_Control="only-if-cached") == 200
 
 
 @pytest.mark.parametrize(
     ("query", "accept", "status"),
     [
-        ("", "", 400),
-        ("", "*/*", 400),
-        ("", "text/html", 406),
-        ("?format=tar", "", 406),
-        ("?format=ipns-record", "", 400),
-        ("", "application/vnd.ipfs.ipns-record", 400),
-        ("?format=car&dag-scope=most", "", 400),
-        ("?format=car&dag-scope=ALL", "", 400),
-        ("?format=car&entity-bytes=1", "", 400),
-        ("?format=car&car-version=2", "", 400),
-        ("?format=car&car-order=bfs", "", 400),
-        ("", f"{CAR_TYPE};order=bfs", 406),
-        ("/x?format=raw", "", 400),
-        ("/x", RAW_TYPE, 400),
-        ("/x?format=car", "", 404),
-        ("/" + "/".join("a" * 65) + "?format=car", "", 400),
-        ("/%ff?format=car", "", 400),
-        ("?format=car&entity-bytes=12:*", "", 400),
+        *(("", "", 400), ("", "*/*", 400), ("", "text/html", 406), ("", f"{CAR_TYPE};order=bfs", 406)),
+        *(("", "application/vnd.ipfs.ipns-record", 400), ("/x", RAW_TYPE, 400), ("/x?format=car", "", 404)),
+        *(("?format=tar", "", 406), ("?format=ipns-record", "", 400), ("/x?format=raw", "", 400)),
+        *((f"?format=car&dag-scope={scope}", "", 400) for scope in ("most", "ALL")),
+        *((f"?format=car&entity-bytes={span}", "", 400) for span in ("1", "12:*")),
+        *(("?format=car&car-version=2", "", 400), ("?format=car&car-order=bfs", "", 400)),
+        *(("/" + "/".join("a" * 65) + "?format=car", "", 400), ("/%ff?format=car", "", 400)),
     ],
 )
 async def test_requests_that_cannot_be_met(world: World, query: str, accept: str, status: int) -> None:
@@ -271,7 +266,7 @@ async def test_a_slash_at_the_end_is_no_path(world: World) -> None:
 
 async def test_nothing_becomes_a_script_of_a_browser(world: World) -> None:
     cid = world.shelf.put(HELLO)
-    assert (await world.ask(f"/ipfs/{cid}?format=raw", Service_Worker="script"))[0] == 400
+    assert await world.status(f"/ipfs/{cid}?format=raw", Service_Worker="script") == 400
 
 
 async def test_pages_of_other_origins_may_read(world: World) -> None:
@@ -282,25 +277,19 @@ async def test_pages_of_other_origins_may_read(world: World) -> None:
         assert (status, headers["Access-Control-Allow-Origin"]) == (200, "*")
         assert "X-Ipfs-Roots" in headers["Access-Control-Expose-Headers"]
     for path in (f"/ipfs/{cid}", f"/ipfs/{cid}/a/b"):
-        status, body, headers = await world.ask(
-            path,
-            "OPTIONS",
-            Access_Control_Request_Method="GET",
-            Access_Control_Request_Headers="range",
-            **origin,
-        )
+        wanted = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "range"}
+        status, body, headers = await world.ask(path, "OPTIONS", **wanted, **origin)
         assert (status, body) == (204, b"")
         assert "Range" in headers["Access-Control-Allow-Headers"]
         assert headers["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
-    assert (await world.ask("/chat", "OPTIONS", **origin))[0] == 400
-    assert (await world.ask("/chat", "POST", **origin))[0] == 400
+    assert await world.status("/chat", "OPTIONS", **origin) == 400
+    assert await world.status("/chat", "POST", **origin) == 400
 
 
 # --- CARs -----------------------------------------------------------------------------------------
 
 
-async def test_a_car_of_a_path_with_its_headers(world: World) -> None:
-    shelf = world.shelf
+async def test_a_car_of_a_path_with_its_headers(world: World, shelf: Shelf) -> None:
     file = shelf.chunks([b"aaa", b"bbb"])
     inner = shelf.directory({"ä file/x": file})
     root = shelf.cbor({"sub": {"dir": link(inner)}})
@@ -322,29 +311,20 @@ async def test_a_car_of_a_path_with_its_headers(world: World) -> None:
     assert "Content-Length" not in headers
 
 
-async def test_tags_differ_where_the_content_may(world: World) -> None:
-    shelf = world.shelf
+async def test_tags_differ_where_the_content_may(world: World, shelf: Shelf) -> None:
     root = shelf.directory({"a": shelf.chunks([b"aaa", b"bbb"])})
-    tags = [
-        (await world.ask(f"/ipfs/{root}{query}"))[2]["Etag"]
-        for query in (
-            "?format=raw",
-            "?format=car",
-            "/a?format=car",
-            "?format=car&dag-scope=block",
-            "?format=car&dag-scope=entity",
-            "?format=car&car-dups=y",
-            "/a?format=car&entity-bytes=0:*",
-            "/a?format=car&entity-bytes=0:2",
-        )
-    ]
+    queries = (
+        *("?format=raw", "?format=car", "?format=car&dag-scope=block", "?format=car&dag-scope=entity"),
+        *("?format=car&car-dups=y", "/a?format=car", "/a?format=car&entity-bytes=0:*"),
+        "/a?format=car&entity-bytes=0:2",
+    )
+    tags = [(await world.ask(f"/ipfs/{root}{query}"))[2]["Etag"] for query in queries]
     assert len(set(tags)) == len(tags)
     again = (await world.ask(f"/ipfs/{root}?format=car&dag-scope=all&car-order=dfs"))[2]["Etag"]
     assert again == tags[1]
 
 
-async def test_scopes_ranges_and_duplicates(world: World) -> None:
-    shelf = world.shelf
+async def test_scopes_ranges_and_duplicates(world: World, shelf: Shelf) -> None:
     leaf = shelf.put(b"leaf")
     file = shelf.file([(leaf, 4), (leaf, 4), (shelf.put(b"tail"), 4)])
     root = shelf.directory({"file": file})
@@ -361,8 +341,9 @@ async def test_scopes_ranges_and_duplicates(world: World) -> None:
     assert b"12 bytes" in body
 
 
-async def test_a_missing_child_cuts_the_connection(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    shelf = world.shelf
+async def test_a_missing_child_cuts_the_connection(
+    world: World, shelf: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
     parts = [shelf.put(b"%d" % number * 1_000) for number in range(100)]
     root = shelf.file([(part, 1_000) for part in parts])
     shelf.drop(parts[-1])
@@ -376,7 +357,7 @@ async def test_a_missing_child_cuts_the_connection(world: World, caplog: pytest.
     assert "cut off" in caplog.text
     with pytest.raises(aiohttp.ClientPayloadError):
         await world.ask(f"/ipfs/{root}?format=car")
-    assert (await world.ask(f"/ipfs/{parts[-1]}?format=car"))[0] == 404
+    assert await world.status(f"/ipfs/{parts[-1]}?format=car") == 404
     assert await world.car(f"/ipfs/{root}?format=car&entity-bytes=0:999") == [root, parts[0]]
     assert not world.app[gateway.GATE].busy.locked()
 
@@ -419,30 +400,23 @@ class Slow:
         self._writer.transport.abort()
 
 
-async def test_too_many_at_once_are_sent_away_and_slow_readers_cut_off(world: World) -> None:
+async def test_too_many_at_once_are_sent_away_and_slow_readers_cut_off(world: World, shelf: Shelf) -> None:
     """Both places are held by clients that read nothing; the write's time gives them back."""
-    shelf = world.shelf
     large = shelf.file([(shelf.put(bytes([number]) * 2**20), 2**20) for number in range(24)])
-    gate = world.app[gateway.GATE]
     async with Slow(world, f"/ipfs/{large}?format=car"), Slow(world, f"/ipfs/{large}?format=car"):
         for path in (f"/ipfs/{large}?format=car", f"/ipfs/{names(shelf, large)[0]}?format=raw"):
             status, _, headers = await world.ask(path)
             assert (status, headers["Retry-After"]) == (429, "1")
-        assert (await world.ask(f"/ipfs/{large}?format=raw"))[0] == 200, "a small block has a place left"
+        assert await world.status(f"/ipfs/{large}?format=raw") == 200, "a small block has a place left"
         assert headers["Access-Control-Allow-Origin"] == "*"
-        async with asyncio.timeout(20):
-            async with gate.busy, gate.busy:
-                pass
-    assert (await world.ask(f"/ipfs/{large}?format=raw"))[0] == 200
+        await world.idle()
+    assert await world.status(f"/ipfs/{large}?format=raw") == 200
 
 
 async def test_a_large_block_to_a_slow_reader_ends_too(world: World) -> None:
-    gate = world.app[gateway.GATE]
     large = world.shelf.put(bytes(2**24))  # more than the kernel's buffers take
     async with Slow(world, f"/ipfs/{large}?format=raw"):
-        async with asyncio.timeout(20):
-            async with gate.busy, gate.busy:
-                pass
+        await world.idle()
     status, body, headers = await world.ask(f"/ipfs/{large}?format=raw")
     assert (status, len(body), headers["Content-Length"]) == (200, 2**24, str(2**24))
 
@@ -454,9 +428,7 @@ async def test_a_reader_below_the_rate_ends_before_its_piece_has_to(world: World
         pass
 
 
-async def test_a_question_for_what_is_cached_has_its_time(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_asking_for_what_is_cached_has_its_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async def hang(_: Cid) -> bool:
         await asyncio.Event().wait()
         return True
@@ -491,37 +463,29 @@ async def test_a_client_that_leaves_before_the_headers_is_no_fault(
     for _ in range(3):  # the server has turned often enough to see it
         await world.car(f"/ipfs/{other}?format=car")
     left.set()
-    async with asyncio.timeout(20), gate.busy, gate.busy:
-        pass
+    await world.idle()
     await world.car(f"/ipfs/{other}?format=car")
     assert "request failed" not in caplog.text
 
 
-async def test_a_silent_walk_ends_with_its_client(world: World) -> None:
+async def test_a_silent_walk_ends_with_its_client(world: World, shelf: Shelf) -> None:
     """Nothing is written that could fail: the blocks that lying sizes want again and again were given."""
-    shelf = world.shelf
     root = shelf.put(b"x" * 8)
     for level in range(300):
         root = shelf.file([(root, level**2 + 1_000), (root, 10_000)])
-    gate = world.app[gateway.GATE]
     async with Slow(world, f"/ipfs/{root}?format=car&entity-bytes=1:-7"):
         pass
-    async with asyncio.timeout(20), gate.busy, gate.busy:
-        pass
+    await world.idle()
     assert len(shelf.reads) + len(shelf.ahead) < 10_000, "far from the walk's own bound"
 
 
 async def test_a_client_that_leaves_gives_its_place_back(
-    world: World, caplog: pytest.LogCaptureFixture
+    world: World, shelf: Shelf, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shelf = world.shelf
     large = shelf.file([(shelf.put(bytes([number]) * 2**20), 2**20) for number in range(24)])
-    gate = world.app[gateway.GATE]
     for _ in range(3):
         async with Slow(world, f"/ipfs/{large}?format=car") as reader:
             await reader.readexactly(1_000)
-    async with asyncio.timeout(20):
-        async with gate.busy, gate.busy:
-            pass
+    await world.idle()
     assert "request failed" not in caplog.text
     assert len(await world.car(f"/ipfs/{large}?format=car")) == 25

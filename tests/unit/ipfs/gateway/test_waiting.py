@@ -34,8 +34,7 @@ def test_what_is_over_its_own_comes_from_the_pool_and_goes_back() -> None:
 
 
 @pytest.mark.parametrize("dups", [True, False])
-async def test_walks_share_what_may_wait(dups: bool) -> None:
-    shelf = Shelf()
+async def test_walks_share_what_may_wait(shelf: Shelf, dups: bool) -> None:
     leaves = [shelf.put(b"%d" % number) for number in range(20)]
     root = shelf.node(None, [(None, leaf) for leaf in leaves])
     place = await resolve(shelf.get, root, [])
@@ -58,8 +57,7 @@ async def test_walks_share_what_may_wait(dups: bool) -> None:
     assert waiting.left == 20
 
 
-async def test_a_walk_that_fails_or_is_left_gives_back() -> None:
-    shelf = Shelf()
+async def test_a_walk_that_fails_or_is_left_gives_back(shelf: Shelf) -> None:
     leaves = [shelf.put(b"x"), *(Cid.of(b"absent %d" % number, RAW) for number in range(9))]
     root = shelf.node(None, [(None, leaf) for leaf in leaves])
     place = await resolve(shelf.get, root, [])

@@ -33,8 +33,7 @@ async def walked(
     return both[0]
 
 
-async def test_the_blocks_of_the_path_come_first() -> None:
-    shelf = Shelf()
+async def test_the_blocks_of_the_path_come_first(shelf: Shelf) -> None:
     parts = [shelf.put(part) for part in (b"aaaa", b"bbbb")]
     file = shelf.file([(part, 4) for part in parts])
     inner = shelf.directory({"file": file, "other": shelf.put(b"other")})
@@ -46,19 +45,15 @@ async def test_the_blocks_of_the_path_come_first() -> None:
     assert await walked(shelf, root, "sub") == [root, inner, file, *parts, *names(shelf, inner)[1:]]
 
 
-async def test_depth_first_in_the_order_of_links() -> None:
-    shelf = Shelf()
+async def test_depth_first_in_the_order_of_links(shelf: Shelf) -> None:
     leaves = [shelf.put(b"%d" % number) for number in range(4)]
-    left, right = (
-        shelf.directory({"a": leaves[0], "b": leaves[1]}),
-        shelf.cbor([link(leaf) for leaf in leaves[2:]]),
-    )
+    left = shelf.directory({"a": leaves[0], "b": leaves[1]})
+    right = shelf.cbor([link(leaf) for leaf in leaves[2:]])
     root = shelf.node(unixfs(DIRECTORY), [("z", left), ("y", right)])
     assert await walked(shelf, root) == [root, left, *leaves[:2], right, *leaves[2:]]
 
 
-async def test_duplicates_are_repeated_or_not() -> None:
-    shelf = Shelf()
+async def test_duplicates_are_repeated_or_not(shelf: Shelf) -> None:
     leaf = shelf.put(b"leaf")
     file = shelf.file([(leaf, 4), (leaf, 4)])
     root = shelf.directory({"a": file, "b": file, "c": leaf})
@@ -66,8 +61,7 @@ async def test_duplicates_are_repeated_or_not() -> None:
     assert await walked(shelf, root, dups=True) == [root, file, leaf, leaf, file, leaf, leaf, leaf]
 
 
-async def test_a_shared_graph_with_a_thousand_ways_is_walked_once() -> None:
-    shelf = Shelf()
+async def test_a_shared_graph_with_a_thousand_ways_is_walked_once(shelf: Shelf) -> None:
     below = shelf.put(b"leaf")
     for _ in range(60):
         below = shelf.node(None, [("a", below), ("b", below)])
@@ -75,9 +69,8 @@ async def test_a_shared_graph_with_a_thousand_ways_is_walked_once() -> None:
     assert len(shelf.reads) + len(shelf.ahead) < 260, "walked twice"
 
 
-async def test_what_repeats_without_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_repeats_without_end_ends(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "BLOCKS_MAX", 1_000)
-    shelf = Shelf()
     below = shelf.put(b"leaf")
     for _ in range(60):
         below = shelf.node(None, [("a", below), ("b", below)])
@@ -85,9 +78,8 @@ async def test_what_repeats_without_end_ends(monkeypatch: pytest.MonkeyPatch) ->
         await walked(shelf, below, dups=True)
 
 
-async def test_links_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_links_that_wait_are_bounded(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "PENDING_MAX", 50)
-    shelf = Shelf()
     leaves = [(str(number), shelf.put(b"%d" % number)) for number in range(30)]
     deeper = shelf.node(None, leaves)
     root = shelf.node(None, [("0", deeper), *leaves])
@@ -116,8 +108,7 @@ def test_what_was_seen_is_bounded_over_all_and_given_back() -> None:
     assert new not in first
 
 
-async def test_a_walk_gives_back_what_it_remembered() -> None:
-    shelf = Shelf()
+async def test_a_walk_gives_back_what_it_remembered(shelf: Shelf) -> None:
     leaves = [shelf.put(b"%d" % number) for number in range(20)]
     root = shelf.file([(leaf, 2) for leaf in leaves])
     pool = Pool(own=5, shared=40)
@@ -133,10 +124,9 @@ async def test_a_walk_gives_back_what_it_remembered() -> None:
     assert pool.left == 40
 
 
-async def test_large_blocks_are_read_like_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_blocks_are_read_like_small_ones(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the event loop, that is."""
     monkeypatch.setattr(dag, "LARGE_BYTES", 10)
-    shelf = Shelf()
     leaves = {str(number): shelf.put(b"%d" % number) for number in range(40)}
     shards = shelf.shards(leaves)
     root = shelf.directory({"d": shards, "c": shelf.cbor({"x": [link(shards)]})})
@@ -144,8 +134,7 @@ async def test_large_blocks_are_read_like_small_ones(monkeypatch: pytest.MonkeyP
     assert set(await walked(shelf, root, "d")) > set(leaves.values())
 
 
-async def test_identity_cids_are_never_given_but_followed() -> None:
-    shelf = Shelf()
+async def test_identity_cids_are_never_given_but_followed(shelf: Shelf) -> None:
     leaf = shelf.put(b"leaf")
     made = shelf.directory({"x": leaf})
     inlined = identity(shelf.blocks[made.multihash], DAG_PB)
@@ -157,8 +146,7 @@ async def test_identity_cids_are_never_given_but_followed() -> None:
         assert await walked(shelf, inlined, dups=dups) == [leaf]
 
 
-async def test_a_missing_child_ends_the_walk_after_what_was_there() -> None:
-    shelf = Shelf()
+async def test_a_missing_child_ends_the_walk_after_what_was_there(shelf: Shelf) -> None:
     parts = [shelf.put(part) for part in (b"aa", b"bb", b"cc")]
     root = shelf.file([(part, 2) for part in parts])
     shelf.drop(parts[1])
@@ -172,8 +160,7 @@ async def test_a_missing_child_ends_the_walk_after_what_was_there() -> None:
     assert await walked(shelf, root, span="4:*", scope="entity") == [root, parts[2]]
 
 
-async def test_an_entity_of_a_sharded_directory_is_its_shards() -> None:
-    shelf = Shelf()
+async def test_an_entity_of_a_sharded_directory_is_its_shards(shelf: Shelf) -> None:
     entries = {f"{number}.txt": shelf.chunks([b"%d" % number, b"more"]) for number in range(60)}
     root = shelf.shards(entries)
     found = await walked(shelf, root, scope="entity")
@@ -188,8 +175,7 @@ async def test_an_entity_of_a_sharded_directory_is_its_shards() -> None:
 
 
 @pytest.mark.parametrize("kind", [SYMLINK, METADATA, DIRECTORY])
-async def test_other_entities_are_one_block(kind: Kind) -> None:
-    shelf = Shelf()
+async def test_other_entities_are_one_block(shelf: Shelf, kind: Kind) -> None:
     leaf = shelf.put(b"leaf")
     links = [] if kind == SYMLINK else [("x", leaf)]
     root = shelf.node(unixfs(kind, b"x"), links)
@@ -197,8 +183,7 @@ async def test_other_entities_are_one_block(kind: Kind) -> None:
     assert await walked(shelf, root, scope="entity", span="0:*") == [root]
 
 
-async def test_bytes_of_documents_are_ignored() -> None:
-    shelf = Shelf()
+async def test_bytes_of_documents_are_ignored(shelf: Shelf) -> None:
     leaf = shelf.put(b"leaf")
     root = shelf.cbor({"x": link(leaf)})
     assert await walked(shelf, root, scope="entity", span="900:*") == [root]
@@ -207,8 +192,7 @@ async def test_bytes_of_documents_are_ignored() -> None:
         await walked(shelf, leaf, scope="entity", span="4:*")
 
 
-async def test_below_a_value_are_the_links_in_it() -> None:
-    shelf = Shelf()
+async def test_below_a_value_are_the_links_in_it(shelf: Shelf) -> None:
     one, two, three = (shelf.put(text) for text in (b"1", b"2", b"3"))
     root = shelf.cbor({"a": [{"x": link(one)}, link(two)], "b": link(three)})
     assert await walked(shelf, root, "a") == [root, one, two]
@@ -219,8 +203,7 @@ async def test_below_a_value_are_the_links_in_it() -> None:
     assert await walked(shelf, document, "a", "b") == [document, one]
 
 
-async def test_blocks_that_cannot_be_read_have_nothing_below_them() -> None:
-    shelf = Shelf()
+async def test_blocks_that_cannot_be_read_have_nothing_below_them(shelf: Shelf) -> None:
     broken, odd = shelf.put(b"\xff\xff", DAG_PB), shelf.put(b"odd", 0x0300)
     lying = shelf.node(unixfs(FILE, blocksizes=[1, 2]), [("", odd)])
     root = shelf.directory({"a": broken, "b": odd, "c": lying})
@@ -233,8 +216,7 @@ async def test_blocks_that_cannot_be_read_have_nothing_below_them() -> None:
     assert len(await walked(shelf, file, scope="entity", span="5:6")) == 2
 
 
-async def test_bytes_that_stand_in_a_node_itself_come_before_its_children() -> None:
-    shelf = Shelf()
+async def test_bytes_that_stand_in_a_node_itself_come_before_its_children(shelf: Shelf) -> None:
     leaf = shelf.put(b"cdef")
     root = shelf.file([(leaf, 4)], inline=b"ab")
     assert await walked(shelf, root, scope="entity", span="0:1") == [root]
@@ -244,8 +226,7 @@ async def test_bytes_that_stand_in_a_node_itself_come_before_its_children() -> N
     assert await walked(shelf, root, scope="entity", span="3:2") == [root]
 
 
-async def test_a_part_wanted_first_in_piece_and_then_whole_is_given_whole() -> None:
-    shelf = Shelf()
+async def test_a_part_wanted_first_in_piece_and_then_whole_is_given_whole(shelf: Shelf) -> None:
     parts = [shelf.put(part) for part in (b"aa", b"bb")]
     part = shelf.file([(cid, 2) for cid in parts])
     root = shelf.file([(part, 4), (part, 4)])
@@ -255,8 +236,7 @@ async def test_a_part_wanted_first_in_piece_and_then_whole_is_given_whole() -> N
     ]  # fmt: skip
 
 
-async def test_sizes_that_lie_cost_no_more_than_the_blocks() -> None:
-    shelf = Shelf()
+async def test_sizes_that_lie_cost_no_more_than_the_blocks(shelf: Shelf) -> None:
     below = shelf.chunks([b"ab", b"cd"])
     for level in range(60):
         below = shelf.file([(below, 2**level), (below, 2 ** (level + 1))])
@@ -274,17 +254,15 @@ def liar(shelf: Shelf, levels: int) -> Cid:
     return below
 
 
-async def test_sizes_that_lie_end_the_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sizes_that_lie_end_the_walk(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "AGAIN_PAGES_MAX", 500)
-    shelf = Shelf()
     root = liar(shelf, 300)
     with pytest.raises(Unavailable, match="contradict"):
         await walked(shelf, root, scope="entity", span="1:-7")
     assert len(shelf.reads) < 1_000
 
 
-async def test_the_same_part_is_walked_once() -> None:
-    shelf = Shelf()
+async def test_the_same_part_is_walked_once(shelf: Shelf) -> None:
     below = shelf.put(b"x" * 8)
     for level in range(300):
         below = shelf.file([(below, 4 * level + 1_000), (below, 10)])
@@ -292,8 +270,7 @@ async def test_the_same_part_is_walked_once() -> None:
     assert len(shelf.reads) < 2_000
 
 
-async def test_a_walk_that_gives_nothing_asks_whether_to_go_on() -> None:
-    shelf = Shelf()
+async def test_a_walk_that_gives_nothing_asks_whether_to_go_on(shelf: Shelf) -> None:
     root = liar(shelf, 300)
     place = await resolve(shelf.get, root, ())
     todo = await plan(place, Scope.ENTITY, ByteRange.parse("1:-7"))
