@@ -57,9 +57,8 @@ def test_transcripts_are_taken_in_without_what_is_not_needed(tmp_path: Path) -> 
 
 
 def _said(text: str) -> Row:
-    [row] = rows_of(
-        [data.Labelled("m", "a", "Who?", "m", data.Said(text, True, (-0.1,)), data.Said("Ada."), (), "right")]
-    )
+    said = data.Said(text, True, (-0.1,))
+    [row] = rows_of([data.Labelled("m", "a", "Who?", "m", said, data.Said("Ada."), (), "right")])
     return row
 
 
@@ -93,16 +92,14 @@ def test_the_cut_is_where_enough_are_right() -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "stays"), [(HELD_MIN, 0, True), (HELD_MIN - 1, 0, False), (HELD_MIN, 9, False)]
 )
-def test_a_cut_that_the_kept_back_half_does_not_bear_out_is_taken_away(
+def test_a_cut_that_the_kept_half_does_not_bear_out_is_taken_away(
     right: int, wrong: int, stays: bool
 ) -> None:
     sure = Head(5.0, {}, 0.9, 100)
     model = AnswerModel({"alone": sure, "evidence": sure}, ("tinymodel",))
     said = Answered("Who?", "Ada.")
-    rows = [
-        Row(str(i), said, i < right, "right" if i < right else "wrong", "tinymodel", True)
-        for i in range(right + wrong)
-    ]
+    labels = ["right"] * right + ["wrong"] * wrong
+    rows = [Row(str(i), said, it == "right", it, "tinymodel", True) for i, it in enumerate(labels)]
     # What was fitted on bears nothing out.
     rows += [Row(f"f{i}", said, True, "right", "tinymodel", False) for i in range(500)]
     left, taken = borne_out(model, rows)

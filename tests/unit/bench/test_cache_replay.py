@@ -41,9 +41,8 @@ ASKED = (
 def course() -> Course:
     questions = tuple(Question(text, cls, cls) for text, cls, _ in ASKED)
     angles = np.array([angle for *_, angle in ASKED])
-    stream = Stream(
-        "made", "by hand", questions, kinds={text: "entity" for text, cls, _ in ASKED if cls == "fidelio"}
-    )
+    kinds = {text: "entity" for text, cls, _ in ASKED if cls == "fidelio"}
+    stream = Stream("made", "by hand", questions, kinds=kinds)
     return Course(stream, np.stack((np.cos(angles), np.sin(angles)), axis=1).astype(np.float32))
 
 
@@ -115,10 +114,8 @@ async def test_a_vetoed_candidate_is_on_no_curve():
 
     class Vetoes(Nearest):
         async def look_up(self, number: int) -> Reply:
-            found = await super().look_up(number)
-            return Reply(
-                None, candidates=tuple(Scored(c.stored, c.similarity, 1.0, 0.0) for c in found.candidates)
-            )
+            found = (await super().look_up(number)).candidates
+            return Reply(None, candidates=tuple(Scored(c.stored, c.similarity, 1.0, 0.0) for c in found))
 
     assert reply_curve(one, await replay(one, Vetoes(one)))[-1].coverage == 0
 

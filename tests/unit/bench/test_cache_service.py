@@ -30,20 +30,13 @@ async def client():
         return web.json_response({"cid": f"cid{len(stored)}"}, status=201)
 
     async def search(request: web.Request) -> web.Response:
-        if not stored:
-            return web.json_response(
-                {"hit": None, "answer": None, "cid": None, "reason": "nothing", "candidates": []}
-            )
-        candidates = [{"cid": "cid1", "similarity": 0.9, "score": 0.8, "u": 0.01, "reason": "fine"}]
-        return web.json_response(
-            {
-                "hit": {"kind": "slot"},
-                "answer": stored[0][1],
-                "cid": "cid1",
-                "reason": "fine",
-                "candidates": [*candidates, {"cid": "strange", "similarity": 1, "score": 1, "u": 0}],
-            }
-        )
+        found = {"hit": None, "answer": None, "cid": None, "reason": "nothing", "candidates": []}
+        if stored:
+            one = {"cid": "cid1", "similarity": 0.9, "score": 0.8, "u": 0.01, "reason": "fine"}
+            strange = {"cid": "strange", "similarity": 1, "score": 1, "u": 0}
+            found = {"hit": {"kind": "slot"}, "answer": stored[0][1], "cid": "cid1", "reason": "fine"}
+            found["candidates"] = [one, strange]
+        return web.json_response(found)
 
     async def delete(_: web.Request) -> web.Response:
         return web.json_response({}, status=404)

@@ -37,9 +37,8 @@ def test_the_two_sets_share_no_family_no_frame_and_no_name(train, test):
 
 
 def test_they_share_no_appended_phrase(train, test):
-    assert not {phrase for f in train.values() for _, phrase in f.twists} & {
-        phrase for f in test.values() for _, phrase in f.twists
-    }
+    one, other = ({phrase for f in some.values() for _, phrase in f.twists} for some in (train, test))
+    assert not one & other
 
 
 def test_there_are_many_of_many_domains(train, test):
@@ -96,13 +95,8 @@ def test_a_dense_stream_has_near_misses_and_repeats(test):
 )
 def test_differences_are_named_by_how_they_are_made(train, intent, values, intent2, values2, kind):
     def concept(at: int, filled: tuple[str, str]) -> Concept:
-        family = train["train_families/distance"]
-        return Concept(
-            "train_families/distance",
-            at,
-            tuple(zip("xy", filled, strict=True)),
-            family.intents[at].symmetric,
-        )
+        name = "train_families/distance"
+        return Concept(name, at, tuple(zip("xy", filled, strict=True)), train[name].intents[at].symmetric)
 
     assert difference(concept(intent, values), concept(intent2, values2), train) == kind
 

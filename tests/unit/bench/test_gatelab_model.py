@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,8 +101,8 @@ def test_what_a_look_up_contests_is_its_own():
     row = Row("s", 0, "g", "a", "b", 0.9, (), True, "k", "x")
     rows = (
         row,
-        Row("s", 0, "g", "a", "c", 0.8, (), False, "k", "y"),
-        Row("s", 1, "g", "a", "d", 0.9, (), True, "k", "x"),
+        replace(row, stored="c", cosine=0.8, same=False, answer="y"),
+        replace(row, look_up=1, stored="d"),
     )
     found = contested(Rows(rows, np.zeros((3, len(FIRST_NAMES)), np.float32)), np.array([3.0, 1.0, 9.0]))
     lead = found.numbers[:, len(FIRST_NAMES) + CONTEST.index("contest_rival")]

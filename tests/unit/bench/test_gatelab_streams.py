@@ -20,10 +20,8 @@ def data(tmp_path):
         with gzip.open(tmp_path / name, "wt", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
-    write(
-        "stream_t2s.jsonl.gz",
-        [{"q": f"q{i} {j}", "cls": f"atis:{i}:x={j}"} for i in range(40) for j in (1, 2)],
-    )
+    flights = [{"q": f"q{i} {j}", "cls": f"atis:{i}:x={j}"} for i in range(40) for j in (1, 2)]
+    write("stream_t2s.jsonl.gz", flights)
     for name in ("bank", "qqp"):
         write(f"stream_{name}.jsonl.gz", [{"q": f"{name} {i}", "cls": f"{name}:c{i}"} for i in range(40)])
     for name in ("mqp", "t2s"):
@@ -82,17 +80,8 @@ class _Vectors(streams.Vectors):
         return np.array([np.cos(angle), np.sin(angle)], np.float32)
 
 
-QUESTIONS = tuple(
-    Question(text, cls, cls)
-    for text, cls in (
-        ("a one", "1"),
-        ("a uno", "1"),
-        ("b two", "2"),
-        ("a ein", "1"),
-        ("z far", "3"),
-        ("b due", "2"),
-    )
-)
+CLASSES = {"a one": "1", "a uno": "1", "b two": "2", "a ein": "1", "z far": "3", "b due": "2"}
+QUESTIONS = tuple(Question(text, cls, cls) for text, cls in CLASSES.items())
 
 
 def test_rows_are_labelled_and_know_what_stands_around():
@@ -101,7 +90,7 @@ def test_rows_are_labelled_and_know_what_stands_around():
     assert [(row.stored, row.same, row.answer) for row in first] == [("a one", True, "1")]
     margin = NAMES.index("crowd_rival_margin")
     for row in rows:
-        assert row.same == (row.answer == {q.text: q.cls for q in QUESTIONS}[row.asked])
+        assert row.same == (row.answer == CLASSES[row.asked])
         assert len(row.crowd) == len(NAMES)
     disputed = [row for row in rows if row.asked == "b due"]
     assert {row.crowd[margin] > 0 for row in disputed} == {True, False}

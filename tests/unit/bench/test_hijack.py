@@ -104,10 +104,8 @@ async def test_successes_in_both_directions():
     node = Node()
     outcomes = await hijack.measure(node, victims, hijack.changes(victims), embed)
     assert not node.entries
-    assert [(one.attack, one.direction, one.tries) for one in outcomes] == [
-        ("changed", "asked", 2),
-        ("changed", "planted", 2),
-    ]
+    tried = [(one.attack, one.direction, one.tries) for one in outcomes]
+    assert tried == [("changed", "asked", 2), ("changed", "planted", 2)]
     for one in outcomes:
         assert [success.victim for success in one.by_cache["gate"]] == [0]
         assert list(one.by_cache) == ["gate", "cosine 0.9", "cosine 0.8", "cosine 0.7"]

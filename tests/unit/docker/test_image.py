@@ -44,6 +44,10 @@ def copied(steps: list[tuple[str, str]]) -> list[tuple[list[str], str]]:
     return found
 
 
+SOURCES = {source for listed, _ in copied(DOCKERFILE) for source in listed}
+IGNORED = (DOCKER / "Dockerfile.dockerignore").read_text().splitlines()
+
+
 def only(word: str) -> str:
     """The arguments of an instruction that the last stage has once."""
     (arguments,) = [rest for name, rest in LAST_STAGE if name == word]
@@ -83,22 +87,15 @@ def test_nothing_is_fetched_but_packages_of_fixed_versions() -> None:
 def test_no_secret_is_in_it() -> None:
     for word, rest in DOCKERFILE:
         assert not (word in ("ENV", "ARG") and re.search(r"(?i)key|secret|token|password", rest)), rest
-    for service in SERVICES.values():
-        assert not any(
-            re.search(r"(?i)api_key|secret|token|password", name) for name in service.get("environment", {})
-        )
+    named = [name for service in SERVICES.values() for name in service.get("environment", {})]
+    assert not [name for name in named if re.search(r"(?i)api_key|secret|token|password", name)]
 
 
 def test_what_it_copies_exists_and_its_ignore_file_lets_it_through() -> None:
-    rules = [
-        line
-        for line in (DOCKER / "Dockerfile.dockerignore").read_text().splitlines()
-        if line[:1] not in ("#", "")
-    ]
+    rules = [line for line in IGNORED if line[:1] not in ("#", "")]
     assert rules[0] == "*"
-    sources = [source for listed, _ in copied(DOCKERFILE) for source in listed]
-    assert sources
-    for source in sources:
+    assert SOURCES
+    for source in SOURCES:
         assert (ROOT / source).exists(), source
         ignored = False
         for rule in rules:
@@ -108,28 +105,18 @@ def test_what_it_copies_exists_and_its_ignore_file_lets_it_through() -> None:
 
 
 def test_private_things_are_not_even_sent_to_the_builder() -> None:
-    allowed = {
-        line.lstrip("!")
-        for line in (DOCKER / "Dockerfile.dockerignore").read_text().splitlines()
-        if line[:1] == "!"
-    }
-    assert allowed == {source for listed, _ in copied(DOCKERFILE) for source in listed}
-    assert not any(
-        fnmatch(name, f"{private}*") for name in allowed for private in ("data", "governance_logs", ".venv")
-    )
+    allowed = {line.lstrip("!") for line in IGNORED if line[:1] == "!"}
+    assert allowed == SOURCES
+    for private in ("data", "governance_logs", ".venv"):
+        assert not any(fnmatch(name, f"{private}*") for name in allowed)
 
 
 def test_all_packages_and_their_data_get_into_it() -> None:
-    sources = {source for listed, _ in copied(DOCKERFILE) for source in listed}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packaged = project["tool"]["setuptools"]
-    assert {f"{name}.py" for name in packaged["py-modules"]} | {
-        "pyproject.toml",
-        "constraints.txt",
-    } <= sources
-    assert project["project"]["readme"] in sources
-    assert {name.split(".")[0] for name in packaged["packages"]} <= sources
-    assert settings.Settings().index_file in sources
+    needed = {f"{name}.py" for name in packaged["py-modules"]} | {"pyproject.toml", "constraints.txt"}
+    needed |= {name.split(".")[0] for name in packaged["packages"]}
+    assert needed | {project["project"]["readme"], settings.Settings().index_file} <= SOURCES
     data = packaged.get("package-data", {})
     for top in ("node", "adapters"):
         for path in (ROOT / top).rglob("*"):
@@ -162,6 +149,28 @@ def test_its_volumes_are_the_folders_that_the_node_writes_to() -> None:
     assert set(json.loads(only("VOLUME"))) == {f"{folder}/{own.data_dir}", f"{folder}/{own.governance_dir}"}
 
 
+# --- what holds in every compose file -------------------------------------------------------------
+
+
+def is_ours(service: dict[str, Any]) -> None:
+    assert (service["image"], service["read_only"], service["cap_drop"]) == ("neuroswarm", True, ["ALL"])
+
+
+def has_no_more_rights(service: dict[str, Any]) -> None:
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert not {"privileged", "cap_add", "pid", "user"} & set(service)
+
+
+def shares_the_front(compose: dict[str, Any], name: str) -> None:
+    """The front alone has a network, the others are in it."""
+    service = compose["services"][name]
+    if name == "front":
+        assert service["networks"] == list(compose["networks"])
+    else:
+        assert service["network_mode"] == "service:front"
+        assert not {"ports", "expose", "networks"} & set(service)
+
+
 # --- compose.yaml ---------------------------------------------------------------------------------
 
 
@@ -179,12 +188,10 @@ def test_every_variable_of_ours_is_a_setting_that_the_node_accepts(service: str)
 
 def test_the_node_is_given_both_engines_where_they_listen() -> None:
     own = SERVICES["node"]["environment"]
-    assert (
-        own["NEUROSWARM_MODELS__OLLAMA_URL"] == f"http://{SERVICES['ollama']['environment']['OLLAMA_HOST']}"
-    )
-    (port,) = re.findall(
-        r"Addresses\.API /ip4/127\.0\.0\.1/tcp/(\d+)", (DOCKER / "kubo-loopback.sh").read_text()
-    )
+    ollama = SERVICES["ollama"]["environment"]["OLLAMA_HOST"]
+    assert own["NEUROSWARM_MODELS__OLLAMA_URL"] == f"http://{ollama}"
+    script = (DOCKER / "kubo-loopback.sh").read_text()
+    (port,) = re.findall(r"Addresses\.API /ip4/127\.0\.0\.1/tcp/(\d+)", script)
     assert own["NEUROSWARM_IPFS__KUBO_URL"] == f"http://127.0.0.1:{port}"
     assert any("kubo-loopback.sh:/container-init.d/" in one for one in SERVICES["kubo"]["volumes"])
 
@@ -193,34 +200,22 @@ def test_one_port_is_published_and_that_on_the_loopback_of_the_host() -> None:
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
     assert published == ["127.0.0.1:8642:8643"]
     assert SERVICES["front"]["entrypoint"][-2:] == ["8643", str(settings.Settings().server.port)]
-    for name, service in SERVICES.items():
-        if name == "front":
-            assert service["networks"] == list(COMPOSE["networks"])
-        else:
-            assert service["network_mode"] == "service:front"
-            assert not {"ports", "expose", "networks"} & set(service)
+    for name in SERVICES:
+        shares_the_front(COMPOSE, name)
 
 
 def test_our_containers_have_a_read_only_root_and_no_capabilities() -> None:
     for name in ("front", "node"):
-        assert SERVICES[name]["image"] == "neuroswarm"
-        assert SERVICES[name]["read_only"] is True
-        assert SERVICES[name]["cap_drop"] == ["ALL"]
+        is_ours(SERVICES[name])
     for service in SERVICES.values():
-        assert "no-new-privileges:true" in service["security_opt"]
-        assert not {"privileged", "cap_add", "pid", "user"} & set(service)
+        has_no_more_rights(service)
         assert not any("docker.sock" in one for one in service.get("volumes", []))
         assert re.search(r":v?\d+\.\d+", service["image"]) or service["image"] == "neuroswarm"
 
 
 def test_volumes_are_declared_and_the_node_keeps_its_own() -> None:
-    named = {
-        one.split(":")[0]
-        for service in SERVICES.values()
-        for one in service.get("volumes", [])
-        if one[0] not in "./"
-    }
-    assert named == set(COMPOSE["volumes"])
+    volumes = [one for service in SERVICES.values() for one in service.get("volumes", [])]
+    assert {one.split(":")[0] for one in volumes if one[0] not in "./"} == set(COMPOSE["volumes"])
     assert {one.split(":")[1] for one in SERVICES["node"]["volumes"]} == set(json.loads(only("VOLUME")))
 
 

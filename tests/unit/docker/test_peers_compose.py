@@ -11,7 +11,7 @@ import yaml
 
 from node.core import settings
 from node.core.settings import ENV_PREFIX, Settings
-from tests.unit.docker.test_image import only
+from tests.unit.docker.test_image import has_no_more_rights, is_ours, only, shares_the_front
 
 ROOT = Path(__file__).resolve().parents[3]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.peers.yml").read_text())
@@ -51,17 +51,9 @@ def test_each_front_leads_to_one_node_and_is_published_on_the_loopback_of_the_ho
 
 @pytest.mark.parametrize("name", [*NODES, *FRONTS])
 def test_containers_share_one_loopback_and_have_no_rights(name: str) -> None:
-    service = SERVICES[name]
-    if name == "front":
-        assert service["networks"] == list(COMPOSE["networks"])
-    else:
-        assert service["network_mode"] == "service:front"
-        assert not {"ports", "expose", "networks"} & set(service)
-    assert service["image"] == "neuroswarm"
-    assert service["read_only"] is True
-    assert service["cap_drop"] == ["ALL"]
-    assert "no-new-privileges:true" in service["security_opt"]
-    assert not {"privileged", "cap_add", "pid", "user"} & set(service)
+    shares_the_front(COMPOSE, name)
+    is_ours(SERVICES[name])
+    has_no_more_rights(SERVICES[name])
 
 
 def test_each_node_keeps_its_own_volumes_and_has_time_to_stop() -> None:

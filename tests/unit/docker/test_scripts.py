@@ -33,15 +33,10 @@ def folder(tmp_path: Path) -> Path:
 
 async def enter(folder: Path, *arguments: str, **environ: str) -> tuple[int, int, list[str], str]:
     """Run the entry script: (pid, exit status, lines, errors)."""
-    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    environ = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", **environ}
+    command = ("/bin/sh", DOCKER / "entry.sh", *arguments)
     process = await asyncio.create_subprocess_exec(
-        "/bin/sh",
-        DOCKER / "entry.sh",
-        *arguments,
-        cwd=folder,
-        env={"PATH": path, **environ},
-        stdout=PIPE,
-        stderr=PIPE,
+        *command, cwd=folder, env=environ, stdout=PIPE, stderr=PIPE
     )
     async with asyncio.timeout(PATIENCE_S):
         out, err = await process.communicate()
@@ -55,13 +50,9 @@ async def test_arguments_go_through_as_they_are_and_the_script_is_replaced(folde
     assert (status, err) == (7, "")
 
 
-async def test_without_arguments_it_serves(folder: Path) -> None:
+async def test_without_arguments_it_serves_and_leaves_nothing_in_the_volumes(folder: Path) -> None:
     _, _, lines, _ = await enter(folder)
     assert lines[1:] == ["[serve]"]
-
-
-async def test_nothing_is_left_in_the_volumes(folder: Path) -> None:
-    await enter(folder)
     assert not list((folder / "data").iterdir())
     assert not list((folder / "governance_logs").iterdir())
 
@@ -147,9 +138,7 @@ async def front(node_port: str) -> AsyncIterator[tuple[Process, str]]:
             await process.communicate()
 
 
-async def test_the_node_starts_is_healthy_is_reached_through_the_front_and_stops_in_order(
-    folder: Path,
-) -> None:
+async def test_the_node_starts_is_healthy_is_reached_and_stops_in_order(folder: Path) -> None:
     (folder / "bin" / "neuroswarm").unlink()
     async with real_node(folder) as (node, port):
         assert await health(port) == 0
