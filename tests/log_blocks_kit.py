@@ -11,14 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.writer import Published
-from node.audit.tlog.tiles import (
-    ENTRIES,
-    HEIGHT,
-    Tile,
-    encode_bundle,
-    tiles_at,
-    tiles_between,
-)
+from node.audit.tlog.tiles import ENTRIES, HEIGHT, Tile, encode_bundle, tiles_at, tiles_between
 from node.core.errors import Rejected, Unavailable
 from node.core.ipld.cid import RAW, Cid
 from node.core.merkle import Frontier, leaf_hash
@@ -116,25 +109,13 @@ async def rebuild(head: Cid, get: Get) -> dict[str, bytes]:
     return files
 
 
-class Shelf:
-    """A block store that can be waited for and made to fail."""
+class Blocks:
+    """Blocks in memory behind a store that can be made to fail."""
 
     def __init__(self) -> None:
         self.memory = MemoryStore(own_issuer="")
         self.blocks: BlockStore = self.memory.blocks
         self.failing = ""
-        self.puts = 0
-        self.on_put: Callable[[], None] = lambda: None
-        self._changed = asyncio.Condition()
-
-    async def put(self, cid: Cid, data: bytes) -> None:
-        async with self._changed:
-            self.puts += 1
-            self.on_put()
-            self._changed.notify_all()
-            if self.failing:
-                raise Unavailable(self.failing)
-            await self.blocks.put(cid, data)
 
     async def get(self, cid: Cid) -> bytes:
         return await self.blocks.get(cid)
@@ -147,6 +128,25 @@ class Shelf:
 
     async def close(self) -> None:
         await self.blocks.close()
+
+
+class Shelf(Blocks):
+    """A block store that can be waited for and made to fail."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.puts = 0
+        self.on_put: Callable[[], None] = lambda: None
+        self._changed = asyncio.Condition()
+
+    async def put(self, cid: Cid, data: bytes) -> None:
+        async with self._changed:
+            self.puts += 1
+            self.on_put()
+            self._changed.notify_all()
+            if self.failing:
+                raise Unavailable(self.failing)
+            await self.blocks.put(cid, data)
 
     def sizes(self) -> set[int]:
         """Of all heads that are here, pages left out."""

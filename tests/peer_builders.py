@@ -35,16 +35,10 @@ class Publisher:
 
     def certificate(self, subject: str | None = None, use: str = "node", **changes: Any) -> KeyRecord:
         fields: dict[str, Any] = {
-            "issuer": self.root,
-            "key": self.root,
-            "scope": "public",
-            "timestamp": START - DAY,
-            "expires": None,
-            "subject": subject or self.node,
-            "use": use,
-            "not_before": START - DAY,
-            "not_after": START + 700 * DAY,
-        }
+            "issuer": self.root, "key": self.root, "scope": "public", "timestamp": START - DAY,
+            "expires": None, "subject": subject or self.node, "use": use,
+            "not_before": START - DAY, "not_after": START + 700 * DAY,
+        }  # fmt: skip
         return sign(KeyRecord(**(fields | changes)), self.root_key.sign)
 
     def ring(self) -> KeyRing:
@@ -76,19 +70,10 @@ def entry_of(record: AnswerRecord) -> Publish:
 def held(issuer: str, agreed: str = "yes", **changes: Any) -> Held:
     """A record that is held, as far as voting looks at it."""
     fields: dict[str, Any] = {
-        "cid": Cid.of(f"{issuer} {agreed}".encode()),
-        "data": b"",
-        "issuer": issuer,
-        "key": "key",
-        "tier": Tier.UNTRUSTED,
-        "query_hash": "0" * 64,
-        "slot_key": None,
-        "agreed": agreed,
-        "received": START,
-        "until": None,
-        "trust_ppm": 0,
-        "log_index": 0,
-    }
+        "cid": Cid.of(f"{issuer} {agreed}".encode()), "data": b"", "issuer": issuer, "key": "key",
+        "tier": Tier.UNTRUSTED, "query_hash": "0" * 64, "slot_key": None, "agreed": agreed,
+        "received": START, "until": None, "trust_ppm": 0, "log_index": 0,
+    }  # fmt: skip
     return Held(**(fields | changes))
 
 

@@ -34,13 +34,12 @@ class Author:
         self.private = Ed25519PrivateKey.from_private_bytes(bytes([seed]) * 32)
         self.did = did_key(self.private.public_key().public_bytes_raw())
 
+    def _common(self, scope: str = "shared") -> dict[str, Any]:
+        who = {"issuer": self.did, "key": self.did}
+        return {**who, "scope": scope, "timestamp": START, "expires": None}
+
     def answer(self, query: str = "What is IPFS?", **changes: Any) -> AnswerRecord:
-        fields: dict[str, Any] = {
-            "issuer": self.did,
-            "key": self.did,
-            "scope": "shared",
-            "timestamp": START,
-            "expires": None,
+        fields: dict[str, Any] = self._common() | {
             "query": normalise(query),
             "answer": f"An answer to: {query}",
             "route": "generative",
@@ -52,40 +51,14 @@ class Author:
         return sign(AnswerRecord(**(fields | changes)), self.private.sign)
 
     def validation(self, target: Cid, verdict: str = "invalid", **changes: Any) -> ValidationRecord:
-        fields: dict[str, Any] = {
-            "issuer": self.did,
-            "key": self.did,
-            "scope": "shared",
-            "timestamp": START,
-            "expires": None,
-            "target": str(target),
-            "verdict": verdict,
-            "statement": "0" * 32,
-        }
+        fields = self._common() | {"target": str(target), "verdict": verdict, "statement": "0" * 32}
         return sign(ValidationRecord(**(fields | changes)), self.private.sign)
 
     def tombstone(self, target: Cid, **changes: Any) -> TombstoneRecord:
-        fields: dict[str, Any] = {
-            "issuer": self.did,
-            "key": self.did,
-            "scope": "shared",
-            "timestamp": START,
-            "expires": None,
-            "target": str(target),
-            "reason": "erased",
-        }
+        fields = self._common() | {"target": str(target), "reason": "erased"}
         return sign(TombstoneRecord(**(fields | changes)), self.private.sign)
 
     def key_record(self, subject: str, **changes: Any) -> KeyRecord:
-        fields: dict[str, Any] = {
-            "issuer": self.did,
-            "key": self.did,
-            "scope": "public",
-            "timestamp": START,
-            "expires": None,
-            "subject": subject,
-            "use": "node",
-            "not_before": START,
-            "not_after": START.replace(year=2028),
-        }
+        times = {"not_before": START, "not_after": START.replace(year=2028)}
+        fields = self._common("public") | {"subject": subject, "use": "node", **times}
         return sign(KeyRecord(**(fields | changes)), self.private.sign)
