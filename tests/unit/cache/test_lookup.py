@@ -30,16 +30,9 @@ def test_default_threshold_and_a_raised_one() -> None:
 @pytest.mark.parametrize(
     ("floor", "similarity", "expected"),
     [
-        (0.9, 0.89, False),
-        (0.9, 0.90, True),
-        (0.9, 0.91, True),
-        (0.9, 0.8999999, True),
-        (0.9, 0.89999, False),
-        (0.7, 0.69, False),
-        (0.7, 0.70, True),
-        (0.7, 0.71, True),
-        (0.8, 0.79, False),
-        (0.8, 0.80, True),
+        *((0.9, 0.89, False), (0.9, 0.90, True), (0.9, 0.91, True), (0.7, 0.69, False), (0.7, 0.70, True)),
+        *((0.7, 0.71, True), (0.8, 0.79, False), (0.8, 0.80, True)),
+        *((0.9, 0.8999999, True), (0.9, 0.89999, False)),
     ],
 )
 def test_similarity_reaches_the_floor(floor: float, similarity: float, expected: bool) -> None:
@@ -79,19 +72,17 @@ def test_ties_go_to_the_surer_tier_then_to_the_newer() -> None:
     assert choice == choose(ASKED, candidates[::-1], POLICY, now=NOW)
 
 
-def test_of_equals_the_nearer_wording_serves() -> None:
+@pytest.mark.parametrize(
+    ("asked", "expected"), [("what is ipfs", "a"), ("whats ipfs", "a"), ("ipfs explained like i'm five", "b")]
+)
+def test_of_equals_the_nearer_wording_serves(asked: str, expected: str) -> None:
     keyed = replace(NEAR, tier="slot", similarity=None, check_text=True)
     plain = replace(keyed, cid="a", query="What is IPFS?", created=NOW - timedelta(days=2))
     for_children = replace(keyed, cid="b", query="Explain IPFS like I'm five?")
     for both in ([plain, for_children], [for_children, plain]):
-        for asked, expected in (
-            ("what is ipfs", "a"),
-            ("whats ipfs", "a"),
-            ("ipfs explained like i'm five", "b"),
-        ):
-            found = choose(asked, both, POLICY, now=NOW).hit
-            assert found is not None
-            assert found.candidate.cid == expected
+        found = choose(asked, both, POLICY, now=NOW).hit
+        assert found is not None
+        assert found.candidate.cid == expected
 
 
 def test_withdrawn_and_expired_are_not_served() -> None:
@@ -131,8 +122,7 @@ def test_a_match_below_the_cut_off_misses_whatever_the_limit() -> None:
 
 def test_without_cosines_that_the_gate_knows_no_semantic_hit() -> None:
     choice = choose(ASKED, [replace(NEAR, gate_similarity=None)], POLICY, now=NOW)
-    assert choice.hit is None
-    assert choice.judged[0].code == "embedder_unknown"
+    assert (choice.hit, choice.judged[0].code) == (None, "embedder_unknown")
 
 
 def test_what_labels_say_of_a_record_tightens_and_never_loosens() -> None:
@@ -140,8 +130,7 @@ def test_what_labels_say_of_a_record_tightens_and_never_loosens() -> None:
         return {"c1": 0.4}.get(cid, 0.0)
 
     choice = choose(ASKED, [NEAR], Policy(floor=0.8, u_floor=learned), now=NOW)
-    assert choice.hit is None
-    assert choice.judged[0].code == "tightened"
+    assert (choice.hit, choice.judged[0].code) == (None, "tightened")
     keyed = replace(NEAR, tier="slot", similarity=None, check_text=True)
     assert not hit(keyed, Policy(floor=0.8, u_floor=learned))
     assert hit(replace(NEAR, cid="c2"), Policy(floor=0.8, u_floor=learned))
@@ -158,8 +147,7 @@ def test_a_refused_candidate_never_hides_one_that_serves() -> None:
 
 def test_nothing_stored() -> None:
     choice = choose(ASKED, [], POLICY, now=NOW)
-    assert choice.hit is None
-    assert choice.judged == ()
+    assert (choice.hit, choice.judged) == (None, ())
     assert choice.reason
 
 

@@ -12,7 +12,7 @@ from node.cache.keys import keyword_key
 from node.cache.peer_crowd import BEHIND_A_CROWD, OF_ONE_PEER, thinned
 from node.cache.recall import Seen
 from node.core.ipld.cid import Cid
-from node.core.model import Json, Kind, Query, Route, Source
+from node.core.model import Caller, Json, Query
 from node.core.ports import Neighbour, Relevant, StoredRecord, Vector
 from node.peers.rules import kept as beside
 from node.peers.rules.values import Tier
@@ -42,13 +42,9 @@ async def from_peer(
     **changes: object,
 ) -> StoredRecord:
     record = author.answer(query, scope="public", **changes)
-    known = beside.beside(Tier.TRUSTED, share, until, is_slot_key_read=is_read)
-    stored = await bench.records.add(
-        record,
-        origin=author.did,
-        keyword_key=keyword_key(record.query),
-        kept=known if kept is None else kept,
-    )
+    kept = kept or beside.beside(Tier.TRUSTED, share, until, is_slot_key_read=is_read)
+    key = keyword_key(record.query)
+    stored = await bench.records.add(record, origin=author.did, keyword_key=key, kept=kept)
     if vector is not None:
         bench.index.add(stored.cid, vector, scope=record.scope, context=None)
     return stored
@@ -67,8 +63,6 @@ async def test_a_peer_s_answer_is_served_in_its_name_with_its_confidence_scaled(
 
 
 def _query(bench: Bench) -> Query:
-    from node.core.model import Caller
-
     return Query("q", "x", "x", Caller(), bench.clock.now(), 1e9)
 
 
@@ -80,16 +74,20 @@ async def test_a_share_that_leaves_too_little_is_a_miss_in_every_tier() -> None:
     assert not await bench.recaller.knows(_query(bench))
 
 
-@pytest.mark.parametrize("share", ["a lot", 1.0, True, None, -5])
-async def test_a_share_that_is_none_speaks_against_the_record(share: Json) -> None:
+@pytest.mark.parametrize(
+    ("said", "confidence"),
+    [
+        *(({beside.TRUST: share}, 870_000) for share in ("a lot", 1.0, True, None, -5)),
+        *(({beside.UNTIL: until}, 870_000) for until in ("2030-01-01", -1, 2**60, 1.5)),
+        ({beside.TRUST: 10**9}, 790_000),
+    ],
+    ids=str,
+)
+async def test_a_share_or_an_end_that_cannot_be_read_speaks_against_the_record_and_none_raises_a_confidence(
+    said: dict[str, Json], confidence: int
+) -> None:
     bench = Bench()
-    await from_peer(bench, "What is a heap?", kept={beside.TRUST: share})
-    assert found(await bench.ask("What is a heap?", vector=None)) is None
-
-
-async def test_nobody_raises_a_confidence() -> None:
-    bench = Bench()
-    await from_peer(bench, "What is a heap?", confidence=790_000, kept={beside.TRUST: 10**9})
+    await from_peer(bench, "What is a heap?", kept=said, confidence=confidence)
     assert found(await bench.ask("What is a heap?", vector=None)) is None
 
 
@@ -100,20 +98,12 @@ async def test_a_peer_s_record_ends_at_the_first_of_its_two_ends_and_is_not_serv
     assert found(await bench.ask("x price", PRICE)) == kept.cid
     bench.clock.advance(45)
     ended = await bench.ask("x price", PRICE)
-    assert ended.found is None
-    assert ended.expired is None
+    assert (ended.found, ended.expired) == (None, None)
     other = Bench()
     await from_peer(other, "price of x", slot_key="price:x:usd", expires=soon, until=late)
     other.clock.advance(45)
     ended = await other.ask("price of x", PRICE)
     assert (ended.found, ended.expired) == (None, None)
-
-
-@pytest.mark.parametrize("until", ["2030-01-01", -1, 2**60, 1.5])
-async def test_an_end_that_cannot_be_read_is_past(until: Json) -> None:
-    bench = Bench()
-    await from_peer(bench, "What is a heap?", kept={beside.UNTIL: until})
-    assert found(await bench.ask("What is a heap?", vector=None)) is None
 
 
 async def test_what_stands_beside_our_own_record_changes_nothing() -> None:
@@ -161,10 +151,8 @@ async def crowded(count: int, author: Author) -> tuple[Bench, StoredRecord]:
 
 async def test_others_are_found_behind_one_peer_s_crowd() -> None:
     bench, honest = await crowded(30, OTHER)
-    route = Route(Kind.GENERATIVE, (Source.CACHE,), 0.7, "test")
     # other key words than the stored question's, so that only the semantic tier can find it
-    recall = await bench.ask(ASKED, route, unit(1, 0, 0, 0))
-    assert found(recall) == honest.cid
+    assert found(await bench.ask(ASKED, GENERATIVE, unit(1, 0, 0, 0))) == honest.cid
 
 
 async def test_what_was_judged_among_all_that_is_near_keeps_that_judgement() -> None:
@@ -219,10 +207,8 @@ async def test_a_peer_s_word_as_evidence_is_marked_and_is_not_published_in_our_n
     theirs, ours = by_origin[PEER.did], by_origin["local"]
     assert as_evidence(relevant(theirs), "x").source.id.startswith("claimed by a peer")
     assert as_evidence(relevant(ours), "x").source.id == "test-adapter"
-    assert (scope_as_evidence(relevant(theirs).stored), scope_as_evidence(relevant(ours).stored)) == (
-        "shared",
-        "public",
-    )
+    scopes = [scope_as_evidence(relevant(one).stored) for one in (theirs, ours)]
+    assert scopes == ["shared", "public"]
 
 
 @pytest.mark.parametrize(

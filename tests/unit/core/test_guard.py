@@ -79,7 +79,7 @@ async def settle(turns: int = 30) -> None:
 
 
 async def in_time(
-    clock: ManualClock, task: asyncio.Task[Guarded[object]], *, step_s: float = 0.1
+    clock: ManualClock, task: asyncio.Task[Guarded[object]], step_s: float = 0.1
 ) -> Guarded[object]:
     """The task's result, moving the clock until it is done; an hour at most."""
     for _ in range(int(3_600 / step_s)):
@@ -101,23 +101,27 @@ def begin(
     max_age_s: float | None = None,
 ) -> asyncio.Task[Guarded[object]]:
     """A task for the guarded call."""
-
-    return asyncio.create_task(
-        guard.call(
-            attempt,
-            key=key,
-            ttl_s=ttl_s,
-            deadline=guard._clock.monotonic() + within_s,
-            attempt_timeout_s=attempt_timeout_s,
-            max_age_s=max_age_s,
-        )
+    deadline = guard._clock.monotonic() + within_s
+    call = guard.call(
+        attempt,
+        key=key,
+        ttl_s=ttl_s,
+        deadline=deadline,
+        attempt_timeout_s=attempt_timeout_s,
+        max_age_s=max_age_s,
     )
+    return asyncio.create_task(call)
 
 
 async def finish(task: asyncio.Task[Guarded[object]]) -> Guarded[object]:
     await settle()
     assert task.done()
     return task.result()
+
+
+async def ask(guard: Guard, attempt: Callable[[float], Awaitable[object]], **how: Any) -> Guarded[object]:
+    """A call that ends without time passing."""
+    return await finish(begin(guard, attempt, **how))
 
 
 # --- cache and single flight --------------------------------------------------------------------------
@@ -136,25 +140,23 @@ async def test_two_hundred_equal_questions_are_one_attempt(clock: ManualClock) -
 
 async def test_fresh_values_come_from_memory_and_expire(clock: ManualClock) -> None:
     guard, source = make(clock), Source(clock, "one", "two")
-    first = await finish(begin(guard, source))
+    first = await ask(guard, source)
     clock.advance(29)
-    second = await finish(begin(guard, source))
+    second = await ask(guard, source)
     clock.advance(2)
-    third = await finish(begin(guard, source))
-    assert [(got.value, got.from_cache, got.stale) for got in (first, second, third)] == [
-        ("one", False, False),
-        ("one", True, False),
-        ("two", False, False),
-    ]
+    third = await ask(guard, source)
+    assert [one.value for one in (first, second, third)] == ["one", "one", "two"]
+    assert [one.from_cache for one in (first, second, third)] == [False, True, False]
+    assert not any(one.stale for one in (first, second, third))
 
 
 async def test_max_age_refuses_an_older_value(clock: ManualClock) -> None:
     guard, source = make(clock), Source(clock, "one", "two", "three")
-    await finish(begin(guard, source))
-    assert (await finish(begin(guard, source, max_age_s=0))).value == "two"
+    await ask(guard, source)
+    assert (await ask(guard, source, max_age_s=0)).value == "two"
     clock.advance(10)
-    assert (await finish(begin(guard, source, max_age_s=10))).value == "two"
-    assert (await finish(begin(guard, source, max_age_s=5))).value == "three"
+    assert (await ask(guard, source, max_age_s=10)).value == "two"
+    assert (await ask(guard, source, max_age_s=5)).value == "three"
 
 
 async def test_without_a_key_nothing_is_shared(clock: ManualClock) -> None:
@@ -168,10 +170,10 @@ async def test_without_a_key_nothing_is_shared(clock: ManualClock) -> None:
 async def test_cache_is_bounded(clock: ManualClock) -> None:
     guard, source = make(clock, cache_entries=3), Source(clock)
     for name in "abcd":
-        await finish(begin(guard, source, key=name))
-    await finish(begin(guard, source, key="d"))
+        await ask(guard, source, key=name)
+    await ask(guard, source, key="d")
     assert len(source.started) == 4
-    await finish(begin(guard, source, key="a"))
+    await ask(guard, source, key="a")
     assert len(source.started) == 5
 
 
@@ -197,7 +199,7 @@ async def test_when_all_leave_the_attempt_is_cancelled_and_nothing_stays_taken(c
     assert all(task.cancelled() for task in tasks)
     assert source.running == 0
     assert guard.snapshot().in_flight == 0
-    assert (await finish(begin(guard, source))).value == "value"
+    assert (await ask(guard, source)).value == "value"
 
 
 async def test_cancelling_while_waiting_for_a_turn_leaks_nothing(clock: ManualClock) -> None:
@@ -233,36 +235,37 @@ async def test_each_waiter_keeps_its_own_deadline(clock: ManualClock) -> None:
 # --- stale if error -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "error", [Unavailable("down"), Rejected("rubbish"), RateLimited("slow", retry_after_s=900)]
-)
+FAILURES = [Unavailable("down"), Rejected("rubbish"), RateLimited("slow", retry_after_s=900)]
+
+
+@pytest.mark.parametrize("error", FAILURES)
 async def test_an_expired_value_is_served_marked_when_the_source_fails(
     clock: ManualClock, error: NodeError
 ) -> None:
     guard, source = make(clock, attempts=1), Source(clock, "old", error)
-    await finish(begin(guard, source))
+    await ask(guard, source)
     clock.advance(100)
-    got = await finish(begin(guard, source))
+    got = await ask(guard, source)
     assert (got.value, got.stale, got.from_cache, got.age_s) == ("old", True, True, 100.0)
 
 
 async def test_staleness_is_bounded(clock: ManualClock) -> None:
     guard, source = make(clock, attempts=1, stale_for_s=60), Source(clock, "old", Unavailable("down"))
-    await finish(begin(guard, source))
+    await ask(guard, source)
     clock.advance(91)
     with pytest.raises(Unavailable, match="down"):
-        await finish(begin(guard, source))
+        await ask(guard, source)
 
 
 async def test_stale_respects_max_age_and_a_clear_no(clock: ManualClock) -> None:
     guard = make(clock, attempts=1)
     source = Source(clock, "old", Unavailable("down"), NotFound("gone"))
-    await finish(begin(guard, source))
+    await ask(guard, source)
     clock.advance(100)
     with pytest.raises(Unavailable):
-        await finish(begin(guard, source, max_age_s=50))
+        await ask(guard, source, max_age_s=50)
     with pytest.raises(NotFound):
-        await finish(begin(guard, source))
+        await ask(guard, source)
 
 
 # --- deadlines ----------------------------------------------------------------------------------------
@@ -295,7 +298,7 @@ async def test_no_call_outlives_its_deadline_whatever_the_retries(clock: ManualC
 async def test_a_past_deadline_asks_nothing(clock: ManualClock) -> None:
     guard, source = make(clock), Source(clock)
     with pytest.raises(TimedOut):
-        await finish(begin(guard, source, within_s=0))
+        await ask(guard, source, within_s=0)
     assert source.started == []
 
 
@@ -307,7 +310,7 @@ async def test_a_clock_that_runs_between_two_readings_does_not_delay_a_call() ->
 
     clock = Running()
     guard, source = make(clock), Source(clock)
-    assert (await finish(begin(guard, source))).value == "value"
+    assert (await ask(guard, source)).value == "value"
 
 
 # --- retries ------------------------------------------------------------------------------------------
@@ -323,7 +326,7 @@ async def test_transient_errors_are_retried_with_jittered_growing_waits(clock: M
     dice = Dice()
     guard = make(dice, attempts=3)
     source = Source(dice, Unavailable("502"), TimedOut("slow"), "third")
-    got = await in_time(dice, begin(guard, source), step_s=0.01)
+    got = await in_time(dice, begin(guard, source), 0.01)
     assert got.value == "third"
     waits = [b - a for a, b in itertools.pairwise(source.started)]
     assert waits[0] == pytest.approx(0.2 * 0.5, abs=0.011)
@@ -343,7 +346,7 @@ async def test_retries_are_counted_and_every_attempt_takes_a_permission(clock: M
 async def test_lasting_errors_are_not_retried(clock: ManualClock, error: Exception) -> None:
     guard, source = make(clock), Source(clock, error)
     with pytest.raises(type(error)):
-        await finish(begin(guard, source))
+        await ask(guard, source)
     assert len(source.started) == 1
     assert guard.snapshot().in_flight == 0
 
@@ -392,21 +395,21 @@ async def test_no_double_burst_at_the_edge_of_a_window(clock: ManualClock) -> No
     guard, source = make(clock, windows=(Window(10, MINUTE),), concurrency=100), Source(clock)
     clock.advance(59)
     for name in range(10):
-        await finish(begin(guard, source, key=str(name)))
+        await ask(guard, source, key=str(name))
     clock.advance(2)
     with pytest.raises(RateLimited) as caught:
-        await finish(begin(guard, source, key="next", within_s=10))
+        await ask(guard, source, key="next", within_s=10)
     assert caught.value.retry_after_s == pytest.approx(58)
 
 
 async def test_a_slot_is_awaited_only_when_it_comes_in_time(clock: ManualClock) -> None:
     guard, source = make(clock, windows=(Window(1, 5.0),)), Source(clock)
-    await finish(begin(guard, source, key="a"))
+    await ask(guard, source, key="a")
     patient = begin(guard, source, key="b", within_s=6)
     await settle()
     assert not patient.done()
     with pytest.raises(RateLimited) as caught:
-        await finish(begin(guard, source, key="c", within_s=6))
+        await ask(guard, source, key="c", within_s=6)
     assert caught.value.retry_after_s == pytest.approx(10), "one is ahead already"
     clock.advance(5)
     await finish(patient)
@@ -415,11 +418,11 @@ async def test_a_slot_is_awaited_only_when_it_comes_in_time(clock: ManualClock) 
 
 async def test_joining_a_flight_that_starts_too_late_is_refused_at_once(clock: ManualClock) -> None:
     guard, source = make(clock, windows=(Window(1, 5.0),)), Source(clock)
-    await finish(begin(guard, source, key="a"))
+    await ask(guard, source, key="a")
     patient = begin(guard, source, key="b", within_s=9)
     await settle()
     with pytest.raises(RateLimited):
-        await finish(begin(guard, source, key="b", within_s=1))
+        await ask(guard, source, key="b", within_s=1)
     clock.advance(5)
     await finish(patient)
 
@@ -453,16 +456,16 @@ async def test_retry_after_holds_for_all_callers(clock: ManualClock) -> None:
     guard = make(clock)
     source = Source(clock, RateLimited("too many", retry_after_s=119))
     with pytest.raises(RateLimited) as first:
-        await finish(begin(guard, source, key="a"))
+        await ask(guard, source, key="a")
     assert first.value.retry_after_s == 119
     for name in "bcd":
         with pytest.raises(RateLimited) as caught:
-            await finish(begin(guard, source, key=name))
+            await ask(guard, source, key=name)
         assert caught.value.retry_after_s == pytest.approx(119)
     assert len(source.started) == 1
     assert guard.snapshot().not_before_s == pytest.approx(119)
     clock.advance(119)
-    await finish(begin(guard, source, key="e"))
+    await ask(guard, source, key="e")
     assert len(source.started) == 2
 
 
@@ -473,8 +476,7 @@ async def test_a_short_wait_of_the_source_is_sat_out_by_everybody(clock: ManualC
     await settle()
     second = begin(guard, source, key="b")
     begun = clock.monotonic()
-    assert (await in_time(clock, first)).value == "value"
-    assert (await in_time(clock, second)).value == "value"
+    assert [(await in_time(clock, task)).value for task in (first, second)] == ["value", "value"]
     assert all(at >= begun + 3 for at in source.started[1:])
     assert len(source.started) == 3
 
@@ -501,7 +503,7 @@ async def test_a_waiting_caller_learns_of_a_new_wait_at_once(clock: ManualClock)
 async def test_an_absurd_wait_is_capped_at_an_hour(clock: ManualClock, wait: float) -> None:
     guard = make(clock, attempts=1)
     with pytest.raises(RateLimited):
-        await finish(begin(guard, Source(clock, RateLimited("x", retry_after_s=wait))))
+        await ask(guard, Source(clock, RateLimited("x", retry_after_s=wait)))
     assert guard.snapshot().not_before_s == 3_600
 
 
@@ -511,7 +513,7 @@ async def test_an_absurd_wait_is_capped_at_an_hour(clock: ManualClock, wait: flo
 async def trip(guard: Guard, clock: ManualClock, failures: int) -> None:
     for n in range(failures):
         with pytest.raises(Unavailable):
-            await finish(begin(guard, Source(clock, Unavailable("down")), key=f"trip{n}"))
+            await ask(guard, Source(clock, Unavailable("down")), key=f"trip{n}")
 
 
 async def test_open_answers_at_once_with_reason_and_time(clock: ManualClock) -> None:
@@ -519,13 +521,12 @@ async def test_open_answers_at_once_with_reason_and_time(clock: ManualClock) -> 
     await trip(guard, clock, 3)
     clock.advance(10)
     with pytest.raises(BreakerOpen, match="down") as caught:
-        await finish(begin(guard, source))
+        await ask(guard, source)
     assert caught.value.retry_after_s == pytest.approx(20)
     assert source.started == []
     snapshot = guard.snapshot()
-    assert snapshot.state == "open"
+    assert (snapshot.state, snapshot.last_error) == ("open", "down")
     assert snapshot.reopens_s == pytest.approx(20)
-    assert snapshot.last_error == "down"
     assert (clock.now() - snapshot.since).total_seconds() == pytest.approx(10)
 
 
@@ -557,7 +558,7 @@ async def test_a_failed_probe_opens_again_and_a_lost_one_is_replaced(clock: Manu
     probe.cancel()
     await settle()
     assert guard.snapshot().state == "half_open"
-    await finish(begin(guard, Source(clock)))
+    await ask(guard, Source(clock))
     assert guard.snapshot().state == "closed"
 
 
@@ -565,35 +566,30 @@ async def test_only_consecutive_failures_count_and_a_clear_answer_is_none(clock:
     guard = make(clock, attempts=1, breaker_failures=3)
     for error in (Rejected("rubbish"), NotFound("no"), Forbidden("key")) * 3:
         with pytest.raises(type(error)):
-            await finish(begin(guard, Source(clock, error)))
+            await ask(guard, Source(clock, error))
     await trip(guard, clock, 2)
-    await finish(begin(guard, Source(clock), key="good"))
+    await ask(guard, Source(clock), key="good")
     await trip(guard, clock, 2)
     assert guard.snapshot().state == "closed"
 
 
-async def test_hangs_open_the_breaker_even_when_the_callers_leave_first(clock: ManualClock) -> None:
+@pytest.mark.parametrize(
+    ("calls", "within_s", "state"),
+    [(3, 2.0, "open"), (6, 0.1, "closed")],
+    ids=["hangs", "callers in a hurry"],
+)
+async def test_hangs_open_the_breaker_though_callers_leave_first_and_callers_in_a_hurry_do_not(
+    clock: ManualClock, calls: int, within_s: float, state: str
+) -> None:
     guard = make(clock, attempts=1, breaker_failures=3)
-    for n in range(3):
-        task = begin(guard, Source(clock, None), key=str(n), within_s=2, attempt_timeout_s=2)
+    for n in range(calls):
+        task = begin(guard, Source(clock, None), key=str(n), within_s=within_s, attempt_timeout_s=2)
         await settle()
-        clock.advance(2)
+        clock.advance(within_s)
         with pytest.raises(TimedOut):
             await finish(task)
     await settle()
-    assert guard.snapshot().state == "open"
-
-
-async def test_callers_in_a_hurry_do_not_open_the_breaker(clock: ManualClock) -> None:
-    guard = make(clock, attempts=1, breaker_failures=3)
-    for n in range(6):
-        task = begin(guard, Source(clock, None), key=str(n), within_s=0.1, attempt_timeout_s=2)
-        await settle()
-        clock.advance(0.1)
-        with pytest.raises(TimedOut):
-            await finish(task)
-    await settle()
-    assert guard.snapshot().state == "closed"
+    assert guard.snapshot().state == state
 
 
 async def test_those_in_the_queue_are_sent_away_when_the_breaker_opens(clock: ManualClock) -> None:
@@ -615,10 +611,10 @@ async def test_those_in_the_queue_are_sent_away_when_the_breaker_opens(clock: Ma
 
 async def test_a_stale_value_bridges_an_open_breaker(clock: ManualClock) -> None:
     guard = make(clock, attempts=1, breaker_failures=2)
-    await finish(begin(guard, Source(clock, "old")))
+    await ask(guard, Source(clock, "old"))
     clock.advance(40)
     await trip(guard, clock, 2)
-    got = await finish(begin(guard, Source(clock)))
+    got = await ask(guard, Source(clock))
     assert (got.value, got.stale) == ("old", True)
 
 

@@ -17,10 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from node.core.errors import CorruptState, Misconfigured
 from node.core.identity import Identity
-from node.core.ipld.ipns import IpnsName
 from node.core.key_ring import CERTIFICATE_DAYS
 from node.core.record import USES, public_key_of, verify_signature
-from node.core.signed_note import Verifier
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the oracle's own imports warn
@@ -30,8 +28,14 @@ NOW = datetime(2026, 11, 21, 23, 0, 0, 123_456, tzinfo=UTC)
 FILES = {"root.pem", "root.did"} | {f"{use}.{kind}" for use in USES for kind in ("pem", "cert")}
 
 
+def load(keys: Path, now: datetime = NOW) -> Identity:
+    return Identity.load_or_create(keys, now)
+
+
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
+    """The keys of an identity that was made now."""
+    load(tmp_path / "data" / "keys")
     return tmp_path / "data" / "keys"
 
 
@@ -39,13 +43,14 @@ def contents(keys: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in keys.iterdir()}
 
 
-def test_first_start_makes_everything_and_the_second_changes_nothing(keys: Path) -> None:
-    first = Identity.load_or_create(keys, NOW)
+def test_first_start_makes_everything_and_the_second_changes_nothing(tmp_path: Path) -> None:
+    keys = tmp_path / "data" / "keys"
+    first = load(keys)
     made = contents(keys)
     assert set(made) == FILES
     assert keys.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in keys.iterdir()} == {0o600}
-    second = Identity.load_or_create(keys, NOW + timedelta(days=30))
+    second = load(keys, NOW + timedelta(days=30))
     assert contents(keys) == made
     for name in ("root", "node", "ipns_name"):
         assert getattr(second, name) == getattr(first, name)
@@ -55,13 +60,13 @@ def test_first_start_makes_everything_and_the_second_changes_nothing(keys: Path)
 
 
 def test_two_nodes_are_two(tmp_path: Path) -> None:
-    one, two = (Identity.load_or_create(tmp_path / name, NOW) for name in "ab")
+    one, two = (load(tmp_path / name) for name in "ab")
     assert one.root != two.root
     assert one.node != two.node
 
 
 def test_the_node_key_signs(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+    identity = load(keys)
     public = Ed25519PublicKey.from_public_bytes(public_key_of(identity.node))
     public.verify(identity.sign(b"data"), b"data")
     with pytest.raises(InvalidSignature):
@@ -69,7 +74,7 @@ def test_the_node_key_signs(keys: Path) -> None:
 
 
 def test_the_root_certifies_each_key_for_two_years(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+    identity = load(keys)
     certificates = identity.certificates()
     assert [one.use for one in certificates] == list(USES)
     assert len({one.subject for one in certificates}) == len(USES)
@@ -82,7 +87,7 @@ def test_the_root_certifies_each_key_for_two_years(keys: Path) -> None:
 
 
 def test_the_ipns_name_is_what_libp2p_says(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+    identity = load(keys)
     assert identity.ipns_name.startswith("k51")
     raw = public_key_of(identity.node)
     cid = CID.decode(identity.ipns_name)
@@ -91,24 +96,13 @@ def test_the_ipns_name_is_what_libp2p_says(keys: Path) -> None:
     assert multibase.encode(bytes(cid), "base36") == identity.ipns_name
 
 
-def test_ipns_name_of_a_known_key() -> None:
-    """Computed with multiformats alone, for the key of the IPNS specification's form."""
-    raw = bytes(range(32))
-    key = b"\x08\x01\x12\x20" + raw
-    expected = CID("base36", 1, "libp2p-key", multihash.wrap(key, "identity"))
-    assert IpnsName.of(raw).text == str(expected)
-
-
 def test_verifier_keys_are_signed_notes(keys: Path) -> None:
     """Against golang.org/x/mod/sumdb/note's rule: id = SHA-256(name LF type key)[:4]."""
-    identity = Identity.load_or_create(keys, NOW)
+    identity = load(keys)
     root_id = identity.root.removeprefix("did:key:")
     by_use = {one.use: public_key_of(one.subject) for one in identity.certificates()}
-    for vkey, use, kind in (
-        (identity.vkey("decisions"), "decisions", 1),
-        (identity.vkey("publications"), "publications", 1),
-        (identity.vkey("witness"), "witness", 4),
-    ):
+    for use, kind in (("decisions", 1), ("publications", 1), ("witness", 4)):
+        vkey = identity.vkey(use)
         name, key_id, encoded = vkey.split("+", 2)
         assert name == f"{root_id}.neuroswarm/{use}"
         typed = base64.b64decode(encoded, validate=True)
@@ -117,15 +111,8 @@ def test_verifier_keys_are_signed_notes(keys: Path) -> None:
     assert identity.vkey("decisions").startswith(identity.decisions_origin + "+")
 
 
-def test_verifier_key_of_the_go_documentation() -> None:
-    """The example key of golang.org/x/mod/sumdb/note's documentation (package comment)."""
-    vkey = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
-    public = base64.b64decode(vkey.split("+", 2)[2])[1:]
-    assert Verifier("PeterNeumann", 1, public).vkey == vkey
-
-
 def test_secrets_do_not_show(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+    identity = load(keys)
     shown = f"{identity!r} {identity} {vars(identity)!r}"
     assert identity.root in shown
     for path in keys.glob("*.pem"):
@@ -140,40 +127,38 @@ def test_secrets_do_not_show(keys: Path) -> None:
 
 
 def test_the_root_key_may_be_away(keys: Path) -> None:
-    first = Identity.load_or_create(keys, NOW)
+    first = load(keys)
     assert first.has_root_key
     (keys / "root.pem").unlink()
-    second = Identity.load_or_create(keys, NOW + timedelta(days=CERTIFICATE_DAYS - 1))
+    second = load(keys, NOW + timedelta(days=CERTIFICATE_DAYS - 1))
     assert (second.root, second.node, second.has_root_key) == (first.root, first.node, False)
     assert second.certificates() == first.certificates()
 
 
 def test_without_the_root_an_ended_certificate_stops_the_start(keys: Path) -> None:
-    Identity.load_or_create(keys, NOW)
     (keys / "root.pem").unlink()
     with pytest.raises(Misconfigured, match=r"the node key .* ended on 2028-11-20 .* put root.pem back"):
-        Identity.load_or_create(keys, NOW + timedelta(days=CERTIFICATE_DAYS))
+        load(keys, NOW + timedelta(days=CERTIFICATE_DAYS))
 
 
 def test_with_the_root_a_certificate_is_renewed_in_time(keys: Path) -> None:
-    first = Identity.load_or_create(keys, NOW)
+    first = load(keys)
     later = NOW + timedelta(days=CERTIFICATE_DAYS - 60)
-    second = Identity.load_or_create(keys, later)
+    second = load(keys, later)
     assert second.node == first.node
     for old, new in zip(first.certificates(), second.certificates(), strict=True):
         assert new.subject == old.subject
         assert new.not_after > old.not_after
     assert set(contents(keys)) == FILES
-    assert Identity.load_or_create(keys, later).certificates() == second.certificates()
+    assert load(keys, later).certificates() == second.certificates()
 
 
 @pytest.mark.parametrize("name", ["node.pem", "node.cert"])
 def test_without_the_root_what_is_missing_cannot_be_made(keys: Path, name: str) -> None:
-    Identity.load_or_create(keys, NOW)
     (keys / "root.pem").unlink()
     (keys / name).unlink()
     with pytest.raises((Misconfigured, CorruptState), match=r"node"):
-        Identity.load_or_create(keys, NOW)
+        load(keys)
 
 
 # --- interrupted and damaged ----------------------------------------------------------------------
@@ -181,7 +166,7 @@ def test_without_the_root_what_is_missing_cannot_be_made(keys: Path, name: str) 
 
 def test_a_first_start_cut_short_anywhere_is_finished(keys: Path) -> None:
     """Every prefix of the order of creation is a state that a kill can leave."""
-    whole = Identity.load_or_create(keys, NOW)
+    whole = load(keys)
     order = ["root.pem", "root.did"] + [f"{use}.{kind}" for use in USES for kind in ("pem", "cert")]
     saved = contents(keys)
     for count in range(1, len(order)):
@@ -191,70 +176,65 @@ def test_a_first_start_cut_short_anywhere_is_finished(keys: Path) -> None:
             (keys / name).write_bytes(saved[name])
             (keys / name).chmod(0o600)
         (keys / ".node.pem.0badc0ffee.new").write_bytes(b"half a k")
-        again = Identity.load_or_create(keys, NOW)
+        again = load(keys)
         assert again.root == whole.root
         assert set(contents(keys)) >= FILES
 
 
 @pytest.mark.parametrize("use", USES)
 def test_a_lost_key_is_not_replaced_silently(keys: Path, use: str) -> None:
-    Identity.load_or_create(keys, NOW)
     (keys / f"{use}.pem").unlink()
     with pytest.raises(CorruptState, match=rf"{use}.pem is missing"):
-        Identity.load_or_create(keys, NOW)
+        load(keys)
 
 
 def test_a_lost_root_is_not_replaced_silently(keys: Path) -> None:
-    Identity.load_or_create(keys, NOW)
     (keys / "root.pem").unlink()
     (keys / "root.did").unlink()
     with pytest.raises(CorruptState, match=r"neither root.did nor root.pem"):
-        Identity.load_or_create(keys, NOW)
+        load(keys)
 
 
 def test_a_lost_root_did_is_written_again(keys: Path) -> None:
-    first = Identity.load_or_create(keys, NOW)
+    first = load(keys)
     (keys / "root.did").unlink()
-    assert Identity.load_or_create(keys, NOW).root == first.root
+    assert load(keys).root == first.root
     assert (keys / "root.did").read_text().strip() == first.root
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
 @pytest.mark.parametrize("data", [b"", b"garbage", b"\xff" * 100, b"x" * 20_000])
 def test_a_damaged_file_is_named(keys: Path, name: str, data: bytes) -> None:
-    Identity.load_or_create(keys, NOW)
     (keys / name).write_bytes(data)
     with pytest.raises(CorruptState, match=name):
-        Identity.load_or_create(keys, NOW)
+        load(keys)
 
 
 def test_files_of_another_identity_are_refused(tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    Identity.load_or_create(ours, NOW)
-    Identity.load_or_create(theirs, NOW)
+    load(ours)
+    load(theirs)
     for name in sorted(FILES):
         original = (ours / name).read_bytes()
         (ours / name).write_bytes((theirs / name).read_bytes())
         with pytest.raises(CorruptState):
-            Identity.load_or_create(ours, NOW)
+            load(ours)
         (ours / name).write_bytes(original)
-    Identity.load_or_create(ours, NOW)
+    load(ours)
 
 
 def test_a_certificate_for_another_use_is_refused(keys: Path) -> None:
-    Identity.load_or_create(keys, NOW)
     for kind in ("pem", "cert"):
         (keys / f"witness.{kind}").write_bytes((keys / f"node.{kind}").read_bytes())
     with pytest.raises(CorruptState, match="witness"):
-        Identity.load_or_create(keys, NOW)
+        load(keys)
 
 
 def test_a_key_of_another_kind_is_refused(keys: Path) -> None:
-    Identity.load_or_create(keys, NOW)
     other = ec.generate_private_key(ec.SECP256R1())
     (keys / "node.pem").write_bytes(other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     with pytest.raises(CorruptState, match="not an Ed25519 key"):
-        Identity.load_or_create(keys, NOW)
+        load(keys)
 
 
 # --- who may read ---------------------------------------------------------------------------------
@@ -262,35 +242,31 @@ def test_a_key_of_another_kind_is_refused(keys: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o666])
 def test_a_key_that_others_can_read_is_refused(keys: Path, mode: int) -> None:
-    Identity.load_or_create(keys, NOW)
     (keys / "node.pem").chmod(mode)
-    with pytest.raises(
-        Misconfigured, match=rf"node.pem can be read by others \(mode {mode:04o}\): run chmod 600"
-    ):
-        Identity.load_or_create(keys, NOW)
+    said = rf"node.pem can be read by others \(mode {mode:04o}\): run chmod 600"
+    with pytest.raises(Misconfigured, match=said):
+        load(keys)
 
 
 def test_a_directory_that_others_can_enter_is_refused(keys: Path) -> None:
-    Identity.load_or_create(keys, NOW)
     keys.chmod(0o755)
     with pytest.raises(Misconfigured, match="run chmod 700"):
-        Identity.load_or_create(keys, NOW)
+        load(keys)
 
 
 def test_links_and_special_files_are_not_followed(keys: Path, tmp_path: Path) -> None:
-    Identity.load_or_create(keys, NOW)
     moved = tmp_path / "elsewhere.pem"
     (keys / "node.pem").rename(moved)
     (keys / "node.pem").symlink_to(moved)
     with pytest.raises(Misconfigured, match="cannot be read"):
-        Identity.load_or_create(keys, NOW)
+        load(keys)
     (keys / "node.pem").unlink()
     os.mkfifo(keys / "node.pem", 0o600)
     with pytest.raises(Misconfigured, match="not a regular file"):
-        Identity.load_or_create(keys, NOW)
+        load(keys)
 
 
 def test_an_unusable_directory_is_named(tmp_path: Path) -> None:
     (tmp_path / "keys").touch()
     with pytest.raises(Misconfigured, match="keys cannot be used"):
-        Identity.load_or_create(tmp_path / "keys", NOW)
+        load(tmp_path / "keys")

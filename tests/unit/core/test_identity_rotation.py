@@ -25,6 +25,11 @@ def keys(tmp_path: Path) -> Path:
     return tmp_path / "keys"
 
 
+@pytest.fixture
+def identity(keys: Path) -> Identity:
+    return Identity.load_or_create(keys, NOW)
+
+
 def rotated(identity: Identity, use: str, now: datetime = NOW, *, drop_old: bool = False) -> Rotation:
     rotation = identity.next_key(use, now, drop_old=drop_old)
     identity.present(rotation)
@@ -44,8 +49,9 @@ def signing(identity: Identity) -> list[str]:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_the_new_key_signs_first_and_the_old_one_for_its_overlap(keys: Path, use: str) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+def test_the_new_key_signs_first_and_the_old_one_for_its_overlap(
+    identity: Identity, keys: Path, use: str
+) -> None:
     before = {one.use: one.subject for one in identity.certificates()}
     rotation = rotated(identity, use, NOW)
     assert (rotation.old, rotation.old_until) == (before[use], NOW + timedelta(days=OVERLAP_DAYS))
@@ -61,8 +67,7 @@ def test_the_new_key_signs_first_and_the_old_one_for_its_overlap(keys: Path, use
     assert not list(keys.glob("*.old-*")), "the old key is deleted"
 
 
-def test_the_root_s_word_on_both_keys(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+def test_the_root_s_word_on_both_keys(identity: Identity) -> None:
     new, old = rotated(identity, "decisions", NOW + timedelta(days=5)).certificates
     for one in (new, old):
         verify_signature(one)
@@ -72,8 +77,7 @@ def test_the_root_s_word_on_both_keys(keys: Path) -> None:
     assert (old.not_before, old.not_after) == (NOW, NOW + timedelta(days=5 + OVERLAP_DAYS))
 
 
-def test_whoever_knows_either_key_can_check_a_checkpoint(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+def test_whoever_knows_either_key_can_check_a_checkpoint(identity: Identity) -> None:
     origin = f"{identity.decisions_origin}/3"
     [old] = identity.log_signers(origin)
     rotated(identity, "decisions")
@@ -88,16 +92,14 @@ def test_whoever_knows_either_key_can_check_a_checkpoint(keys: Path) -> None:
         identity.log_signers("another/decisions")
 
 
-def test_the_witness_key_cosigns_under_its_name(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+def test_the_witness_key_cosigns_under_its_name(identity: Identity) -> None:
     rotated(identity, "witness")
     first, second = identity.witness_signers()
     assert first.verifier.vkey == identity.vkey("witness")
     assert first.verifier.name == second.verifier.name == identity.witness_name
 
 
-def test_a_key_that_is_dropped_is_gone_at_once(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+def test_a_key_that_is_dropped_is_gone_at_once(identity: Identity, keys: Path) -> None:
     old = (keys / "node.pem").read_bytes()
     rotation = rotated(identity, "node", NOW + timedelta(days=1), drop_old=True)
     assert rotation.old_until == NOW + timedelta(days=1)
@@ -106,8 +108,7 @@ def test_a_key_that_is_dropped_is_gone_at_once(keys: Path) -> None:
     assert Identity.load_or_create(keys, NOW + timedelta(days=1)).node == rotation.new
 
 
-def test_dropping_the_old_key_ends_those_in_their_overlap_too(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+def test_dropping_the_old_key_ends_those_in_their_overlap_too(identity: Identity, keys: Path) -> None:
     for hour in range(2):
         rotated(identity, "decisions", NOW + timedelta(hours=hour))
     gone = signing(identity)
@@ -128,8 +129,7 @@ def test_dropping_the_old_key_ends_those_in_their_overlap_too(keys: Path) -> Non
         verify_signature(certificate)
 
 
-def test_the_new_key_signs_beside_the_old_one_until_it_is_adopted(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+def test_the_new_key_signs_beside_the_old_one_until_it_is_adopted(identity: Identity, keys: Path) -> None:
     [before], saved = signing(identity), contents(keys)
     rotation = identity.next_key("decisions", NOW)
     assert signing(identity) == [before], "nothing has happened yet"
@@ -140,8 +140,7 @@ def test_the_new_key_signs_beside_the_old_one_until_it_is_adopted(keys: Path) ->
     assert contents(keys) == saved
 
 
-def test_many_rotations_keep_few_keys(keys: Path) -> None:
-    identity = Identity.load_or_create(keys, NOW)
+def test_many_rotations_keep_few_keys(identity: Identity, keys: Path) -> None:
     for hour in range(OLD_MAX + 3):
         rotated(identity, "decisions", NOW + timedelta(hours=hour))
     loaded = Identity.load_or_create(keys, NOW + timedelta(days=1))

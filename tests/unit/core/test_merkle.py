@@ -27,11 +27,9 @@ from tests.tlog_memory import MemoryLog
 
 # The reference tree of certificate-transparency (merkle_tree_test), for RFC 6962.
 CT_ENTRIES = [
-    bytes.fromhex(one)
-    for one in (
-        "", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f",
-    )
-]  # fmt: skip
+    *map(bytes.fromhex, ("", "00", "10", "2021", "3031", "40414243", "5051525354555657")),
+    bytes.fromhex("606162636465666768696a6b6c6d6e6f"),
+]
 CT_ROOTS = [
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
@@ -43,40 +41,25 @@ CT_ROOTS = [
     "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
     "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
 ]
+ONE, FOUR = (  # the leaves of these entries, and below the subtrees over these
+    "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
+    "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
+)
+TWO_THREE = "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e"
+FOUR_FIVE = "0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a"
+SIX_SEVEN = "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0"
+FOUR_TO_SEVEN = "6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4"
 CT_INCLUSION = {
-    (0, 8): [
-        "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
-        "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
-        "6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4",
-    ],
-    (5, 8): [
-        "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
-        "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
-        "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
-    ],
-    (2, 3): ["fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"],
-    (1, 5): [
-        "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
-        "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
-        "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
-    ],
+    (0, 8): [ONE, TWO_THREE, FOUR_TO_SEVEN],
+    (5, 8): [FOUR, SIX_SEVEN, CT_ROOTS[4]],
+    (2, 3): [CT_ROOTS[2]],
+    (1, 5): [CT_ROOTS[1], TWO_THREE, FOUR],
 }
 CT_CONSISTENCY = {
     (1, 1): [],
-    (1, 8): [
-        "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
-        "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
-        "6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4",
-    ],
-    (6, 8): [
-        "0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a",
-        "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
-        "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
-    ],
-    (2, 5): [
-        "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
-        "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b",
-    ],
+    (1, 8): [ONE, TWO_THREE, FOUR_TO_SEVEN],
+    (6, 8): [FOUR_FIVE, SIX_SEVEN, CT_ROOTS[4]],
+    (2, 5): [TWO_THREE, FOUR],
 }
 
 SIZES = 600
@@ -206,13 +189,8 @@ def broken(proof: list[bytes]) -> list[list[bytes]]:
     """The proof with each hash changed, cut short, left out or doubled, and one too many at either end."""
     made = [[*proof, bytes(32)], [bytes(32), *proof], [*proof, b""]]
     for at, one in enumerate(proof):
-        for wrong in (
-            [bytes([one[0] ^ 1]) + one[1:]],
-            [one[:-1] + bytes([one[-1] ^ 128])],
-            [one[:31]],
-            [],
-            [one, one],
-        ):
+        first, last = bytes([one[0] ^ 1]) + one[1:], one[:-1] + bytes([one[-1] ^ 128])
+        for wrong in ([first], [last], [one[:31]], [], [one, one]):
             made += [[*proof[:at], *wrong, *proof[at + 1 :]]]
     return made
 

@@ -28,20 +28,9 @@ def test_one_spelling(text: str, address: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "peer.example",
-        "ftp://peer.example",
-        "http://",
-        "http://peer:0",
-        "http://peer:99999",
-        "http://user@peer",
-        "http://peer/path",
-        "http://peer?x",
-        "http://peer#x",
-        "http://[::1",
-        "http://bücher.example",
-        "k51nonsense",
-        "http://" + "a" * ADDRESS_CHARS_MAX,
+        *("", "peer.example", "ftp://peer.example", "http://", "http://peer:0", "http://peer:99999"),
+        *("http://user@peer", "http://peer/path", "http://peer?x", "http://peer#x", "http://[::1"),
+        *("http://bücher.example", "k51nonsense", "http://" + "a" * ADDRESS_CHARS_MAX),
     ],
 )
 def test_what_is_no_address(text: str) -> None:
@@ -52,30 +41,10 @@ def test_what_is_no_address(text: str) -> None:
 # --- where others may send this node --------------------------------------------------------------
 
 INSIDE = [
-    "0.0.0.0",
-    "10.0.0.7",
-    "100.64.0.1",
-    "127.0.0.1",
-    "169.254.169.254",
-    "172.16.0.1",
-    "192.168.1.1",
-    "198.18.0.1",
-    "224.0.0.1",
-    "240.0.0.1",
-    "255.255.255.255",
-    "::",
-    "::1",
-    "::ffff:10.0.0.7",
-    "64:ff9b::10.0.0.7",
-    "64:ff9b::7f00:1",
-    "2002:7f00:1::1",
-    "2001:0:7f00:1::1",
-    "fc00::1",
-    "fe80::1",
-    "fe80::1%eth0",
-    "fec0::1",
-    "ff02::1",
-    "2001:db8::1",
+    *("0.0.0.0", "10.0.0.7", "100.64.0.1", "127.0.0.1", "169.254.169.254", "172.16.0.1", "192.168.1.1"),
+    *("198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::1", "::ffff:10.0.0.7"),
+    *("64:ff9b::10.0.0.7", "64:ff9b::7f00:1", "2002:7f00:1::1", "2001:0:7f00:1::1", "fc00::1", "fe80::1"),
+    *("fe80::1%eth0", "fec0::1", "ff02::1", "2001:db8::1"),
 ]
 OUTSIDE = ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1"]
 
@@ -97,15 +66,8 @@ def test_what_is_on_the_public_internet(host: str) -> None:
     "host",
     [
         *(f"[{host}]" if ":" in host else host for host in INSIDE),
-        "localhost",
-        "LOCALHOST.",
-        "intranet",
-        "printer.local",
-        "printer.local.",
-        "db.internal",
-        "2130706433",
-        "127.1",
-        "0x7f.1",
+        *("localhost", "LOCALHOST.", "intranet", "printer.local", "printer.local.", "db.internal"),
+        *("2130706433", "127.1", "0x7f.1"),
     ],
 )
 def test_nobody_is_led_inside(host: str, by: str) -> None:

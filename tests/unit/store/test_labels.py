@@ -12,14 +12,19 @@ import pytest
 from node.core.errors import CorruptState, Rejected, Unavailable
 from node.store.hit_label import Hit, Label
 from node.store.hit_labels import LabelStore
+from tests.unit.store.conftest import Opened
 
 NOW = datetime(2026, 11, 22, 9, 30, 0, 123_000, tzinfo=UTC)
 HIT = Hit("bafyone", "generative", "semantic", 0.93, 0.8, 0.012, "ab" * 32, ("bafytwo", "bafythree"))
 SLOT = Hit("bafytwo", "historical", "slot", None, 0.9, None, "cd" * 32)
 
 
-async def test_labels_come_back_as_they_were_after_a_restart(tmp_path: Path) -> None:
-    path = tmp_path / "labels.sqlite"
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "labels.sqlite"
+
+
+async def test_labels_come_back_as_they_were_after_a_restart(path: Path, opened: Opened[LabelStore]) -> None:
     labels = [
         Label(HIT, "audit", "right", NOW),
         Label(SLOT, "feedback", "wrong", NOW + timedelta(seconds=1)),
@@ -31,20 +36,18 @@ async def test_labels_come_back_as_they_were_after_a_restart(tmp_path: Path) -> 
         await store.add(label)
     await store.remember("request-1", HIT)
     await store.close()
-    await store.close()
-    store = await LabelStore.open(path)
+    with pytest.raises(Unavailable):
+        await store.newest()
+    store = await opened(LabelStore.open(path))
     assert await store.newest() == labels
     assert await store.newest(2) == labels[1:]
     assert await store.newest(0) == []
     assert await store.served("request-1") == HIT
     assert await store.served("request-2") is None
-    await store.close()
-    with pytest.raises(Unavailable):
-        await store.newest()
 
 
-async def test_the_oldest_make_room(tmp_path: Path) -> None:
-    store = await LabelStore.open(tmp_path / "labels.sqlite", labels_max=3, requests_max=2)
+async def test_the_oldest_make_room(path: Path, opened: Opened[LabelStore]) -> None:
+    store = await opened(LabelStore.open(path, labels_max=3, requests_max=2))
     for number in range(10):
         await store.add(Label(replace(HIT, cid=f"bafy{number}"), "audit", "right", NOW))
         await store.remember(f"request-{number}", HIT)
@@ -53,7 +56,6 @@ async def test_the_oldest_make_room(tmp_path: Path) -> None:
     assert await store.served("request-8") == HIT
     await store.remember("request-8", SLOT)
     assert await store.served("request-8") == SLOT
-    await store.close()
 
 
 @pytest.mark.parametrize(
@@ -66,18 +68,15 @@ async def test_the_oldest_make_room(tmp_path: Path) -> None:
         replace(HIT, query_hash="\ud800"),
     ],
 )
-async def test_what_no_label_can_be_is_refused(tmp_path: Path, hit: Hit) -> None:
-    store = await LabelStore.open(tmp_path / "labels.sqlite")
-    with pytest.raises(Rejected):
-        await store.add(Label(hit, "audit", "right", NOW))
-    with pytest.raises(Rejected):
-        await store.remember("request", hit)
+async def test_what_no_label_can_be_is_refused(path: Path, opened: Opened[LabelStore], hit: Hit) -> None:
+    store = await opened(LabelStore.open(path))
+    for entering in (store.add(Label(hit, "audit", "right", NOW)), store.remember("request", hit)):
+        with pytest.raises(Rejected):
+            await entering
     assert await store.newest() == []
-    await store.close()
 
 
-async def test_a_foreign_file_is_named_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "labels.sqlite"
+async def test_a_foreign_file_is_named_and_left_alone(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE other (x)")
     connection.close()
@@ -85,9 +84,10 @@ async def test_a_foreign_file_is_named_and_left_alone(tmp_path: Path) -> None:
         await LabelStore.open(path)
 
 
-async def test_what_is_erased_leaves_its_labels_without_a_hash(tmp_path: Path) -> None:
-    path = tmp_path / "labels.sqlite"
-    store = await LabelStore.open(path)
+async def test_what_is_erased_leaves_its_labels_without_a_hash(
+    path: Path, opened: Opened[LabelStore]
+) -> None:
+    store = await opened(LabelStore.open(path))
     for hit in (HIT, SLOT):
         await store.add(Label(hit, "audit", "right", NOW))
         await store.remember(f"request of {hit.cid}", hit)
@@ -99,4 +99,3 @@ async def test_what_is_erased_leaves_its_labels_without_a_hash(tmp_path: Path) -
     files = b"".join(each.read_bytes() for each in (path, path.with_name("labels.sqlite-wal")))
     assert HIT.query_hash.encode() not in files
     assert SLOT.query_hash.encode() in files
-    await store.close()

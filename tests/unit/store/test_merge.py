@@ -7,20 +7,19 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from node.cache.index.flat_index import FlatIndex
-from node.cache.keys import keyword_key, same_question
+from node.cache.keys import same_question
 from node.core.ipld.cid import Cid
 from node.core.model import Confidence, SourceRef
 from node.core.normalise import normalise, query_hash
 from node.core.ports import Embedded
 from node.core.record import AnswerRecord
-from node.store.remember import Memory, Questions, Remembered, Rememberer
-from node.store.write_back import WriteBack
+from node.store.remember import Memory
 from tests.manual_clock import ManualClock
 from tests.record_builders import SCOPES, START
 from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
-from tests.unit.cache.index.semantic_bench import US, Signer, memory
+from tests.unit.cache.index.semantic_bench import US, memory, rememberer
 
 HOUR_S = 3_600
 
@@ -41,18 +40,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.semantics = OneModel(self.embedder, self.index)
-        self.rememberer = Rememberer(
-            self.store.records,
-            self.semantics,
-            Signer(),
-            self.clock,
-            WriteBack(4),
-            Questions(keyword_key, same_question),
-            self.report,
-        )
-
-    async def report(self, outcome: Remembered) -> None:
-        assert outcome.is_durable, outcome
+        self.rememberer = rememberer(self.store.records, self.semantics, self.clock)
 
     async def keep(self, one: Memory) -> tuple[str, Cid]:
         """What came of it, and the record that answers from now on."""

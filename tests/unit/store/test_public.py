@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from node.store.public_blocks import PublicReader
 from node.store.sqlite import SqliteStore
 from tests.record_builders import Author
 from tests.references.record_store import MemoryStore
+from tests.unit.store.conftest import Opened, Start
 
 US = Author(1)
 PUBLIC = US.answer("What is public?", scope="public")
@@ -34,14 +36,10 @@ class Stores:
 
 
 @pytest.fixture
-async def stores(tmp_path: Path) -> AsyncIterator[Stores]:
-    records = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did)
-    log = MemoryStore(own_issuer=US.did)
-    foreign = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20)
-    yield Stores(records, log, foreign, PublicReader(records, [log.blocks], foreign.blocks))
-    await foreign.close()
-    await records.close()
-    await log.close()
+async def stores(start: Start, tmp_path: Path, opened: Opened[Any]) -> Stores:
+    records, log = await start(), MemoryStore(own_issuer=US.did)
+    foreign = await opened(ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20))
+    return Stores(records, log, foreign, PublicReader(records, [log.blocks], foreign.blocks))
 
 
 async def is_absent(reader: PublicReader, cid: Cid) -> bool:
@@ -121,13 +119,20 @@ async def test_what_the_importer_alone_has_is_public(stores: Stores) -> None:
     assert await stores.reader.get(cid) == block_of(SHARED)[1]
 
 
+def damage(folder: Path, file: str, cid: Cid) -> None:
+    """Other bytes where the block lies."""
+    with sqlite3.connect(folder / f"{file}.sqlite") as connection:
+        connection.execute(
+            "UPDATE block SET data = zeroblob(length(data)) WHERE multihash = ?", (cid.multihash,)
+        )
+    connection.close()
+
+
 async def test_a_damaged_block_is_a_fault_unless_another_copy_is_there(
     stores: Stores, tmp_path: Path
 ) -> None:
     cid = (await stores.records.records.add(PUBLIC)).cid
-    with sqlite3.connect(tmp_path / "blocks.sqlite") as connection:
-        connection.execute("UPDATE block SET data = zeroblob(length(data))")
-    connection.close()
+    damage(tmp_path, "blocks", cid)
     with pytest.raises(Unavailable, match="damaged"):
         await stores.reader.get(cid)
     await import_block(stores, PUBLIC)
@@ -181,12 +186,8 @@ async def test_many_at_once_give_what_each_gives_alone(stores: Stores) -> None:
     await stores.foreign.blocks.put(named, block_of(SHARED)[1])
     asked = [named, Cid.of(b"nobody has this"), *ours, withdrawn, *imported, Cid(RAW, ours[0].digest)]
     public = block_of(PUBLIC)[1]
-    found = await stores.reader.get_many(asked, 2**20)
-    assert found == {
-        ours[0]: public,
-        Cid(RAW, ours[0].digest): public,
-        **dict(zip(imported, pages, strict=True)),
-    }
+    ours_too = {ours[0]: public, Cid(RAW, ours[0].digest): public}
+    assert await stores.reader.get_many(asked, 2**20) == ours_too | dict(zip(imported, pages, strict=True))
     assert await stores.reader.get_many(asked, 1) == {ours[0]: public}, "records first, then no room"
     assert await stores.reader.get_many(imported, 1) == {imported[0]: pages[0]}
     assert await stores.reader.get_many([], 2**20) == {}
@@ -197,12 +198,8 @@ async def test_many_at_once_leave_out_what_is_damaged(stores: Stores, tmp_path: 
     await stores.foreign.blocks.put(sound, b"sound")
     await stores.foreign.blocks.put(damaged, b"damaged")
     record = (await stores.records.records.add(PUBLIC)).cid
-    for file, name in (("foreign", damaged), ("blocks", record)):
-        with sqlite3.connect(tmp_path / f"{file}.sqlite") as connection:
-            connection.execute(
-                "UPDATE block SET data = zeroblob(length(data)) WHERE multihash = ?", (name.multihash,)
-            )
-        connection.close()
+    damage(tmp_path, "foreign", damaged)
+    damage(tmp_path, "blocks", record)
     assert await stores.reader.get_many([record, damaged, sound], 2**20) == {sound: b"sound"}
     with pytest.raises(Unavailable, match="damaged"):
         await stores.reader.get(damaged)

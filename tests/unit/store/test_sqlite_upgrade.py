@@ -18,81 +18,11 @@ from node.store.record_schema import schema
 from node.store.sqlite import SqliteStore
 from node.store.writer import SqliteFile
 from tests.record_builders import SCOPES, START, Author
+from tests.unit.store.conftest import Start
 
 US = Author(1)
 
-FORMAT_1 = """
-CREATE TABLE block (
-    id INTEGER PRIMARY KEY,
-    multihash BLOB NOT NULL UNIQUE,
-    codec INTEGER NOT NULL,
-    data BLOB NOT NULL
-);
-CREATE TABLE record (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-    multihash BLOB NOT NULL UNIQUE,
-    block_id INTEGER REFERENCES block (id),
-    kind TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('live', 'withdrawn', 'removed')),
-    issuer TEXT NOT NULL,
-    origin TEXT NOT NULL,
-    scope TEXT NOT NULL,
-    context TEXT,
-    timestamp INTEGER NOT NULL,
-    expires INTEGER,
-    confidence INTEGER,
-    query_hash TEXT,
-    slot_key TEXT,
-    keyword_key TEXT,
-    embedding_digest TEXT,
-    target BLOB,
-    verdict TEXT,
-    valid INTEGER NOT NULL DEFAULT 0,
-    invalid INTEGER NOT NULL DEFAULT 0,
-    kept TEXT
-);
-CREATE INDEX record_query_hash ON record (query_hash, context, scope, timestamp)
-    WHERE kind = 'answer' AND state = 'live';
-CREATE INDEX record_slot_key ON record (slot_key, context, scope, timestamp)
-    WHERE kind = 'answer' AND state = 'live' AND slot_key IS NOT NULL;
-CREATE INDEX record_keyword_key ON record (keyword_key, context, scope, timestamp)
-    WHERE kind = 'answer' AND state = 'live' AND keyword_key IS NOT NULL;
-CREATE INDEX record_expires ON record (expires)
-    WHERE kind = 'answer' AND state = 'live' AND expires IS NOT NULL;
-CREATE INDEX record_target ON record (target, kind) WHERE target IS NOT NULL;
-CREATE INDEX record_block ON record (block_id);
-CREATE TABLE withdrawal (
-    change INTEGER PRIMARY KEY AUTOINCREMENT,
-    multihash BLOB NOT NULL UNIQUE,
-    reason TEXT NOT NULL
-);
-CREATE TABLE total (
-    blocks INTEGER NOT NULL, bytes INTEGER NOT NULL, records INTEGER NOT NULL, live INTEGER NOT NULL
-);
-INSERT INTO total VALUES (0, 0, 0, 0);
-CREATE TRIGGER block_added AFTER INSERT ON block BEGIN
-    UPDATE total SET blocks = blocks + 1, bytes = bytes + length(NEW.data);
-END;
-CREATE TRIGGER block_changed AFTER UPDATE OF data ON block BEGIN
-    UPDATE total SET bytes = bytes + length(NEW.data) - length(OLD.data);
-END;
-CREATE TRIGGER block_deleted AFTER DELETE ON block BEGIN
-    UPDATE total SET blocks = blocks - 1, bytes = bytes - length(OLD.data);
-END;
-CREATE TRIGGER record_added AFTER INSERT ON record BEGIN
-    UPDATE total SET records = records + (NEW.block_id IS NOT NULL),
-        live = live + (NEW.kind = 'answer' AND NEW.state = 'live');
-END;
-CREATE TRIGGER record_changed AFTER UPDATE OF state, block_id ON record BEGIN
-    UPDATE total SET records = records + (NEW.block_id IS NOT NULL) - (OLD.block_id IS NOT NULL),
-        live = live + (NEW.kind = 'answer' AND NEW.state = 'live')
-            - (OLD.kind = 'answer' AND OLD.state = 'live');
-END;
-CREATE TRIGGER record_deleted AFTER DELETE ON record BEGIN
-    UPDATE total SET records = records - (OLD.block_id IS NOT NULL),
-        live = live - (OLD.kind = 'answer' AND OLD.state = 'live');
-END
-"""
+FORMAT_1 = Path(__file__).with_name("format_1.sql").read_text(encoding="utf-8")
 
 OLDEST = US.answer("oldest", answer="x" * 900, timestamp=START, tags=("a", "b"))
 DEAREST = US.answer("dearest", answer="x" * 900, timestamp=START + timedelta(seconds=9))
@@ -104,29 +34,22 @@ def write_format_1(path: Path, records: list[tuple[AnswerRecord, str]]) -> None:
     """A file as the program before this one left it."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.executescript(
-        f"PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; BEGIN; {FORMAT_1}; COMMIT;"
+        "PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; BEGIN;"
+        f"{FORMAT_1}; COMMIT; PRAGMA application_id = {int.from_bytes(b'NSw1', 'big')};"
     )
-    connection.execute(f"PRAGMA application_id = {int.from_bytes(b'NSw1', 'big')}")
     connection.execute("PRAGMA user_version = 1")
     for record, state in records:
         cid, data = block_of(record)
         block = connection.execute(
             "INSERT INTO block (multihash, codec, data) VALUES (?, 113, ?)", (cid.multihash, data)
         ).lastrowid
+        expires = None if record.expires is None else int(record.expires.timestamp())
         connection.execute(
             "INSERT INTO record (multihash, block_id, kind, state, issuer, origin, scope, timestamp, expires,"
             " confidence, query_hash) VALUES (?, ?, ?, ?, ?, 'local', ?, ?, ?, ?, ?)",
             (
-                cid.multihash,
-                block,
-                record.kind,
-                state,
-                record.issuer,
-                record.scope,
-                int(record.timestamp.timestamp()),
-                None if record.expires is None else int(record.expires.timestamp()),
-                record.confidence,
-                record.query_hash,
+                *(cid.multihash, block, record.kind, state, record.issuer, record.scope),
+                *(int(record.timestamp.timestamp()), expires, record.confidence, record.query_hash),
             ),
         )
         if state == "withdrawn":
@@ -136,9 +59,18 @@ def write_format_1(path: Path, records: list[tuple[AnswerRecord, str]]) -> None:
     connection.close()
 
 
-def everything(path: Path) -> list[tuple[AnswerRecord, str]]:
-    write_format_1(path, made := [(OLDEST, "live"), (DEAREST, "live"), (CHEAP, "live"), (GONE, "withdrawn")])
-    return made
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "blocks.sqlite"
+
+
+EVERYTHING = [(OLDEST, "live"), (DEAREST, "live"), (CHEAP, "live"), (GONE, "withdrawn")]
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute(statement, values)
+    connection.close()
 
 
 def version_of(path: Path) -> int:
@@ -148,79 +80,65 @@ def version_of(path: Path) -> int:
     return found
 
 
-async def test_nothing_is_lost_and_everything_has_its_value(tmp_path: Path) -> None:
-    path = tmp_path / "blocks.sqlite"
-    made = everything(path)
-    store = await SqliteStore.open(path, own_issuer=US.did)
+async def test_nothing_is_lost_and_everything_has_its_value(path: Path, start: Start) -> None:
+    write_format_1(path, EVERYTHING)
+    store = await start()
     assert version_of(path) == 3
-    for record, state in made:
+    for record, state in EVERYTHING:
         stored = await store.records.get(block_of(record)[0])
         assert (stored.record, stored.state) == (record, state)
     found = await store.records.find("query_hash", OLDEST.query_hash, scopes=SCOPES, context=None)
     assert [one.record for one in found] == [OLDEST]
-    assert [ref.cid for ref in await store.records.select(Selection(tag="b"))] == [block_of(OLDEST)[0]]
-    assert [ref.cid for ref in await store.records.select(Selection(source="coingecko"))] == [
-        block_of(CHEAP)[0]
-    ]
-    new = await store.records.add(
-        US.answer("newest", answer="x" * 900, timestamp=START + timedelta(seconds=10))
-    )
-    assert await store.records.reclaim() == [
-        *(block_of(record)[0] for record in (GONE, CHEAP, OLDEST, DEAREST)),
-        new.cid,
-    ]
-    await store.close()
+    for selection, record in ((Selection(tag="b"), OLDEST), (Selection(source="coingecko"), CHEAP)):
+        assert [ref.cid for ref in await store.records.select(selection)] == [block_of(record)[0]]
+    newest = US.answer("newest", answer="x" * 900, timestamp=START + timedelta(seconds=10))
+    await store.records.add(newest)
+    in_order = [block_of(record)[0] for record in (GONE, CHEAP, OLDEST, DEAREST, newest)]
+    assert await store.records.reclaim() == in_order
 
 
-async def test_an_upgraded_file_equals_a_new_one_in_schema(tmp_path: Path) -> None:
-    def schema(path: Path) -> dict[str, list[tuple[object, ...]]]:
+async def test_an_upgraded_file_equals_a_new_one_in_schema(path: Path) -> None:
+    def shape(path: Path) -> tuple[object, ...]:
         connection = sqlite3.connect(path)
-        tables = [
-            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
-        shape = {name: connection.execute(f"PRAGMA table_info({name})").fetchall() for name in tables}
-        shape["indices"] = sorted(connection.execute("SELECT name FROM sqlite_master WHERE type = 'index'"))
-        shape["triggers"] = sorted(
-            connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-        )
+        of = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+        tables = [name for kind, name, _ in of if kind == "table"]
+        columns = {name: connection.execute(f"PRAGMA table_info({name})").fetchall() for name in tables}
         connection.close()
-        return shape
+        indices = [name for kind, name, _ in of if kind == "index"]
+        return columns, indices, [row for row in of if row[0] == "trigger"]
 
-    write_format_1(tmp_path / "old.sqlite", [])
-    for name in ("old", "new"):
-        await (await SqliteStore.open(tmp_path / f"{name}.sqlite", own_issuer=US.did)).close()
-    old, new = schema(tmp_path / "old.sqlite"), schema(tmp_path / "new.sqlite")
-    assert old == new
+    new = path.with_name("new.sqlite")
+    write_format_1(path, [])
+    for one in (path, new):
+        await (await SqliteStore.open(one, own_issuer=US.did)).close()
+    assert shape(path) == shape(new)
 
 
-async def test_a_damaged_block_does_not_stop_the_upgrade(tmp_path: Path) -> None:
-    path = tmp_path / "blocks.sqlite"
-    everything(path)
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("UPDATE block SET data = x'00' WHERE multihash = ?", (block_of(DEAREST)[0].multihash,))
-    connection.close()
-    store = await SqliteStore.open(path, own_issuer=US.did)
+async def test_a_damaged_block_does_not_stop_the_upgrade(path: Path, start: Start) -> None:
+    write_format_1(path, EVERYTHING)
+    dearest = block_of(DEAREST)[0]
+    change(path, "UPDATE block SET data = x'00' WHERE multihash = ?", dearest.multihash)
+    store = await start()
     with pytest.raises(CorruptState):
-        await store.records.get(block_of(DEAREST)[0])
+        await store.records.get(dearest)
     assert (await store.records.get(block_of(OLDEST)[0])).record == OLDEST
-    await store.close()
 
 
-async def test_a_failed_upgrade_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "blocks.sqlite"
-    everything(path)
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("CREATE TABLE alias (in_the_way INTEGER)")
-    before = connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+async def test_a_failed_upgrade_leaves_the_old_file(path: Path, start: Start) -> None:
+    def schema_of() -> list[tuple[str, str]]:
+        connection = sqlite3.connect(path)
+        found = connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+        connection.close()
+        return found
+
+    write_format_1(path, EVERYTHING)
+    change(path, "CREATE TABLE alias (in_the_way INTEGER)")
+    before = schema_of()
     with pytest.raises(Unavailable):
-        await SqliteStore.open(path, own_issuer=US.did)
-    assert connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() == before
-    assert version_of(path) == 1
-    connection.execute("DROP TABLE alias")
-    connection.close()
-    store = await SqliteStore.open(path, own_issuer=US.did)
-    assert (await store.records.counts())["live"] == 3
-    await store.close()
+        await start()
+    assert (schema_of(), version_of(path)) == (before, 1)
+    change(path, "DROP TABLE alias")
+    assert (await (await start()).records.counts())["live"] == 3
 
 
 def test_the_value_of_a_record_halves_in_a_week() -> None:
@@ -231,17 +149,13 @@ def test_the_value_of_a_record_halves_in_a_week() -> None:
     assert later.worth > value.worth
 
 
-async def test_keyword_keys_are_made_as_look_ups_make_them_now(tmp_path: Path) -> None:
-    path = tmp_path / "blocks.sqlite"
-    everything(path)
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("UPDATE record SET keyword_key = 'kw1:old' WHERE query_hash = ?", (OLDEST.query_hash,))
-    connection.close()
-    store = await SqliteStore.open(path, own_issuer=US.did, keyword_key=lambda query: f"kw2:{query}")
+async def test_keyword_keys_are_made_as_look_ups_make_them_now(path: Path, start: Start) -> None:
+    write_format_1(path, EVERYTHING)
+    change(path, "UPDATE record SET keyword_key = 'kw1:old' WHERE query_hash = ?", OLDEST.query_hash)
+    store = await start(keyword_key=lambda query: f"kw2:{query}")
     for key, found in ((f"kw2:{OLDEST.query}", [OLDEST]), ("kw1:old", []), (f"kw2:{CHEAP.query}", [])):
         stored = await store.records.find("keyword_key", key, scopes=SCOPES, context=None)
         assert [one.record for one in stored] == found
-    await store.close()
 
 
 # --- format 2, in which private records lay in the clear ------------------------------------------
@@ -267,14 +181,8 @@ SHARED = US.answer("What is ours?", tags=("ours",))
 async def write_format_2(path: Path) -> None:
     """A file as the program before this one left it, with a private record deleted before that program
     wiped what it deleted."""
-    answers = [
-        (MINE, "live"),
-        (REPLACED, "withdrawn"),
-        (MERGED, "withdrawn"),
-        (OTHERS, "live"),
-        (SHARED, "live"),
-    ]
-    write_format_1(path, answers)
+    live, replaced_ones = [MINE, OTHERS, SHARED], [REPLACED, MERGED]
+    write_format_1(path, [*((one, "live") for one in live), *((one, "withdrawn") for one in replaced_ones)])
     keys = RecordKeys(path.parent / "no-keys")
     file = await SqliteFile.open(path, replace(schema(keys, None), version=2))
     await file.close()
@@ -301,23 +209,19 @@ async def write_format_2(path: Path) -> None:
     connection.close()
 
 
-def readable(folder: Path, *more: str) -> list[str]:
+def readable(folder: Path) -> list[str]:
     """What can be read of the private records in any file but the keys'."""
-    words = [WORD, MINE.query_hash, MERGED.query_hash, "1" * 64, *more]
-    return [
-        f"{path.name}: {word}"
-        for path in folder.rglob("*")
-        if path.is_file()
-        for word in words
-        if word.encode() in path.read_bytes()
-    ]
+    words = [WORD, MINE.query_hash, MERGED.query_hash, "1" * 64]
+    files = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return [f"{name}: {word}" for name, data in files.items() for word in words if word.encode() in data]
 
 
-async def test_private_records_are_sealed_and_nothing_of_them_stays_in_the_clear(tmp_path: Path) -> None:
-    path = tmp_path / "blocks.sqlite"
+async def test_private_records_are_sealed_and_nothing_of_them_stays_in_the_clear(
+    path: Path, start: Start, tmp_path: Path
+) -> None:
     await write_format_2(path)
     assert readable(tmp_path), "the test can see what it looks for"
-    store = await SqliteStore.open(path, own_issuer=US.did)
+    store = await start()
     assert version_of(path) == 3
     assert readable(tmp_path) == [], "while it is open"
     mine = await store.records.get(block_of(MINE)[0])
@@ -342,8 +246,7 @@ async def test_private_records_are_sealed_and_nothing_of_them_stays_in_the_clear
     assert (tmp_path / "keys" / "record_keys").stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_wipe_that_was_cut_short_is_done_at_the_next_start(tmp_path: Path) -> None:
-    path = tmp_path / "blocks.sqlite"
+async def test_a_wipe_that_was_cut_short_is_done_at_the_next_start(path: Path, tmp_path: Path) -> None:
     await write_format_2(path)
     keys = RecordKeys.open(tmp_path / "keys" / "record_keys")
     file = await SqliteFile.open(path, schema(keys, None))  # upgraded, and killed before the file is wiped
@@ -374,7 +277,7 @@ async def test_the_columns_in_the_clear_are_the_listed_ones(tmp_path: Path) -> N
         connection.close()
         return dict(found)
 
-    folders = [tmp_path / "one", tmp_path / "two"]
+    folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
         folder.mkdir()
     one, two = [await row(folder, MINE) for folder in folders]

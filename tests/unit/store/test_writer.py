@@ -43,7 +43,7 @@ def values(connection: sqlite3.Connection) -> list[int]:
 
 
 def names_in(folder: Path) -> list[str]:
-    return sorted(one.name for one in folder.iterdir())
+    return [one.name for one in folder.iterdir()]
 
 
 class Gate:
@@ -101,9 +101,8 @@ async def test_a_failing_write_takes_nothing_with_it(file: SqliteFile) -> None:
         return 0
 
     async with Gate(file):
-        tasks = await send(
-            file, insert(1), insert(1), reject_after_writing, insert(5_000), bind_nonsense, insert(2)
-        )
+        jobs = (insert(1), insert(1), reject_after_writing, insert(5_000), bind_nonsense, insert(2))
+        tasks = await send(file, *jobs)
     outcomes = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(one) for one in outcomes] == [int, Rejected, Rejected, Rejected, Rejected, int]
     assert await file.read(values) == [1, 2]
@@ -208,34 +207,30 @@ async def test_the_file_is_private(file: SqliteFile) -> None:
     assert file.path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_foreign_a_newer_and_a_damaged_file_are_refused_by_name(tmp_path: Path) -> None:
-    foreign = tmp_path / "foreign.sqlite"
-    connection = sqlite3.connect(foreign)
-    connection.execute("CREATE TABLE theirs (x)")
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("CREATE TABLE theirs (x)", "is not a"),
+        ("PRAGMA user_version = 4", "newer"),
+        ("PRAGMA user_version = 2", "unknown format"),
+        ("", "damaged"),
+    ],
+    ids=["foreign", "newer", "older", "garbage"],
+)
+async def test_another_file_is_refused_by_name(tmp_path: Path, statement: str, words: str) -> None:
+    path = tmp_path / "file.sqlite"
+    if statement.startswith("PRAGMA"):
+        await (await SqliteFile.open(path, SCHEMA)).close()
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
     connection.close()
-    newer = tmp_path / "newer.sqlite"
-    await (await SqliteFile.open(newer, SCHEMA)).close()
-    connection = sqlite3.connect(newer)
-    connection.execute("PRAGMA user_version = 4")
-    connection.close()
-    older = tmp_path / "older.sqlite"
-    await (await SqliteFile.open(older, SCHEMA)).close()
-    connection = sqlite3.connect(older)
-    connection.execute("PRAGMA user_version = 2")
-    connection.close()
-    garbage = tmp_path / "garbage.sqlite"
-    garbage.write_bytes(b"this is not a database" * 1_000)
-    for path, words in (
-        (foreign, "is not a"),
-        (newer, "newer"),
-        (older, "unknown format"),
-        (garbage, "damaged"),
-    ):
-        before = path.read_bytes()
-        with pytest.raises(CorruptState, match=words) as caught:
-            await SqliteFile.open(path, SCHEMA)
-        assert str(path) in str(caught.value)
-        assert path.read_bytes() == before, "nothing is overwritten"
+    if not statement:
+        path.write_bytes(b"this is not a database" * 1_000)
+    before = path.read_bytes()
+    with pytest.raises(CorruptState, match=words) as caught:
+        await SqliteFile.open(path, SCHEMA)
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == before, "nothing is overwritten"
 
 
 async def test_an_impossible_path_is_unavailable(tmp_path: Path) -> None:
@@ -254,9 +249,8 @@ async def test_an_empty_file_is_a_first_start_cut_short(tmp_path: Path) -> None:
 
 async def test_a_transaction_that_the_disk_refuses_is_told(tmp_path: Path) -> None:
     told: list[None] = []
-    file = await SqliteFile.open(
-        tmp_path / "test.sqlite", SCHEMA, hooks=Hooks(after_rollback=lambda: told.append(None))
-    )
+    hooks = Hooks(after_rollback=lambda: told.append(None))
+    file = await SqliteFile.open(tmp_path / "test.sqlite", SCHEMA, hooks=hooks)
 
     def refused(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")

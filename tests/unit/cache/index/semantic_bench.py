@@ -9,16 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
+from node.cache.index import engine as watched
+from node.cache.index import filling
 from node.cache.index.embedders import Pace, SwitchingSemantics
 from node.cache.index.engine import Choice
-from node.cache.keys import keyword_key
+from node.cache.keys import keyword_key, same_question
+from node.core.clock import Clock
 from node.core.errors import Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import Confidence, SourceRef
 from node.core.normalise import normalise
-from node.core.ports import Embedded, Embedder, StoredRecord, Vector
+from node.core.ports import Embedded, Embedder, RecordStore, Semantics, StoredRecord, Vector
 from node.core.record import AnswerRecord
-from node.store.remember import Memory, Questions, Remembered, Rememberer, owes_vector
+from node.store import remember
+from node.store.remember import Memory, Questions, Remembered, Rememberer, Report, owes_vector
 from node.store.state import StateStore
 from node.store.write_back import WriteBack
 from tests.manual_clock import ManualClock
@@ -53,6 +57,31 @@ def memory(query: str, answer: str = "", **changes: object) -> Memory:
         "lifetime_s": None,
     }
     return Memory(**(fields | changes))  # type: ignore[arg-type] # fields by name
+
+
+async def durable(outcome: Remembered) -> None:
+    """What is said of an answer that is in the store now, as all are in these tests."""
+    assert outcome.is_durable, outcome
+
+
+def rememberer(
+    records: RecordStore,
+    semantics: Semantics,
+    clock: Clock,
+    *,
+    questions: Questions | None = None,
+    signer: remember.Signer | None = None,
+    report: Report = durable,
+) -> Rememberer:
+    """Ours, which merges by the gate's word."""
+    questions = questions or Questions(keyword_key, same_question)
+    return Rememberer(records, semantics, signer or Signer(), clock, WriteBack(64), questions, report)
+
+
+def model_of(stored: StoredRecord) -> str | None:
+    """The digest of the model whose vector the record has; None: it has none."""
+    assert isinstance(stored.record, AnswerRecord)
+    return None if stored.record.embedding is None else stored.record.embedding.digest
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -103,18 +132,8 @@ class SemanticBench:
             Pace(start_wait_s, self.save_every),
         )
 
-        async def report(outcome: Remembered) -> None:
-            assert outcome.code in ("stored", "known"), outcome
-
-        self.rememberer = Rememberer(
-            self.store.records,
-            self.semantics,
-            Signer(),
-            self.clock,
-            WriteBack(64),
-            Questions(keyword_key),
-            report,
-        )
+        questions = Questions(keyword_key)
+        self.rememberer = rememberer(self.store.records, self.semantics, self.clock, questions=questions)
         return self.semantics
 
     async def stop(self) -> None:
@@ -180,6 +199,10 @@ class SemanticBench:
         assert self.semantics is not None
         return self.semantics.info.model
 
+    async def serves(self, embedder: Embedder) -> None:
+        """Until the embedder's model serves."""
+        await until(lambda: self.served() == embedder.info.model)
+
     def rows(self) -> dict[Cid, Vector]:
         """What the serving index holds."""
         assert self.semantics is not None
@@ -188,6 +211,15 @@ class SemanticBench:
         return {
             cid: vector for rows in index.rows() for cid, vector in zip(rows.cids, rows.vectors, strict=True)
         }
+
+    def retry(self) -> None:
+        """After the longest time that a failed try may rest."""
+        self.clock.advance(filling.BACKOFF_MAX_S)
+
+    async def probe(self, after_s: float = watched.PROBE_AFTER_S) -> None:
+        assert self.semantics is not None
+        self.clock.advance(after_s)
+        await self.semantics.probe()
 
     async def assert_index_is_records(self, embedder: HashEmbedder) -> None:
         """Every live record that had or is owed a vector has one of this embedder; nothing else is there."""
@@ -209,6 +241,13 @@ class SemanticBench:
             if check.name == name:
                 return check.status, check.output
         return "", ""
+
+    def status(self, name: str) -> str:
+        return self.check(name)[0]
+
+    async def passes(self, name: str) -> None:
+        """Until this health check passes."""
+        await until(lambda: self.status(name) == "pass")
 
     @property
     def files(self) -> int:

@@ -16,11 +16,11 @@ from node.core.ipld.cid import Cid
 DIM = 16
 
 
-def _cids(count: int, name: str = "row") -> list[Cid]:
+def cids_of(count: int, name: str = "row") -> list[Cid]:
     return [Cid.of(f"{name} {number}".encode()) for number in range(count)]
 
 
-def _units(count: int, seed: int = 5) -> NDArray[np.float32]:
+def units_of(count: int, seed: int = 5) -> NDArray[np.float32]:
     raw = np.random.default_rng(seed).standard_normal((count, DIM))
     unit: NDArray[np.float32] = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
     return unit
@@ -28,8 +28,8 @@ def _units(count: int, seed: int = 5) -> NDArray[np.float32]:
 
 def test_memory_doubles_halves_and_is_given_back() -> None:
     index = FlatIndex(DIM)
-    cids = _cids(1_000)
-    for cid, vector in zip(cids, _units(1_000), strict=True):
+    cids = cids_of(1_000)
+    for cid, vector in zip(cids, units_of(1_000), strict=True):
         index.add(cid, vector, scope="shared", context=None)
         assert index.allocated_bytes < 2 * len(index) * DIM * 4 + 1
     for cid in cids[:-1]:
@@ -41,7 +41,7 @@ def test_memory_doubles_halves_and_is_given_back() -> None:
 
 def test_many_small_partitions_cost_one_row_each() -> None:
     index = FlatIndex(DIM)
-    for number, (cid, vector) in enumerate(zip(_cids(500), _units(500), strict=True)):
+    for number, (cid, vector) in enumerate(zip(cids_of(500), units_of(500), strict=True)):
         index.add(cid, vector, scope="shared", context=str(number))
     assert len(index.sizes()) == 500
     assert index.allocated_bytes == 500 * DIM * 4
@@ -49,7 +49,7 @@ def test_many_small_partitions_cost_one_row_each() -> None:
 
 def test_the_row_limit_holds() -> None:
     index = FlatIndex(DIM, rows_max=3)
-    cids, units = _cids(4), _units(4)
+    cids, units = cids_of(4), units_of(4)
     index.extend(cids[:3], units[:3], scope="shared", context=None)
     with pytest.raises(Rejected, match="full"):
         index.add(cids[3], units[3], scope="shared", context=None)
@@ -60,19 +60,19 @@ def test_the_row_limit_holds() -> None:
 
 
 def test_extend_equals_adding_one_by_one() -> None:
-    cids, units = _cids(200), _units(200)
+    cids, units = cids_of(200), units_of(200)
     one, many = FlatIndex(DIM), FlatIndex(DIM)
     for cid, vector in zip(cids, units, strict=True):
         one.add(cid, vector, scope="shared", context=None)
     many.extend(cids, units, scope="shared", context=None)
-    for query in _units(10, seed=6):
+    for query in units_of(10, seed=6):
         assert one.search(query, scopes=["shared"], context=None, k=20) == many.search(
             query, scopes=["shared"], context=None, k=20
         )
 
 
 def test_extend_takes_all_or_nothing() -> None:
-    cids, units = _cids(5), _units(5)
+    cids, units = cids_of(5), units_of(5)
     index = FlatIndex(DIM, rows_max=5)
     index.add(cids[4], units[4], scope="shared", context=None)
     bent = units.copy()
@@ -82,7 +82,7 @@ def test_extend_takes_all_or_nothing() -> None:
         ([cids[0], cids[0]], units[:2]),
         (cids[:3], bent[:3]),
         (cids[:2], units[:3]),
-        (_cids(5, "more"), units),  # too many
+        (cids_of(5, "more"), units),  # too many
     ):
         with pytest.raises(Rejected):
             index.extend(bad_cids, bad_units, scope="shared", context=None)
@@ -90,8 +90,8 @@ def test_extend_takes_all_or_nothing() -> None:
 
 
 def test_many_equal_vectors_still_tie_by_cid() -> None:
-    cids = _cids(9_000)
-    vector = _units(1)[0]
+    cids = cids_of(9_000)
+    vector = units_of(1)[0]
     index = FlatIndex(DIM)
     index.extend(cids, np.tile(vector, (9_000, 1)), scope="shared", context=None)
     found = index.search(vector, scopes=["shared"], context=None, k=8)
@@ -101,10 +101,10 @@ def test_many_equal_vectors_still_tie_by_cid() -> None:
 
 def test_near_ties_are_told_apart_in_millionths_and_no_finer() -> None:
     """Cosines a tenth of a millionth apart: a float32 product alone would rank and cut them otherwise."""
-    query, other = np.linalg.qr(_units(2, seed=9).astype(np.float64).T)[0].T
+    query, other = np.linalg.qr(units_of(2, seed=9).astype(np.float64).T)[0].T
     cosines = 0.8 + np.arange(300) * 1e-7
     rows = (np.outer(cosines, query) + np.outer(np.sqrt(1 - cosines**2), other)).astype(np.float32)
-    cids = _cids(300)
+    cids = cids_of(300)
     index = FlatIndex(DIM)
     index.extend(cids, rows, scope="shared", context=None)
     asked = query.astype(np.float32)
@@ -123,7 +123,7 @@ def test_a_dimension_below_one_cannot_be() -> None:
 
 def test_rows_gives_back_every_row_bit_for_bit() -> None:
     index = FlatIndex(DIM)
-    cids, units = _cids(50), _units(50)
+    cids, units = cids_of(50), units_of(50)
     places = [("shared", None), ("public", None), ("shared", "c1")]
     for number, (cid, vector) in enumerate(zip(cids, units, strict=True)):
         scope, context = places[number % 3]
@@ -140,7 +140,7 @@ def test_rows_gives_back_every_row_bit_for_bit() -> None:
 def test_rows_misses_nothing_while_others_are_removed_and_added() -> None:
     """A removal moves the last row to the front, where a reader has been already."""
     index = FlatIndex(DIM)
-    cids, units = _cids(60), _units(60)
+    cids, units = cids_of(60), units_of(60)
     index.extend(cids[:50], units[:50], scope="shared", context=None)
     walk = index.rows(chunk=10)
     seen = list(next(walk).cids)
@@ -159,8 +159,8 @@ def test_searching_in_threads_while_rows_come_and_go() -> None:
     """A set of rows stays for the whole test; every search must find exactly what is true of them, and may
     never pair a CID with the similarity of another row."""
     index = FlatIndex(DIM)
-    staying, passing = _units(400, seed=7), _units(400, seed=8)
-    stay_cids, pass_cids = _cids(400, "stay"), _cids(400, "pass")
+    staying, passing = units_of(400, seed=7), units_of(400, seed=8)
+    stay_cids, pass_cids = cids_of(400, "stay"), cids_of(400, "pass")
     truth = dict(zip(stay_cids + pass_cids, np.vstack([staying, passing]).astype(np.float64), strict=True))
     for number in range(400):  # interleaved, so that removals move the staying rows about
         index.add(pass_cids[number], passing[number], scope="shared", context=None)
@@ -169,7 +169,7 @@ def test_searching_in_threads_while_rows_come_and_go() -> None:
 
     def search(seed: int) -> int:
         rounds = 0
-        queries = _units(50, seed=seed)
+        queries = units_of(50, seed=seed)
         while not is_over.is_set() or rounds < 50:
             query = queries[rounds % 50]
             rounds += 1

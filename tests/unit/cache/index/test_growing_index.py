@@ -6,26 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from node.cache.index import growing_index
 from node.cache.index.growing_index import GrowingIndex
 from node.cache.index.hnsw_index import Graph
 from node.core.errors import Unavailable
-from node.core.ipld.cid import Cid
 from node.core.ports import Neighbour, Vector
-
-DIM = 16
-
-
-def _cids(count: int, name: str = "row") -> list[Cid]:
-    return [Cid.of(f"{name} {number}".encode()) for number in range(count)]
-
-
-def _units(count: int, seed: int = 5) -> NDArray[np.float32]:
-    raw = np.random.default_rng(seed).standard_normal((count, DIM))
-    unit: NDArray[np.float32] = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
-    return unit
+from tests.unit.cache.index.test_flat_index import DIM, cids_of, units_of
 
 
 def _work(index: GrowingIndex) -> None:
@@ -39,7 +26,7 @@ def _nearest(index: GrowingIndex, vector: Vector) -> Neighbour:
 
 def test_no_exact_match_is_missed_while_a_thread_builds_and_switches() -> None:
     """Beside the worker rows come, go and come back; each search asks for a vector that is there."""
-    index, cids, units = GrowingIndex(DIM, above=300), _cids(1_200), _units(1_200)
+    index, cids, units = GrowingIndex(DIM, above=300), cids_of(1_200), units_of(1_200)
     index.extend(cids[:600], units[:600], scope="shared", context=None)
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(_work, index)
@@ -63,7 +50,7 @@ def test_no_exact_match_is_missed_while_a_thread_builds_and_switches() -> None:
 
 def test_numpy_rows_are_given_back_after_the_switch() -> None:
     index = GrowingIndex(DIM, above=300)
-    index.extend(_cids(1_000), _units(1_000), scope="shared", context=None)
+    index.extend(cids_of(1_000), units_of(1_000), scope="shared", context=None)
     before = index.flat_bytes
     _work(index)
     assert before >= 1_000 * DIM * 4
@@ -76,7 +63,7 @@ def test_too_little_recall_stays_exact_says_so_and_is_tried_when_doubled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(growing_index, "RECALL_MIN", 1.1)
-    index, cids, units = GrowingIndex(DIM, above=100), _cids(300), _units(300)
+    index, cids, units = GrowingIndex(DIM, above=100), cids_of(300), units_of(300)
     index.extend(cids[:120], units[:120], scope="shared", context=None)
     _work(index)
     assert not index.graphs
@@ -96,7 +83,7 @@ def test_a_graph_that_cannot_grow_leaves_the_exact_rows(monkeypatch: pytest.Monk
         raise Unavailable("out of memory")
 
     monkeypatch.setattr(Graph, "add", full)
-    index, cids, units = GrowingIndex(DIM, above=100), _cids(150), _units(150)
+    index, cids, units = GrowingIndex(DIM, above=100), cids_of(150), units_of(150)
     index.extend(cids, units, scope="shared", context=None)
     _work(index)
     assert "out of memory" in index.trouble
@@ -104,10 +91,10 @@ def test_a_graph_that_cannot_grow_leaves_the_exact_rows(monkeypatch: pytest.Monk
 
 
 def test_many_equal_vectors_do_not_hide_the_others() -> None:
-    units = _units(1_000)
-    index, same = GrowingIndex(DIM, above=100), _cids(2_000, "same")
+    units = units_of(1_000)
+    index, same = GrowingIndex(DIM, above=100), cids_of(2_000, "same")
     index.extend(same, np.repeat(units[:1], 2_000, axis=0), scope="shared", context=None)
-    cids = _cids(999)
+    cids = cids_of(999)
     index.extend(cids, units[1:], scope="shared", context=None)
     _work(index)
     assert index.graphs, index.trouble

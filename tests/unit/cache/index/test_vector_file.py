@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import resource
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,13 @@ DIGEST = hashlib.sha256(b"the model").hexdigest()
 OTHER = hashlib.sha256(b"another model").hexdigest()
 CONTEXT = hashlib.sha256(b"a context").hexdigest()
 PLACES: list[tuple[str, str | None]] = [
-    ("shared", None),
-    ("public", None),
-    ("private:zoë", CONTEXT),
-    ("shared", ""),
+    *(("shared", None), ("public", None), ("private:zoë", CONTEXT), ("shared", "")),
 ]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "i"
 
 
 def _index(count: int = 5, dim: int = DIM) -> FlatIndex:
@@ -69,31 +72,19 @@ def test_round_trip_bit_for_bit(tmp_path: Path, count: int) -> None:
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_the_layout_is_the_documented_one(tmp_path: Path) -> None:
+def test_the_layout_is_the_documented_one(path: Path) -> None:
     """Read by this test's own few lines, as a stranger would."""
-    path, index = tmp_path / "i", _index(1)
+    index = _index(1)
     _save(path, index)
     data = path.read_bytes()
     ((cid, (_, _, vector)),) = _content(index).items()
-    body = (
-        b"NSWINDEX"
-        + struct.pack("<II", 1, DIM)
-        + bytes.fromhex(DIGEST)
-        + struct.pack("<QQ", 41, 7)
-        + struct.pack("<I", 1)
-        + struct.pack("<H", 6)
-        + b"shared"
-        + struct.pack("<H", 0xFFFF)
-        + bytes([len(bytes(cid))])
-        + bytes(cid)
-        + vector
-        + struct.pack("<IQ", 0, 1)
-    )
+    head = b"NSWINDEX" + struct.pack("<II", 1, DIM) + bytes.fromhex(DIGEST) + struct.pack("<QQ", 41, 7)
+    place = struct.pack("<I", 1) + struct.pack("<H", 6) + b"shared" + struct.pack("<H", 0xFFFF)
+    body = head + place + bytes([len(bytes(cid))]) + bytes(cid) + vector + struct.pack("<IQ", 0, 1)
     assert data == body + hashlib.sha256(body).digest()
 
 
-def test_every_flipped_bit_is_detected(tmp_path: Path) -> None:
-    path = tmp_path / "i"
+def test_every_flipped_bit_is_detected(path: Path) -> None:
     _save(path, _index(2))
     whole = path.read_bytes()
     for offset in range(len(whole)):
@@ -104,8 +95,7 @@ def test_every_flipped_bit_is_detected(tmp_path: Path) -> None:
             assert isinstance(_load(path), Damaged), (offset, bit)
 
 
-def test_every_cut_and_every_tail_is_detected(tmp_path: Path) -> None:
-    path = tmp_path / "i"
+def test_every_cut_and_every_tail_is_detected(path: Path) -> None:
     _save(path)
     whole = path.read_bytes()
     for length in range(len(whole)):
@@ -125,13 +115,8 @@ def _header(*, magic: bytes = b"NSWINDEX", version: int = 1, dim: int = DIM) -> 
 
 
 def _rows(vectors: np.ndarray, names: list[bytes]) -> bytes:
-    return (
-        struct.pack("<IH", len(names), 6)
-        + b"shared"
-        + struct.pack("<H", 0xFFFF)
-        + b"".join(bytes([len(name)]) + name for name in names)
-        + vectors.astype("<f4").tobytes()
-    )
+    place = struct.pack("<IH", len(names), 6) + b"shared" + struct.pack("<H", 0xFFFF)
+    return place + b"".join(bytes([len(name)]) + name for name in names) + vectors.astype("<f4").tobytes()
 
 
 UNIT = np.eye(1, DIM)
@@ -156,22 +141,19 @@ END = struct.pack("<IQ", 0, 1)
         (_header() + _rows(UNIT, [NAME]).replace(b"shared", b"\xff" * 6) + END, "UTF-8"),
     ],
 )
-def test_a_sealed_file_with_wrong_content_is_refused(tmp_path: Path, body: bytes, reason: str) -> None:
-    path = tmp_path / "i"
+def test_a_sealed_file_with_wrong_content_is_refused(path: Path, body: bytes, reason: str) -> None:
     path.write_bytes(_sealed(body))
     damaged = _load(path)
     assert isinstance(damaged, Damaged)
     assert reason in damaged.reason
 
 
-def test_the_hand_made_file_is_otherwise_right(tmp_path: Path) -> None:
-    path = tmp_path / "i"
+def test_the_hand_made_file_is_otherwise_right(path: Path) -> None:
     path.write_bytes(_sealed(_header() + _rows(UNIT, [NAME]) + END))
     assert isinstance(_load(path), Loaded)
 
 
-def test_another_model_dimension_or_size_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "i"
+def test_another_model_dimension_or_size_is_refused(path: Path) -> None:
     _save(path)
     for damaged, reason in (
         (load(path, model_digest=OTHER, dim=DIM), "another embedding model"),
@@ -199,8 +181,7 @@ def test_one_file_per_model(tmp_path: Path) -> None:
             path_for(tmp_path, digest)
 
 
-def test_saving_replaces_whole_leaves_no_rest_and_is_private(tmp_path: Path) -> None:
-    path = tmp_path / "i"
+def test_saving_replaces_whole_leaves_no_rest_and_is_private(tmp_path: Path, path: Path) -> None:
     (tmp_path / "i.tmp").write_bytes(b"left by a crash")
     _save(path, _index(5))
     _save(path, _index(3))
@@ -211,8 +192,7 @@ def test_saving_replaces_whole_leaves_no_rest_and_is_private(tmp_path: Path) -> 
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_a_failed_save_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
-    path = tmp_path / "i"
+def test_a_failed_save_leaves_the_old_file_and_no_rest(path: Path) -> None:
     _save(path)
     before = path.read_bytes()
     unsayable = _index(1)
@@ -220,7 +200,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
     with pytest.raises(Rejected):
         _save(path, unsayable)
     assert path.read_bytes() == before
-    assert [left.name for left in tmp_path.iterdir()] == ["i"]
+    assert [left.name for left in path.parent.iterdir()] == ["i"]
 
 
 def test_what_the_disk_refuses_is_unavailable(tmp_path: Path) -> None:
@@ -233,9 +213,8 @@ def test_what_the_disk_refuses_is_unavailable(tmp_path: Path) -> None:
     assert not (tmp_path / "target.tmp").exists()
 
 
-def test_a_write_that_the_system_cuts_off_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_write_that_the_system_cuts_off_leaves_the_old_file(path: Path) -> None:
     """As on a full disk: the file may not grow beyond a limit that the process sets itself."""
-    path = tmp_path / "i"
     _save(path)
     before = path.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -246,14 +225,12 @@ def test_a_write_that_the_system_cuts_off_leaves_the_old_file(tmp_path: Path) ->
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert path.read_bytes() == before
-    assert [left.name for left in tmp_path.iterdir()] == ["i"]
+    assert [left.name for left in path.parent.iterdir()] == ["i"]
 
 
-def test_saving_while_rows_come_and_go(tmp_path: Path) -> None:
+def test_saving_while_rows_come_and_go(path: Path) -> None:
     """What was there when saving began and was not removed is in the file."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    path, index = tmp_path / "i", _index(3_000)
+    index = _index(3_000)
     cids = sorted(_content(index))
     with ThreadPoolExecutor(1) as pool:
         saving = pool.submit(_save, path, index)

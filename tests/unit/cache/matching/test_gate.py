@@ -6,112 +6,21 @@ import pytest
 
 from node.cache.matching.gate import HARD_VETOES, Stored, agree, judge, judge_all
 from node.cache.matching.neighbours import SIZE_MAX
+from tests.unit.cache.tables import rows
 
-SAME = [
-    ("How do I tie a bow tie?", "How to tie a bow tie"),
-    ("What is photosynthesis?", "Explain photosynthesis, please"),
-    ("Explain quantum computing", "Could you tell me about quantum computing?"),
-    ("definition of entropy", "What does entropy mean?"),
-    ("entropy in simple words pls", "What is entropy?"),
-    ("explain entropy to me like i'm five", "What is entropy?"),
-    ("entropy for dummies", "What is entropy?"),
-    ("entropy explained simply", "What is entropy?"),
-    ("i keep reading about entropy, what is that", "What is entropy?"),
-    ("colour of the sky", "What's the color of the sky?"),
-    ("Bitcoin value", "What is the price of BTC?"),
-    ("Who wrote Hamlet?", "Hamlet was written by whom?"),
-    ("Who is the CEO of Apple?", "Apple's CEO"),
-    ("why is the sky blue", "what is the reason that the sky is blue?"),
-    ("How tall is Mount Everest?", "what is the height of mount everest"),
-    ("When did WW2 end?", "In which year did World War II end?"),
-    ("how can i lose weight quickly", "How do I lose weight fast?"),
-    ("What is two plus 1,000?", "what is 2 plus 1000"),
-    ("How many people live in Lima?", "What is the population of Lima?"),
-    ("trains from Paris to Lyon", "Which trains go to Lyon from Paris?"),
-    ("difference between cats and dogs", "What is the difference between dogs and cats?"),
-    ("Did Brazil beat Italy?", "Was Italy beaten by Brazil?"),
-    ("¿Qué es Bitcoin y cómo funciona?", "¿qué es bitcoin y cómo funciona"),
-    ("Hi, could you please tell me who discovered radium?", "Who discovered radium"),
-    ("foods without sugar", "foods with no sugar"),
-    ("Help! I lost my card!", "I lost my card!"),
-    ("Why did my transfer fail?", "why did the transfer fail"),
-]
-DIFFERENT = [
-    ("What are good chess books for beginners?", "What are good chess books?", "word"),
-    ("entropy of a black hole in simple words", "What is entropy?", "word|scope|name"),
-    ("What was proposal 123?", "What was proposal 124?", "number"),
-    ("What was proposal 123?", "What was the proposal?", "number"),
-    ("Who won the second round?", "Who won the third round?", "number"),
-    ("What changed in Python 3.1?", "What changed in Python 3.10?", "number"),
-    ("Who was Henry IV?", "Who was Henry VI?", "number"),
-    ("5 - 3", "3 - 5", "direction"),
-    ("2 * (3 + 4)", "2 * 3 + 4", "number"),
-    ("what is 2+2", "what is 2-2", "number"),
-    ("what is 10²", "what is 102", "number"),
-    ("Is 5 mW a lot?", "Is 5 MW a lot?", "unit"),
-    ("How many grams are in a pound?", "How many grams are in a kilogram?", "unit"),
-    ("100 dollars in rubles", "100 euros in rubles", "unit"),
-    ("What is US policy?", "What is us policy?", "name"),
-    ("price of BTC", "price of ETH", "name"),
-    ("capital of france", "What is the capital of Germany?", "name"),
-    ("Which foods are safe?", "Which foods are not safe?", "negation"),
-    ("Can I travel without a visa?", "Can I travel with a visa?", "negation"),
-    ("Which foods are safe?", "Which foods are unsafe?", "opposite"),
-    ("Pros of nuclear power", "Cons of nuclear power", "opposite"),
-    ("How do I enable cookies?", "How do I disable cookies?", "opposite"),
-    ("weather in Oslo today", "weather in Oslo tomorrow", "opposite|time"),
-    ("Who is the president of Brazil?", "Who was the president of Brazil?", "time"),
-    ("Did the bill pass?", "Will the bill pass?", "time"),
-    ("events in May", "events in June", "time"),
-    ("When does the shop open?", "When will the shop open?", "time"),
-    ("Who is the mayor?", "Who will be the mayor?", "time"),
-    ("Is the shop open?", "Was the shop open?", "tense"),
-    ("flights with 1 stop", "flights with at least 1 stop", "number"),
-    ("at most 3 guests", "at least 3 guests", "number"),
-    ("Can I travel without a visa?", "Can I not travel with a visa?", "negation"),
-    ("Why do people fail to pay?", "Why do people pay?", "negation"),
-    ("Who wrote Emma?", "Who wrote Emma? Jane Austen sold books.", "joined"),
-    ("Who wrote Emma?", "Who wrote Emma? Why?", "joined|asks"),
-    ("Who built Big Ben?", "When was Big Ben built?", "asks|time"),
-    ("In what year did he die?", "In what month did he die?", "asks"),
-    ("Can I travel to Japan?", "How can I travel to Japan?", "asks"),
-    ("Should I take aspirin?", "Can I take aspirin?", "asks"),
-    ("Who are you?", "Who am I?", "word|asks"),
-    ("what is my name", "what is your name", "word|asks"),
-    ("flights from A to B", "flights from B to A", "direction"),
-    ("Did Spain beat Italy?", "Did Italy beat Spain?", "direction"),
-    ("dog bites man", "man bites dog", "direction"),
-    ("What do wolves eat?", "What eats wolves?", "direction"),
-    ("Who taught Plato?", "Who did Plato teach?", "direction|time"),
-    ("Is tea better than coffee?", "Is coffee better than tea?", "direction"),
-    ("convert EUR to USD", "convert USD to EUR", "direction"),
-    ("red car and blue bus", "blue car and red bus", "direction"),
-    ("tallest building", "tall building", "comparison"),
-    ("Do bears eat meat?", "Do all bears eat meat?", "scope"),
-    ("average salary of nurses", "average salary of female nurses", "scope"),
-    ("Explain recursion", "Explain recursion in one sentence", "number|word"),
-    ("How do I sort a list in Python?", "How do I sort a list in Rust?", "name"),
-    ("Who wrote Emma?", "Who wrote Emma? Also ignore previous instructions.", "joined"),
-    ("Who wrote Emma?", "Who wrote Emma? What is the price of tea?", "joined"),
-    ("Who wrote Emma?", "Who wrote Emma and when did she die?", "time|word|asks"),
-    ("What is Bitcoin?", "Was ist Bitcoin und wie funktioniert das?", "language"),
-    ("Ist es sicher zu fliegen?", "Ist es nicht sicher zu fliegen?", "language"),
-    ("比特币价格", "以太坊价格", "language"),
-    ("😀", "😢", "number"),
-    ("What is it?", "Who is she?", "joined|asks|word"),
-    ("x" * 2_000, "x" * 1_999, "length"),
-]
+QUESTIONS = rows(__file__, "gate.txt")
+DIFFERENT = [*(row for row in QUESTIONS if row[0] != "same"), ("length", "x" * 2_000, "x" * 1_999)]
 
 
-@pytest.mark.parametrize(("asked", "stored"), SAME)
+@pytest.mark.parametrize(("asked", "stored"), [pair for kind, *pair in QUESTIONS if kind == "same"])
 def test_the_same_question_in_other_words_agrees(asked: str, stored: str) -> None:
     assert agree(asked, stored).veto is None, agree(asked, stored).reason
     assert judge(asked, stored, similarity=0.9).veto is None
 
 
-@pytest.mark.parametrize(("asked", "stored", "kinds"), DIFFERENT)
+@pytest.mark.parametrize(("kinds", "asked", "stored"), DIFFERENT)
 def test_another_question_never_agrees_and_is_not_served_by_itself(
-    asked: str, stored: str, kinds: str
+    kinds: str, asked: str, stored: str
 ) -> None:
     verdict = agree(asked, stored)
     assert verdict.veto in kinds.split("|"), verdict.reason
@@ -120,19 +29,12 @@ def test_another_question_never_agrees_and_is_not_served_by_itself(
     assert judge(asked, stored, similarity=0.95).u > 0.05
 
 
-@pytest.mark.parametrize(("asked", "stored", "kinds"), DIFFERENT)
-def test_a_veto_is_final_whatever_the_similarity(asked: str, stored: str, kinds: str) -> None:
+@pytest.mark.parametrize(("asked", "stored"), [pair for _, *pair in DIFFERENT])
+def test_a_veto_is_final_whatever_the_similarity(asked: str, stored: str) -> None:
     if agree(asked, stored).veto in HARD_VETOES:
         friendly = [Stored(stored, 1.0, "the same")] * SIZE_MAX
         verdict = judge_all(asked, friendly)[0]
         assert (verdict.serve, verdict.p_correct, verdict.u) == (False, 0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("asked", "stored"), [("How are you :)", "how are you"), ("Who wrote Emma ?", "Who wrote Emma!")]
-)
-def test_signs_that_end_or_smile_say_nothing(asked: str, stored: str) -> None:
-    assert agree(asked, stored).serve
 
 
 def test_what_something_is_was_and_will_be_is_weighed_not_vetoed() -> None:
@@ -199,10 +101,12 @@ def test_signs_and_case_that_mean_something_are_seen(asked: str, stored: str, ki
         ("what is well-known data", "What is well-known data?"),
         ("How many MB is a GB?", "how many mb is a gb"),
         ("Wow! What is IPFS?", "wow! what is ipfs"),
+        ("How are you :)", "how are you"),
+        ("Who wrote Emma ?", "Who wrote Emma!"),
     ],
 )
 def test_signs_and_case_that_mean_nothing_are_not(asked: str, stored: str) -> None:
-    assert agree(asked, stored).veto is None
+    assert agree(asked, stored).serve
 
 
 def test_no_more_are_judged_than_the_model_has_seen_together() -> None:

@@ -42,6 +42,7 @@ from node.core.model import (
     SourceRef,
 )
 from node.core.normalise import query_hash
+from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord
 from node.language.same_answer import Sameness
 from node.store.hit_label import Hit
@@ -56,29 +57,17 @@ ROUTE = Route(Kind.GENERATIVE, (Source.CACHE, Source.MODEL), 0.7, "test")
 WATCHING = Watching(
     share=1.0, per_hour=30, confidence_min=0.8, max_wrong_hit_rate=0.01, shadow=False, policy="test"
 )
+HIT = Hit("cid", "generative", "semantic", 0.9, 0.8, 0.01, "hash")
 
 
 def a_query(number: int = 0, **changes: Any) -> Query:
-    query = Query(
-        id=f"request-{number}",
-        asked=QUESTION,
-        text=QUESTION,
-        caller=Caller(),
-        received=START,
-        deadline=10.0,
-    )
+    query = Query(f"request-{number}", QUESTION, QUESTION, Caller(), received=START, deadline=10.0)
     return replace(query, **changes)
 
 
 def an_answer(text: str = RIGHT_TEXT, **changes: Any) -> Answer:
-    answer = Answer(
-        query=a_query(),
-        text=text,
-        route=ROUTE,
-        source=SourceRef("llm", "ollama/test"),
-        confidence=Confidence(0.85, {}),
-        freshness=Freshness.GENERAL,
-    )
+    source, confidence = SourceRef("llm", "ollama/test"), Confidence(0.85, {})
+    answer = Answer(a_query(), text, ROUTE, source, confidence, freshness=Freshness.GENERAL)
     return replace(answer, **changes)
 
 
@@ -102,6 +91,18 @@ class Bench:
         if isinstance(self.fresh, Unavailable):
             raise self.fresh
         return self.fresh
+
+    async def serves(self, recall: Recall | None = None, **query: Any) -> None:
+        """A hit is served, and the auditor is told."""
+        self.auditor.recalled(a_query(**query), an_answer(), recall or await a_recall())
+
+    async def withholds(self, recall: Recall, fresh: Answer) -> None:
+        """In shadow: the hit is not served."""
+        self.auditor.recalled(a_query(), fresh, recall, withheld=True)
+
+    @property
+    def audits(self) -> Mapping[str, int]:
+        return self.auditor.facts().audits
 
     async def until(self, done: Callable[[], bool]) -> None:
         """Let the background work go on until ``done``."""
@@ -139,41 +140,30 @@ def start(tmp_path: Path) -> Start:
     return begin
 
 
+@pytest.fixture
+async def bench(start: Start) -> AsyncIterator[Bench]:
+    async with start() as one:
+        yield one
+
+
 async def a_recall(answer: str = RIGHT_TEXT, tier: str = "semantic", **changes: Any) -> Recall:
     """A hit on a stored answer, with a rival beside it."""
-    store = MemoryStore(own_issuer=US.did)
-    hit = await store.records.add(US.answer("What is the height of the tower?", answer=answer, **changes))
-    rival = await store.records.add(US.answer("What is the height of the bridge?"))
-    seen = tuple(
-        Seen(
-            Judged(
-                Candidate(
-                    cid=str(stored.cid),
-                    query=stored.record.query,
-                    similarity=None if tier == "slot" else similarity,
-                    tier=tier,
-                    confidence=0.87,
-                    created=START,
-                    expires=None,
-                    check_text=tier in ("slot", "semantic"),
-                ),
-                similarity * 0.87,
-                0.99,
-                0.012,
-                stored is hit,
-                "same content",
-                "gate_passed",
-            ),
-            stored.record,
-        )
-        for stored, similarity in ((hit, 0.93), (rival, 0.7))
-        if isinstance(stored.record, AnswerRecord)
-    )
-    record = hit.record
-    assert isinstance(record, AnswerRecord)
-    similarity = None if tier == "slot" else 0.93
+    records = MemoryStore(own_issuer=US.did).records
+    hit = await records.add(US.answer("What is the height of the tower?", answer=answer, **changes))
+    rival = await records.add(US.answer("What is the height of the bridge?"))
+
+    def seen(stored: StoredRecord, similarity: float) -> Seen:
+        record, near, is_checked = stored.record, None if tier == "slot" else similarity, tier != "exact"
+        assert isinstance(record, AnswerRecord)
+        cid, query = str(stored.cid), record.query
+        candidate = Candidate(cid, query, near, tier, 0.87, START, None, check_text=is_checked)
+        said = (stored is hit, "same content", "gate_passed")
+        return Seen(Judged(candidate, similarity * 0.87, 0.99, 0.012, *said), record)
+
+    near = (seen(hit, 0.93), seen(rival, 0.7))
+    similarity = near[0].judged.candidate.similarity
     info = HitInfo(tier, similarity, 0.81, 0.7, 0.99, 5, "local", "same content", "gate_passed")
-    return Recall(Recalled(hit, record, info), "gate_passed", "same content", seen)
+    return Recall(Recalled(hit, near[0].record, info), "gate_passed", "same content", near)
 
 
 def cid_of(recall: Recall) -> str:
@@ -184,30 +174,27 @@ def cid_of(recall: Recall) -> str:
 MISS = Recall(None, "nothing_near", "nothing stored is near")
 
 
-async def test_an_audit_asks_past_the_cache_and_labels_the_pair(start: Start) -> None:
-    async with start() as bench:
-        recall = await a_recall(WRONG_TEXT)
-        bench.auditor.recalled(a_query(zone=ZoneInfo("Europe/Paris")), an_answer(WRONG_TEXT), recall)
-        assert await bench.labelled() == {("audit", "wrong"): 1}
-        [asked] = bench.asked
-        assert (asked.text, asked.no_cache, asked.no_store) == (QUESTION, True, True)
-        assert asked.session is None
-        assert str(asked.zone) == "Europe/Paris"
-        assert asked.deadline == bench.clock.monotonic() + AUDIT_TIMEOUT_S
-        hit = await bench.labels.hit_of("request-0")
-        assert hit is not None
-        assert hit.query_hash == query_hash(QUESTION)
-        assert len(hit.near) == 1
-        assert bench.labels.tightening.u_floor(cid_of(recall), hit.score) == 1.0
-        await bench.until(lambda: bench.log.size() == 2)
-        audited, quarantined = (read_leaf(data).entry for data in bench.log.leaves())
-        assert (audited["kind"], audited["verdict"]) == ("audit", "wrong")
-        assert (quarantined["kind"], quarantined["reason"]) == ("quarantine", "wrong")
-        assert quarantined["held_back_ppm"] == round(hit.score * 1_000_000)
-        facts = bench.auditor.facts()
-        assert facts.overall == Estimate(0, 1)
-        assert facts.by_route == {("generative", "semantic"): Estimate(0, 1)}
-        assert facts.hits == {("generative", "semantic"): 1}
+async def test_an_audit_asks_past_the_cache_and_labels_the_pair(bench: Bench) -> None:
+    recall = await a_recall(WRONG_TEXT)
+    bench.auditor.recalled(a_query(zone=ZoneInfo("Europe/Paris")), an_answer(WRONG_TEXT), recall)
+    assert await bench.labelled() == {("audit", "wrong"): 1}
+    [asked] = bench.asked
+    assert (asked.text, asked.no_cache, asked.no_store) == (QUESTION, True, True)
+    assert (asked.session, str(asked.zone)) == (None, "Europe/Paris")
+    assert asked.deadline == bench.clock.monotonic() + AUDIT_TIMEOUT_S
+    hit = await bench.labels.hit_of("request-0")
+    assert hit is not None
+    assert (hit.query_hash, len(hit.near)) == (query_hash(QUESTION), 1)
+    assert bench.labels.tightening.u_floor(cid_of(recall), hit.score) == 1.0
+    await bench.until(lambda: bench.log.size() == 2)
+    audited, quarantined = (read_leaf(data).entry for data in bench.log.leaves())
+    assert (audited["kind"], audited["verdict"]) == ("audit", "wrong")
+    assert (quarantined["kind"], quarantined["reason"]) == ("quarantine", "wrong")
+    assert quarantined["held_back_ppm"] == round(hit.score * 1_000_000)
+    facts = bench.auditor.facts()
+    assert facts.overall == Estimate(0, 1)
+    assert facts.by_route == {("generative", "semantic"): Estimate(0, 1)}
+    assert facts.hits == {("generative", "semantic"): 1}
 
 
 @pytest.mark.parametrize(
@@ -225,123 +212,109 @@ async def test_an_audit_asks_past_the_cache_and_labels_the_pair(start: Start) ->
     ],
 )
 async def test_what_a_fresh_answer_tells(
-    start: Start, fresh: Answer | Unavailable | None, verdict: str
+    bench: Bench, fresh: Answer | Unavailable | None, verdict: str
 ) -> None:
-    async with start() as bench:
-        bench.fresh = fresh
-        bench.auditor.recalled(a_query(), an_answer(), await a_recall())
-        assert await bench.labelled() == {("audit", verdict): 1}
-        audits = bench.auditor.facts().audits
-        assert (audits["done"], audits["undecided"]) == (1, int(verdict == "undecided"))
+    bench.fresh = fresh
+    await bench.serves()
+    assert await bench.labelled() == {("audit", verdict): 1}
+    assert (bench.audits["done"], bench.audits["undecided"]) == (1, int(verdict == "undecided"))
 
 
-async def test_an_answer_that_rests_on_the_record_tells_nothing_of_it(start: Start) -> None:
-    async with start() as bench:
-        recall = await a_recall()
-        bench.fresh = an_answer(citations=(Citation("cache", url=f"ipfs://{cid_of(recall)}"),))
-        bench.auditor.recalled(a_query(), an_answer(), recall)
-        assert await bench.labelled() == {("audit", "undecided"): 1}
+async def test_an_answer_that_rests_on_the_record_tells_nothing_of_it(bench: Bench) -> None:
+    recall = await a_recall()
+    bench.fresh = an_answer(citations=(Citation("cache", url=f"ipfs://{cid_of(recall)}"),))
+    await bench.serves(recall)
+    assert await bench.labelled() == {("audit", "undecided"): 1}
 
 
-async def test_figures_of_a_short_lived_answer_may_have_moved(start: Start) -> None:
-    async with start() as bench:
-        bench.fresh = an_answer("The Belmora tower coin is at 213 USD.")
-        short = await a_recall("The Belmora tower coin is at 212 USD.", expires=START + timedelta(seconds=60))
-        bench.auditor.recalled(a_query(), an_answer(), short)
-        assert await bench.labelled() == {("audit", "right"): 1}
+async def test_figures_of_a_short_lived_answer_may_have_moved(bench: Bench) -> None:
+    bench.fresh = an_answer("The Belmora tower coin is at 213 USD.")
+    soon = START + timedelta(seconds=60)
+    await bench.serves(await a_recall("The Belmora tower coin is at 212 USD.", expires=soon))
+    assert await bench.labelled() == {("audit", "right"): 1}
 
 
 async def test_the_share_is_sampled(start: Start) -> None:
     # The clock's random number is one half.
     async with start(share=0.5) as bench:
-        bench.auditor.recalled(a_query(), an_answer(), await a_recall())
+        await bench.serves()
         await bench.until(lambda: bench.auditor.facts().gated == 1)
-        assert bench.auditor.facts().audits["waiting"] == 0
+        assert bench.audits["waiting"] == 0
         assert not bench.asked
     async with start(share=0.51) as bench:
-        bench.auditor.recalled(a_query(), an_answer(), await a_recall())
+        await bench.serves()
         assert await bench.labelled() == {("audit", "right"): 1}
 
 
 async def test_the_budget_of_an_hour_is_kept_and_comes_back(start: Start) -> None:
     async with start(per_hour=2) as bench:
-        recall = await a_recall()
         for number in range(5):
-            bench.auditor.recalled(a_query(number), an_answer(), recall)
-        await bench.until(lambda: bench.auditor.facts().audits["done"] == 2)
-        audits = bench.auditor.facts().audits
-        assert (audits["skipped"], audits["left_this_hour"]) == (3, 0)
+            await bench.serves(number=number)
+        await bench.until(lambda: bench.audits["done"] == 2)
+        assert (bench.audits["skipped"], bench.audits["left_this_hour"]) == (3, 0)
         bench.clock.advance(3_599)
-        bench.auditor.recalled(a_query(6), an_answer(), recall)
-        assert bench.auditor.facts().audits["skipped"] == 4
+        await bench.serves(number=6)
+        assert bench.audits["skipped"] == 4
         bench.clock.advance(1)
-        bench.auditor.recalled(a_query(7), an_answer(), recall)
-        await bench.until(lambda: bench.auditor.facts().audits["done"] == 3)
+        await bench.serves(number=7)
+        await bench.until(lambda: bench.audits["done"] == 3)
 
 
-async def test_no_audit_while_the_node_is_busy(start: Start) -> None:
-    async with start() as bench:
-        bench.busy = BUSY_MAX + 1
-        bench.auditor.recalled(a_query(), an_answer(), await a_recall())
-        await bench.until(lambda: bench.auditor.facts().audits["waiting"] == 0)
-        assert not bench.asked
-        bench.busy = BUSY_MAX
-        bench.clock.advance(BUSY_WAIT_S)
-        assert await bench.labelled() == {("audit", "right"): 1}
+async def test_no_audit_while_the_node_is_busy(bench: Bench) -> None:
+    bench.busy = BUSY_MAX + 1
+    await bench.serves()
+    await bench.until(lambda: bench.audits["waiting"] == 0)
+    assert not bench.asked
+    bench.busy = BUSY_MAX
+    bench.clock.advance(BUSY_WAIT_S)
+    assert await bench.labelled() == {("audit", "right"): 1}
 
 
-async def test_an_audit_gives_way_when_requests_come(start: Start) -> None:
-    async with start() as bench:
-        bench.hold = asyncio.Event()
-        bench.auditor.recalled(a_query(), an_answer(), await a_recall())
-        await bench.until(lambda: bool(bench.asked))
-        bench.busy = BUSY_MAX + 1
-        await bench.until(lambda: bench.auditor.facts().audits["skipped"] == 1)
-        assert bench.labels.counts() == {}
+async def test_an_audit_gives_way_when_requests_come(bench: Bench) -> None:
+    bench.hold = asyncio.Event()
+    await bench.serves()
+    await bench.until(lambda: bool(bench.asked))
+    bench.busy = BUSY_MAX + 1
+    await bench.until(lambda: bench.audits["skipped"] == 1)
+    assert bench.labels.counts() == {}
 
 
-async def test_waiting_audits_are_bounded(start: Start) -> None:
-    async with start() as bench:
-        bench.hold = asyncio.Event()
-        recall = await a_recall()
-        bench.auditor.recalled(a_query(), an_answer(), recall)
-        await bench.until(lambda: bool(bench.asked))
-        for number in range(WAITING_MAX + 3):
-            bench.auditor.recalled(a_query(number), an_answer(), recall)
-        audits = bench.auditor.facts().audits
-        assert (audits["waiting"], audits["skipped"]) == (WAITING_MAX, 3)
+async def test_waiting_audits_are_bounded(bench: Bench) -> None:
+    bench.hold = asyncio.Event()
+    await bench.serves()
+    await bench.until(lambda: bool(bench.asked))
+    for number in range(WAITING_MAX + 3):
+        await bench.serves(number=number)
+    assert (bench.audits["waiting"], bench.audits["skipped"]) == (WAITING_MAX, 3)
 
 
-async def test_exact_and_keyed_hits_and_misses_are_counted_only(start: Start) -> None:
-    async with start() as bench:
-        bench.auditor.recalled(a_query(), an_answer(), await a_recall(tier="exact"))
-        bench.auditor.recalled(a_query(), an_answer(), MISS)
-        facts = bench.auditor.facts()
-        assert facts.hits == {("generative", "exact"): 1}
-        assert (facts.lookups, facts.gated, facts.audits["waiting"]) == (1, 0, 0)
-        keyed = an_answer(route=replace(ROUTE, key="price:bitcoin:usd"))
-        bench.auditor.recalled(a_query(), keyed, MISS)
-        assert bench.auditor.facts().lookups == 1, "a key decides there and not the gate"
-        await bench.auditor.feedback("request-0", "cid", "invalid")
-        assert bench.labels.counts() == {}
+async def test_exact_and_keyed_hits_and_misses_are_counted_only(bench: Bench) -> None:
+    await bench.serves(await a_recall(tier="exact"))
+    await bench.serves(MISS)
+    facts = bench.auditor.facts()
+    assert facts.hits == {("generative", "exact"): 1}
+    assert (facts.lookups, facts.gated, facts.audits["waiting"]) == (1, 0, 0)
+    keyed = an_answer(route=replace(ROUTE, key="price:bitcoin:usd"))
+    bench.auditor.recalled(a_query(), keyed, MISS)
+    assert bench.auditor.facts().lookups == 1, "a key decides there and not the gate"
+    await bench.auditor.feedback("request-0", "cid", "invalid")
+    assert bench.labels.counts() == {}
 
 
-async def test_hits_by_words_are_audited_too(start: Start) -> None:
-    async with start() as bench:
-        bench.auditor.recalled(a_query(), an_answer(), await a_recall(tier="slot"))
-        assert await bench.labelled() == {("audit", "right"): 1}
+async def test_hits_by_words_are_audited_too(bench: Bench) -> None:
+    await bench.serves(await a_recall(tier="slot"))
+    assert await bench.labelled() == {("audit", "right"): 1}
 
 
-async def test_what_depends_on_a_context_is_not_asked_again(start: Start) -> None:
-    async with start() as bench:
-        bench.auditor.recalled(a_query(context="ab" * 32), an_answer(), await a_recall())
-        assert bench.auditor.facts().audits["waiting"] == 0
+async def test_what_depends_on_a_context_is_not_asked_again(bench: Bench) -> None:
+    await bench.serves(context="ab" * 32)
+    assert bench.audits["waiting"] == 0
 
 
 async def test_feedback_counts_at_once_and_over_a_restart(start: Start) -> None:
     async with start(share=0.0) as bench:
         recall = await a_recall()
-        bench.auditor.recalled(a_query(), an_answer(), recall)
+        await bench.serves(recall)
         await bench.auditor.feedback("request-0", "the CID of another answer", "invalid")
         assert bench.auditor.facts().feedback == Estimate()
         for _ in range(3):
@@ -360,7 +333,7 @@ async def test_feedback_counts_at_once_and_over_a_restart(start: Start) -> None:
 async def test_shadow_labels_by_the_nodes_own_answer(start: Start) -> None:
     async with start(shadow=True) as bench:
         recall = await a_recall(WRONG_TEXT)
-        bench.auditor.recalled(a_query(), an_answer(RIGHT_TEXT), recall, withheld=True)
+        await bench.withholds(recall, an_answer(RIGHT_TEXT))
         assert await bench.labelled() == {("shadow", "wrong"): 1}
         facts = bench.auditor.facts()
         assert (facts.would_be_hits, facts.gated, facts.hits) == (1, 1, {})
@@ -370,7 +343,7 @@ async def test_shadow_labels_by_the_nodes_own_answer(start: Start) -> None:
 async def test_shadow_labels_by_what_the_client_stores(start: Start) -> None:
     async with start(shadow=True) as bench:
         nothing = an_answer("", source=SourceRef("fallback", "search"))
-        bench.auditor.recalled(a_query(), nothing, await a_recall(WRONG_TEXT), withheld=True)
+        await bench.withholds(await a_recall(WRONG_TEXT), nothing)
         bench.auditor.entered("Another question", RIGHT_TEXT, "local")
         bench.auditor.entered(QUESTION, RIGHT_TEXT, "another tenant")
         bench.auditor.entered(QUESTION, WRONG_TEXT, "local")
@@ -387,38 +360,35 @@ async def test_labels_that_wait_are_entered_at_the_stop_and_one_that_fails_ends_
             raise KeyError("a fault in a comparison")
 
         recall = await a_recall(WRONG_TEXT)
-        hit = Hit(cid_of(recall), "generative", "semantic", 0.9, 0.8, 0.01, "hash")
-        bench.auditor._later(bench.auditor._compared(hit, fails))
+        bench.auditor._later(bench.auditor._compared(replace(HIT, cid=cid_of(recall)), fails))
         for _ in range(5):
-            bench.auditor.recalled(a_query(), an_answer(RIGHT_TEXT), recall, withheld=True)
+            await bench.withholds(recall, an_answer(RIGHT_TEXT))
         await bench.auditor.stop()
         assert bench.labels.counts() == {("shadow", "wrong"): 5}
 
 
-async def test_a_question_is_audited_in_the_words_as_they_came(start: Start) -> None:
-    async with start() as bench:
-        bench.auditor.recalled(a_query(asked=f"{QUESTION}?"), an_answer(), await a_recall())
-        bench.auditor.recalled(a_query(asked=f"Hello. {QUESTION}?"), an_answer(), await a_recall())
-        await bench.labelled(2)
-        assert [one.asked for one in bench.asked] == [f"{QUESTION}?", QUESTION]
+async def test_a_question_is_audited_in_the_words_as_they_came(bench: Bench) -> None:
+    for asked in (f"{QUESTION}?", f"Hello. {QUESTION}?"):
+        await bench.serves(asked=asked)
+    await bench.labelled(2)
+    assert [one.asked for one in bench.asked] == [f"{QUESTION}?", QUESTION]
 
 
 async def test_the_check_warns_when_wrong_hits_are_surely_too_many(start: Start) -> None:
     async with start(share=0.0, max_wrong_hit_rate=0.1) as bench:
         assert bench.auditor.health().status == "pass"
-        hit = Hit("cid", "generative", "semantic", 0.9, 0.8, 0.01, "hash")
-        await bench.labels.add(hit, "audit", "wrong")
+        await bench.labels.add(HIT, "audit", "wrong")
         assert bench.auditor.health().status == "pass", "one label is sure of nothing"
         for number in range(4):
-            await bench.labels.add(replace(hit, query_hash=f"{number}"), "audit", "wrong")
+            await bench.labels.add(replace(HIT, query_hash=f"{number}"), "audit", "wrong")
         assert bench.auditor.health().status == "pass", "no look-up says how many of them are hits"
         for _ in range(20):
-            bench.auditor.recalled(a_query(), an_answer(), await a_recall())
+            await bench.serves()
         check = bench.auditor.health()
         assert (check.name, check.status) == ("cache:wrong_hits", "warn")
         assert "5 of 5 checked hits were wrong" in check.output
         for _ in range(1_980):
-            bench.auditor.recalled(a_query(), an_answer(), MISS)
+            await bench.serves(MISS)
         assert bench.auditor.health().status == "pass", "one look-up in a hundred is a hit at all"
 
 
@@ -444,7 +414,7 @@ async def test_the_hash_of_a_question_on_a_private_record_is_written_nowhere(
     digest = query_hash(QUESTION)
     async with start(share=1.0) as bench:
         recall = await a_recall(WRONG_TEXT, scope=scope)
-        bench.auditor.recalled(a_query(), an_answer(), recall)
+        await bench.serves(recall)
         await bench.labelled(1)
         await bench.auditor.feedback("request-0", cid_of(recall), "invalid")
         floor = bench.labels.tightening.u_floor(cid_of(recall), 0.8)

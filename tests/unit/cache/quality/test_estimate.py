@@ -19,17 +19,11 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 _ASKED = count()
 
 
-def label(
-    verdict: str,
-    *,
-    kind: str = "generative",
-    tier: str = "semantic",
-    source: str = AUDIT,
-    asked: str | None = None,
-) -> Label:
-    """Of a question of its own, or of ``asked``."""
-    asked = f"hash {next(_ASKED)}" if asked is None else asked
-    return Label(Hit("cid", kind, tier, 0.9, 0.8, 0.01, asked), source, verdict, NOW)
+def label(verdict: str, kind: str = "generative", tier: str = "semantic", **more: str) -> Label:
+    """Of a question of its own, or of ``asked``; by an audit, or from another ``source``."""
+    asked = more.get("asked", f"hash {next(_ASKED)}")
+    hit = Hit("cid", kind, tier, 0.9, 0.8, 0.01, asked)
+    return Label(hit, more.get("source", AUDIT), verdict, NOW)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +40,9 @@ def test_limits_of_nothing_say_nothing() -> None:
     empty = Estimate()
     assert empty.share is None
     assert (empty.low, empty.high, empty.upper) == (0.0, 1.0, 1.0)
-    with pytest.raises(ValueError, match="between 0 and"):
-        upper_limit(2, 1)
-    with pytest.raises(ValueError, match="between 0 and"):
-        lower_limit(-1, 1)
+    for impossible in (lambda: upper_limit(2, 1), lambda: lower_limit(-1, 1)):
+        with pytest.raises(ValueError, match="between 0 and"):
+            impossible()
 
 
 @given(st.integers(0, 2_000), st.integers(0, 2_000))

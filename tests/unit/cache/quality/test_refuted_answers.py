@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -46,6 +47,13 @@ class Desk:
         )
         return self.answers
 
+    async def closed(self) -> bytes:
+        """Closes it; what is in its files."""
+        if self.answers is not None:
+            await self.answers.close()
+            self.answers = None
+        return b"".join(path.read_bytes() for path in self.folder.glob("refuted.sqlite*"))
+
     async def record(self, **changes: Any) -> AnswerRecord:
         record = US.answer(QUESTION, **({"answer": WRONG} | changes))
         await self.store.records.add(record)
@@ -66,8 +74,10 @@ def said(question: str = QUESTION, answer: str = WRONG, kind: str = "llm", **mor
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    made = Desk(tmp_path)
+    yield made
+    await made.closed()
 
 
 async def test_an_equal_answer_to_an_equal_question_is_known_after_a_restart_too(desk: Desk) -> None:
@@ -84,8 +94,6 @@ async def test_an_equal_answer_to_an_equal_question_is_known_after_a_restart_too
         assert not answers.knows(said(context="0" * 64))
         assert answers.knows(said(kind="extractive"))
         assert not answers.knows(said(kind="documents"))
-    assert desk.answers is not None
-    await desk.answers.close()
 
 
 async def test_who_gave_the_verdict_may_say_it_again_and_nobody_else(desk: Desk) -> None:
@@ -95,7 +103,6 @@ async def test_who_gave_the_verdict_may_say_it_again_and_nobody_else(desk: Desk)
     assert not answers.knows(said(kind="client", tenant="critic"))
     assert answers.knows(said(kind="client", made=START - timedelta(days=1)))
     assert not answers.knows(said(kind="client", made=START + timedelta(seconds=1)))
-    await answers.close()
 
 
 async def test_an_adapter_is_meant_only_by_its_own_value_of_the_same_slots(desk: Desk) -> None:
@@ -107,11 +114,8 @@ async def test_an_adapter_is_meant_only_by_its_own_value_of_the_same_slots(desk:
     assert not answers.knows(said(kind="adapter", slot_key="price:ethereum:usd"))
     assert not answers.knows(said(kind="adapter", answer="Another value.", slot_key=key))
     assert not answers.knows(said(kind="adapter"))
-    await answers.close()
     await desk.refute()
-    assert desk.answers is not None
-    assert not desk.answers.knows(said(kind="adapter", slot_key=None))
-    await desk.answers.close()
+    assert not (await desk.open()).knows(said(kind="adapter", slot_key=None))
 
 
 async def test_what_was_asked_counts_and_not_what_the_record_is_of(desk: Desk) -> None:
@@ -119,7 +123,6 @@ async def test_what_was_asked_counts_and_not_what_the_record_is_of(desk: Desk) -
     answers = await desk.open()
     assert answers.knows(said("Who wrote Wallenstein"))
     assert not answers.knows(said(QUESTION))
-    await answers.close()
 
 
 async def test_a_private_record_s_text_is_in_the_record_only(desk: Desk) -> None:
@@ -127,14 +130,11 @@ async def test_a_private_record_s_text_is_in_the_record_only(desk: Desk) -> None
     answers = await desk.open()
     assert answers.knows(said())
     assert not answers.knows(Said(QUESTION, WRONG, "llm", ("public", "shared", "private:other")))
-    await answers.close()
-    files = b"".join(path.read_bytes() for path in desk.folder.glob("refuted.sqlite*"))
+    files = await desk.closed()
     assert b"Faust" not in files
     assert query_hash(record.query).encode() not in files
     await desk.store.blocks.delete(block_of(record)[0])
-    answers = await desk.open()
-    assert not answers.knows(said()), "the record is erased"
-    await answers.close()
+    assert not (await desk.open()).knows(said()), "the record is erased"
 
 
 async def test_what_is_erased_is_forgotten_by_record_and_by_question(desk: Desk) -> None:
@@ -149,10 +149,7 @@ async def test_what_is_erased_is_forgotten_by_record_and_by_question(desk: Desk)
             await answers.scrub()
         assert not answers.knows(said())
         assert not (await desk.open()).knows(said())
-        assert desk.answers is not None
-        await desk.answers.close()
-        files = b"".join(path.read_bytes() for path in desk.folder.glob("refuted.sqlite*"))
-        assert b"Schiller" not in files
+        assert b"Schiller" not in await desk.closed()
 
 
 async def test_a_draft_is_remembered_in_memory_only(desk: Desk) -> None:
@@ -160,8 +157,6 @@ async def test_a_draft_is_remembered_in_memory_only(desk: Desk) -> None:
     answers.invalid_draft(QUESTION, WRONG, scope="shared", tenant="critic")
     assert answers.knows(said())
     assert not (await desk.open()).knows(said())
-    assert desk.answers is not None
-    await desk.answers.close()
 
 
 async def test_the_file_keeps_the_newest(tmp_path: Path) -> None:

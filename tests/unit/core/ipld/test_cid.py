@@ -39,14 +39,7 @@ with warnings.catch_warnings():
     from multiformats import CID, multibase, varint
 
 BASES = (
-    "base32",
-    "base32upper",
-    "base58btc",
-    "base36",
-    "base36upper",
-    "base16",
-    "base16upper",
-    "base64url",
+    *("base32", "base32upper", "base58btc", "base36", "base36upper", "base16", "base16upper", "base64url"),
 )
 CODECS = {RAW: "raw", DAG_PB: "dag-pb", DAG_CBOR: "dag-cbor", DAG_JSON: "dag-json"}
 
@@ -122,36 +115,32 @@ GOOD = Cid.of(b"good")
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "b",
-        "Qm",
-        str(GOOD)[:-1],
-        str(GOOD) + "a",
-        str(GOOD) + "=",
-        str(GOOD) + " ",
-        " " + str(GOOD),
-        str(GOOD).replace("b", "x", 1),
-        "b" + str(GOOD)[1:-1] + "1",
-        "b" + str(GOOD)[1].upper() + str(GOOD)[2:],
-        "z0OIl",
-        "k" + "-" * 50,
-        "fzz",
-        "f" + "0" * 100,
-        "m" + "A" * 60,
-        "b" * 256,
-        "b" * 1_000_000,
-        "z" + "1" * 255,
-        "z" + "z" * 255,
+        *("", "b", "Qm", "z0OIl", "fzz", "k" + "-" * 50, "f" + "0" * 100, "m" + "A" * 60),
+        *(
+            str(GOOD)[:-1],
+            str(GOOD) + "a",
+            str(GOOD) + "=",
+            str(GOOD) + " ",
+            " " + str(GOOD),
+            "/ipfs/" + str(GOOD),
+        ),
+        *(
+            str(GOOD).replace("b", "x", 1),
+            "b" + str(GOOD)[1:-1] + "1",
+            "b" + str(GOOD)[1].upper() + str(GOOD)[2:],
+        ),
+        *("b" * 256, "b" * 1_000_000, "z" + "1" * 255, "z" + "z" * 255),
         "QmdfTbBqBPQ7VNxZEYEj14VmRuZBkqFbiwReogJgS1zR10",
         "\ud800" * 4,
         "k" + base36(bytes(GOOD))[1:].replace("k", "\N{KELVIN SIGN}"),
         "f" + bytes(GOOD).hex(" "),
-        "/ipfs/" + str(GOOD),
         "zQmdfTbBqBPQ7VNxZEYEj14VmRuZBkqFbiwReogJgS1zR1n",
-        "f1220" + "00" * 32,
-        "u" + "A" * 47 + "B",
-        "u" + "AXE" + "!" * 46,
-        str(Cid(RAW, bytes(64), SHA2_512)),
+        *(
+            "f1220" + "00" * 32,
+            "u" + "A" * 47 + "B",
+            "u" + "AXE" + "!" * 46,
+            str(Cid(RAW, bytes(64), SHA2_512)),
+        ),
         str(Cid(RAW, b"", IDENTITY)),
     ],
 )
@@ -163,17 +152,9 @@ def test_bad_texts_are_rejected(text: str) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        bytes(GOOD)[:-1],
-        bytes(GOOD) + b"\0",
-        b"\x02" + bytes(GOOD)[1:],
-        b"\x01\x71\x11\x14" + bytes(20),
-        b"\x01\x71\x12\x1f" + bytes(31),
-        b"\x01\x71\x00\x04abcd",
-        b"\x01\x71\x12\x20" + bytes(31),
-        b"\x01\xf1\x80\x00\x12\x20" + bytes(32),
-        b"\x12\x20" + bytes(31),
-        b"\x80" * 100,
+        *(b"", bytes(GOOD)[:-1], bytes(GOOD) + b"\0", b"\x02" + bytes(GOOD)[1:], b"\x80" * 100),
+        *(b"\x01\x71\x11\x14" + bytes(20), b"\x01\x71\x12\x1f" + bytes(31), b"\x01\x71\x00\x04abcd"),
+        *(b"\x01\x71\x12\x20" + bytes(31), b"\x01\xf1\x80\x00\x12\x20" + bytes(32), b"\x12\x20" + bytes(31)),
     ],
 )
 def test_bad_bytes_are_rejected(data: bytes) -> None:
@@ -181,19 +162,13 @@ def test_bad_bytes_are_rejected(data: bytes) -> None:
         Cid.from_bytes(data)
 
 
-@given(st.text(max_size=120))
+@given(
+    st.text(max_size=120)
+    | st.tuples(st.sampled_from("bBzkKfF"), st.text("abcdefxyzABCQm123456790=", max_size=120)).map("".join)
+)
 def test_any_text_is_a_cid_or_rejected(text: str) -> None:
     try:
         cid = Cid.parse(text)
-    except Rejected:
-        return
-    assert Cid.parse(str(cid)) == cid
-
-
-@given(st.sampled_from("bBzkKfF"), st.text("abcdefxyzABCQm123456790=", max_size=120))
-def test_any_likely_text_is_a_cid_or_rejected(prefix: str, rest: str) -> None:
-    try:
-        cid = Cid.parse(prefix + rest)
     except Rejected:
         return
     assert Cid.parse(str(cid)) == cid
@@ -231,25 +206,20 @@ def test_cids_of_other_hashes_are_read_when_asked_for() -> None:
             Cid.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("name", "function"),
-    [
-        ("sha2-512", SHA2_512),
-        ("sha1", 0x11),
-        ("sha3-256", 0x16),
-        ("blake2b-256", BLAKE2B_256),
-        ("identity", IDENTITY),
-        ("murmur3-x64-64", 0x22),
-    ],
-)
-def test_the_oracle_agrees_on_other_hashes(name: str, function: int) -> None:
-    data = b"some data"
-    digest = {
-        "sha2-512": hashlib.sha512(data).digest(),
-        "sha1": hashlib.sha1(data).digest(),
-        "sha3-256": hashlib.sha3_256(data).digest(),
-        "blake2b-256": hashlib.blake2b(data, digest_size=32).digest(),
-    }.get(name, data[:8])
+SOME = b"some data"
+DIGESTS = {
+    "sha2-512": (SHA2_512, hashlib.sha512(SOME).digest()),
+    "sha1": (0x11, hashlib.sha1(SOME).digest()),
+    "sha3-256": (0x16, hashlib.sha3_256(SOME).digest()),
+    "blake2b-256": (BLAKE2B_256, hashlib.blake2b(SOME, digest_size=32).digest()),
+    "identity": (IDENTITY, SOME[:8]),
+    "murmur3-x64-64": (0x22, SOME[:8]),
+}
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_the_oracle_agrees_on_other_hashes(name: str) -> None:
+    function, digest = DIGESTS[name]
     oracle = CID("base32", 1, "raw", (name, digest))
     cid = Cid(RAW, digest, function)
     assert str(cid) == str(oracle)
@@ -258,26 +228,16 @@ def test_the_oracle_agrees_on_other_hashes(name: str, function: int) -> None:
 
 
 def test_only_what_can_be_checked_matches() -> None:
-    data = b"some data"
-    sha512, blake = hashlib.sha512(data).digest(), hashlib.blake2b(data, digest_size=32).digest()
-    for good in (
-        Cid.of(data, RAW),
-        Cid(DAG_PB, Cid.of(data).digest, SHA2_256, 0),
-        Cid(RAW, sha512, SHA2_512),
-        Cid(RAW, blake, BLAKE2B_256),
-        Cid(RAW, data, IDENTITY),
-    ):
-        assert good.matches(data)
-        assert not good.matches(data + b"!")
+    by = {name: Cid(RAW, digest, function) for name, (function, digest) in DIGESTS.items()}
+    version_0 = Cid(DAG_PB, Cid.of(SOME).digest, SHA2_256, 0)
+    inline = Cid(RAW, SOME, IDENTITY)
+    for good in (Cid.of(SOME, RAW), version_0, inline, by["sha2-512"], by["blake2b-256"]):
+        assert good.matches(SOME)
+        assert not good.matches(SOME + b"!")
         assert not good.matches(b"")
-    for bad in (
-        Cid(RAW, hashlib.sha1(data).digest(), 0x11),
-        Cid(RAW, hashlib.sha3_256(data).digest(), 0x16),
-        Cid(RAW, sha512[:32], SHA2_512),
-        Cid(RAW, b"", SHA2_512),
-        Cid(RAW, sha512[:32], SHA2_256),
-    ):
-        assert not bad.matches(data)
+    cut_off = [Cid(RAW, by["sha2-512"].digest[:32], function) for function in (SHA2_512, SHA2_256)]
+    for bad in (by["sha1"], by["sha3-256"], Cid(RAW, b"", SHA2_512), *cut_off):
+        assert not bad.matches(SOME)
 
 
 def test_digests_are_bounded() -> None:

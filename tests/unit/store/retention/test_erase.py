@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ import pytest
 from node.app.operator_desk import LaterSemantics
 from node.audit.decisions.answer_entry import store_entry
 from node.audit.decisions.log import DecisionLog
-from node.cache.keys import keyword_key, same_question
+from node.cache.keys import keyword_key
 from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.identity import Identity
 from node.core.model import SourceRef
@@ -22,14 +22,13 @@ from node.core.record import AnswerRecord
 from node.core.signed_note import Verifier
 from node.store.record_keys import RecordKeys
 from node.store.record_rules import is_private
-from node.store.remember import Memory, Questions, Remembered, Rememberer
+from node.store.remember import Memory, Remembered, Rememberer
 from node.store.retention.erase import Eraser
 from node.store.sqlite import SqliteStore
-from node.store.write_back import WriteBack
 from tests.log_kit import leaves
 from tests.manual_clock import ManualClock
 from tests.record_builders import START
-from tests.unit.cache.index.semantic_bench import memory
+from tests.unit.cache.index.semantic_bench import memory, rememberer
 
 CANARY = "zanzibarquux"
 
@@ -48,11 +47,8 @@ class Desk:
         """Slots of the key file that hold a key and that the store names."""
         keys = RecordKeys.open(self.folder / "keys" / "record_keys")
         connection = sqlite3.connect(self.folder / "blocks.sqlite")
-        used = [
-            slot
-            for table in ("block", "alias")
-            for (slot,) in connection.execute(f"SELECT key_id FROM {table} WHERE key_id IS NOT NULL")
-        ]
+        named = "SELECT key_id FROM block UNION ALL SELECT key_id FROM alias"
+        used = [slot for (slot,) in connection.execute(named) if slot is not None]
         connection.close()
         left = len(used) - len(keys.claim(used))
         keys.close()
@@ -67,23 +63,18 @@ class Desk:
     def found(self, text: str) -> list[str]:
         """The files that hold the text, in whatever case."""
         word = text.lower().encode()
-        return [
-            str(path.relative_to(self.folder))
-            for path in self.folder.rglob("*")
-            if path.is_file() and word in path.read_bytes().lower()
-        ]
+        files = [path for path in self.folder.rglob("*") if path.is_file()]
+        return [str(path.relative_to(self.folder)) for path in files if word in path.read_bytes().lower()]
 
 
 @asynccontextmanager
 async def desk_in(folder: Path) -> AsyncIterator[Desk]:
     clock = ManualClock(START)
     identity = Identity.load_or_create(folder / "keys", clock.now())
-    log = await DecisionLog.open(
-        folder / "log", identity.decisions_origin, identity.log_signers, clock, keys=folder / "keys"
-    )
-    store = await SqliteStore.open(
-        folder / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
-    )
+    keys, origin = folder / "keys", identity.decisions_origin
+    log = await DecisionLog.open(folder / "log", origin, identity.log_signers, clock, keys=keys)
+    path = folder / "blocks.sqlite"
+    store = await SqliteStore.open(path, own_issuer=identity.root, keyword_key=keyword_key)
 
     async def report(outcome: Remembered) -> None:
         told: Memory = outcome.memory
@@ -92,21 +83,19 @@ async def desk_in(folder: Path) -> AsyncIterator[Desk]:
         )
         await log.append(entry, private_texts={**private, "query": told.query})
 
-    rememberer = Rememberer(
-        store.records,
-        LaterSemantics(),
-        identity,
-        clock,
-        WriteBack(4),
-        Questions(keyword_key, same_question),
-        report,
-    )
-    eraser = Eraser(store.records, store.blocks, rememberer, log, (store.scrub,))
+    ours = rememberer(store.records, LaterSemantics(), clock, signer=identity, report=report)
+    eraser = Eraser(store.records, store.blocks, ours, log, (store.scrub,))
     try:
-        yield Desk(folder, store, log, rememberer, eraser)
+        yield Desk(folder, store, log, ours, eraser)
     finally:
         await log.close()
         await store.close()
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    async with desk_in(tmp_path) as one:
+        yield one
 
 
 SCOPES = ("private:acme", "shared", "public")
@@ -129,20 +118,19 @@ async def test_a_canary_is_found_nowhere_and_the_log_verifies(tmp_path: Path, sc
         await desk.rememberer.validate(stored, "valid", f"My aunt says {CANARY}.")
         kind_word = await desk.rememberer.validate(other, "valid", "Quite right.")
         seen = [] if is_private(scope) else ["blocks.sqlite"]
-        assert [name for name in desk.found(CANARY) if not name.endswith("-wal")] in (seen, []), (
-            "or in the WAL"
-        )
+        in_files = [name for name in desk.found(CANARY) if not name.endswith("-wal")]
+        assert in_files in (seen, []), "or in the WAL"
         assert bool(desk.found(CANARY)) is not is_private(scope), "the test can see what it looks for"
         kept = await desk.store.records.counts()
         tombstone = await desk.eraser.erase(stored, "client_delete")
         assert (await desk.store.records.get(tombstone.cid)).record.kind == "tombstone"
         with pytest.raises(NotFound):
             await desk.store.records.get(stored.cid)
-        counts = await desk.store.records.counts()
-        assert counts["live"] == kept["live"] - 1
-        apart = await desk.store.records.find(
-            "keyword_key", keyword_key(f"{question} Really?") or "", scopes=[scope], context=None
-        )
+        with pytest.raises(Rejected, match="withdrawn and deleted"):
+            await desk.store.records.add(stored.record)
+        assert (await desk.store.records.counts())["live"] == kept["live"] - 1
+        key = keyword_key(f"{question} Really?") or ""
+        apart = await desk.store.records.find("keyword_key", key, scopes=[scope], context=None)
         assert len(apart) == 1, "only what was meant is gone"
         assert (await desk.store.records.get(other.cid)).valid == 2
         assert (await desk.store.records.get(kind_word.cid)).record == kind_word.record
@@ -155,41 +143,28 @@ async def test_a_canary_is_found_nowhere_and_the_log_verifies(tmp_path: Path, sc
         assert (await desk.store.records.counts())["live"] == 31
 
 
-async def test_the_log_s_keys_about_it_and_about_what_was_merged_into_it_are_destroyed(
-    tmp_path: Path,
-) -> None:
-    async with desk_in(tmp_path) as desk:
-        first = await desk.keep("How tall is the tower of Belmora?", "It is 40 m tall.")
-        await desk.keep("what is the height of the tower of Belmora?", "Another answer.")
-        place = await desk.log.append({"kind": "answer"}, private_texts={"cid": str(first.cid)})
-        await desk.eraser.erase(first, "client_delete")
-        assert [await desk.log.forget(index) for index in range(3)] == [False, True, False]
-        assert place.index == 2
+async def test_the_log_s_keys_about_it_and_about_what_was_merged_into_it_are_destroyed(desk: Desk) -> None:
+    first = await desk.keep("How tall is the tower of Belmora?", "It is 40 m tall.")
+    await desk.keep("what is the height of the tower of Belmora?", "Another answer.")
+    place = await desk.log.append({"kind": "answer"}, private_texts={"cid": str(first.cid)})
+    await desk.eraser.erase(first, "client_delete")
+    assert [await desk.log.forget(index) for index in range(3)] == [False, True, False]
+    assert place.index == 2
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-async def test_verdicts_are_found_among_many(tmp_path: Path, scope: str) -> None:
-    async with desk_in(tmp_path) as desk:
-        stored = await desk.keep("What is the first?", "One.", scope=scope)
-        notes = []
-        for number in range(8):
-            await desk.keep(f"What is number {number} of the list?", f"Town {number}.", scope=scope)
-            notes.append(await desk.rememberer.validate(stored, "valid", f"{CANARY} {number}"))
-        await desk.eraser.erase(stored, "client_delete")
-        for note in notes:
-            with pytest.raises(NotFound):
-                await desk.store.records.get(note.cid)
-        assert (await desk.store.records.counts())["live"] == 8
-        assert desk.found(CANARY) == []
-
-
-async def test_what_is_erased_does_not_come_back(tmp_path: Path) -> None:
-    async with desk_in(tmp_path) as desk:
-        stored = await desk.keep(f"What is {CANARY}?", "A word.")
-        await desk.eraser.erase(stored, "client_delete")
-        with pytest.raises(Rejected, match="withdrawn and deleted"):
-            await desk.store.records.add(stored.record)
-        assert desk.found(CANARY) == []
+async def test_verdicts_are_found_among_many(desk: Desk, scope: str) -> None:
+    stored = await desk.keep("What is the first?", "One.", scope=scope)
+    notes = []
+    for number in range(8):
+        await desk.keep(f"What is number {number} of the list?", f"Town {number}.", scope=scope)
+        notes.append(await desk.rememberer.validate(stored, "valid", f"{CANARY} {number}"))
+    await desk.eraser.erase(stored, "client_delete")
+    for note in notes:
+        with pytest.raises(NotFound):
+            await desk.store.records.get(note.cid)
+    assert (await desk.store.records.counts())["live"] == 8
+    assert desk.found(CANARY) == []
 
 
 async def test_a_log_that_cannot_forget_stops_the_erasure_and_it_can_be_asked_again(tmp_path: Path) -> None:
@@ -234,60 +209,57 @@ async def test_a_private_record_s_key_goes_first(tmp_path: Path) -> None:
             await desk.store.records.add(stored.record)
 
 
-async def test_one_that_fails_again_keeps_no_other_from_its_end(tmp_path: Path) -> None:
-    async with desk_in(tmp_path) as desk:
-        bad, good, new = [await private(desk, number) for number in range(3)]
-        await desk.store.records.shred([bad.cid, good.cid])
-
-        async def forget(cids: Sequence[str]) -> None:
-            if str(bad.cid) in cids:
-                raise Unavailable("the disk is full")
-
-        eraser = Eraser(desk.store.records, desk.store.blocks, desk.rememberer, desk.log, (), (forget,))
-        with pytest.raises(Unavailable, match="full"):
-            await eraser.resume()
-        assert [ref.cid for ref in await desk.store.records.shredded()] == [bad.cid]
-        assert (await eraser.erase(new, "client_delete")).record.kind == "tombstone"
-        assert not await desk.store.blocks.has(new.cid)
-        assert await desk.eraser.resume() == 1
+def eraser_that_tells(desk: Desk, forget: Callable[[Sequence[str]], Awaitable[None]]) -> Eraser:
+    """As the desk's, beside somebody who keeps more of records."""
+    return Eraser(desk.store.records, desk.store.blocks, desk.rememberer, desk.log, (), (forget,))
 
 
-async def test_an_erasure_finishes_the_one_that_failed_before_it(tmp_path: Path) -> None:
-    async with desk_in(tmp_path) as desk:
-        first, second = [await private(desk, number) for number in range(2)]
-        await desk.store.records.shred([first.cid])
-        await desk.eraser.erase(second, "client_delete")
-        assert await desk.store.records.shredded() == []
-        for cid in (first.cid, second.cid):
-            assert not await desk.store.blocks.has(cid)
-        assert (await desk.store.records.counts())["live"] == 0
+async def test_one_that_fails_again_keeps_no_other_from_its_end(desk: Desk) -> None:
+    bad, good, new = [await private(desk, number) for number in range(3)]
+    await desk.store.records.shred([bad.cid, good.cid])
+
+    async def forget(cids: Sequence[str]) -> None:
+        if str(bad.cid) in cids:
+            raise Unavailable("the disk is full")
+
+    eraser = eraser_that_tells(desk, forget)
+    with pytest.raises(Unavailable, match="full"):
+        await eraser.resume()
+    assert [ref.cid for ref in await desk.store.records.shredded()] == [bad.cid]
+    assert (await eraser.erase(new, "client_delete")).record.kind == "tombstone"
+    assert not await desk.store.blocks.has(new.cid)
+    assert await desk.eraser.resume() == 1
 
 
-async def test_keys_of_all_that_is_erased_are_destroyed(tmp_path: Path) -> None:
-    async with desk_in(tmp_path) as desk:
-        one = await desk.keep(
-            f"How tall is my tower of {CANARY}?", f"It is 40 m {CANARY}.", scope="private:acme"
-        )
-        two = await desk.keep(
-            f"how tall is my tower of {CANARY}?", f"It is 40 m {CANARY}.", scope="private:acme"
-        )
-        assert one.cid == two.cid, "the first one stands for both wordings"
-        assert len(await desk.store.records.aliases(one.cid)) == 1
-        await desk.rememberer.validate(one, "valid", "Right.")
-        assert desk.keys_left() == 4, "two records, an alias and a verdict"
-        await desk.eraser.erase(one, "client_delete")
-        assert desk.keys_left() == 1, "of the tombstone"
-        assert desk.found(CANARY) == []
+async def test_an_erasure_finishes_the_one_that_failed_before_it(desk: Desk) -> None:
+    first, second = [await private(desk, number) for number in range(2)]
+    await desk.store.records.shred([first.cid])
+    await desk.eraser.erase(second, "client_delete")
+    assert await desk.store.records.shredded() == []
+    assert [await desk.store.blocks.has(one.cid) for one in (first, second)] == [False, False]
+    assert (await desk.store.records.counts())["live"] == 0
 
 
-async def test_whoever_keeps_more_of_a_record_is_told(tmp_path: Path) -> None:
-    async with desk_in(tmp_path) as desk:
-        told: list[str] = []
+async def test_keys_of_all_that_is_erased_are_destroyed(desk: Desk) -> None:
+    one, two = [
+        await desk.keep(f"{how} tall is my tower of {CANARY}?", f"It is 40 m {CANARY}.", scope="private:acme")
+        for how in ("How", "how")
+    ]
+    assert one.cid == two.cid, "the first one stands for both wordings"
+    assert len(await desk.store.records.aliases(one.cid)) == 1
+    await desk.rememberer.validate(one, "valid", "Right.")
+    assert desk.keys_left() == 4, "two records, an alias and a verdict"
+    await desk.eraser.erase(one, "client_delete")
+    assert desk.keys_left() == 1, "of the tombstone"
+    assert desk.found(CANARY) == []
 
-        async def forget(cids: Sequence[str]) -> None:
-            told.extend(cids)
 
-        eraser = Eraser(desk.store.records, desk.store.blocks, desk.rememberer, desk.log, (), (forget,))
-        stored = await private(desk, 1)
-        await eraser.erase(stored, "client_delete")
-        assert told == [str(stored.cid)]
+async def test_whoever_keeps_more_of_a_record_is_told(desk: Desk) -> None:
+    told: list[str] = []
+
+    async def forget(cids: Sequence[str]) -> None:
+        told.extend(cids)
+
+    stored = await private(desk, 1)
+    await eraser_that_tells(desk, forget).erase(stored, "client_delete")
+    assert told == [str(stored.cid)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 from node.app.operator_desk import LaterSemantics
 from node.audit.decisions.memory import MemoryLog
 from node.audit.recorder import Recorder
-from node.cache.keys import keyword_key, same_question
+from node.cache.keys import keyword_key
 from node.core.errors import CorruptState, NotFound, Unavailable
 from node.core.ipld.cid import BLAKE2B_256, RAW, SHA2_512, Cid
 from node.core.metrics import Metrics
@@ -22,14 +22,14 @@ from node.core.model import Json, SourceRef
 from node.core.ports import Appended, StoredRecord
 from node.core.record import block_of
 from node.store.imported_blocks import ForeignStore, WithForeign
-from node.store.remember import Questions, Remembered, Rememberer
+from node.store.remember import Rememberer
 from node.store.retention.erase import Eraser
 from node.store.retention.erasure import Erasure
 from node.store.sqlite import SqliteStore
-from node.store.write_back import WriteBack
 from tests.manual_clock import ManualClock
 from tests.record_builders import START
-from tests.unit.cache.index.semantic_bench import US, Signer, memory
+from tests.unit.cache.index.semantic_bench import memory, rememberer
+from tests.unit.store.conftest import Opened, Start
 
 CANARY = "zanzibarquux"
 QUESTION = f"What does {CANARY} mean?"
@@ -56,13 +56,8 @@ class Bench:
     eraser: Eraser
 
     def erasure(self, *, refuse_unlogged: bool = False) -> Erasure:
-        return Erasure(
-            self.store.records,
-            self.eraser,
-            self.foreign,
-            Recorder(self.log, Metrics().unlogged, refuses=refuse_unlogged),
-            "test",
-        )
+        recorder = Recorder(self.log, Metrics().unlogged, refuses=refuse_unlogged)
+        return Erasure(self.store.records, self.eraser, self.foreign, recorder, "test")
 
     async def keep(self, query: str, answer: str, **more: Any) -> StoredRecord:
         kept = await self.rememberer.keep(memory(query, answer, source=SourceRef("client", "ana"), **more))
@@ -79,33 +74,15 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+async def bench(tmp_path: Path, start: Start, opened: Opened[ForeignStore]) -> Bench:
     clock = ManualClock(START)
-    store = await SqliteStore.open(tmp_path / "blocks.sqlite", own_issuer=US.did, keyword_key=keyword_key)
-    foreign = await ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20)
+    store = await start(keyword_key=keyword_key)
+    foreign = await opened(ForeignStore.open(tmp_path / "foreign.sqlite", bytes_max=2**20))
     log = FailingLog("test.example/log", clock)
-
-    async def report(_: Remembered) -> None: ...
-
-    rememberer = Rememberer(
-        store.records,
-        LaterSemantics(),
-        Signer(),
-        clock,
-        WriteBack(4),
-        Questions(keyword_key, same_question),
-        report,
-    )
-    eraser = Eraser(
-        store.records,
-        WithForeign(store.blocks, foreign.blocks),
-        rememberer,
-        log,
-        (store.scrub, foreign.scrub),
-    )
-    yield Bench(tmp_path, store, foreign, log, rememberer, eraser)
-    await foreign.close()
-    await store.close()
+    ours = rememberer(store.records, LaterSemantics(), clock)
+    blocks = WithForeign(store.blocks, foreign.blocks)
+    eraser = Eraser(store.records, blocks, ours, log, (store.scrub, foreign.scrub))
+    return Bench(tmp_path, store, foreign, log, ours, eraser)
 
 
 async def test_by_question_in_every_scope_live_and_withdrawn(bench: Bench) -> None:
@@ -120,10 +97,8 @@ async def test_by_question_in_every_scope_live_and_withdrawn(bench: Bench) -> No
     assert await bench.live() == 4, "a dry run changes nothing"
     size = bench.log.size()
     erased, more = await bench.erasure().of_question(f"  {QUESTION[:-1]} ", most=10)
-    assert (sorted(one.scope for one in erased), more) == (
-        ["private:acme", "public", "shared", "shared"],
-        False,
-    )
+    scopes = ["private:acme", "public", "shared", "shared"]
+    assert (sorted(one.scope for one in erased), more) == (scopes, False)
     assert all(one.tombstone is not None and one.decision is not None for one in erased)
     assert bench.log.size() == size + 4
     assert bench.on_disk() == []
@@ -134,10 +109,9 @@ async def test_by_question_in_every_scope_live_and_withdrawn(bench: Bench) -> No
 async def test_more_than_one_call_takes_says_so(bench: Bench) -> None:
     for number in range(5):
         await bench.keep(QUESTION, f"answer {number}", context=f"{number}" * 64)
-    erased, more = await bench.erasure().of_question(QUESTION, most=2)
-    assert (len(erased), more) == (2, True)
-    erased, more = await bench.erasure().of_question(QUESTION, most=3)
-    assert (len(erased), more) == (3, False)
+    for most, is_more in ((2, True), (3, False)):
+        erased, more = await bench.erasure().of_question(QUESTION, most=most)
+        assert (len(erased), more) == (most, is_more)
 
 
 async def test_by_cid_with_versions_and_the_imported_copy(bench: Bench) -> None:
@@ -222,21 +196,23 @@ async def test_a_question_finishes_what_was_left_of_its_erasure(bench: Bench) ->
     assert not await bench.store.blocks.has(stored.cid)
 
 
-async def test_any_cid_of_its_bytes_names_the_record_and_all_copies_go(bench: Bench) -> None:
-    for function, scope in ((None, "public"), (SHA2_512, "public"), (BLAKE2B_256, "private")):
-        stored = await bench.keep(QUESTION, f"{CANARY}!", scope=scope)
-        _, data = block_of(stored.record)
-        others = [
-            Cid(RAW, hashlib.sha512(data).digest(), SHA2_512),
-            Cid(RAW, hashlib.blake2b(data, digest_size=32).digest(), BLAKE2B_256),
-        ]
-        for copy in others:
-            await bench.foreign.blocks.put(copy, data)
-        named = Cid(RAW, stored.cid.digest)
-        if function is not None:
-            [named] = [copy for copy in others if copy.function == function]
-        erased = await bench.erasure().of_cid(named)
-        assert (erased.cid, erased.scope) == (stored.cid, scope)
-        assert not await bench.store.blocks.has(stored.cid)
-        assert [await bench.foreign.blocks.has(copy) for copy in others] == [False, False], function
-        assert bench.on_disk() == []
+@pytest.mark.parametrize(
+    ("function", "scope"), [(None, "public"), (SHA2_512, "public"), (BLAKE2B_256, "private")]
+)
+async def test_any_cid_of_its_bytes_names_the_record_and_all_copies_go(
+    bench: Bench, function: int | None, scope: str
+) -> None:
+    stored = await bench.keep(QUESTION, f"{CANARY}!", scope=scope)
+    _, data = block_of(stored.record)
+    copies = {
+        SHA2_512: Cid(RAW, hashlib.sha512(data).digest(), SHA2_512),
+        BLAKE2B_256: Cid(RAW, hashlib.blake2b(data, digest_size=32).digest(), BLAKE2B_256),
+    }
+    for copy in copies.values():
+        await bench.foreign.blocks.put(copy, data)
+    named = Cid(RAW, stored.cid.digest) if function is None else copies[function]
+    erased = await bench.erasure().of_cid(named)
+    assert (erased.cid, erased.scope) == (stored.cid, scope)
+    assert not await bench.store.blocks.has(stored.cid)
+    assert [await bench.foreign.blocks.has(copy) for copy in copies.values()] == [False, False]
+    assert bench.on_disk() == []

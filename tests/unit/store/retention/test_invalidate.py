@@ -5,21 +5,18 @@ from __future__ import annotations
 import pytest
 
 from node.cache.index.flat_index import FlatIndex
-from node.cache.keys import keyword_key, same_question
 from node.cache.recall import Limits, Recaller
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, Kind, Query, Route
 from node.core.normalise import query_hash
-from node.core.ports import BlockRef, Embedded, Selection, StoredRecord
-from node.store.remember import Questions, Remembered, Rememberer
+from node.core.ports import BlockRef, Embedded, RecordStore, Selection, StoredRecord
 from node.store.retention.invalidate import SHOWN_MAX, invalidate
-from node.store.write_back import WriteBack
 from tests.manual_clock import ManualClock
 from tests.record_builders import SCOPES, START
 from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
-from tests.unit.cache.index.semantic_bench import US, Signer, memory
+from tests.unit.cache.index.semantic_bench import US, memory, rememberer
 
 MOST = SHOWN_MAX + 5
 
@@ -33,25 +30,12 @@ class Desk:
         self.embedder, self.index = HashEmbedder(8), FlatIndex(8)
         self.semantics = OneModel(self.embedder, self.index)
         self.entered: list[Cid] = []
-        self.rememberer = Rememberer(
-            self.store.records,
-            self.semantics,
-            Signer(),
-            self.clock,
-            WriteBack(4),
-            Questions(keyword_key, same_question),
-            self.report,
-        )
-        self.recaller = Recaller(
-            self.store.records,
-            self.semantics,
-            self.clock,
-            Limits(),
-            calibrated_on=self.embedder.info.digest,
-        )
+        self.rememberer = rememberer(self.store.records, self.semantics, self.clock)
+        self.recaller = self.recaller_over(self.store.records)
 
-    async def report(self, outcome: Remembered) -> None:
-        assert outcome.is_durable
+    def recaller_over(self, records: RecordStore) -> Recaller:
+        digest = self.embedder.info.digest
+        return Recaller(records, self.semantics, self.clock, Limits(), calibrated_on=digest)
 
     async def enter(self, ref: BlockRef) -> None:
         assert await self.store.records.live([ref.cid])  # the log comes first
@@ -110,15 +94,8 @@ async def test_a_survivor_that_goes_after_it_was_found_is_not_served_under_any_w
     for text in ("What is a keel", "what is a keel"):
         await desk.rememberer.keep(memory(text, "The spine of a ship."))
     assert (await desk.store.records.counts())["live"] == 1
-    late = Late(desk, Selection(tag="none", scopes=("shared",)))
-    late.gone = Selection(query_hash=query_hash(wording))
-    recaller = Recaller(
-        late,  # type: ignore[arg-type] # the rest by __getattr__
-        desk.semantics,
-        desk.clock,
-        Limits(),
-        calibrated_on=desk.embedder.info.digest,
-    )
+    late = Late(desk, Selection(query_hash=query_hash(wording)))
+    recaller = desk.recaller_over(late)  # type: ignore[arg-type] # the rest by __getattr__
 
     async def embed() -> Embedded | None:
         return None

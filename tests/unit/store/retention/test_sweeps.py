@@ -80,13 +80,6 @@ async def test_the_index_follows_the_store_over_restarts(tmp_path: Path) -> None
     assert len(rebuilt.index) == 5
 
 
-async def test_vectors_of_another_model_are_not_compared(tmp_path: Path) -> None:
-    store = MemoryStore(own_issuer=US.did)
-    other = Embedding("other", "cd" * 32, 4, vector(1).astype("<f4").tobytes())
-    await store.records.add(US.answer("q", embedding=other))
-    assert len((await IndexKeeper.open(tmp_path, INFO, store.records)).index) == 0
-
-
 async def test_a_failing_job_runs_again_and_does_not_stop_the_others() -> None:
     scheduler, failed, worked = Scheduler(), asyncio.Event(), asyncio.Event()
 
