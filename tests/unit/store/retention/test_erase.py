@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,10 +61,13 @@ class Desk:
         return stored
 
     def found(self, text: str) -> list[str]:
-        """The files that hold the text, in whatever case."""
-        word = text.lower().encode()
-        files = [path for path in self.folder.rglob("*") if path.is_file()]
-        return [str(path.relative_to(self.folder)) for path in files if word in path.read_bytes().lower()]
+        """The files that hold the text, in whatever case; what the log stages comes and goes meanwhile."""
+        word, found = text.lower().encode(), []
+        for path in self.folder.rglob("*"):
+            with suppress(FileNotFoundError, IsADirectoryError):
+                if word in path.read_bytes().lower():
+                    found.append(str(path.relative_to(self.folder)))
+        return found
 
 
 @asynccontextmanager
