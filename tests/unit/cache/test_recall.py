@@ -94,16 +94,14 @@ def hit(recall: Recall) -> tuple[str, float | None]:
     return recall.found.hit.kind, recall.found.hit.similarity
 
 
-async def test_exact_comes_first_and_needs_no_embedding() -> None:
-    bench = Bench()
+async def test_exact_comes_first_and_needs_no_embedding(bench: Bench) -> None:
     kept = await bench.keep("What is a heap?", NEAR)
     recall = await bench.ask("What is a heap?")
     assert (found(recall), hit(recall)) == (kept.cid, ("exact", 1.0))
     assert bench.embedded == 0
 
 
-async def test_slots_meet_in_other_words_and_never_with_other_slots() -> None:
-    bench = Bench()
+async def test_slots_meet_in_other_words_and_never_with_other_slots(bench: Bench) -> None:
     kept = await bench.keep("price of x", slot_key="price:x:usd", route="deterministic")
     recall = await bench.ask("x worth today", PRICE)
     assert (found(recall), hit(recall)) == (kept.cid, ("slot", None))
@@ -111,8 +109,7 @@ async def test_slots_meet_in_other_words_and_never_with_other_slots() -> None:
     assert found(await bench.ask("price of x", replace(PRICE, key="price:y:usd"))) is None
 
 
-async def test_semantic_needs_floor_confidence_and_no_veto() -> None:
-    bench = Bench()
+async def test_semantic_needs_floor_confidence_and_no_veto(bench: Bench) -> None:
     kept = await bench.keep("How do I bake bread at home?", NEAR)
     assert found(await bench.ask("How can I bake bread at home?")) == kept.cid
     assert found(await bench.ask("How do I bake bread at home in Rome?")) is None
@@ -122,8 +119,7 @@ async def test_semantic_needs_floor_confidence_and_no_veto() -> None:
     assert found(await unsure.ask("How can I bake bread at home?")) is None
 
 
-async def test_scope_and_context_are_hard_filters() -> None:
-    bench = Bench()
+async def test_scope_and_context_are_hard_filters(bench: Bench) -> None:
     mine = await bench.keep("Who am I to you?", NEAR, scope="private:ann")
     assert found(await bench.ask("Who am I to you?", caller=Caller(tenant="ann"))) == mine.cid
     assert found(await bench.ask("Who am I to you?", caller=Caller(tenant="bob"))) is None
@@ -148,16 +144,14 @@ async def test_a_record_withdrawn_during_the_look_up_is_not_served() -> None:
     assert (recall.found, recall.code) == (None, "withdrawn")
 
 
-async def test_a_vector_whose_record_is_gone_is_not_a_candidate() -> None:
-    bench = Bench()
+async def test_a_vector_whose_record_is_gone_is_not_a_candidate(bench: Bench) -> None:
     kept = await bench.keep("How do I bake bread at home?", NEAR)
     await bench.records.withdraw(kept.cid, "test")
     recall = await bench.ask("How can I bake bread at home?")
     assert (recall.found, recall.seen) == (None, ())
 
 
-async def test_expired_records_miss_and_are_kept_for_staleness() -> None:
-    bench = Bench()
+async def test_expired_records_miss_and_are_kept_for_staleness(bench: Bench) -> None:
     kept = await bench.keep("price of x", slot_key="price:x:usd", expires=START + timedelta(seconds=45))
     assert found(await bench.ask("x price", PRICE)) == kept.cid
     bench.clock.advance(45)
@@ -167,23 +161,20 @@ async def test_expired_records_miss_and_are_kept_for_staleness() -> None:
     assert late.expired.cid == kept.cid
 
 
-async def test_max_age_bounds_what_is_served() -> None:
-    bench = Bench()
+async def test_max_age_bounds_what_is_served(bench: Bench) -> None:
     await bench.keep("What is a heap?")
     bench.clock.advance(100)
     assert found(await bench.ask("What is a heap?", vector=None, max_age_s=99)) is None
     assert found(await bench.ask("What is a heap?", vector=None, max_age_s=100)) is not None
 
 
-async def test_what_clients_stored_is_searched_whatever_its_class() -> None:
-    bench = Bench()
+async def test_what_clients_stored_is_searched_whatever_its_class(bench: Bench) -> None:
     kept = await bench.keep("price of bread at home", NEAR)
     assert found(await bench.ask("cost of bread at home", PRICE)) is None
     assert found(await bench.ask("cost of bread at home", PRICE, clients_too=True)) == kept.cid
 
 
-async def test_a_clients_word_does_not_stand_for_what_an_adapter_looks_up() -> None:
-    bench = Bench()
+async def test_a_clients_word_does_not_stand_for_what_an_adapter_looks_up(bench: Bench) -> None:
     told = RecordSource("client", "somebody")
     kept = await bench.keep("price of x", slot_key="price:x:usd", source=told)
     with_adapter = replace(PRICE, adapter="coingecko")
@@ -192,8 +183,7 @@ async def test_a_clients_word_does_not_stand_for_what_an_adapter_looks_up() -> N
     assert found(await bench.ask("price of x", PRICE)) == kept.cid
 
 
-async def test_without_an_embedder_keywords_still_meet() -> None:
-    bench = Bench()
+async def test_without_an_embedder_keywords_still_meet(bench: Bench) -> None:
     kept = await bench.keep("What is a content identifier?")
     bench.recaller = Recaller(bench.records, OneModel(), bench.clock, Limits())
     recall = await bench.ask("what's a content identifier")
@@ -202,9 +192,8 @@ async def test_without_an_embedder_keywords_still_meet() -> None:
     assert bench.embedded == 0
 
 
-async def test_a_vector_is_compared_in_the_index_of_its_own_model_only() -> None:
+async def test_a_vector_is_compared_in_the_index_of_its_own_model_only(bench: Bench) -> None:
     """The same numbers of another model mean something else."""
-    bench = Bench()
     await bench.keep("How do I bake bread at home?", NEAR)
     other_words = "Which loaf comes out well in a small oven?"
     assert len((await bench.ask(other_words)).seen) == 1

@@ -50,8 +50,7 @@ async def from_peer(
     return stored
 
 
-async def test_a_peer_s_answer_is_served_in_its_name_with_its_confidence_scaled() -> None:
-    bench = Bench()
+async def test_a_peer_s_answer_is_served_in_its_name_with_its_confidence_scaled(bench: Bench) -> None:
     kept = await from_peer(bench, "What is a heap?", share=950_000, confidence=900_000)
     recall = await bench.ask("What is a heap?")
     assert found(recall) == kept.cid
@@ -66,8 +65,7 @@ def _query(bench: Bench) -> Query:
     return Query("q", "x", "x", Caller(), bench.clock.now(), 1e9)
 
 
-async def test_a_share_that_leaves_too_little_is_a_miss_in_every_tier() -> None:
-    bench = Bench()
+async def test_a_share_that_leaves_too_little_is_a_miss_in_every_tier(bench: Bench) -> None:
     await from_peer(bench, "How do I bake bread at home?", NEAR, share=900_000, confidence=880_000)
     for asked in ("How do I bake bread at home?", "How can I bake bread at home?"):
         assert found(await bench.ask(asked)) is None
@@ -84,15 +82,15 @@ async def test_a_share_that_leaves_too_little_is_a_miss_in_every_tier() -> None:
     ids=str,
 )
 async def test_a_share_or_an_end_that_cannot_be_read_speaks_against_the_record_and_none_raises_a_confidence(
-    said: dict[str, Json], confidence: int
+    said: dict[str, Json], confidence: int, bench: Bench
 ) -> None:
-    bench = Bench()
     await from_peer(bench, "What is a heap?", kept=said, confidence=confidence)
     assert found(await bench.ask("What is a heap?", vector=None)) is None
 
 
-async def test_a_peer_s_record_ends_at_the_first_of_its_two_ends_and_is_not_served_stale() -> None:
-    bench = Bench()
+async def test_a_peer_s_record_ends_at_the_first_of_its_two_ends_and_is_not_served_stale(
+    bench: Bench,
+) -> None:
     soon, late = START + timedelta(seconds=45), START + timedelta(days=30)
     kept = await from_peer(bench, "price of x", slot_key="price:x:usd", expires=late, until=soon)
     assert found(await bench.ask("x price", PRICE)) == kept.cid
@@ -106,16 +104,14 @@ async def test_a_peer_s_record_ends_at_the_first_of_its_two_ends_and_is_not_serv
     assert (ended.found, ended.expired) == (None, None)
 
 
-async def test_what_stands_beside_our_own_record_changes_nothing() -> None:
-    bench = Bench()
+async def test_what_stands_beside_our_own_record_changes_nothing(bench: Bench) -> None:
     record = US.answer("What is a heap?")
     stored = await bench.records.add(record, kept={beside.TRUST: 0, beside.UNTIL: 0})
     assert found(await bench.ask("What is a heap?")) == stored.cid
 
 
-async def test_a_slot_key_of_a_peer_counts_where_our_reading_gave_it() -> None:
+async def test_a_slot_key_of_a_peer_counts_where_our_reading_gave_it(bench: Bench) -> None:
     """A peer may write the key of one question beside another."""
-    bench = Bench()
     honest = await from_peer(bench, "price of x", slot_key="price:x:usd")
     assert found(await bench.ask("x worth today", PRICE)) == honest.cid
     lying = Bench()
@@ -162,8 +158,7 @@ async def test_what_was_judged_among_all_that_is_near_keeps_that_judgement() -> 
     assert honest.cid in {Cid.parse(one.judged.candidate.cid) for one in first.seen}
 
 
-async def test_a_thin_neighbourhood_is_looked_at_once() -> None:
-    bench = Bench()
+async def test_a_thin_neighbourhood_is_looked_at_once(bench: Bench) -> None:
     looked: list[int] = []
     search = bench.index.search
 
@@ -198,8 +193,7 @@ def test_each_peer_keeps_its_nearest_few_and_we_all_of_ours() -> None:
 # --- as evidence ----------------------------------------------------------------------------------
 
 
-async def test_a_peer_s_word_as_evidence_is_marked_and_is_not_published_in_our_name() -> None:
-    bench = Bench()
+async def test_a_peer_s_word_as_evidence_is_marked_and_is_not_published_in_our_name(bench: Bench) -> None:
     await from_peer(bench, "Which loaf comes out well in a small oven?", NEAR)
     await bench.keep("Which bread is quick in an oven?", NEAR, scope="public")
     seen = (await bench.ask("Which cake needs no oven?")).seen
@@ -220,9 +214,8 @@ async def test_a_peer_s_word_as_evidence_is_marked_and_is_not_published_in_our_n
     ],
 )
 async def test_a_difference_that_the_gate_sees_stands_beside_the_evidence(
-    stored: str, asked: str, told: str
+    stored: str, asked: str, told: str, bench: Bench
 ) -> None:
-    bench = Bench()
     await bench.keep(stored, NEAR)
     [seen] = (await bench.ask("Which cake needs no oven?")).seen
     note = as_evidence(relevant(seen), asked).note

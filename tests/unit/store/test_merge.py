@@ -59,8 +59,12 @@ class Desk:
         return [one.record.query for one in found if isinstance(one.record, AnswerRecord)]
 
 
-async def test_the_same_in_other_words_is_one_candidate_and_both_wordings_hit() -> None:
-    desk = Desk()
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+async def test_the_same_in_other_words_is_one_candidate_and_both_wordings_hit(desk: Desk) -> None:
     code, first = await desk.keep(said("What is a keel?"))
     assert code == "stored"
     code, second = await desk.keep(said("what is a keel", "The spine of  a ship."))
@@ -71,8 +75,7 @@ async def test_the_same_in_other_words_is_one_candidate_and_both_wordings_hit() 
     assert (alias.query, alias.source_kind, alias.source_id) == ("what is a keel", "client", "ana")
 
 
-async def test_the_one_that_lives_longer_survives() -> None:
-    desk = Desk()
+async def test_the_one_that_lives_longer_survives(desk: Desk) -> None:
     _, first = await desk.keep(said("What is a keel?"))
     code, second = await desk.keep(said("what is a keel", lifetime_s=9 * HOUR_S))
     assert code == "stored"
@@ -83,8 +86,7 @@ async def test_the_one_that_lives_longer_survives() -> None:
     assert first not in desk.index
 
 
-async def test_the_surer_one_survives_and_neither_where_none_is_both() -> None:
-    desk = Desk()
+async def test_the_surer_one_survives_and_neither_where_none_is_both(desk: Desk) -> None:
     _, first = await desk.keep(said("What is a keel?", confidence=Confidence(0.8, {})))
     code, second = await desk.keep(said("what is a keel", confidence=Confidence(0.9, {})))
     assert (code, await desk.live()) == ("stored", ["what is a keel"])
@@ -95,8 +97,7 @@ async def test_the_surer_one_survives_and_neither_where_none_is_both() -> None:
     assert len({first, second, third}) == 3
 
 
-async def test_saying_it_again_writes_nothing() -> None:
-    desk = Desk()
+async def test_saying_it_again_writes_nothing(desk: Desk) -> None:
     _, first = await desk.keep(said("What is a keel?"))
     await desk.keep(said("what is a keel"))
     before = await desk.store.records.counts()
@@ -108,8 +109,7 @@ async def test_saying_it_again_writes_nothing() -> None:
     assert [one.source_id for one in await desk.store.records.aliases(first)] == ["ana", "bo"]
 
 
-async def test_saying_it_again_late_renews_its_life() -> None:
-    desk = Desk()
+async def test_saying_it_again_late_renews_its_life(desk: Desk) -> None:
     _, first = await desk.keep(said("What is a keel?"))
     desk.clock.advance(0.4 * HOUR_S)
     assert await desk.keep(said("What is a keel?")) == ("known", first)
@@ -136,16 +136,14 @@ async def test_saying_it_again_late_renews_its_life() -> None:
         {"slot_key": "ship:keel", "slots": {"topic": "keel"}},
     ],
 )
-async def test_what_must_stay_apart_stays_apart(changes: dict[str, object]) -> None:
-    desk = Desk()
+async def test_what_must_stay_apart_stays_apart(changes: dict[str, object], desk: Desk) -> None:
     await desk.keep(said("What is a keel?"))
     code, _ = await desk.keep(replace(said("what is a keel"), **changes))  # type: ignore[arg-type] # fields by name
     assert code == "stored"
     assert len(await desk.live()) == 2
 
 
-async def test_vectors_of_two_models_stay_apart() -> None:
-    desk = Desk()
+async def test_vectors_of_two_models_stay_apart(desk: Desk) -> None:
     await desk.keep(said("What is a keel?"))
     other = HashEmbedder(8, model="another")
     vector = Embedded(other.vector_of("what is a keel"), other.info)
@@ -163,16 +161,14 @@ async def test_vectors_of_two_models_stay_apart() -> None:
         ("What is a keel?", "Why is a keel?"),
     ],
 )
-async def test_other_questions_with_the_same_answer_stay_apart(one: str, other: str) -> None:
-    desk = Desk()
+async def test_other_questions_with_the_same_answer_stay_apart(one: str, other: str, desk: Desk) -> None:
     await desk.keep(said(one, "Yes."))
     code, _ = await desk.keep(said(other, "Yes."))
     assert (code, len(await desk.live())) == ("stored", 2)
     assert same_question(one, other) is same_question(other, one) is False
 
 
-async def test_a_new_answer_to_an_alias_answers_its_wording_only() -> None:
-    desk = Desk()
+async def test_a_new_answer_to_an_alias_answers_its_wording_only(desk: Desk) -> None:
     _, first = await desk.keep(said("What is a keel?"))
     await desk.keep(said("what is a keel"))
     code, other = await desk.keep(said("what is a keel", "A bird."))
@@ -181,8 +177,7 @@ async def test_a_new_answer_to_an_alias_answers_its_wording_only() -> None:
     assert await desk.served("What is a keel?") == [str(first)]
 
 
-async def test_what_is_expired_takes_nobody_in() -> None:
-    desk = Desk()
+async def test_what_is_expired_takes_nobody_in(desk: Desk) -> None:
     await desk.keep(said("What is a keel?"))
     desk.clock.advance(HOUR_S + 1)
     code, second = await desk.keep(said("what is a keel"))
@@ -190,8 +185,7 @@ async def test_what_is_expired_takes_nobody_in() -> None:
     assert await desk.served("what is a keel") == [str(second)]
 
 
-async def test_an_invalid_alias_takes_its_survivor_out_of_the_index() -> None:
-    desk = Desk()
+async def test_an_invalid_alias_takes_its_survivor_out_of_the_index(desk: Desk) -> None:
     _, first = await desk.keep(said("What is a keel?"))
     await desk.keep(said("what is a keel"))
     [alias] = await desk.store.records.aliases(first)

@@ -41,8 +41,12 @@ class Desk:
         return outcome.stored.record, owes_vector(outcome.stored)
 
 
-async def test_a_vector_is_stored_with_the_model_that_made_it_whatever_serves_now() -> None:
-    desk = Desk()
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+async def test_a_vector_is_stored_with_the_model_that_made_it_whatever_serves_now(desk: Desk) -> None:
     other = HashEmbedder(8, model="before the switch")
     vector = other.vector_of("What is a keel")
     record, owes = await desk.keep(memory("What is a keel", vector=Embedded(vector, other.info)))
@@ -53,8 +57,7 @@ async def test_a_vector_is_stored_with_the_model_that_made_it_whatever_serves_no
     assert not desk.embedder.embedded
 
 
-async def test_a_record_is_embedded_now_by_what_serves() -> None:
-    desk = Desk()
+async def test_a_record_is_embedded_now_by_what_serves(desk: Desk) -> None:
     record, owes = await desk.keep(memory("What is a keel"))
     assert record.embedding is not None
     assert record.embedding.digest == desk.embedder.info.digest
@@ -66,8 +69,7 @@ async def test_a_record_is_embedded_now_by_what_serves() -> None:
     ("way", "failure", "owes"),
     [("now", "gone", True), ("later", None, True), ("never", None, False), ("never", "gone", False)],
 )
-async def test_who_owes_a_vector(way: str, failure: str | None, owes: bool) -> None:
-    desk = Desk()
+async def test_who_owes_a_vector(way: str, failure: str | None, owes: bool, desk: Desk) -> None:
     desk.embedder.failure = failure
     kept = {"curator": "ana"}
     outcome = await desk.rememberer.keep(memory("What is a keel", embed=way, kept=kept))
@@ -79,15 +81,13 @@ async def test_who_owes_a_vector(way: str, failure: str | None, owes: bool) -> N
     assert not desk.embedder.embedded
 
 
-async def test_a_question_beyond_the_window_is_owed_one_by_a_wider_model() -> None:
-    desk = Desk()
+async def test_a_question_beyond_the_window_is_owed_one_by_a_wider_model(desk: Desk) -> None:
     record, owes = await desk.keep(memory("word " * 300 + "end"))
     assert record.embedding is None
     assert owes
 
 
-async def test_what_was_erased_within_this_second_can_be_said_again() -> None:
-    desk = Desk()
+async def test_what_was_erased_within_this_second_can_be_said_again(desk: Desk) -> None:
     for _ in range(3):
         outcome = await desk.rememberer.keep(memory("What is a keel"))
         assert outcome.stored is not None
@@ -141,8 +141,7 @@ async def test_what_a_model_said_on_no_evidence_is_never_public() -> None:
             assert scope_for(scope, publish, ALONE["source"], False) == "shared"
 
 
-async def test_a_correction_names_what_it_corrects() -> None:
-    desk = Desk()
+async def test_a_correction_names_what_it_corrects(desk: Desk) -> None:
     wrong = await desk.rememberer.keep(memory("What is a keel", answer="A sail."))
     assert wrong.stored is not None
     await desk.rememberer.validate(wrong.stored, "invalid", None)
