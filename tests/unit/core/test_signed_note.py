@@ -210,6 +210,7 @@ B64 = LINE.split(b" ")[2].strip()
         *(note_of(LINE, text=TEXT.replace(b"42", size)) for size in (b"4\x002", b"42\r")),
         *(note_of(LINE, text=TEXT + line) for line in (b"\xff\n", b"\xed\xa0\x80\n", b"\xc0\x80\n")),
     ],
+    ids=lambda data: repr(data.removeprefix(TEXT))[:100],
 )
 def test_other_bytes_are_no_notes(data: bytes) -> None:
     with pytest.raises(MalformedNote):

@@ -122,7 +122,7 @@ def slots(store: SqliteStore) -> list[bytes]:
 
 async def secret_of_the_only_one(store: SqliteStore) -> bytes:
     [[slot]] = await store.file.rows("SELECT key_id FROM block LIMIT 1")
-    return slots(store)[slot]
+    return slots(store)[int(slot)]
 
 
 async def replace_one(store: SqliteStore, query: str) -> Cid:

@@ -105,11 +105,13 @@ def test_what_a_source_says_counts_for_more_than_the_wording() -> None:
 
 
 def test_what_somebody_vouches_for_is_not_cut_below_an_hour_by_wording_alone() -> None:
-    def life(query: str, now: datetime = NOW, **more: int) -> int | None:
-        return lifetime_s(Freshness.DEFINITION, query=query, now=now, wording_least_s=HOUR_S, **more)
+    def life(query: str, now: datetime = NOW, ttl_s: int | None = None) -> int | None:
+        return lifetime_s(
+            Freshness.DEFINITION, query=query, now=now, wording_least_s=HOUR_S, asked_ttl_s=ttl_s
+        )
 
     assert life("gold price") == HOUR_S
-    assert life("gold price", asked_ttl_s=5) == 5
+    assert life("gold price", ttl_s=5) == 5
     assert life("what is on today", NOW.replace(hour=23, minute=50)) == 600, "it ends with the day"
 
 
