@@ -297,10 +297,6 @@ async def test_abstaining_is_marked_and_cites_nothing(answer: str) -> None:
     assert (composed.abstained, composed.grounded, composed.citations) == (True, False, ())
 
 
-async def test_invalid_citations_are_dropped_from_the_text() -> None:
-    assert "[7]" not in (await of_minutes("A quorum is ten percent of all members [1] [7].")).text
-
-
 async def test_a_mark_in_the_place_of_the_answer_is_no_answer() -> None:
     assert (await of_minutes("A quorum is [1].")).source.kind == "extractive"
 

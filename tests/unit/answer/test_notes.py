@@ -438,7 +438,7 @@ async def test_beside_the_trained_reader_only_measured_models_read(model: str, i
     ],
 )
 async def test_an_entry_is_the_answer_only_without_doubt(
-    asked: str, evidence: list[Evidence], shares: dict[str, float], is_meant: bool
+    asked: str, evidence: list[Evidence], shares: dict[str, Any], is_meant: bool
 ) -> None:
     said = await notes.meant(Trained(**shares), asked, evidence)
     assert (said is not None and said.note == evidence[0]) is is_meant

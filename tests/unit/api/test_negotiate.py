@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from urllib.parse import parse_qsl
+
 import pytest
 from aiohttp import web
 from hypothesis import given
@@ -8,38 +10,26 @@ from hypothesis import strategies as st
 from node.api.downloads import attachment
 from node.api.negotiate import CAR, RAW, Wanted, accepted, negotiate
 from node.core.errors import BadInput
+from tests.unit.pipeline.tables import cells, sections
+
+ROWS = sections(__file__, "negotiate.txt")
 
 
-@pytest.mark.parametrize(
-    ("query", "accept", "name", "dups"),
-    [
-        ({"format": "raw"}, "", "raw", False),
-        ({"format": "car"}, "", "car", False),
-        ({}, RAW, "raw", False),
-        ({}, CAR, "car", False),
-        ({}, RAW.upper(), "raw", False),
-        ({"format": "car"}, RAW, "car", False),
-        ({"format": "raw"}, CAR, "raw", False),
-        ({"format": "raw"}, "text/html", "raw", False),
-        ({"format": ""}, RAW, "raw", False),
-        ({}, f"{RAW}, {CAR}", "raw", False),
-        ({}, f"{RAW};q=0.5, {CAR};q=0.9", "car", False),
-        ({}, f"{RAW};q=0, {CAR};q=0.001", "car", False),
-        ({}, f"text/html, */*;q=0.8, {CAR};q=0.1", "car", False),
-        ({}, f"{CAR};order=foo, {CAR};order=dfs;dups=y;q=0.5", "car", True),
-        ({}, f"{CAR};order=foo, {RAW};q=0.1", "raw", False),
-        ({}, f'{CAR} ; version="1" ; DUPS=Y', "car", True),
-        ({"format": "car"}, f"{CAR};dups=y", "car", True),
-        ({"format": "car", "car-dups": "n"}, f"{CAR};dups=y", "car", False),
-        ({"format": "car", "car-order": "dfs"}, f"{CAR};order=foo", "car", False),
-        ({"car-dups": "y"}, CAR, "car", True),
-        ({"format": "car", "car-version": "1", "car-order": "unk"}, "", "car", False),
-        ({"format": "raw", "car-dups": "y"}, "", "raw", True),
-    ],
-)
-def test_what_is_wanted(query: dict[str, str], accept: str, name: str, dups: bool) -> None:
-    wanted = negotiate(query, accept)
-    assert (wanted.name, wanted.dups and name == "car") == (name, dups and name == "car")
+def read(row: str) -> list[str]:
+    """The cells of a row, with the types that it names; of a header that is not there nothing."""
+    query, accept, *rest = cells(row)
+    return [query, "" if accept == "none" else accept.format(RAW=RAW, CAR=CAR, RAW_UPPER=RAW.upper()), *rest]
+
+
+def query_of(text: str) -> dict[str, str]:
+    return {} if text == "none" else dict(parse_qsl(text, keep_blank_values=True))
+
+
+@pytest.mark.parametrize("row", ROWS["wanted"])
+def test_what_is_wanted(row: str) -> None:
+    query, accept, name, dups = read(row)
+    wanted = negotiate(query_of(query), accept)
+    assert (wanted.name, "dups" if wanted.dups and name == "car" else "-") == (name, dups)
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/*", "*/*;q=0.1, application/*", f"{RAW};q=0"])
@@ -48,21 +38,11 @@ def test_naming_no_form_is_a_bad_request(accept: str) -> None:
         negotiate({}, accept)
 
 
-@pytest.mark.parametrize(
-    ("query", "accept"),
-    [
-        ({"format": "tar"}, ""),
-        ({"format": "dag-json"}, RAW),
-        ({}, "text/html"),
-        ({}, "text/html,application/xhtml+xml,*/*;q=0.8"),
-        ({}, f"{CAR};version=2"),
-        ({}, f"{CAR};order=bfs"),
-        ({"format": "car"}, f"{CAR};dups=maybe"),
-    ],
-)
-def test_what_is_not_served_is_not_acceptable(query: dict[str, str], accept: str) -> None:
+@pytest.mark.parametrize("row", ROWS["not acceptable"])
+def test_what_is_not_served_is_not_acceptable(row: str) -> None:
+    query, accept = read(row)
     with pytest.raises(web.HTTPNotAcceptable):
-        negotiate(query, accept)
+        negotiate(query_of(query), accept)
 
 
 @pytest.mark.parametrize(
@@ -79,24 +59,12 @@ def test_a_query_that_cannot_be_met_is_a_bad_request(query: dict[str, str]) -> N
         negotiate(query, "")
 
 
-@pytest.mark.parametrize(
-    ("query", "accept", "location"),
-    [
-        ({"format": "raw"}, "", None),
-        ({"format": "raw"}, RAW, None),
-        ({"format": "raw"}, "text/html", None),
-        ({}, RAW, {"format": "raw"}),
-        ({"format": "raw"}, CAR, {"format": "raw"}),
-        ({}, f"{CAR};version=1;dups=y", {"format": "car", "car-version": "1", "car-dups": "y"}),
-        ({"format": "car"}, f"{CAR};order=dfs", {"format": "car", "car-order": "dfs"}),
-        ({"format": "car", "car-order": "dfs"}, f"{CAR};order=unk", None),
-    ],
-)
-def test_an_address_that_needs_no_accept_header(
-    query: dict[str, str], accept: str, location: dict[str, str] | None
-) -> None:
-    wanted = negotiate(query, accept)
-    assert (wanted.query if wanted.is_location_due else None) == location
+@pytest.mark.parametrize("row", ROWS["location"])
+def test_an_address_that_needs_no_accept_header(row: str) -> None:
+    query, accept, location = read(row)
+    wanted = negotiate(query_of(query), accept)
+    due = wanted.query if wanted.is_location_due else None
+    assert due == (None if location == "-" else query_of(location))
 
 
 def test_content_types() -> None:

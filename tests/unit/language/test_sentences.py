@@ -9,37 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.language import sentences
+from tests.unit.pipeline.tables import cells, sections
+
+TEXTS = sections(__file__, "texts.txt")
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
-        ("Dr. Smith met Mr. Jones. They talked.", ["Dr. Smith met Mr. Jones.", "They talked."]),
-        ("Use e.g. a hash, i.e. a digest. Done.", ["Use e.g. a hash, i.e. a digest.", "Done."]),
-        ("The answer is no. But wait.", ["The answer is no.", "But wait."]),
-        ("See no. 5 and fig. 3. Next.", ["See no. 5 and fig. 3.", "Next."]),
-        (
-            "In the U.S. Senate it passed. It was in the U.S.",
-            ["In the U.S. Senate it passed.", "It was in the U.S."],
-        ),
-        ("It was signed in the U.S. The end.", ["It was signed in the U.S.", "The end."]),
-        ("It costs 3.14 dollars. Yes.", ["It costs 3.14 dollars.", "Yes."]),
-        ("J. R. R. Tolkien wrote it. He smoked.", ["J. R. R. Tolkien wrote it.", "He smoked."]),
-        ("Take vitamin C. It helps.", ["Take vitamin C.", "It helps."]),
-        ("1. First\n2. Second\n3. Third", ["1. First", "2. Second", "3. Third"]),
-        ("A wrapped\nline goes on. End.", ["A wrapped\nline goes on.", "End."]),
-        ("Title\n\nBody text.", ["Title", "Body text."]),
-        ("Title\n   \nBody text.", ["Title", "Body text."]),
-        ('He said "stop." Then left.', ['He said "stop."', "Then left."]),
-        ("これは一つ。これは二つ。", ["これは一つ。", "これは二つ。"]),
-        ("no end", ["no end"]),
-        ("  ", []),
-        ("", []),
-    ],
-)
-def test_sentences(text: str, parts: list[str]) -> None:
+@pytest.mark.parametrize("row", TEXTS["sentences"])
+def test_sentences(row: str) -> None:
+    text, *parts = cells(row)
     assert sentences.sentences(text) == parts
+
+
+@pytest.mark.parametrize("text", ["  ", ""])
+def test_blanks_hold_no_sentence(text: str) -> None:
+    assert sentences.sentences(text) == []
 
 
 @given(st.text(alphabet="ab. 1!?\n\t-\"')U.S。", max_size=300))
@@ -110,24 +93,11 @@ def test_figures() -> None:
     assert sentences.figures("1. first\n2. second 7") == ["7"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "missing"),
-    [
-        ("It is 67,187.34 USD.", ()),
-        ("It is about 67,000 USD.", ()),
-        ("It is about 67,200 USD.", ()),
-        ("It is 68,000 USD.", ("68000",)),
-        ("There are 5 of them.", ("5",)),
-        ("It is 70,000 USD.", ("70000",)),
-        ("On 2026-01-01 it was so [1].", ()),
-        ("No number.", ()),
-        ("It is 67187.340 USD.", ()),
-        ("It was so on 1.2.2026.", ("1.2.2026",)),
-    ],
-)
-def test_unsupported_figures(answer: str, missing: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("row", TEXTS["unsupported"])
+def test_unsupported_figures(row: str) -> None:
+    answer, *missing = cells(row)
     evidence = ["Bitcoin is 67,187.34 USD as of 2026-01-01T00:00:00Z."]
-    assert sentences.unsupported_figures(answer, evidence) == missing
+    assert sentences.unsupported_figures(answer, evidence) == tuple(missing)
 
 
 def test_huge_numbers_do_not_break() -> None:

@@ -5,38 +5,23 @@ from __future__ import annotations
 import pytest
 
 from node.language import tongue
+from tests.unit.pipeline.tables import cells, sections
+
+TEXTS = sections(__file__, "texts.txt")
 
 
 @pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("Pourquoi la mer est-elle salée ?", "French"),
-        ("¿Cuál es la capital de Perú?", "Spanish"),
-        ("Was ist die Hauptstadt von Japan?", "German"),
-        ("Come funziona un frigorifero?", "Italian"),
-        ("Como funciona uma geladeira?", "Portuguese"),
-        ("What is the capital of France?", "English"),
-        ("日本の首都はどこですか", "Japanese"),
-        ("Какая столица Франции?", "Russian"),
-        ("Яка столиця Україїни, і чому?", None),
-        ("Wat is de hoofdstad van Nederland?", "Dutch"),
-        ("Hvad er hovedstaden i Danmark?", None),
-        ("quantum", None),
-        ("", None),
-        ("```\nif a is b and the for in of to\n```", None),
-    ],
+    "row", [*TEXTS["language"], "- | ", "- | ```\nif a is b and the for in of to\n```"], ids=repr
 )
-def test_the_language_is_named_only_where_it_is_clear(text: str, name: str | None) -> None:
-    assert tongue.name_of(text) == name
+def test_the_language_is_named_only_where_it_is_clear(row: str) -> None:
+    name, text = cells(row)
+    assert (tongue.name_of(text) or "-") == name
 
 
-def test_a_question_that_names_a_language_says_itself_what_it_wants() -> None:
-    assert tongue.wanted_for("Translate “the sea is salty” into French") is None
-    assert tongue.wanted_for("海はフランス語で何と言いますか") is None
-    assert tongue.wanted_for("как будет море по-французски") is None
-    assert tongue.wanted_for("为什么天空是蓝色的？") == "Chinese"
-    assert tongue.wanted_for("What is the word for sea in Italian?") is None
-    assert tongue.wanted_for("Why is the sea salty and the river not?") == "English"
+@pytest.mark.parametrize("row", TEXTS["wanted"])
+def test_a_question_that_names_a_language_says_itself_what_it_wants(row: str) -> None:
+    wanted, text = cells(row)
+    assert (tongue.wanted_for(text) or "-") == wanted
 
 
 @pytest.mark.parametrize(

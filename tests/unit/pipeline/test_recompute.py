@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,9 +11,7 @@ import pytest
 
 from adapters.math_calculator import MathCalculator
 from node.core.model import (
-    Budget,
     Caller,
-    Check,
     Evidence,
     Failed,
     Found,
@@ -23,7 +21,6 @@ from node.core.model import (
     Recognition,
     SourceRef,
 )
-from node.core.ports import Adapter
 from node.core.record import AnswerRecord
 from node.peers.rules.admission import ClassLimit
 from node.pipeline.recompute import Recompute
@@ -37,7 +34,7 @@ STOOD = "The ledger stood at 4,200 EUR."
 
 
 class Ledger:
-    """An outside source of what was on a past day: knows every question with "ledger" in it."""
+    """What is asked of an outside source of past days: it knows every question with "ledger" in it."""
 
     name = "ledger"
     is_local = False
@@ -51,12 +48,6 @@ class Ledger:
             return None
         return Recognition(self.name, {"when": "2025-03-01"}, f"ledger:{text[-1]}", False, "ledger")
 
-    def follow_up(self, fragment: str, earlier: str, now: datetime) -> str | None:
-        return None
-
-    def warm(self) -> None:
-        """Nothing is loaded."""
-
     async def ask(self, recognition: Recognition, query: Query) -> Outcome:
         self.asked.append(query)
         if isinstance(self.outcome, asyncio.Event):
@@ -64,22 +55,13 @@ class Ledger:
             raise AssertionError("never set")
         return self.outcome
 
-    def health(self) -> Check:
-        return Check(self.name, "pass")
-
-    def budgets(self) -> Sequence[Budget]:
-        return ()
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
 
 def found(text: str, freshness: Freshness = Freshness.PAST_PRICE, **changes: Any) -> Found:
     return Found(Evidence(text, SourceRef("adapter", "ledger"), 0.95, freshness, **changes))
 
 
 def over(
-    *adapters: Adapter, is_live: bool = False, per_hour: int = 10, timeout_s: float = 5.0
+    *adapters: Any, is_live: bool = False, per_hour: int = 10, timeout_s: float = 5.0
 ) -> tuple[Recompute, ManualClock]:
     clock = ManualClock(START)
     recompute = Recompute(

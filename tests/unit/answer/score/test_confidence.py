@@ -46,7 +46,7 @@ def test_the_weights_are_the_designs() -> None:
 
 def test_all_ones_are_exactly_one() -> None:
     assert weigh(dict.fromkeys(WEIGHTS, 1.0)).value == 1.0
-    sources = {"sources_independent": 3, "sources_agreeing": 3}
+    sources: dict[str, Any] = {"sources_independent": 3, "sources_agreeing": 3}
     confidence = judge(Signals(Origin.COMPUTED, 1.0, 1.0, context_share=1.0, valid=5, **sources))
     assert set(confidence.parts) == set(WEIGHTS)
     assert confidence.value == 1.0
@@ -94,8 +94,13 @@ def test_everything_stays_in_bounds(signals: Signals) -> None:
 
 @given(st.floats(allow_nan=True, allow_infinity=True), st.integers(), st.integers())
 def test_nonsense_stays_in_bounds(value: float, some: int, other: int) -> None:
-    shares = {"reliability_max": value, "context_share": value}
-    counts = {"sources_independent": some, "sources_agreeing": other, "valid": other, "uncited_figures": some}
+    shares: dict[str, Any] = {"reliability_max": value, "context_share": value}
+    counts: dict[str, Any] = {
+        "sources_independent": some,
+        "sources_agreeing": other,
+        "valid": other,
+        "uncited_figures": some,
+    }
     signals = Signals(Origin.ADAPTER, value, value, **shares, **counts)
     assert 0.0 <= judge(signals).value <= 1.0
 

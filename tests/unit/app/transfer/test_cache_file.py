@@ -162,8 +162,13 @@ async def test_a_line_is_a_clients_word_whatever_it_says_of_itself() -> None:
     desk = Desk()
     its = {"kind": "adapter", "id": "coingecko"}
     source = {**its, "url": "https://prices.example/btc", "time": "2019-05-01T00:00:00Z"}
-    slots = {"slot_key": "price:bitcoin:usd", "slots": {"ids": ["bitcoin"]}}
-    says = {"confidence": 1, "scope": "public", "expires": None, "timestamp": "2020-01-01T00:00:00Z"}
+    slots: dict[str, Any] = {"slot_key": "price:bitcoin:usd", "slots": {"ids": ["bitcoin"]}}
+    says: dict[str, Any] = {
+        "confidence": 1,
+        "scope": "public",
+        "expires": None,
+        "timestamp": "2020-01-01T00:00:00Z",
+    }
     boast = line(source=source, note="kept", **slots, **says)
     assert await desk.take(boast) == ["stored"]
     [stored] = await desk.answers("What is a keel")

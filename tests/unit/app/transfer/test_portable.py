@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -56,7 +56,8 @@ class Signer:
 
 
 class Blocks:
-    """The ``BlockStore`` of a daemon that can misbehave: ``fault`` is raised, or awaited for."""
+    """What an import asks of the ``BlockStore`` of a daemon, which can misbehave: ``fault`` is raised, or
+    awaited for."""
 
     def __init__(self) -> None:
         self.held: dict[bytes, bytes] = {}
@@ -85,22 +86,11 @@ class Blocks:
         finally:
             self.at_once -= 1
 
-    async def put(self, cid: Cid, data: bytes) -> None:
-        raise AssertionError("an import writes nothing there")
-
-    async def has(self, cid: Cid) -> bool:
-        return cid.multihash in self.held
-
-    async def delete(self, cid: Cid) -> None:
-        raise AssertionError("an import deletes nothing there")
-
-    async def close(self) -> None: ...
-
 
 class Node:
     """The stores of one node, and what an import did to them."""
 
-    def __init__(self, folder: Path, state: StateStore, *, blocks: BlockStore | None = None) -> None:
+    def __init__(self, folder: Path, state: StateStore, *, blocks: Blocks | None = None) -> None:
         self.path = folder / "index.json"
         self.clock = ManualClock(START)
         self.store = MemoryStore(own_issuer=US.did)
@@ -120,14 +110,14 @@ class Node:
 
     def over(
         self,
-        blocks: BlockStore | None,
+        blocks: Blocks | None,
         publish: str = "none",
         limit: Callable[[AnswerRecord], ClassLimit] | None = None,
     ) -> PortableIndex:
         keeping = Keeping(self.store.records, self.rememberer, self.semantics, self.state)
-        router = Router([], Floors())
+        router, asked = Router([], Floors()), cast("BlockStore | None", blocks)
         return PortableIndex(
-            keeping, router, self.clock, Signer(US), blocks=blocks, publish=publish, class_limit=limit
+            keeping, router, self.clock, Signer(US), blocks=asked, publish=publish, class_limit=limit
         )
 
     async def take(self, entries: Any, **top: Any) -> int:
