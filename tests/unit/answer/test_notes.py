@@ -256,10 +256,11 @@ async def test_what_nobody_read_is_said_to_be_unread() -> None:
     assert composed.found == notes.UNREAD_FOUND
 
 
-async def test_a_note_that_is_not_near_is_not_quoted_unread() -> None:
-    composed = await composed_of(GONE, replace(BERTH, relevance=notes.BOUND - 0.01))
-    assert composed.source.kind == "fallback"
-    assert "12" not in composed.text
+@pytest.mark.parametrize(("relevance", "is_quoted"), [(notes.BOUND, True), (notes.BOUND - 0.01, False)])
+async def test_a_note_that_is_not_near_is_not_quoted_unread(relevance: float, is_quoted: bool) -> None:
+    composed = await composed_of(GONE, replace(BERTH, relevance=relevance))
+    assert composed.source.kind == ("extractive" if is_quoted else "fallback")
+    assert ("12" in composed.text) is is_quoted
 
 
 async def test_what_is_asked_of_a_pasted_text_is_not_answered_from_a_note() -> None:
