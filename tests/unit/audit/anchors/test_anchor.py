@@ -1,32 +1,13 @@
-"""The states of an anchor, and the null that is used where no service is configured."""
+"""The null that is used where no anchoring is configured."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable
 
-import aiohttp
 import pytest
 
-from node.audit.anchors.anchor import (
-    ATTESTED,
-    OFF,
-    PENDING,
-    QUEUED,
-    STATES,
-    SUBMITTED,
-    VERIFIED,
-    Anchor,
-    NoAnchor,
-    Unanswered,
-)
-from node.audit.anchors.opentimestamps import OpenTimestamps
+from node.audit.anchors.anchor import OFF, STATES, Anchor, NoAnchor, Unanswered
 from node.core.errors import Unavailable
-from tests.manual_clock import ManualClock
-
-
-def test_the_states_are_ordered_and_off_is_none_of_them() -> None:
-    assert STATES == (QUEUED, SUBMITTED, PENDING, ATTESTED, VERIFIED)
-    assert OFF not in STATES
 
 
 async def test_the_null_does_nothing_and_says_off() -> None:
@@ -46,10 +27,3 @@ async def test_the_null_does_nothing_and_says_off() -> None:
     assert (health.status, health.observed) == ("pass", OFF)
     assert "log.anchor_calendars" in health.output
     assert not any(state in health.output for state in STATES)
-
-
-async def test_opentimestamps_fits_the_interface_without_asking_anybody() -> None:
-    async with aiohttp.ClientSession() as http:
-        service: Anchor = OpenTimestamps(("http://127.0.0.1:9",), http, ManualClock())
-        assert (service.name, service.is_off, service.verifies) == ("opentimestamps", False, False)
-        assert service.health().status == "pass"

@@ -7,7 +7,7 @@ import errno
 import hashlib
 import io
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -50,6 +50,7 @@ from tests.simulators.calendar import FIRST_HEIGHT, REGTEST_TARGET_MAX, Calendar
 
 HOUR = 3_600.0
 DAY = 86_400.0
+DONE = [(SUBMITTED, 5), (ATTESTED, 5), (VERIFIED, 5)]
 
 
 class Log:
@@ -96,7 +97,6 @@ class World:
     calendar: CalendarStandIn
     http: aiohttp.ClientSession
     clock: ManualClock = field(default_factory=ManualClock)
-    every_s: float = HOUR
 
     def __post_init__(self) -> None:
         self.log = Log(self.clock)
@@ -122,15 +122,30 @@ class World:
             self.clock,
             newest=self.log.newest,
             report=self.log.report,
-            every_s=self.every_s,
+            every_s=HOUR,
         )
 
-    async def begun(self) -> Anchoring:
-        """Anchoring that has seen a checkpoint of five entries."""
-        self.log.first = self.log.grow(5)
-        anchoring = await self.start()
+    async def begun(self, service: Anchor | None = None) -> Anchoring:
+        """Anchoring that has seen a checkpoint of five entries, or of what the log has."""
+        self.log.first = self.log.newest() or self.log.grow(5)
+        anchoring = await self.start(service)
         await anchoring.tick()
         return anchoring
+
+    async def again(self, anchoring: Anchoring, service: Anchor | None = None) -> Anchoring:
+        """Another run of the program."""
+        await anchoring.close()
+        return await self.start(service)
+
+    def stored(self, disk: Files, log: Log | None = None, service: Anchor | None = None) -> Anchoring:
+        """New anchoring on another disk."""
+        files, log = AnchorFiles(self.directory, disk), log or self.log
+        return Anchoring(files, [], service or Willing(), self.clock, log.newest, log.report, HOUR)
+
+    def path(self, suffix: str) -> Path:
+        """The file of the one anchor that there is."""
+        (status,) = self.on_disk()
+        return self.directory / (status.name + suffix)
 
     def on_disk(self) -> list[AnchorStatus]:
         return AnchorFiles(self.directory).load()
@@ -214,7 +229,7 @@ async def test_a_checkpoint_goes_from_queued_to_verified_and_the_log_hears_of_it
     (status,) = world.on_disk()
     assert (status.state, status.height) == (VERIFIED, FIRST_HEIGHT)
     assert status.block_hash == HeaderStandIn.hash_of(world.chain.headers[FIRST_HEIGHT])
-    assert world.log.told == [(SUBMITTED, 5), (ATTESTED, 5), (VERIFIED, 5)]
+    assert world.log.told == DONE
     digest = hashlib.sha256(published.note).digest()
     assert all((leaf.digest, leaf.origin) == (digest, world.log.origin) for leaf in world.log.leaves)
     assert [leaf.height for leaf in world.log.leaves] == [None, FIRST_HEIGHT, FIRST_HEIGHT]
@@ -223,14 +238,12 @@ async def test_a_checkpoint_goes_from_queued_to_verified_and_the_log_hears_of_it
     assert anchoring.numbers() == {"anchor_queue": 0, "anchor_attested_size": 5, "anchor_verified_size": 5}
 
 
-async def test_note_and_proof_lie_side_by_side_for_the_stock_client(world: World) -> None:
+async def test_note_and_proof_lie_side_by_side_for_others(world: World) -> None:
     anchoring = await world.begun()
     published = world.log.first
     world.calendar.attest()
     await after(world, anchoring, HOUR)
-    (status,) = world.on_disk()
-    note = world.directory / (status.name + NOTE)
-    proof_file = world.directory / (status.name + RECEIPT)
+    note, proof_file = world.path(NOTE), world.path(RECEIPT)
     assert proof_file.name == f"{note.name}.ots"
     assert note.read_bytes() == published.note
     with proof_file.open("rb") as file, note.open("rb") as noted:
@@ -254,7 +267,7 @@ async def test_the_same_over_a_restart_in_every_state(world: World) -> None:
         await anchoring.close()
         assert [one.state for one in world.on_disk()] == [seen[-1]]
     assert seen == [SUBMITTED, PENDING, VERIFIED, VERIFIED]
-    assert world.log.told == [(SUBMITTED, 5), (ATTESTED, 5), (VERIFIED, 5)]
+    assert world.log.told == DONE
 
 
 async def test_offline_it_is_queued_for_ever_and_only_the_newest_waits(world: World) -> None:
@@ -342,7 +355,7 @@ async def test_a_critical_decision_is_anchored_at_once_and_a_flood_of_them_is_no
     assert len(world.states()) == 3
 
 
-async def test_a_critical_decision_that_is_covered_already_asks_for_nothing(world: World) -> None:
+async def test_a_critical_decision_that_is_covered_asks_nothing(world: World) -> None:
     anchoring = await world.begun()
     published = world.log.first
     anchoring.now(published)
@@ -353,13 +366,12 @@ async def test_a_critical_decision_that_is_covered_already_asks_for_nothing(worl
 
 
 async def test_a_flood_pushes_no_old_one_out_before_it_is_attested(world: World) -> None:
-    service, log = Willing(), world.log
-    files = AnchorFiles(world.directory, Unsynced())
-    anchoring = Anchoring(files, [], service, world.clock, log.newest, log.report, HOUR)
+    service = Willing()
+    anchoring = world.stored(Unsynced(), service=service)
     sizes: list[int] = []
     for _ in range(3 * TAKEN_MAX):
         world.clock.advance(NOW_SPACING_S)
-        anchoring.now(log.grow())
+        anchoring.now(world.log.grow())
         await anchoring.tick()
         sizes.append(anchoring.status()[0].size)
     kept = world.states()
@@ -375,10 +387,8 @@ async def test_a_flood_pushes_no_old_one_out_before_it_is_attested(world: World)
 
 
 async def test_what_a_newer_block_covers_is_given_up_after_a_while(world: World) -> None:
-    service = Willing()
-    anchoring = await world.start(service)
     world.log.grow()
-    await anchoring.tick()
+    anchoring = await world.begun(Willing())
     (first,) = world.on_disk()
 
     class Forgetful(Willing):
@@ -387,8 +397,7 @@ async def test_what_a_newer_block_covers_is_given_up_after_a_while(world: World)
         async def read(self, digest: bytes, receipt: bytes) -> Standing:
             return Standing(PENDING) if digest.hex() == first.digest else Standing(ATTESTED, 9)
 
-    await anchoring.close()
-    anchoring = await world.start(Forgetful())
+    anchoring = await world.again(anchoring, Forgetful())
     world.log.grow()
     await after(world, anchoring, HOUR)
     assert [state for state, _ in world.states()] == [ATTESTED, PENDING]
@@ -402,8 +411,7 @@ async def test_what_a_newer_block_covers_is_given_up_after_a_while(world: World)
 async def test_a_new_log_is_anchored_although_it_is_shorter(world: World) -> None:
     """A new epoch or shard."""
     world.log.grow(500)
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     world.log.origin, world.log.size = "example.org/decisions/2", 3
     await after(world, anchoring, HOUR)
     assert [(one.origin, one.size) for one in world.on_disk()] == [
@@ -437,7 +445,7 @@ async def test_a_clock_that_is_set_back_stops_nothing(world: World) -> None:
 # --- liars ----------------------------------------------------------------------------------------
 
 
-async def test_an_attestation_that_its_block_denies_is_neither_shown_nor_told(world: World) -> None:
+async def test_an_attestation_that_its_block_denies_is_not_told(world: World) -> None:
     anchoring = await world.begun()
     world.calendar.lies_about_digest = True
     world.calendar.attest()
@@ -452,7 +460,7 @@ async def test_an_attestation_that_its_block_denies_is_neither_shown_nor_told(wo
     world.calendar.attest()
     await after(world, anchoring, 2 * HOUR)
     assert world.states() == [(VERIFIED, 5)]
-    assert world.log.told == [(SUBMITTED, 5), (ATTESTED, 5), (VERIFIED, 5)]
+    assert world.log.told == DONE
 
 
 async def test_without_a_header_source_it_stays_attested_until_one_is_named(world: World) -> None:
@@ -463,16 +471,14 @@ async def test_without_a_header_source_it_stays_attested_until_one_is_named(worl
     assert world.states() == [(ATTESTED, 5)]
     assert world.log.told == [(SUBMITTED, 5), (ATTESTED, 5)]
     assert "was not looked up" in anchoring.health().output
-    await anchoring.close()
-
     world.headers_url = world.chain.url
-    anchoring = await world.start()
+    anchoring = await world.again(anchoring)
     await after(world, anchoring, HOUR)
     assert world.states() == [(VERIFIED, 5)]
     assert world.log.told[-1] == (VERIFIED, 5)
 
 
-async def test_a_header_source_that_is_away_leaves_it_attested_until_it_is_back(world: World) -> None:
+async def test_while_a_header_source_is_away_it_stays_attested(world: World) -> None:
     anchoring = await world.begun()
     world.calendar.attest()
     world.chain.misbehave("status", times=None, status=500)
@@ -501,12 +507,7 @@ async def test_without_calendars_it_is_off_and_nothing_is_queued_or_written(worl
 
 
 async def test_anchors_of_another_service_are_left_alone(world: World) -> None:
-    world.log.grow(5)
-    service = Willing()
-    anchoring = await world.start(service)
-    await anchoring.tick()
-    await anchoring.close()
-    anchoring = await world.start()
+    anchoring = await world.again(await world.begun(Willing()))
     await after(world, anchoring, DAY, step_s=HOUR)
     assert [(one.service, one.state) for one in world.on_disk()] == [("memory", PENDING)]
     assert world.calendar.count() == 0
@@ -516,22 +517,19 @@ async def test_anchors_of_another_service_are_left_alone(world: World) -> None:
 
 
 async def test_what_the_log_does_not_take_is_told_again_and_each_state_once(world: World) -> None:
-    world.log.grow(5)
     world.log.fails = True
-    anchoring = await world.start()
-    await anchoring.tick()
+    anchoring = await world.begun()
     assert world.states() == [(PENDING, 5)]
     assert anchoring.health().status == "warn"
     assert "takes no entry" in anchoring.health().output
     world.calendar.attest()
     await after(world, anchoring, HOUR)
     assert world.states() == [(VERIFIED, 5)]
-    await anchoring.close()
     world.log.fails = False
-    anchoring = await world.start()
+    anchoring = await world.again(anchoring)
     for _ in range(3):
         await anchoring.tick()
-    assert world.log.told == [(SUBMITTED, 5), (ATTESTED, 5), (VERIFIED, 5)]
+    assert world.log.told == DONE
     assert anchoring.health().status == "pass"
 
 
@@ -568,18 +566,18 @@ class Faulty(Files):
 
 
 @pytest.mark.parametrize("once", [True, False])
-async def test_every_write_failing_in_turn_leaves_whole_anchors_that_go_on(world: World, once: bool) -> None:
+async def test_each_write_that_fails_leaves_whole_anchors(world: World, tmp_path: Path, once: bool) -> None:
     """After each fault the folder loads without damage, no state is stronger than what lies beside it, and
     the next start brings it to its end."""
     number = 0
     has_failed = True
     while has_failed:
         number += 1
-        directory = world.directory / str(number)
-        log, service, disk = Log(world.clock), Willing(), Faulty(number, once=once)
+        world.directory = tmp_path / str(number)
+        log = world.log = Log(world.clock)
+        service, disk = Willing(), Faulty(number, once=once)
         log.grow(5)
-        files = AnchorFiles(directory, disk)
-        anchoring = Anchoring(files, [], service, world.clock, log.newest, log.report, HOUR)
+        anchoring = world.stored(disk, service=service)
         await anchoring.tick()
         service.height = 8
         world.clock.advance(HOUR)
@@ -587,42 +585,39 @@ async def test_every_write_failing_in_turn_leaves_whole_anchors_that_go_on(world
         await anchoring.close()
         has_failed = disk.left <= 0
 
-        after_fault = AnchorFiles(directory)
+        after_fault = AnchorFiles(world.directory)
         for status in after_fault.load():
             assert hashlib.sha256(after_fault.note(status)).hexdigest() == status.digest
             if status.has_receipt:
                 assert after_fault.receipt(status).hex() == status.digest
         assert after_fault.damaged == ()
 
-        again = await Anchoring.open(
-            directory, service, world.clock, newest=log.newest, report=log.report, every_s=HOUR
-        )
+        again = await world.start(service)
         for _ in range(4):
             world.clock.advance(HOUR)
             await again.tick()
         await again.close()
-        states = {state.state for state in after_fault.load()}
-        assert states == {ATTESTED}
+        assert {status.state for status in after_fault.load()} == {ATTESTED}
         stems = {status.name for status in after_fault.load()}
-        assert {path.name.split(".")[0] for path in directory.iterdir()} == stems  # nothing is left over
+        assert {
+            path.name.split(".")[0] for path in world.directory.iterdir()
+        } == stems  # nothing is left over
     assert number > 20
 
 
 async def test_a_full_disk_is_said_and_costs_no_second_leaf(world: World) -> None:
-    log, disk = Log(world.clock), Faulty(10**6, once=False)
-    log.grow(5)
-    anchoring = Anchoring(
-        AnchorFiles(world.directory, disk), [], Willing(), world.clock, log.newest, log.report, HOUR
-    )
+    disk = Faulty(10**6, once=False)
 
     class Filling(Log):
         """Once the leaf is in, the disk is full."""
 
         async def report(self, state: AnchorState) -> None:
-            await Log.report(self, state)
+            await super().report(state)
             disk.left = 1
 
-    log.__class__ = Filling
+    log = Filling(world.clock)
+    log.grow(5)
+    anchoring = world.stored(disk, log)
     for _ in range(5):
         await anchoring.tick()
         world.clock.advance(60.0)
@@ -661,53 +656,34 @@ async def test_what_a_killed_process_left_is_cleared_away(world: World) -> None:
 
 async def test_a_damaged_proof_is_made_anew(world: World) -> None:
     anchoring = await world.begun()
-    (status,) = world.on_disk()
-    (world.directory / (status.name + RECEIPT)).write_bytes(b"\x00OpenTimestamps, or not")
+    world.path(RECEIPT).write_bytes(b"\x00OpenTimestamps, or not")
     await after(world, anchoring, HOUR)
     assert world.states() == [(PENDING, 5)]
     assert world.calendar.count("/digest") == 2
-    proof = (world.directory / (status.name + RECEIPT)).read_bytes()
+    proof = world.path(RECEIPT).read_bytes()
     assert DetachedTimestampFile.deserialize(StreamDeserializationContext(io.BytesIO(proof)))
-
-
-def _without(*names: str) -> Callable[[dict[str, Any]], object]:
-    return lambda value: [value.pop(name) for name in names]
-
-
-def _with(**changes: object) -> Callable[[dict[str, Any]], object]:
-    return lambda value: value.update(changes)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        _with(v=2),
-        _without("digest"),
-        _with(more=1),
-        _with(state="anchored"),
-        _with(state=VERIFIED),  # without the block
-        _with(state=QUEUED, height=9),
-        _with(reported="told"),
-        _with(size=-1),
-        _with(size=True),
-        _with(size="5"),
-        _with(size=6),
-        _with(digest="00"),
-        _with(digest="f" * 64),
-        _with(queued_at="yesterday"),
-        _with(queued_at="2026-01-01T00:00:00"),
-        _with(error=None),
+        {"digest": None},  # it is not there
+        {"more": 1},
+        *({"v": 2}, {"state": "anchored"}, {"reported": "told"}, {"error": None}),
+        {"state": VERIFIED},  # without the block
+        {"state": QUEUED, "height": 9},
+        *({"size": size} for size in (-1, True, "5", 6)),
+        *({"digest": digest} for digest in ("00", "f" * 64)),
+        *({"queued_at": time} for time in ("yesterday", "2026-01-01T00:00:00")),
     ],
+    ids=str,
 )
-async def test_a_state_that_is_none_is_passed_over_kept_and_named(
-    world: World, change: Callable[[dict[str, Any]], object]
-) -> None:
-    anchoring = await world.begun()
-    await anchoring.close()
-    (status,) = world.on_disk()
-    path = world.directory / (status.name + STATE)
-    value = json.loads(path.read_text())
-    change(value)
+async def test_a_state_that_is_none_is_kept_and_named(world: World, change: dict[str, Any]) -> None:
+    await (await world.begun()).close()
+    path = world.path(STATE)
+    value = json.loads(path.read_text()) | change
+    if value["digest"] is None:
+        del value["digest"]
     path.write_text(json.dumps(value))
     anchoring = await world.start()
     assert anchoring.status() == []
@@ -739,13 +715,11 @@ async def test_a_state_without_its_files_is_passed_over(world: World, suffix: st
         read(status)
 
 
-async def test_a_note_that_was_changed_is_not_sent_and_the_next_checkpoint_takes_its_place(
-    world: World,
-) -> None:
+async def test_a_changed_note_is_not_sent_and_the_next_checkpoint_takes_its_place(world: World) -> None:
     world.calendar.misbehave("status", times=1, status=500)
     anchoring = await world.begun()
     (status,) = world.on_disk()
-    (world.directory / (status.name + NOTE)).write_bytes(b"another")
+    world.path(NOTE).write_bytes(b"another")
     with pytest.raises(Rejected, match="not the note"):
         AnchorFiles(world.directory).note(status)
     await after(world, anchoring, HOUR / 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import io
 import json
 import subprocess
@@ -12,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 import aiohttp
 import pytest
@@ -48,6 +48,7 @@ from tests.simulators.vendor import Answered, Seen, VendorStandIn
 
 NOTE = b"example.org/log\n7\nAAAA\n\n\xe2\x80\x94 example.org/log c2ln\n"
 DIGEST = sha256(NOTE)
+NOBODY = "http://127.0.0.1:1"
 
 
 class Elsewhere(VendorStandIn):
@@ -269,26 +270,26 @@ def _deep(depth: int) -> bytes:
 
 
 def _wide(count: int) -> bytes:
-    return b"\xff\x08" * count + SHA256 + pending("http://127.0.0.1:1")
+    return b"\xff\x08" * count + SHA256 + pending(NOBODY)
 
 
 BAD_REPLIES: dict[str, bytes] = {
     "nothing": b"",
     "text": b"Sorry, come again",
     "ends early": append(b"x") + SHA256,
-    "goes on": pending("http://127.0.0.1:1") + b"\x00",
-    "too long": pending("http://127.0.0.1:1").rjust(20_000, b"\x08"),
+    "goes on": pending(NOBODY) + b"\x00",
+    "too long": pending(NOBODY).rjust(20_000, b"\x08"),
     "too deep": _deep(DEPTH_MAX + 1),
     "more depth than the stack": SHA256 * 9_900,
     "too wide": _wide(NODES_MAX),
-    "argument too long": b"\xf0" + varbytes(bytes(5_000)) + SHA256 + pending("http://127.0.0.1:1"),
-    "empty argument": b"\xf0\x00" + pending("http://127.0.0.1:1"),
-    "endless length": b"\xf0" + b"\x80" * 40 + b"\x01" + pending("http://127.0.0.1:1"),
-    "unknown operation": b"\x42" + pending("http://127.0.0.1:1"),
-    "an operation that the library warns of": b"\xf2" + pending("http://127.0.0.1:1"),
-    "an operation with another library": b"\x67" + pending("http://127.0.0.1:1"),
-    "message too long": append(bytes(4_000)) + append(bytes(4_000)) + SHA256 + pending("http://127.0.0.1:1"),
-    "address with other characters": pending("http://127.0.0.1:1/?a=b"),
+    "argument too long": b"\xf0" + varbytes(bytes(5_000)) + SHA256 + pending(NOBODY),
+    "empty argument": b"\xf0\x00" + pending(NOBODY),
+    "endless length": b"\xf0" + b"\x80" * 40 + b"\x01" + pending(NOBODY),
+    "unknown operation": b"\x42" + pending(NOBODY),
+    "an operation that the library warns of": b"\xf2" + pending(NOBODY),
+    "an operation with another library": b"\x67" + pending(NOBODY),
+    "message too long": append(bytes(4_000)) + append(bytes(4_000)) + SHA256 + pending(NOBODY),
+    "address with other characters": pending(f"{NOBODY}/?a=b"),
     "address that is none": b"\x00" + bytes.fromhex("83dfe30d2ef90c8e") + varbytes(varbytes(b"\xff\xfe")),
     "payload with a tail": b"\x00" + bytes.fromhex("0588960d73d71901") + varbytes(b"\x05\x05"),
     "unknown attestation alone": b"\x00" + bytes(8) + varbytes(b"whatever"),
@@ -317,15 +318,7 @@ async def test_a_reply_that_is_no_timestamp_is_refused(outside: Outside, reply: 
     stock(better)
 
 
-_PIECES = [
-    SHA256,
-    b"\xff",
-    b"\x00",
-    append(b"x"),
-    prepend(bytes(40)),
-    in_block(5),
-    pending("http://127.0.0.1:1"),
-]
+_PIECES = [SHA256, b"\xff", b"\x00", append(b"x"), prepend(bytes(40)), in_block(5), pending(NOBODY)]
 
 
 @settings(max_examples=200, deadline=None)
@@ -336,7 +329,7 @@ def test_whatever_follows_a_proofs_head_is_read_or_refused(body: bytes) -> None:
 
     async def read() -> Standing:
         async with aiohttp.ClientSession() as http:
-            service = OpenTimestamps(("http://127.0.0.1:1",), http, ManualClock())
+            service = OpenTimestamps((NOBODY,), http, ManualClock())
             return await service.read(DIGEST, head + body)
 
     try:
@@ -346,27 +339,25 @@ def test_whatever_follows_a_proofs_head_is_read_or_refused(body: bytes) -> None:
     assert standing.state == (ATTESTED if "5" in attestations(head + body) else PENDING)
 
 
-@pytest.mark.parametrize("declared", [True, False])
-async def test_a_huge_reply_is_not_read_to_its_end(outside: Outside, declared: bool) -> None:
-    outside.one.misbehave("oversized", size=5_000_000, declared=declared)
-    with pytest.raises(Unanswered, match="more than 10000 bytes"):
-        await outside.service().submit(DIGEST)
-
-
-async def test_a_compressed_reply_is_refused(outside: Outside) -> None:
-    outside.one.misbehave("gzip_bomb", size=1_000_000)
-    with pytest.raises(Unanswered, match="compressed"):
-        await outside.service().submit(DIGEST)
-
-
-async def test_a_redirect_is_not_followed(outside: Outside) -> None:
-    service = outside.service()
-    outside.one.misbehave("redirect", path="/digest", to=outside.elsewhere.url)
-    with pytest.raises(Unanswered, match="redirects"):
+@pytest.mark.parametrize(
+    ("mischief", "how", "says"),
+    [
+        ("oversized", {"size": 5_000_000, "declared": True}, "more than 10000 bytes"),
+        ("oversized", {"size": 5_000_000, "declared": False}, "more than 10000 bytes"),
+        ("gzip_bomb", {"size": 1_000_000}, "compressed"),
+        ("redirect", {}, "redirects"),
+    ],
+)
+async def test_a_reply_that_is_none_is_refused(
+    outside: Outside, mischief: str, how: dict[str, Any], says: str
+) -> None:
+    service, lead = outside.service(), how | {"to": outside.elsewhere.url}
+    outside.one.misbehave(mischief, path="/digest", **lead)
+    with pytest.raises(Unanswered, match=says):
         await service.submit(DIGEST)
     receipt = await service.submit(DIGEST)
-    outside.one.misbehave("redirect", times=None, to=outside.elsewhere.url)
-    with pytest.raises(Unavailable, match="redirects"):
+    outside.one.misbehave(mischief, times=None, **lead)
+    with pytest.raises(Unavailable, match=says):
         await service.upgrade(DIGEST, receipt)
     assert outside.elsewhere.count() == 0
 
@@ -387,9 +378,7 @@ async def test_an_address_inside_a_proof_is_never_followed(outside: Outside) -> 
 @pytest.mark.parametrize(
     "change", [str.upper, lambda url: url + "/", lambda url: url + "/x", lambda url: url + "0"]
 )
-async def test_only_an_address_that_equals_a_listed_one_is_asked(
-    outside: Outside, change: Callable[[str], str]
-) -> None:
+async def test_only_a_listed_address_is_asked(outside: Outside, change: Callable[[str], str]) -> None:
     outside.one.named = change(outside.one.url)
     service = outside.service()
     receipt = await service.submit(DIGEST)
@@ -398,9 +387,7 @@ async def test_only_an_address_that_equals_a_listed_one_is_asked(
     assert (outside.one.count() == 2) == is_listed
 
 
-async def test_the_calendar_named_in_a_listed_calendars_answer_is_asked_if_it_is_listed(
-    outside: Outside,
-) -> None:
+async def test_the_calendar_named_in_a_listed_ones_answer_is_asked_if_it_is_listed(outside: Outside) -> None:
     """As the public pools do: one address takes digests, another one has the attestation."""
     outside.one.named = outside.two.url
     service = outside.service(outside.one.url, outside.two.url)
@@ -438,16 +425,11 @@ async def test_one_calendars_lie_does_not_hide_anothers_truth(outside: Outside) 
 async def test_a_proof_of_another_note_or_a_changed_one_is_refused(outside: Outside) -> None:
     service = outside.service()
     receipt = await service.submit(DIGEST)
-    other = sha256(b"another note")
+    wrong = [(DIGEST, b""), (DIGEST, receipt[:-1]), (DIGEST, receipt + bytes(200_000))]
     for call in (service.read, service.upgrade):
-        with pytest.raises(Rejected):
-            await call(other, receipt)
-        with pytest.raises(Rejected):
-            await call(DIGEST, b"")
-        with pytest.raises(Rejected):
-            await call(DIGEST, receipt[:-1])
-        with pytest.raises(Rejected):
-            await call(DIGEST, receipt + bytes(200_000))
+        for digest, data in [(sha256(b"another note"), receipt), *wrong]:
+            with pytest.raises(Rejected):
+                await call(digest, data)
 
 
 async def test_a_changed_byte_of_a_proof_is_refused_or_changes_nothing(outside: Outside) -> None:
@@ -501,47 +483,56 @@ async def _header(outside: Outside, block_hash: str, header: str, target_max: in
 
 async def test_the_genesis_block_is_read_rightly(outside: Outside) -> None:
     """A real header, with real work."""
-    root, time = await _header(outside, GENESIS_HASH, GENESIS.hex(), 0xFFFF << 208)
+    root, time = await _header(outside, GENESIS_HASH, GENESIS.hex(), WORK)
     assert root[::-1].hex() == "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b"
     assert time == datetime(2009, 1, 3, 18, 15, 5, tzinfo=UTC)
 
 
-async def test_a_header_with_too_little_work_is_refused(outside: Outside) -> None:
-    """What anybody mines in a moment proves nothing: by default blocks as easy as the first are refused."""
-    with pytest.raises(Rejected, match="too little work"):
-        await _header(outside, GENESIS_HASH, GENESIS.hex(), TARGET_MAX)
-    height = outside.chain.mine(bytes(32))
-    header = outside.chain.headers[height]
-    with pytest.raises(Rejected, match="too little work"):
-        await _header(outside, HeaderStandIn.hash_of(header), header.hex(), 0xFFFF << 208)
+def with_bits(bits: int) -> bytes:
+    """The genesis block with another target."""
+    return GENESIS[:72] + bits.to_bytes(4, "little") + GENESIS[76:]
+
+
+def mined() -> bytes:
+    """What anybody makes in a moment."""
+    chain = HeaderStandIn()
+    return chain.headers[chain.mine(bytes(32))]
+
+
+WORK = 0xFFFF << 208
 
 
 @pytest.mark.parametrize(
-    ("bits", "message"),
+    ("header", "target_max", "says"),
     [
-        (0x00000000, "too little work"),  # target 0
-        (0x1D80FFFF, "too little work"),  # negative
-        (0xFF7FFFFF, "too little work"),  # beyond 256 bits
-        (0x1B0404CB, "lacks the work"),
+        (GENESIS, TARGET_MAX, "too little work"),  # by default blocks as easy as the first are refused
+        (mined(), WORK, "too little work"),
+        (with_bits(0x00000000), REGTEST_TARGET_MAX, "too little work"),  # target 0
+        (with_bits(0x1D80FFFF), REGTEST_TARGET_MAX, "too little work"),  # negative
+        (with_bits(0xFF7FFFFF), REGTEST_TARGET_MAX, "too little work"),  # beyond 256 bits
+        (with_bits(0x1B0404CB), REGTEST_TARGET_MAX, "lacks the work"),
     ],
 )
-async def test_a_header_must_meet_its_own_possible_target(outside: Outside, bits: int, message: str) -> None:
-    header = GENESIS[:72] + bits.to_bytes(4, "little") + GENESIS[76:]
-    with pytest.raises(Rejected, match=message):
-        await _header(outside, HeaderStandIn.hash_of(header), header.hex(), REGTEST_TARGET_MAX)
+async def test_a_header_must_meet_a_target_that_is_worth_something(
+    outside: Outside, header: bytes, target_max: int, says: str
+) -> None:
+    with pytest.raises(Rejected, match=says):
+        await _header(outside, HeaderStandIn.hash_of(header), header.hex(), target_max)
 
 
-async def test_a_header_of_another_block_or_no_header_is_refused(outside: Outside) -> None:
-    cases = {
-        "does not have the hash": (GENESIS_HASH, GENESIS[:-1].hex() + "00"),
-        "not the hex text": (GENESIS_HASH, GENESIS.hex()[:-2]),
-    }
-    for message, (block_hash, header) in cases.items():
-        with pytest.raises(Rejected, match=message):
-            await _header(outside, block_hash, header, 0xFFFF << 208)
-    for block_hash in ("", "0x12", "<html>", "../../etc"):
-        with pytest.raises(Rejected, match="not the hex text"):
-            await _header(outside, block_hash, GENESIS.hex(), 0xFFFF << 208)
+@pytest.mark.parametrize(
+    ("block_hash", "header", "says"),
+    [
+        (GENESIS_HASH, GENESIS[:-1].hex() + "00", "does not have the hash"),
+        (GENESIS_HASH, GENESIS.hex()[:-2], "not the hex text"),
+        *((wrong, GENESIS.hex(), "not the hex text") for wrong in ("", "0x12", "<html>", "../../etc")),
+    ],
+)
+async def test_a_header_of_another_block_or_no_header_is_refused(
+    outside: Outside, block_hash: str, header: str, says: str
+) -> None:
+    with pytest.raises(Rejected, match=says):
+        await _header(outside, block_hash, header, WORK)
 
 
 def test_compact_targets() -> None:
@@ -579,15 +570,6 @@ async def test_a_header_source_that_fails_verifies_nothing(outside: Outside, mis
         await service.verify(DIGEST, receipt)
 
 
-async def test_a_header_source_with_another_chain_denies(outside: Outside) -> None:
-    service = outside.service(headers=True)
-    receipt = await outside.attested(service)
-    outside.chain.headers.clear()
-    outside.chain.mine(hashlib.sha256(b"something else").digest())
-    with pytest.raises(Rejected, match="does not hold"):
-        await service.verify(DIGEST, receipt)
-
-
 # --- the library ----------------------------------------------------------------------------------
 
 
@@ -604,11 +586,11 @@ def test_a_timestamp_built_by_the_library_is_what_the_stand_in_writes() -> None:
     """So that the stand-in's bytes are the format's."""
     stamp = Timestamp(DIGEST)
     end = stamp.ops.add(OpSHA256())
-    end.attestations.add(PendingAttestation("http://127.0.0.1:1"))
+    end.attestations.add(PendingAttestation(NOBODY))
     end.attestations.add(BitcoinBlockHeaderAttestation(900_001))
     context = BytesSerializationContext()
     stamp.serialize(context)
-    first, last = in_block(900_001), pending("http://127.0.0.1:1")
+    first, last = in_block(900_001), pending(NOBODY)
     assert context.getbytes() == SHA256 + b"\xff" + first + last
     assert prepend(b"a")[0] == 0xF1
 

@@ -337,9 +337,7 @@ async def checked_epochs(folder: Path, number: int) -> list[tuple[int, bool, boo
 
 
 @pytest.mark.parametrize("is_lost", [False, True])
-async def test_a_folder_older_than_later_epochs_or_lost_is_recovered_from_again_and_again(
-    tmp_path: Path, is_lost: bool
-) -> None:
+async def test_an_old_or_lost_folder_is_recovered_from_again_and_again(tmp_path: Path, is_lost: bool) -> None:
     await written(tmp_path, 8, shard_entries=16)
     shutil.copytree(tmp_path / "log", tmp_path / "copy")
     await written(tmp_path, 40, shard_entries=16)
@@ -367,14 +365,6 @@ async def test_a_folder_older_than_later_epochs_or_lost_is_recovered_from_again_
         report = await verified(tmp_path / "log")
         assert report.checkpoint is not None
         signed = Closed(begun.origin, 2, report.checkpoint.root.hex())
-
-
-async def test_an_empty_place_is_recovered_from_where_the_keys_know_of_a_log(tmp_path: Path) -> None:
-    await written(tmp_path, 3)
-    shutil.rmtree(tmp_path / "log")
-    begun = await recovered(tmp_path)
-    assert (begun.number, begun.previous.size, begun.kept_size) == (2, 3, 0)
-    await written(tmp_path, 1)
 
 
 async def test_a_turn_that_leads_to_a_number_that_was_used_is_chosen_again(tmp_path: Path) -> None:

@@ -121,9 +121,6 @@ async def test_a_receipt_is_of_the_log_that_was_asked_for(tmp_path: Path) -> Non
         assert (await door.get(f"{BASE}/proof/4?log={FIRST}"))[0] == 200
 
 
-# --- while one epoch gives way to the next --------------------------------------------------------
-
-
 async def later(door: Door, path: str) -> bool:
     """Whether the answer is to come back in a second; a 404 would say that there is no such log."""
     status, body, headers = await door.get(f"{BASE}/{path}")

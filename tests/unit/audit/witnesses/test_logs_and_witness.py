@@ -6,7 +6,6 @@ import asyncio
 import base64
 import gzip
 import hashlib
-import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from tests import log_folders
 from tests.manual_clock import ManualClock
 from tests.simulators import rfc6962
 from tests.unit.api.door import Door, served
+from tests.unit.audit.tables import rows
 
 LOG = rfc6962.Key("log.example/one")
 WITNESS = rfc6962.Key("witness.example/w", kind=4)
@@ -32,7 +32,7 @@ def tile_bytes(tile: Tile, entries: list[bytes]) -> bytes:
 def bundle(data: bytes) -> list[bytes]:
     entries = []
     while data:
-        length = struct.unpack(">H", data[:2])[0]
+        length = int.from_bytes(data[:2], "big")
         entries.append(data[2 : 2 + length])
         data = data[2 + length :]
     return entries
@@ -60,9 +60,6 @@ async def test_a_log_can_be_verified_from_what_is_served(tmp_path: Path) -> None
             found += bundle(data)
         assert found == entries
         assert rfc6962.tree_hash(found) == rfc6962.read_note(body)[2]
-        for path, width in (("tile/0/000", 256), ("tile/0/002.p/188", 188), ("tile/1/000.p/2", 2)):
-            status, data, _ = await door.get(f"/logs/decisions/{path}")
-            assert (status, len(data)) == (200, 32 * width)
 
 
 async def test_every_tile_of_every_published_size_stays_there_and_no_other(tmp_path: Path) -> None:
@@ -75,15 +72,8 @@ async def test_every_tile_of_every_published_size_stays_there_and_no_other(tmp_p
             for tile in tiles_between(0, size):
                 status, data, _ = await door.get(f"/logs/decisions/{tile.path}")
                 assert (status, data) == (200, tile_bytes(tile, entries)), tile
-        for tile in (
-            Tile(0, 2, 2),
-            Tile(ENTRIES, 2, 2),
-            Tile(0, 2),
-            Tile(0, 3, 1),
-            Tile(1, 0, 3),
-            Tile(1, 0),
-            Tile(2, 0, 1),
-        ):
+        beyond = [Tile(0, 2, 2), Tile(ENTRIES, 2, 2), Tile(0, 2), Tile(0, 3, 1)]
+        for tile in [*beyond, Tile(1, 0, 3), Tile(1, 0), Tile(2, 0, 1)]:
             assert (await door.get(f"/logs/decisions/{tile.path}"))[0] == 404, tile
 
 
@@ -94,13 +84,8 @@ async def test_nothing_is_served_that_no_checkpoint_covers(tmp_path: Path) -> No
     note = log_folders.note_of(entries[:200], [log_folders.signer()])
     (tmp_path / "checkpoint").write_bytes(note)
     async with served({"decisions": tmp_path}) as door:
-        for path in (
-            "tile/0/000",
-            "tile/0/001.p/44",
-            "tile/entries/000",
-            "tile/0/000.p/201",
-            "tile/1/000.p/1",
-        ):
+        whole = ("tile/0/000", "tile/entries/000", "tile/1/000.p/1")
+        for path in (*whole, "tile/0/001.p/44", "tile/0/000.p/201"):
             assert (await door.get(f"/logs/decisions/{path}"))[0] == 404, path
         status, data, _ = await door.get("/logs/decisions/tile/entries/000.p/200")
         assert (status, bundle(data)) == (200, entries[:200])
@@ -160,57 +145,11 @@ async def test_only_the_paths_of_a_log_are_served(tmp_path: Path) -> None:
         (folder / name).write_bytes(b"secret")
     (tmp_path / "secret").write_bytes(b"secret")
     (folder / "tile" / "0" / "000.p" / "9").symlink_to(tmp_path / "secret")
-    asked = [
-        *secrets,
-        *(
-            "",
-            "/",
-            "tile",
-            "tile/",
-            "tile/0",
-            "tile/0/",
-            "tile/0/0",
-            "tile/0/0000",
-            "tile/0/x000",
-            "tile/00/000",
-        ),
-        *(
-            "tile/0/x000/000.p/3",
-            "tile/0/000.p/0",
-            "tile/0/000.p/03",
-            "tile/0/000.p/256",
-            "tile/0/000.p/",
-            "tile/0/-01",
-        ),
-        *(
-            "tile/64/000",
-            "tile/entries/000.p/3/",
-            "tile//0/000.p/3",
-            "tile/0/000.p/3?x/../..",
-            "tile/0/000.p/9",
-        ),
-        *("tile/0/000.p/%33%00", "tile/%2e%2e/checkpoint", "../secret", "%2e%2e/secret", "tile/../../secret"),
-        *("tile/..%2f..%2fsecret", "tile/0/000.p/..%2f3", "epochs/0/checkpoint", "epochs/01/checkpoint"),
-        *("epochs/3/checkpoint", "epochs/../checkpoint", "epochs/..%2f/checkpoint", "epochs/-1/checkpoint"),
-        *(
-            "epochs/1/epochs/1/checkpoint",
-            "proof/-1",
-            "proof/01",
-            "proof/x",
-            "proof/3",
-            "epochs/turn.json",
-            "proof/" + "9" * 30,
-        ),
-    ]
     async with served({"decisions": folder}) as door:
-        for name in asked:
+        for name in [*secrets, *rows(__file__, "not_served.jsonl")]:
             answer = await door.raw(f"/logs/decisions/{name}")
-            assert answer.startswith((b"HTTP/1.1 404", b"HTTP/1.1 400", b"HTTP/1.1 301")) or name.endswith(
-                "x/../.."
-            ), (
-                name,
-                answer,
-            )
+            is_refused = answer.startswith((b"HTTP/1.1 404", b"HTTP/1.1 400", b"HTTP/1.1 301"))
+            assert is_refused or name.endswith("x/../.."), (name, answer)
             assert b"\r\n\r\nsecret" not in answer, name
             assert str(tmp_path).encode() not in answer, name
         for name in ("publications", "nothing", "..", "%2e%2e"):
