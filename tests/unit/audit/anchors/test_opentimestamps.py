@@ -505,13 +505,14 @@ WORK = 0xFFFF << 208
 @pytest.mark.parametrize(
     ("header", "target_max", "says"),
     [
-        (GENESIS, TARGET_MAX, "too little work"),  # by default blocks as easy as the first are refused
+        (GENESIS, TARGET_MAX, "too little work"),
         (mined(), WORK, "too little work"),
-        (with_bits(0x00000000), REGTEST_TARGET_MAX, "too little work"),  # target 0
-        (with_bits(0x1D80FFFF), REGTEST_TARGET_MAX, "too little work"),  # negative
-        (with_bits(0xFF7FFFFF), REGTEST_TARGET_MAX, "too little work"),  # beyond 256 bits
+        (with_bits(0x00000000), REGTEST_TARGET_MAX, "too little work"),
+        (with_bits(0x1D80FFFF), REGTEST_TARGET_MAX, "too little work"),
+        (with_bits(0xFF7FFFFF), REGTEST_TARGET_MAX, "too little work"),
         (with_bits(0x1B0404CB), REGTEST_TARGET_MAX, "lacks the work"),
     ],
+    ids=["as easy as the first", "as easy as in tests", "target 0", "negative", "beyond 256 bits", "not met"],
 )
 async def test_a_header_must_meet_a_target_that_is_worth_something(
     outside: Outside, header: bytes, target_max: int, says: str

@@ -253,7 +253,9 @@ FAILED: dict[str, Any] = {"request": "r1", "reason": "disk full now"}
 JUDGED: dict[str, Any] = {"target": CID, "verdict": "invalid", "cid": CID}
 BEGUN: dict[str, Any] = {"software": "neuroswarm-0.1", "settings_digest": DIGEST}
 REPAIRED = {"bytes_cut": 17, "entries_replayed": 3, "keys_without_entry": 0}
-COMMITTED = {"target": CID}
+AIMED: dict[str, Any] = {"target": CID}
+NOT_STORED, OF_A_TENANT = {"decision": "not_stored", "reason": "other"}, {"target": None, "scope": "private"}
+KINDS = ["stored", "stored for all", "failed", "judged", "judged by a tenant", "buried", "begun", "repaired"]
 
 
 @pytest.mark.parametrize(
@@ -261,31 +263,24 @@ COMMITTED = {"target": CID}
     [
         (store_entry(outcome="stored", **STORED, **SHARED), {"expires_s": NOW_S, "cid": None}, {"cid": CID}),
         (store_entry(outcome="stored", **STORED, **PUBLIC), {"decision": "stored", "cid": CID}, {}),
-        (
-            store_entry(outcome="failed", **FAILED, **PUBLIC),
-            {"decision": "not_stored", "reason": "other"},
-            {},
-        ),
+        (store_entry(outcome="failed", **FAILED, **PUBLIC), NOT_STORED, {}),
         (validation_entry(**JUDGED, **PUBLIC), {"verdict": "invalid", "target": CID, "scope": "public"}, {}),
-        (
-            validation_entry(**JUDGED, **PRIVATE),
-            {"target": None, "scope": "private"},
-            COMMITTED | {"tenant": "acme", "cid": CID},
-        ),
-        (tombstone_entry(target=CID, reason="client_delete", **PUBLIC), {"target": CID}, {}),
+        (validation_entry(**JUDGED, **PRIVATE), OF_A_TENANT, {"tenant": "acme", "target": CID, "cid": CID}),
+        (tombstone_entry(reason="client_delete", **AIMED, **PUBLIC), {"target": CID}, {}),
         (policy_entry(event="start", policy="p", **BEGUN), {"event": "start"}, {}),
         (repair_entry(**REPAIRED), REPAIRED, {}),
         (
-            quarantine_entry(target=CID, reason="invalid", **SHARED),
+            quarantine_entry(reason="invalid", **AIMED, **SHARED),
             {"held_back_ppm": None, "target": None},
-            COMMITTED,
+            AIMED,
         ),
         (
-            quarantine_entry(target=CID, reason="x", held_back_at=0.8125, **PUBLIC),
+            quarantine_entry(reason="x", held_back_at=0.8125, **AIMED, **PUBLIC),
             {"held_back_ppm": 812_500},
             {},
         ),
     ],
+    ids=[*KINDS, "out of service", "held back"],
 )
 def test_other_kinds(made: Made, members: dict[str, Any], private: dict[str, str]) -> None:
     entry, committed = made

@@ -148,6 +148,7 @@ NO_RECORDS = (b"", b"\xa0", BLOCK + b"\x00", BLOCK[:-1], b"\x81" * 5_000 + b"\x8
         ("cid", Cid.of(BLOCK, RAW), BLOCK),
         *(("schema", Cid.of(bad, DAG_CBOR), bad) for bad in NO_RECORDS),
     ],
+    ids=["too large", "of other bytes", "cut off", "of another codec", *"abcde"],
 )
 def test_bytes_come_before_anything_in_them(expected: str, cid: Cid, data: bytes) -> None:
     assert code(look_at(answer(), cid=cid, data=data)) == expected

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -131,25 +130,24 @@ async def test_rounds_of_one_root_by_two_addresses_do_not_mix(world: World, peer
 
 async def test_all_are_asked_a_few_at_a_time() -> None:
     world, running, most = World(), 0, 0
-    for number in range(10):
-        peer = Publishing(number + 1)
-        questions(peer, 1)
-        link = await world.meet(peer, f"http://p{number}.example")
-        original = link.checkpoint
 
-        async def slow(
-            etag: str | None = None, original: Callable[..., Any] = original
-        ) -> tuple[bytes | None, str | None]:
+    class Slow(MemoryLink):
+        """Takes its time."""
+
+        async def checkpoint(self, etag: str | None = None) -> tuple[bytes | None, str | None]:
             nonlocal running, most
             running += 1
             most = max(most, running)
             for _ in range(5):
                 await asyncio.sleep(0)
             running -= 1
-            found: tuple[bytes | None, str | None] = await original(etag)
-            return found
+            return await super().checkpoint(etag)
 
-        link.checkpoint = slow  # type: ignore[method-assign]  # a link that takes its time
+    for number in range(10):
+        peer, address = Publishing(number + 1), f"http://p{number}.example"
+        questions(peer, 1)
+        await world.meet(peer, address)
+        world.links[address] = Slow(peer, address)
     assert [report.outcome for report in await world.sync.sync_all()] == ["synced"] * 10
     assert most == 4
 
