@@ -688,7 +688,7 @@ def main() -> None:
         return
     weight, words_floor, relevance_lines = relevance_table(*asked)
     concern, concern_lines = concern_table(
-        asyncio.run(signs(communities("readerlab", slice(2, None, 5)))), asked, weight
+        asyncio.run(signs(communities("readerlab", slice(2, None, 8)))), asked, weight
     )
     alone, among, trained_lines = ranked_table(*read_by_all(asked, weight, OFFERED))
     read = readings(asked[0] + asked[1], weight)
