@@ -1,6 +1,6 @@
 """Which questions the starter entries answer at once, by the packaged reader: ``notes.meant``.
 
-    python -m bench.starter
+    python -m bench.starter [--choose]
 
 ``newcomerlab/starter_asks.jsonl``: 180 questions to the entries and 120 that no entry answers, written to
 choose the thresholds by. ``casual_starter.jsonl``: 64 and 20, which nothing was chosen by. The others
@@ -10,8 +10,11 @@ shown, to be judged by reading. ``gate``: what the cache's gate serves of the sa
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.evidence import Asked, fused, order, signs
@@ -20,6 +23,7 @@ from node.answer.evidence.relevance import packaged
 from node.cache.matching.gate import Stored, judge_all
 from node.cache.matching.neighbours import SIZE_MAX
 from node.core.model import Evidence, Freshness, SourceRef
+from node.core.ports import NoteReader
 from node.language import conversation
 from node.models.embedders.cross_encoder import Reader
 from node.pipeline.replies import difference
@@ -32,6 +36,15 @@ SETS = {
     "everyday": (HERE / "newcomerlab" / "everyday.jsonl", ""),
 }
 FLOOR = 0.2
+WRONG_COSTS = 5
+THRESHOLDS = {
+    "ENTRY_SHARE": (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85),
+    "ENTRY_MARGIN": (0.4, 0.8, 1.2, 1.6, 2.0),
+    "ENTRY_MIN": (0.35, 0.4, 0.45, 0.5, 0.55),
+    "ENTRY_COSINE": (0.25, 0.3, 0.35, 0.4),
+    "ENTRY_BEHIND": (0.05, 0.1, 0.15, 0.2),
+}
+"""Those of ``node.answer.notes``, and what is tried."""
 
 
 def questions(name: str) -> list[tuple[str, str]]:
@@ -85,43 +98,113 @@ def by_gate(asked: Asked, entries: list[dict[str, str]]) -> str | None:
     return next(served, None)
 
 
-async def main() -> None:
-    entries = json.loads((HERE.parent / "knowledge-index.json").read_text(encoding="utf-8"))["entries"]
+class Remembering:
+    """``NoteReader`` that reads nothing twice."""
+
+    def __init__(self, reader: NoteReader) -> None:
+        self._reader = reader
+        self._said: dict[tuple[str, str], float] = {}
+
+    async def score(self, question: str, notes: Sequence[str]) -> list[float]:
+        new = [note for note in notes if (question, note) not in self._said]
+        if new:
+            odds = await self._reader.score(question, new)
+            self._said |= {(question, note): said for note, said in zip(new, odds, strict=True)}
+        return [self._said[question, note] for note in notes]
+
+    async def close(self) -> None:
+        await self._reader.close()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, typed and looked up; what it is offered, what the gate serves, what is right."""
+
+    typed: str
+    text: str
+    entries: list[Evidence]
+    gate: str | None
+    wanted: str | None
+
+
+@dataclass
+class Count:
+    gate: int = 0
+    read: int = 0
+    either: int = 0
+    wrong: int = 0
+    shown: list[tuple[str, str]] = field(default_factory=list)
+
+
+async def cases(name: str, entries: list[dict[str, str]]) -> list[Case]:
+    rows = questions(name)
     answers = {one["query"]: one["answer"] for one in entries}
-    reader = await Reader.load(threads=2)
+    asks = [
+        {"id": f"x-{at}", "q": conversation.subject(text), "needs": []} for at, (text, _) in enumerate(rows)
+    ]
+    facts, absent = [{"id": "x-1", "q": "zz", "a": "zz"}], [{"id": "x-0", "q": "zz"}]
+    [present, *_] = await signs([{"facts": facts, "asks": asks, "absent": absent}])
+    return [
+        Case(text, asked.text, offered(asked, entries), by_gate(asked, entries), answers.get(of))
+        for (text, of), asked in zip(rows, present, strict=True)
+    ]
+
+
+async def count(some: Sequence[Case], reader: NoteReader) -> Count:
+    found = Count()
+    for case in some:
+        said = await notes.meant(reader, case.text, case.entries)
+        read = None if said is None or conversation.asks_to_write(case.typed) else said.note.text
+        served = case.gate or read
+        found.gate += case.gate is not None and case.gate == case.wanted
+        found.read += read is not None and read == case.wanted
+        found.either += served is not None and served == case.wanted
+        if served is not None and served != case.wanted:
+            found.wrong += 1
+            found.shown.append((case.typed, served))
+    return found
+
+
+async def choose(some: Sequence[Case], reader: NoteReader) -> None:
+    """One threshold after the other, twice: as many right as can be had where a wrong one costs five."""
+
+    async def worth() -> int:
+        found = await count(some, reader)
+        return found.either - WRONG_COSTS * found.wrong
+
+    best = await worth()
+    for name, values in [*THRESHOLDS.items()] * 2:
+        for value in values:
+            before = getattr(notes, name)
+            setattr(notes, name, value)
+            if (now := await worth()) > best:
+                best = now
+            else:
+                setattr(notes, name, before)
+    print({name: getattr(notes, name) for name in THRESHOLDS}, best)
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.starter")
+    parser.add_argument("--choose", action="store_true", help="the thresholds anew, on starter_asks")
+    wanted = parser.parse_args()
+    entries = json.loads((HERE.parent / "knowledge-index.json").read_text(encoding="utf-8"))["entries"]
+    about = {one["answer"]: one["query"] for one in entries}
+    reader = Remembering(await Reader.load(threads=2))
+    if wanted.choose:
+        await choose(await cases("starter_asks", entries), reader)
     print(
         "| set | questions that an entry answers | served by the gate | by the reader | by either | wrong |"
     )
     print("|---|---|---|---|---|---|")
     for name in SETS:
-        rows = questions(name)
-        world = {
-            "facts": [{"id": "x-1", "q": "zz", "a": "zz"}],
-            "asks": [
-                {"id": f"x-{at}", "q": conversation.subject(text), "needs": []}
-                for at, (text, _) in enumerate(rows)
-            ],
-            "absent": [{"id": "x-0", "q": "zz"}],
-        }
-        [present, *_] = await signs([world])
-        gate = read = either = wrong = 0
-        shown = []
-        for (text, of), asked in zip(rows, present, strict=True):
-            wanted = answers.get(of)
-            first = by_gate(asked, entries)
-            said = await notes.meant(reader, asked.text, offered(asked, entries))
-            is_read = said is not None and not conversation.asks_to_write(text)
-            served = first or (said.note.text if said is not None and is_read else None)
-            gate += first is not None and first == wanted
-            read += said is not None and is_read and said.note.text == wanted
-            either += served is not None and served == wanted
-            wrong += served is not None and served != wanted
-            if served is not None and served != wanted:
-                about = next(one["query"] for one in entries if one["answer"] == served)
-                shown.append(f"- {text} | {about}")
-        has = sum(bool(of) for _, of in rows)
-        print(f"| {name} ({len(rows)}) | {has} | {gate} | {read} | {either} | {wrong} |")
-        print("\n".join(shown[:40]))
+        some = await cases(name, entries)
+        found = await count(some, reader)
+        has = sum(one.wanted is not None for one in some)
+        print(
+            f"| {name} ({len(some)}) | {has} | {found.gate} | {found.read} | {found.either} | {found.wrong} |"
+        )
+        print("\n".join(f"- {typed} | {about[served]}" for typed, served in found.shown[:40]), flush=True)
     await reader.close()
 
 
