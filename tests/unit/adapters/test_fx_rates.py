@@ -42,7 +42,7 @@ def rates(source: FrankfurterStandIn, http: aiohttp.ClientSession) -> Rates:
     """Its clock moves when told; sockets still need real time, so waits are not moved."""
     clock = ManualClock(NOW)
     guard = single("Frankfurter", clock, breaker_failures=50, stale_for_s=86_400.0)
-    return Asking(FxRates(AdapterSettings(base_url=source.url, timeout_s=3.0), http, clock, guard), clock)
+    return Asking(FxRates(AdapterSettings(base_url=source.url, timeout_s=30), http, clock, guard), clock)
 
 
 def question_of(text: str, least: float, *, below: float = 1.1) -> Row:
@@ -355,7 +355,7 @@ async def test_a_burst_loses_none_and_keeps_the_limit(
     source: FrankfurterStandIn, http: aiohttp.ClientSession
 ) -> None:
     clock = ManualClock(NOW)
-    adapter = FxRates(AdapterSettings(base_url=source.url, timeout_s=3.0, per_minute=20), http, clock)
+    adapter = FxRates(AdapterSettings(base_url=source.url, timeout_s=30, per_minute=20), http, clock)
     rates = Asking(adapter, clock)
     codes = ["usd", "eur", "gbp", "jpy", "chf", "cad", "inr"]
     asked = [f"{a} to {b} on {day} May 2026" for a in codes for b in codes if a != b for day in range(1, 13)]

@@ -9,6 +9,7 @@ import pkgutil
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeAlias
 
 import pytest
 
@@ -20,15 +21,19 @@ from adapters.math_calculator.parser import parse
 from adapters.math_calculator.tokens import tokenise
 from adapters.math_calculator.understand import understand
 from adapters.math_calculator.words import ENGLISH
-from node.core.model import Caller, Evidence, Failed, Found, Freshness, Missed, Query, Recognition
+from node.core.model import Evidence, Found, Freshness, Missed, Recognition
 from tests.manual_clock import ManualClock
+from tests.unit.adapters.asking import Asking
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TODAY = NOW.date()
+Calculator: TypeAlias = Asking[MathCalculator, ManualClock]
 
 
-def _query(text: str) -> Query:
-    return Query("id", text, text, Caller(), NOW, deadline=2_000.0)
+@pytest.fixture
+def asking() -> Calculator:
+    clock = ManualClock(NOW)
+    return Asking(MathCalculator(clock), clock)
 
 
 REFUSED = [
@@ -68,17 +73,14 @@ REFUSED = [
 
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:24])
-async def test_giants_are_claimed_and_refused_with_a_reason(text: str) -> None:
-    calculator = MathCalculator(ManualClock(NOW))
-    claim = calculator.recognise(text, NOW)
-    assert claim is not None
+async def test_giants_are_claimed_and_refused_with_a_reason(asking: Calculator, text: str) -> None:
+    claim = asking.recognised(text)
     assert claim.key is None
     assert claim.slots["answer"] is None
     assert len(str(claim.slots["expr"])) <= 1_000
-    outcome = await calculator.ask(claim, _query(text))
-    assert isinstance(outcome, Failed)
-    assert outcome.code == "refused"
-    assert "limit" in outcome.reason
+    failure = await asking.failed(text)
+    assert failure.code == "refused"
+    assert "limit" in failure.reason
 
 
 @pytest.mark.timeout(5)
@@ -210,16 +212,8 @@ def test_the_estimate_is_made_before_the_power() -> None:
 
 
 def test_no_part_evaluates_text() -> None:
-    banned = {
-        "eval",
-        "exec",
-        "__import__",
-        "parse_expression",
-        "parse_units",
-        "sympify",
-        "getattr",
-        "literal_eval",
-    }
+    banned = {"eval", "exec", "__import__", "getattr", "literal_eval"}
+    banned |= {"parse_expression", "parse_units", "sympify"}
     names = [found.name for found in pkgutil.iter_modules(package.__path__)]
     assert {"parser", "units", "dates"} <= set(names)
     for name in names:
@@ -245,13 +239,8 @@ def test_every_unit_converts_to_itself_and_says_its_dimension() -> None:
         assert units.convert(Fraction(3), found, unit)[0] == 3
 
 
-async def test_evidence_is_computed_and_complete() -> None:
-    calculator = MathCalculator(ManualClock(NOW))
-    claim = calculator.recognise("What is 15% of 200?", NOW)
-    assert claim is not None
-    outcome = await calculator.ask(claim, _query("What is 15% of 200?"))
-    assert isinstance(outcome, Found)
-    evidence = outcome.evidence
+async def test_evidence_is_computed_and_complete(asking: Calculator) -> None:
+    evidence = await asking.found("What is 15% of 200?")
     assert evidence == Evidence(
         text="15% of 200 is 30.",
         source=evidence.source,
@@ -267,28 +256,23 @@ async def test_evidence_is_computed_and_complete() -> None:
 @pytest.mark.parametrize(
     "text", ["what is 24 / 7", "5 mW to W", "days until christmas", "max(3,500)", "255 in hex"]
 )
-async def test_a_part_of_a_longer_message_is_answered_from_the_claim(text: str) -> None:
-    calculator = MathCalculator(ManualClock(NOW))
-    claim = calculator.recognise(text, NOW)
-    assert claim is not None
-    outcome = await calculator.ask(claim, _query(f"{text} and also who was Ada Lovelace"))
+async def test_a_part_of_a_longer_message_is_answered_from_the_claim(asking: Calculator, text: str) -> None:
+    claim = asking.recognised(text)
+    outcome = await asking.adapter.ask(claim, asking.query(f"{text} and also who was Ada Lovelace"))
     assert isinstance(outcome, Found)
     assert outcome.evidence.key == claim.key
     assert outcome.evidence.slots["answer"] == claim.slots["answer"]
 
 
-async def test_relative_dates_are_time_sensitive_and_foreign_claims_are_missed() -> None:
-    calculator = MathCalculator(ManualClock(NOW))
-    claim = calculator.recognise("days until christmas", NOW)
-    assert claim is not None
-    outcome = await calculator.ask(claim, _query("days until christmas"))
-    assert isinstance(outcome, Found)
-    assert outcome.evidence.freshness is Freshness.TIME_SENSITIVE
+async def test_relative_dates_are_time_sensitive(asking: Calculator) -> None:
+    assert (await asking.found("days until christmas")).freshness is Freshness.TIME_SENSITIVE
+
+
+async def test_foreign_claims_are_missed(asking: Calculator) -> None:
     foreign = Recognition("math-calculator", {"expr": "no such thing"}, "math:no", local=True, reason="none")
-    assert isinstance(await calculator.ask(foreign, _query("hello")), Missed)
-    assert calculator.health().status == "pass"
-    assert calculator.is_local
-    await calculator.close()
+    assert isinstance(await asking.adapter.ask(foreign, asking.query("hello")), Missed)
+    assert asking.adapter.health().status == "pass"
+    assert asking.adapter.is_local
 
 
 def test_decimal_only_for_irrational_results() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -35,41 +35,42 @@ def test_newest_first_undated_last() -> None:
     assert titles([entry("old", 9), entry("none", None), entry("new", 1)]) == ["new", "old", "none"]
 
 
-def test_the_same_story_once_by_id_link_or_title() -> None:
-    assert titles([entry("A", 1, key="7"), entry("B", 2, key="7")]) == ["A"]
-    assert titles(
-        [
-            entry("A", 1, "https://www.a.example/x/"),
-            entry("B", 2, "http://a.example/x"),
-        ]
-    ) == ["A"]
-    assert titles([entry("The Rates: held!", 1, key="1"), entry("the rates held", 2, key="2")]) == [
-        "The Rates: held!"
-    ]
-    # and through each other: the third shares a link with the second only
-    assert titles(
-        [
-            entry("A", 1, key="1"),
-            entry("B", 2, "https://b.example/", key="1"),
-            entry("C", 3, "https://b.example/"),
-        ]
-    ) == ["A"]
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ([entry("A", 1, key="7"), entry("B", 2, key="7")], "A"),
+        ([entry("A", 1, "https://www.a.example/x/"), entry("B", 2, "http://a.example/x")], "A"),
+        ([entry("The Rates: held!", 1, key="1"), entry("the rates held", 2, key="2")], "The Rates: held!"),
+        (
+            [
+                entry("A", 1, key="1"),
+                entry("B", 2, "https://b.example/", key="1"),
+                entry("C", 3, "https://b.example/"),
+            ],
+            "A",
+        ),
+    ],
+    ids=["id", "link", "title", "through each other"],
+)
+def test_the_same_story_once_by_id_link_or_title(entries: list[Entry], told: str) -> None:
+    assert titles(entries) == [told]
 
 
-def test_tracking_is_taken_off_links_and_nothing_else() -> None:
-    assert (
-        clean_url("https://A.example/x?b=1&utm_source=t&c=%20&fbclid=7#f") == "https://a.example/x?b=1&c=%20"
-    )
-    for bad in (
-        "",
-        "ftp://a.example/",
-        "https:///x",
-        "https://a b.example/",
-        'https://a.example/"><script>',
-        7,
-        None,
-    ):
-        assert clean_url(bad) is None
+@pytest.mark.parametrize(
+    ("url", "clean"),
+    [
+        ("https://A.example/x?b=1&utm_source=t&c=%20&fbclid=7#f", "https://a.example/x?b=1&c=%20"),
+        ("", None),
+        ("ftp://a.example/", None),
+        ("https:///x", None),
+        ("https://a b.example/", None),
+        ('https://a.example/"><script>', None),
+        (7, None),
+        (None, None),
+    ],
+)
+def test_tracking_is_taken_off_links_and_nothing_else(url: object, clean: str | None) -> None:
+    assert clean_url(url) == clean
 
 
 @pytest.mark.parametrize(
@@ -105,13 +106,16 @@ def test_better_matches_stand_first() -> None:
     assert found == ["Storm floods Spain coast", "Storm over Spain"]
 
 
-def test_days_are_those_of_the_asker() -> None:
-    late = entry("late", 10)  # 23:00 UTC of the 17th
-    assert titles([late], first=date(2026, 5, 18), last=date(2026, 5, 18), zone=UTC) == []
-    assert titles([late], first=date(2026, 5, 18), last=date(2026, 5, 18), zone=ZoneInfo("Asia/Tokyo")) == [
-        "late"
-    ]
-    assert titles([entry("none", None)], first=date(2026, 5, 18), last=date(2026, 5, 18), zone=UTC) == []
+@pytest.mark.parametrize(
+    ("one", "zone", "told"),
+    [
+        (entry("late", 10), UTC, []),  # 23:00 UTC of the 17th
+        (entry("late", 10), ZoneInfo("Asia/Tokyo"), ["late"]),
+        (entry("none", None), UTC, []),
+    ],
+)
+def test_days_are_those_of_the_asker(one: Entry, zone: tzinfo, told: list[str]) -> None:
+    assert titles([one], first=date(2026, 5, 18), last=date(2026, 5, 18), zone=zone) == told
 
 
 @pytest.mark.parametrize(

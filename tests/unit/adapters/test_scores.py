@@ -39,8 +39,8 @@ class Kit(Asking[Scores, ManualClock]):
 
     def build(self, *, key: str = "", per_minute: int = 1_000, espn: bool = True) -> Scores:
         self.adapter = Scores(
-            AdapterSettings(base_url=self.espn.url, timeout_s=5, per_minute=per_minute, enabled=espn),
-            AdapterSettings(base_url=self.ball.url, timeout_s=5, api_key=key),
+            AdapterSettings(base_url=self.espn.url, timeout_s=30, per_minute=per_minute, enabled=espn),
+            AdapterSettings(base_url=self.ball.url, timeout_s=30, api_key=key),
             self.http,
             self.clock,
         )
