@@ -35,68 +35,26 @@ def test_one_slip(typed: str, meant: str, expected: bool) -> None:
     assert is_one_slip(typed, meant) is expected
 
 
-def test_only_a_single_meaning_is_taken() -> None:
-    assert (
-        mended(
-            "the curent tiem",
-            frozenset(
-                (
-                    "current",
-                    "time",
-                )
-            ),
-        )
-        == "the current time"
-    )
-    assert (
-        mended(
-            "the current time",
-            frozenset(
-                (
-                    "current",
-                    "time",
-                )
-            ),
-        )
-        is None
-    )
-    assert (
-        mended(
-            "a pounf",
-            frozenset(
-                (
-                    "pounds",
-                    "pound",
-                )
-            ),
-        )
-        == "a pound"
-    )
-    assert (
-        mended(
-            "a hoursr",
-            frozenset(
-                (
-                    "hours",
-                    "hoursx",
-                )
-            ),
-        )
-        is None
-    )
-    assert mended("clacks", frozenset(("clocks",)), lambda word: word == "clacks") is None
-    assert mended("tiem " * (MENDED_MAX + 1), frozenset(("time",))) is None
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        ("the curent tiem", {"current", "time"}, "the current time"),
+        ("the current time", {"current", "time"}, None),
+        ("a pounf", {"pounds", "pound"}, "a pound"),
+        ("a hoursr", {"hours", "hoursx"}, None),
+        ("tiem " * (MENDED_MAX + 1), {"time"}, None),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_only_a_single_meaning_is_taken(text: str, words: set[str], expected: str | None) -> None:
+    assert mended(text, frozenset(words)) == expected
+
+
+def test_a_word_that_is_one_already_is_left_alone() -> None:
+    assert mended("clacks", frozenset({"clocks"}), lambda word: word == "clacks") is None
 
 
 @given(st.text(max_size=600))
 def test_any_text_is_read(text: str) -> None:
-    again = mended(
-        text,
-        frozenset(
-            (
-                "time",
-                "current",
-            )
-        ),
-    )
+    again = mended(text, frozenset({"time", "current"}))
     assert again is None or again != text
