@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from typing import Any
 
+import aiohttp
 import pytest
 
 from adapters.fetch import Reply, Source, budgets_of, check_of, problems_of
@@ -16,9 +16,10 @@ from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Reject
 from node.core.guard import Guard
 from node.core.http import wait_s
 from node.core.limits import Limits, Window
-from tests.contracts.adapter_case import DEAD_URL, session
+from tests.contracts.adapter_case import DEAD_URL
 from tests.manual_clock import ManualClock
 from tests.simulators.vendor import Answered, Seen, VendorStandIn
+from tests.unit.adapters.guards import single
 
 LIMIT = 100_000
 
@@ -37,43 +38,31 @@ class Plain(VendorStandIn):
 class Asking:
     """A source over a stand-in, and one call to it."""
 
-    def __init__(self, vendor: Plain, stack: AsyncExitStack, attempts: int = 1) -> None:
+    def __init__(self, vendor: Plain, http: aiohttp.ClientSession) -> None:
         self.vendor = vendor
-        self._stack = stack
-        self._attempts = attempts
+        self.http = http
         self.clock = SystemClock()
 
-    async def source(self, url: str = "", **more: Any) -> Source:
-        guard = Guard(
-            "Vendor",
-            self.clock,
-            Limits(
-                windows=(Window(100, 60.0),), attempts=self._attempts, breaker_failures=50, cache_entries=16
-            ),
-        )
-        http = await session(self._stack)
-        options = {"timeout_s": PATIENT_S, "body_bytes_max": LIMIT, **more}
-        return Source(url or self.vendor.url, http, self.clock, guard, **options)
-
-    async def ask(self, read: Callable[[Reply], Any] = Reply.json, **more: Any) -> Any:
-        source = await self.source(**more.pop("source", {}))
-        return (
-            await source.get(
-                more.pop("path", "/x"),
-                more.pop("params", {"q": "a b&c"}),
-                key=None,
-                read=read,
-                ttl_s=60,
-                deadline=self.clock.monotonic() + PATIENT_S,
-                **more,
-            )
-        ).value
+    async def ask(
+        self,
+        read: Callable[[Reply], Any] = Reply.json,
+        *,
+        source: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> Any:
+        guard = single("Vendor", self.clock)
+        options = {"timeout_s": PATIENT_S, "body_bytes_max": LIMIT, "url": self.vendor.url, **(source or {})}
+        made = Source(options.pop("url"), self.http, self.clock, guard, **options)
+        deadline = self.clock.monotonic() + PATIENT_S
+        params = {"q": "a b&c"}
+        got = await made.get("/x", params, key=None, read=read, ttl_s=60, deadline=deadline, **more)
+        return got.value
 
 
 @pytest.fixture
-async def asking() -> AsyncIterator[Asking]:
-    async with AsyncExitStack() as stack:
-        yield Asking(await stack.enter_async_context(Plain()), stack)
+async def asking(http: aiohttp.ClientSession) -> AsyncIterator[Asking]:
+    async with Plain() as vendor:
+        yield Asking(vendor, http)
 
 
 async def test_a_good_answer_with_its_parameters_escaped(asking: Asking) -> None:
@@ -171,19 +160,11 @@ async def test_a_dead_address_is_unavailable(asking: Asking) -> None:
         await asking.ask(source={"url": DEAD_URL})
 
 
-async def test_budgets_and_problems_say_what_is_left(asking: Asking) -> None:
+async def test_budgets_and_problems_say_what_is_left() -> None:
     clock = ManualClock()
-    guard = Guard(
-        "Vendor",
-        clock,
-        Limits(
-            windows=(Window(2, 60.0), Window(100, 3_600.0)),
-            concurrency=1,
-            attempts=1,
-            breaker_failures=1,
-            cache_entries=4,
-        ),
-    )
+    windows = (Window(2, 60.0), Window(100, 3_600.0))
+    limits = Limits(windows=windows, concurrency=1, attempts=1, breaker_failures=1, cache_entries=4)
+    guard = Guard("Vendor", clock, limits)
 
     async def fail(timeout_s: float) -> None:
         raise RateLimited("wait", retry_after_s=40)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from node.language.tables import codes, lexicon, read_table
+from node.language.tables import by_language, codes, lexicon, read_table
 
 ADAPTERS = Path(__file__).parents[3] / "adapters"
 PACKAGES = [
@@ -26,6 +26,15 @@ def entries_of(table: object) -> list[object]:
     if isinstance(table, list):
         return [entry for value in table for entry in entries_of(value)]
     return [table]
+
+
+def pieces_of(table: object) -> list[str]:
+    """A text holds words apart by blanks, a list holds each entry whole."""
+    if isinstance(table, dict):
+        return [piece for value in table.values() for piece in pieces_of(value)]
+    if isinstance(table, str):
+        return table.split()
+    return list(table) if isinstance(table, list) else []
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -53,3 +62,12 @@ def test_a_file_is_a_language_that_is_known_and_holds_no_long_pattern(name: str)
                 or len(entry) <= PATTERN_CHARS_MAX
                 or ("\\" not in entry and "(" not in entry)
             ), entry
+
+
+@pytest.mark.parametrize("adapter", ["adapters.currency", "adapters.local_time", "adapters.weather"])
+def test_an_adapter_with_tables_of_its_own_has_known_languages_and_no_long_pattern(adapter: str) -> None:
+    tables = by_language("languages", adapter)
+    there = {file.name for file in files(adapter).joinpath("languages").iterdir()}
+    assert there == {f"{code}.toml" for code in tables}
+    for code, table in tables.items():
+        assert max(map(len, pieces_of(table))) <= PATTERN_CHARS_MAX, code

@@ -67,16 +67,17 @@ def test_a_parse_error_is_a_warning_when_entries_are_there() -> None:
     assert entry.title == "A & B"
 
 
-def test_an_entity_bomb_and_outside_entities_are_refused(tmp_path: Path) -> None:
-    secret = tmp_path / "secret.txt"
-    secret.write_text("the secret")
-    for doctype in (
+@pytest.mark.parametrize(
+    "doctype",
+    [
         '<!DOCTYPE rss [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>',
-        f'<!DOCTYPE rss [<!ENTITY x SYSTEM "{secret.as_uri()}">]>',
+        '<!DOCTYPE rss [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
         '<!DOCTYPE rss [<! entity % x SYSTEM "http://127.0.0.1:9/x.dtd"> %x;]>',
-    ):
-        with pytest.raises(Rejected, match=r"entities|no feed"):
-            read(item("<title>&b;&x;</title>", before=doctype))
+    ],
+)
+def test_an_entity_bomb_and_outside_entities_are_refused(doctype: str) -> None:
+    with pytest.raises(Rejected, match=r"entities|no feed"):
+        read(item("<title>&b;&x;</title>", before=doctype))
 
 
 def test_a_declared_document_type_alone_is_harmless() -> None:
@@ -85,22 +86,28 @@ def test_a_declared_document_type_alone_is_harmless() -> None:
     assert entry.title == "Café"
 
 
-def test_an_address_as_the_document_is_not_opened() -> None:
-    for document in (b"http://127.0.0.1:9/rss.xml", b"/etc/passwd", b"file:///etc/passwd"):
-        with pytest.raises(Rejected, match="no feed"):
-            read(document)
+@pytest.mark.parametrize("document", [b"http://127.0.0.1:9/rss.xml", b"/etc/passwd", b"file:///etc/passwd"])
+def test_an_address_as_the_document_is_not_opened(document: bytes) -> None:
+    with pytest.raises(Rejected, match="no feed"):
+        read(document)
 
 
-def test_encodings_that_hide_markup_are_refused() -> None:
-    hidden = item("<title>x</title>")
-    for document, content_type in (
-        (hidden.decode().encode("utf-16"), "text/xml"),
-        (b'<?xml version="1.0" encoding="utf-7"?>' + hidden, "text/xml"),
-        (b"<?xml version='1.0' encoding='unicode_escape'?>" + hidden, "text/xml"),
-        (hidden, "text/xml; charset=utf-7"),
-    ):
-        with pytest.raises(Rejected, match="encoding"):
-            read(document, content_type)
+HIDDEN = item("<title>x</title>")
+
+
+@pytest.mark.parametrize(
+    ("document", "content_type"),
+    [
+        (HIDDEN.decode().encode("utf-16"), "text/xml"),
+        (b'<?xml version="1.0" encoding="utf-7"?>' + HIDDEN, "text/xml"),
+        (b"<?xml version='1.0' encoding='unicode_escape'?>" + HIDDEN, "text/xml"),
+        (HIDDEN, "text/xml; charset=utf-7"),
+    ],
+    ids=["utf-16", "utf-7", "unicode_escape", "utf-7 in the header"],
+)
+def test_encodings_that_hide_markup_are_refused(document: bytes, content_type: str) -> None:
+    with pytest.raises(Rejected, match="encoding"):
+        read(document, content_type)
 
 
 MEGABYTE = 2**20 - 4_000
