@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from node.core.clock import Clock
-from node.core.guard import Guard, Limits, Window
+from node.core.guard import Guard
+from node.core.limits import Limits, Window
 
 
 def single(

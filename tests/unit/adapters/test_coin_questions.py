@@ -14,6 +14,7 @@ from adapters.coins.claims import claim
 from adapters.coins.mentions import names_coins
 from adapters.coins.slots import canonical_key
 from node.core.model import CERTAIN, CLAIM
+from tests.unit.adapters.asking import is_claimed
 from tests.unit.adapters.tables import rows, texts
 
 TODAY = date(2026, 5, 18)
@@ -191,5 +192,13 @@ def test_what_its_form_makes_a_coin_is_looked_up(text: str, name: str) -> None:
     found = claim(text, TODAY)
     assert found is not None
     assert found.question.unresolved == (name,)
-    assert found.strength >= CLAIM
+    assert is_claimed(found.strength)
     assert names_coins(text)
+
+
+@pytest.mark.parametrize(("text", "name"), rows("coins", "called coins"))
+def test_what_is_called_a_coin_is_one_for_certain(text: str, name: str) -> None:
+    found = claim(text, TODAY)
+    assert found is not None
+    assert found.question.unresolved == (name,)
+    assert found.strength >= CERTAIN

@@ -38,16 +38,16 @@ def test_one_slip(typed: str, meant: str, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "expected"),
     [
-        ("the curent tiem", {"current", "time"}, "the current time"),
-        ("the current time", {"current", "time"}, None),
-        ("a pounf", {"pounds", "pound"}, "a pound"),
-        ("a hoursr", {"hours", "hoursx"}, None),
-        ("tiem " * (MENDED_MAX + 1), {"time"}, None),
+        ("the curent tiem", "current time", "the current time"),
+        ("the current time", "current time", None),
+        ("a pounf", "pounds pound", "a pound"),
+        ("a hoursr", "hours hoursx", None),
+        ("tiem " * (MENDED_MAX + 1), "time", None),
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_only_a_single_meaning_is_taken(text: str, words: set[str], expected: str | None) -> None:
-    assert mended(text, frozenset(words)) == expected
+def test_only_a_single_meaning_is_taken(text: str, words: str, expected: str | None) -> None:
+    assert mended(text, frozenset(words.split())) == expected
 
 
 def test_a_word_that_is_one_already_is_left_alone() -> None:
