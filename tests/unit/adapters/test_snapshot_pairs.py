@@ -55,7 +55,7 @@ async def votes(http: aiohttp.ClientSession) -> AsyncIterator[Asking[Snapshot, M
     clock = ManualClock(NOW)
     async with SnapshotStandIn() as hub:
         settings = AdapterSettings(base_url=hub.url, timeout_s=30)
-        yield Asking(Snapshot(settings, http, clock), clock, seconds=8.0)
+        yield Asking(Snapshot(settings, http, clock), clock)
 
 
 async def test_both_are_told_with_their_figures_and_cited(votes: Asking[Snapshot, ManualClock]) -> None:
