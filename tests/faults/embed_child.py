@@ -2,9 +2,9 @@
 
     embed_child.py INDEX [MOMENT]
 
-At ``MOMENT`` it kills itself; ``say`` prints a line after each batch, ``slow`` waits there for ever after the
-first; ``memory`` takes vectors of the usual length; ``as nobody`` it gives up root's rights first. Standard
-output ends with the report and the peak of its memory as JSON.
+At ``MOMENT`` it kills itself; ``say`` prints a line after each batch; ``memory`` takes vectors of the usual
+length; ``as nobody`` it gives up its rights. Standard output ends with the report and the peak of its
+memory as JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import json
 import os
 import resource
 import sys
-import threading
 from dataclasses import asdict
 from pathlib import Path
 
@@ -53,8 +52,6 @@ def arm(moment: str) -> None:
 
 def progress(done: int, of: int) -> None:
     print(done, flush=True)
-    if sys.argv[2:] == ["slow"]:
-        threading.Event().wait()
 
 
 async def main() -> int:
@@ -63,7 +60,7 @@ async def main() -> int:
     embedder = HashEmbedder(384 if moment == "memory" else 32)
     try:
         report = await embed_index(
-            Path(sys.argv[1]), embedder, batch=8, progress=progress if moment in ("say", "slow") else None
+            Path(sys.argv[1]), embedder, batch=8, progress=progress if moment == "say" else None
         )
     except NodeError as exc:
         print(exc, file=sys.stderr)

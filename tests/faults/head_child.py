@@ -1,4 +1,4 @@
-"""The other process of ``test_head_kill.py``: publishes heads until it is killed.
+"""The other process of ``test_sharing_kill.py``: publishes heads until it is killed.
 
 Each line on standard output, ``<sequence> <head>``, was printed when a record was handed out.
 """

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import resource
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -28,6 +29,8 @@ from tests.nowhere import NOBODY, nowhere, nowhere_environment
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 15.0
 """No reply may take longer in these tests, whatever is done to the node: a hang, not a speed."""
+
+Found = TypeVar("Found")
 
 
 class Jumping(SystemClock):
@@ -55,12 +58,13 @@ class Jumping(SystemClock):
 
 @dataclass
 class Client:
-    """Talks to one node; every call ends within ``PATIENCE_S``."""
+    """Talks to one node as a user's program would; every call ends in time."""
 
     url: str
     http: aiohttp.ClientSession
     folder: Path
     node: Running | None = None
+    patience_s: float = PATIENCE_S
 
     async def send(
         self, method: str, path: str, body: Any = None, **more: Any
@@ -70,11 +74,70 @@ class Client:
                 "data": json.dumps(body, ensure_ascii=False).encode(),
                 "headers": {"Content-Type": "application/json"},
             }
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(self.patience_s):
             async with self.http.request(method, self.url + path, **more) as response:
                 is_json = "json" in response.content_type
                 data = await (response.json(content_type=None) if is_json else response.read())
                 return response.status, data, response.headers.copy()
+
+    async def get(self, path: str) -> tuple[int, Any]:
+        status, reply, _ = await self.send("GET", path)
+        return status, reply
+
+    async def post(self, path: str, body: Any) -> tuple[int, Any]:
+        status, reply, _ = await self.send("POST", path, body)
+        return status, reply
+
+    async def raw(self, path: str, **more: Any) -> tuple[int, bytes, CIMultiDict[str]]:
+        """As bytes, whatever it is."""
+        async with asyncio.timeout(self.patience_s):
+            async with self.http.get(self.url + path, **more) as response:
+                return response.status, await response.read(), response.headers.copy()
+
+    async def ask(self, query: str, **more: Any) -> dict[str, Any]:
+        """Ask verbosely; an answer must come, whatever is missing."""
+        return await self._done("/chat", 200, {"query": query, "verbose": True, **more})
+
+    async def search(self, query: str) -> dict[str, Any]:
+        return await self._done("/v1/cache/search", 200, {"query": query})
+
+    async def store(self, query: str, answer: str, **more: Any) -> str:
+        """Keep an entry; its CID."""
+        body = {"query": query, "answer": answer, **more}
+        return str((await self._done("/v1/cache/entries", 201, body))["cid"])
+
+    async def judge(self, verdict: str, **more: Any) -> dict[str, Any]:
+        """Say of a record or a reply that it is valid or not."""
+        return await self._done("/feedback", 200, {"verdict": verdict, **more})
+
+    async def _done(self, path: str, wanted: int, body: dict[str, Any]) -> dict[str, Any]:
+        status, reply = await self.post(path, body)
+        assert status == wanted, reply
+        assert isinstance(reply, dict)
+        return reply
+
+    async def entry(self, cid: str) -> dict[str, Any]:
+        status, reply = await self.get(f"/v1/cache/entries/{cid}")
+        assert status == 200, reply
+        assert isinstance(reply, dict)
+        return reply
+
+    async def delete(self, cid: str) -> int:
+        """The status of withdrawing an entry."""
+        status, _, _ = await self.send("DELETE", f"/v1/cache/entries/{cid}")
+        return status
+
+    async def check(self, name: str) -> dict[str, Any]:
+        """What ``/health`` says of one thing; empty where it says nothing of it."""
+        _, page = await self.get("/health")
+        found: dict[str, Any] = page["checks"].get(name, [{}])[0]
+        return found
+
+    async def metric(self, name: str) -> float:
+        """One value of the metrics page; 0 where nothing was counted yet."""
+        _, page, _ = await self.raw("/metrics")
+        found = re.search(rf"^{re.escape(name)} (\S+)$", page.decode(), re.MULTILINE)
+        return 0.0 if found is None else float(found[1])
 
     @property
     def service(self) -> Service:
@@ -82,66 +145,32 @@ class Client:
         assert self.node is not None
         return self.node.service
 
-    async def get(self, path: str) -> tuple[int, Any]:
-        status, reply, _ = await self.send("GET", path)
-        return status, reply
-
-    async def check(self, name: str) -> dict[str, Any]:
-        """What ``/health`` says of one thing."""
-        _, page = await self.get("/health")
-        found: dict[str, Any] = page["checks"][name][0]
-        return found
-
-    async def delete(self, cid: str) -> int:
-        """The status of withdrawing an entry."""
-        status, _, _ = await self.send("DELETE", f"/v1/cache/entries/{cid}")
-        return status
-
-    async def post(self, path: str, body: Any) -> tuple[int, Any]:
-        status, reply, _ = await self.send("POST", path, body)
-        return status, reply
-
-    async def ask(self, query: str, **more: Any) -> dict[str, Any]:
-        """Ask verbosely; an answer must come."""
-        status, reply = await self.post("/chat", {"query": query, "verbose": True, **more})
-        assert status == 200, reply
-        assert isinstance(reply, dict)
-        return reply
-
-    async def search(self, query: str) -> dict[str, Any]:
-        status, reply = await self.post("/v1/cache/search", {"query": query})
-        assert status == 200, reply
-        assert isinstance(reply, dict)
-        return reply
-
-    async def store(self, query: str, answer: str, **more: Any) -> str:
-        status, reply = await self.post("/v1/cache/entries", {"query": query, "answer": answer, **more})
-        assert status == 201, reply
-        return str(reply["cid"])
-
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection of its own, on which nothing has been said."""
         address = urlsplit(self.url)
         return await asyncio.open_connection(address.hostname, address.port)
 
-    async def judge(self, verdict: str, **more: Any) -> dict[str, Any]:
-        """Say of a record or a reply that it is valid or not."""
-        status, reply = await self.post("/feedback", {"verdict": verdict, **more})
-        assert status == 200, reply
-        assert isinstance(reply, dict)
-        return reply
-
-    async def raw(self, data: bytes) -> bytes:
+    async def wire(self, data: bytes) -> bytes:
         """Send exactly these bytes on a connection of their own; everything that comes back."""
         reader, writer = await self.connect()
         try:
             writer.write(data)
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(self.patience_s):
                 return await reader.read()
         except ConnectionError:
             return b""
         finally:
             writer.close()
+
+
+async def eventually(
+    get: Callable[[], Awaitable[Found]], is_so: Callable[[Found], object] = bool, within_s: float = 60.0
+) -> Found:
+    """What is found, as soon as it is so."""
+    async with asyncio.timeout(within_s):
+        while not is_so(found := await get()):
+            await asyncio.sleep(0.02)
+    return found
 
 
 def reasons(reply: dict[str, Any]) -> dict[str, tuple[str, str]]:
@@ -157,38 +186,43 @@ async def start(
     ollama: str = "",
     clock: Clock | None = None,
     index_file: Path | None = None,
-    embed: str = "none",
+    embed: str | dict[str, Any] = "none",
+    environ: dict[str, str] | None = None,
+    connections: int = 0,
+    patience_s: float = PATIENCE_S,
     **sections: Any,
 ) -> AsyncIterator[Client]:
-    """A node in this process; the same folder again is the same node restarted."""
+    """A node in this process; the same folder again is the same node restarted. ``connections``: how many
+    its client has at once, 0 for any number."""
     flags: dict[str, Any] = {
         "data_dir": str(folder / "data"),
-        "governance_dir": str(folder / "logs"),
+        "governance_dir": str(folder / "governance_logs"),
         "index_file": str(index_file or folder / "none.json"),
-        "embed": {"engine": embed},
+        "embed": {"engine": embed} if isinstance(embed, str) else embed,
         "server": {"port": 0, **sections.pop("server", {})},
         "adapters": {
             **nowhere(),
             "coingecko": {"base_url": coingecko, **sections.pop("coingecko_more", {})},
+            **sections.pop("adapters", {}),
         },
         "models": {"ollama_url": ollama, **sections.pop("models", {})},
         # one hit in fifty would ask the model once more behind the reply, which tests count
         "cache": {"audit_share": 0.0, **sections.pop("cache", {})},
         **sections,
     }
-    connector = aiohttp.TCPConnector(limit=0)
+    connector = aiohttp.TCPConnector(limit=connections)
     async with (
-        running(load({}, flags=flags), clock) as node,
+        running(load(environ or {}, flags=flags), clock) as node,
         aiohttp.ClientSession(trust_env=False, connector=connector) as http,
     ):
-        yield Client(node.url, http, folder, node)
+        yield Client(node.url, http, folder, node, patience_s)
 
 
-def environ_of(folder: Path, logs: str = "logs") -> dict[str, str]:
+def environ_of(folder: Path) -> dict[str, str]:
     """Of a command beside a node in this folder, to which nothing outside can be reached."""
     own = {
         "NEUROSWARM_DATA_DIR": str(folder / "data"),
-        "NEUROSWARM_GOVERNANCE_DIR": str(folder / logs),
+        "NEUROSWARM_GOVERNANCE_DIR": str(folder / "governance_logs"),
         "NEUROSWARM_MODELS__OLLAMA_URL": "",
         "PYTHONPATH": str(ROOT),
     }

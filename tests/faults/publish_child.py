@@ -1,4 +1,4 @@
-"""The other process of ``test_publish_kill.py``: stores, withdraws and publishes until it is killed.
+"""The other process of ``test_sharing_kill.py``: stores, withdraws and publishes until it is killed.
 
 Each line on standard output is the CID of a record that was durable in the store before it was printed.
 """

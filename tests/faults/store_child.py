@@ -11,7 +11,9 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 from node.core.errors import Unavailable
 from node.core.ipld.cid import RAW, Cid
@@ -91,13 +93,9 @@ async def fill_the_disk(path: Path) -> None:
     kept: list[Cid] = []
     reasons: set[str] = set()
     for batch in range(100):
-        outcomes = await asyncio.gather(
-            *(
-                store.records.add(US.answer(f"q {batch} {i}", answer="x" * 20_000), supersede=kept[-1:])
-                for i in range(10)
-            ),
-            return_exceptions=True,
-        )
+        records = [US.answer(f"q {batch} {i}", answer="x" * 20_000) for i in range(10)]
+        adding = (store.records.add(record, supersede=kept[-1:]) for record in records)
+        outcomes = await asyncio.gather(*adding, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, Unavailable):
                 reasons.add(str(outcome))
@@ -112,15 +110,10 @@ async def fill_the_disk(path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     after = await store.records.add(US.answer("room again"))
     await store.close()
+    cids = {"kept": [str(cid) for cid in kept], "readable": [str(cid) for cid in readable]}
     say(
         json.dumps(
-            {
-                "kept": [str(cid) for cid in kept],
-                "readable": [str(cid) for cid in readable],
-                "reasons": sorted(reasons),
-                "records": before["records"],
-                "after": str(after.cid),
-            }
+            {**cids, "reasons": sorted(reasons), "records": before["records"], "after": str(after.cid)}
         )
     )
 
@@ -148,27 +141,18 @@ async def use_a_read_only_file(path: Path) -> None:
     )
     counts = await store.records.counts()
     await store.close()
-    say(
-        json.dumps(
-            {
-                "reasons": reasons,
-                "found": [one.cid == stored.cid for one in found],
-                "records": counts["records"],
-            }
-        )
-    )
+    is_found = [one.cid == stored.cid for one in found]
+    say(json.dumps({"reasons": reasons, "found": is_found, "records": counts["records"]}))
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    mode, where = sys.argv[1], Path(sys.argv[2])
-    if mode == "write":
-        asyncio.run(write_until_killed(where, sys.argv[3], sys.argv[4]))
-    elif mode == "merge":
-        asyncio.run(merge_until_killed(where, sys.argv[3]))
-    elif mode == "open":
-        asyncio.run(open_until_killed(where))
-    elif mode == "fill":
-        asyncio.run(fill_the_disk(where))
-    else:
-        asyncio.run(use_a_read_only_file(where))
+    mode, where, *more = sys.argv[1:]
+    modes: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {
+        "write": write_until_killed,
+        "merge": merge_until_killed,
+        "open": open_until_killed,
+        "fill": fill_the_disk,
+        "read-only": use_a_read_only_file,
+    }
+    asyncio.run(modes[mode](Path(where), *more))

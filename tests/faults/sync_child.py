@@ -1,4 +1,4 @@
-"""The other process of ``test_sync_kill.py``: follows a peer over HTTP until it is killed or has everything.
+"""The other process of ``test_sharing_kill.py``: follows a peer over HTTP until killed, or until it has all.
 
 Each line on standard output, ``<what> <cid>``, was printed when it was durable.
 """

@@ -10,17 +10,14 @@ from typing import Any
 
 import pytest
 
-from node.core.ipld.car import CarReader
 from node.core.ipld.ipns import IpnsName, IpnsRecord
-from node.core.normalise import normalise, query_hash
 from node.ipfs.head import EVERY_S, LIFETIME, RENEW_EVERY, SLACK
-from tests.faults.node_kit import Client, Jumping, start
-from tests.journeys.test_names import PUBLIC, RECORD, own_name, record_of
+from tests.faults.node_kit import Client, Jumping, eventually, start
+from tests.journeys.test_names import PUBLIC, RECORD, fetch_car, own_name, path_of, record_of
 from tests.log_kit import verified
 from tests.name_owner import Owner
 from tests.simulators.coingecko import CoinGeckoStandIn
 
-WAIT_S = 60.0
 TURNS = 1_200
 """Of a twentieth of a second and more."""
 JUMPS: tuple[tuple[str, dict[str, float]], ...] = (
@@ -43,7 +40,7 @@ def is_sane(record: IpnsRecord, clock: Jumping) -> bool:
 async def published(node: Client, clock: Jumping, name: IpnsName, question: str) -> IpnsRecord:
     """Store a public answer and wait until the name leads to it."""
     await node.store(question, f"It is said of {question}", scope="public")
-    key = query_hash(normalise(question))
+    way = "/".join(path_of(question))
     seen: tuple[object, ...] = ()
     for turn in range(TURNS):
         if turn % 40 == 0:
@@ -51,12 +48,9 @@ async def published(node: Client, clock: Jumping, name: IpnsName, question: str)
         status, _, _ = await node.send("GET", f"/ipns/{name.text}?format=ipns-record")
         if status == 200:
             record = await record_of(node, name)
-            path = f"{record.value}/index/{key[:3]}/{key}/answer?format=car"
-            status, data, _ = await node.send("GET", path)
+            status, _, _ = await node.send("GET", f"{record.value}/{way}?format=car")
             if status == 200 and is_sane(record, clock):
-                reader = CarReader()
-                assert reader.feed(data)
-                reader.finish()
+                await fetch_car(node, f"{record.value}/{way}")
                 return record
             seen = (record, status, clock.now())
         await asyncio.sleep(0.05)
@@ -70,8 +64,7 @@ async def check_works(node: Client, session: str, number: int) -> None:
     cid = await node.store(question, f"Town {number}.")
     found = await node.ask(question, session_id=session)
     assert found["cid"] == cid
-    status, reply = await node.post("/feedback", {"cid": cid, "verdict": "valid"})
-    assert (status, reply["validations"]["valid"]) == (200, 1)
+    assert (await node.judge("valid", cid=cid))["validations"]["valid"] == 1
     private = await node.store(f"What is my number {number}?", "It is mine.", scope="private")
     assert await node.delete(private) == 200
     assert (await node.send("GET", "/livez"))[0] == 200
@@ -104,10 +97,9 @@ async def test_the_wall_clock_jumps_back_and_forth(tmp_path: Path) -> None:
                 if status == 200:
                     age = int(headers["Cache-Control"].partition("max-age=")[2].split(",")[0])
                     assert 0 <= age <= timedelta(days=2).total_seconds()
-                _, health, _ = await node.send("GET", "/health")
-                assert health["checks"]["ipns"][0]["status"] == "pass", what
-                assert health["checks"]["log"][0]["status"] == "pass", what
-        assert (await verified(tmp_path / "logs")).ok
+                assert (await node.check("ipns"))["status"] == "pass", what
+                assert (await node.check("log"))["status"] == "pass", what
+        assert (await verified(tmp_path / "governance_logs")).ok
         async with start(tmp_path, coingecko=source.url, **more) as node:
             assert await own_name(node) == name
             again = await published(node, clock, name, "What is a mast?")
@@ -123,9 +115,8 @@ async def test_a_start_with_another_time_than_at_the_stop(tmp_path: Path, by: di
         first = await published(node, clock, name, "What is a hull?")
     clock.set_by(**by)
     async with start(tmp_path, clock=clock, **PUBLIC) as node:
-        async with asyncio.timeout(WAIT_S):
-            while (await node.send("GET", f"/ipns/{name.text}?format=ipns-record"))[0] != 200:
-                await asyncio.sleep(0.05)
+        path = f"/ipns/{name.text}?format=ipns-record"
+        await eventually(lambda: node.get(path), lambda found: found[0] == 200)
         second = await published(node, clock, name, "What is a mast?")
         assert second.sequence > first.sequence
         await check_works(node, "sessionsession", 1)

@@ -21,7 +21,6 @@ import pytest
 from node.app.transfer import index_file
 from node.app.transfer.embed_index import EmbedReport, embed_index
 from node.app.transfer.index_entry import encode_vector
-from node.core.errors import Unavailable
 from tests.simulators.hash_embedder import HashEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,17 +168,6 @@ def test_a_folder_that_may_not_be_written_is_named_at_the_start() -> None:
         assert (status, index.read_bytes()) == (1, before)
         assert "is read-only" in err, err
         assert list(folder.iterdir()) == [index]
-
-
-def test_two_at_once(index: Path) -> None:
-    with spawn(index, "slow") as first:
-        assert first.stdout is not None
-        first.stdout.readline()
-        with pytest.raises(Unavailable, match="another run"):
-            finish(index)
-        first.kill()
-        first.communicate(timeout=PATIENCE_S)
-    assert finish(index)[0].embedded == COUNT
 
 
 def test_interrupted_from_the_keyboard(index: Path) -> None:

@@ -29,7 +29,7 @@ from node.core.ports import Generator
 from node.core.settings import Models
 from node.models.generators.llama import LlamaGenerator
 from tests.engines import Ollama as RealOllama
-from tests.faults.node_kit import PATIENCE_S, Client, start
+from tests.faults.node_kit import PATIENCE_S, Client, eventually, start
 from tests.nowhere import NOBODY
 from tests.simulators.llama import LlamaStandIn
 from tests.simulators.llama_child import Script
@@ -86,9 +86,7 @@ def in_time(reply: dict[str, Any], request_s: float = REQUEST_S) -> None:
 
 async def turns(node: Client, name: str, wanted: str, *, within_s: float = FLIP_S) -> str:
     """Ask ``/health`` until the check has the status wanted; what it says then."""
-    async with asyncio.timeout(within_s):
-        while (check := await node.check(name))["status"] != wanted:
-            await asyncio.sleep(0.05)
+    check = await eventually(lambda: node.check(name), lambda it: it["status"] == wanted, within_s)
     return str(check.get("output", ""))
 
 
@@ -139,9 +137,6 @@ class Load:
 
 def by(engine: str) -> Callable[[dict[str, Any]], bool]:
     return lambda reply: engine_of(reply) == engine
-
-
-# --- how each engine dies, and how it comes back --------------------------------------------------
 
 
 WAYS: dict[str, dict[str, dict[str, Any]]] = {
@@ -272,9 +267,6 @@ async def test_the_engines_behind_take_over_and_the_first_takes_back(tmp_path: P
             await load.until(by("ollama"))
 
 
-# --- the child process ----------------------------------------------------------------------------
-
-
 @asynccontextmanager
 async def scripted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Script, **more: Any
@@ -344,12 +336,6 @@ async def test_three_engines_die_one_after_the_other_and_come_back(
             await turns(node, "model:ollama", "pass")
 
 
-# --- many at once, and limits ---------------------------------------------------------------------
-
-
-# --- stopping -------------------------------------------------------------------------------------
-
-
 async def test_a_stop_in_the_middle_of_generations_answers_everybody_and_loses_nothing(
     tmp_path: Path,
 ) -> None:
@@ -382,9 +368,6 @@ async def test_a_stop_in_the_middle_of_generations_answers_everybody_and_loses_n
 async def _leave_when(stack: AsyncExitStack, waiting: list[asyncio.Task[Any]]) -> None:
     await asyncio.wait(waiting)
     await stack.aclose()
-
-
-# --- health ---------------------------------------------------------------------------------------
 
 
 async def test_every_engine_is_listed_with_what_to_type(
@@ -426,9 +409,6 @@ async def test_a_bad_engine_setting_is_a_fact_and_not_a_crash(tmp_path: Path) ->
             assert (await node.check("model:openai"))["status"] == "warn"
 
 
-# --- the loop stays free --------------------------------------------------------------------------
-
-
 async def test_nothing_blocks_the_loop_while_a_model_generates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -439,7 +419,7 @@ async def test_nothing_blocks_the_loop_while_a_model_generates(
         async with scripted(tmp_path, monkeypatch, Script(answer=ANSWER), models=models) as (node, llama):
             await node.store("What is a heap?", "A tree-shaped store.")
             await first.fail("dies")
-            await eventually(node, "llama_cpp")  # loads what is loaded at the first question
+            await answered_by(node, "llama_cpp")  # loads what is loaded at the first question
             assert llama.told("started")
             with blockbuster_ctx():
                 for _ in range(3):
@@ -449,17 +429,12 @@ async def test_nothing_blocks_the_loop_while_a_model_generates(
                     assert hit["source"]["kind"] == "cache"
                     assert "42" in computed["answer"]
                 await first.revive()
-                await eventually(node, "ollama")
+                await answered_by(node, "ollama")
                 await node.check("model:ollama")
 
 
-async def eventually(node: Client, engine: str) -> None:
-    async with asyncio.timeout(SOON_S):
-        while engine_of(await node.ask(question())) != engine:
-            await asyncio.sleep(0)
-
-
-# --- the real thing -------------------------------------------------------------------------------
+async def answered_by(node: Client, engine: str) -> None:
+    await eventually(lambda: node.ask(question()), by(engine), SOON_S)
 
 
 @pytest.mark.engine("ollama")

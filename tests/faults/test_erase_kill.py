@@ -19,11 +19,9 @@ from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.normalise import normalise
 from node.store.record_keys import KEY_BYTES
 from tests.faults.erase_child import MOMENTS
-from tests.faults.node_kit import PATIENCE_S, Child, Client, Done, environ_of, start, typed
+from tests.faults.node_kit import PATIENCE_S, Client, Done, child, environ_of, start, typed
 from tests.journeys.test_canary import KEY_HEADER_BYTES, Planted, found_on_disk, keys_in, plant
 from tests.log_kit import entries, verified
-
-EMBED = {"NEUROSWARM_EMBED__ENGINE": "local"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +62,12 @@ def copied(world: World, folder: Path) -> World:
 
 
 async def killed_while_it_serves(world: World, moment: str) -> None:
-    child = await Child.spawn(
-        world.folder, settings=EMBED, command=("-m", "tests.faults.erase_child", moment)
-    )
-    try:
-        await child.listen()
-        async with aiohttp.ClientSession(trust_env=False) as http:
-            with pytest.raises(aiohttp.ClientError):
-                await Client(child.url, http, world.folder).send(
-                    "DELETE", f"/v1/cache/entries/{world.planted.cid}"
-                )
+    own = ("-m", "tests.faults.erase_child", moment)
+    async with child(world.folder, command=own, NEUROSWARM_EMBED__ENGINE="local") as (serving, node):
+        with pytest.raises(aiohttp.ClientError):
+            await node.delete(world.planted.cid)
         async with asyncio.timeout(PATIENCE_S):
-            assert await child.process.wait() == -signal.SIGKILL
-    finally:
-        await child.end(signal.SIGKILL)
+            assert await serving.process.wait() == -signal.SIGKILL
 
 
 async def command(world: World, cid: str, *, moment: str = "") -> Done:
@@ -99,7 +89,7 @@ def tombstones(world: World) -> list[str]:
 
 def said_in_log(world: World) -> int:
     """Leaves that say that something was erased."""
-    return sum(entry["kind"] == "tombstone" for entry in entries(world.folder / "logs"))
+    return sum(entry["kind"] == "tombstone" for entry in entries(world.folder / "governance_logs"))
 
 
 async def stays(node: Client, planted: Planted) -> bool:
@@ -108,8 +98,7 @@ async def stays(node: Client, planted: Planted) -> bool:
 
 async def check_gone(world: World, node: Client) -> None:
     """While it runs: nobody finds it, what is to stay is there."""
-    status, reply, _ = await node.send("GET", f"/v1/cache/entries/{world.planted.cid}")
-    assert status == 404, reply
+    assert (await node.get(f"/v1/cache/entries/{world.planted.cid}"))[0] == 404
     assert not await stays(node, world.planted)
     assert await stays(node, world.other)
 
@@ -145,7 +134,7 @@ async def test_a_node_killed_in_an_erasure(worlds: dict[str, World], tmp_path: P
         assert tombstones(world) == [world.planted.cid]
         assert said_in_log(world) == (2 if is_whole else 1), "each decision once"
     assert found_on_disk(world.folder, world.planted, world.vector) == {}, "after the stop"
-    assert (await verified(world.folder / "logs")).ok
+    assert (await verified(world.folder / "governance_logs")).ok
 
 
 @pytest.mark.parametrize("moment", ["decided", "keys synced", "record about to be deleted", "all scrubbed"])
@@ -178,10 +167,9 @@ async def test_what_is_not_private_is_erased_with_its_versions_when_asked_again(
     is_done = moment == "all scrubbed"
     async with start(world.folder, embed="local") as node:
         assert await stays(node, world.planted) == (moment == "decided"), "a tombstone withdraws at once"
-        status, reply, _ = await node.send("DELETE", f"/v1/cache/entries/{world.planted.cid}")
-        assert status == (404 if is_done else 200), reply
+        assert await node.delete(world.planted.cid) == (404 if is_done else 200)
         await check_gone(world, node)
         assert found_on_disk(world.folder, world.planted, world.vector) == {}, "while it runs"
         assert (await node.send("GET", f"/v1/cache/entries/{world.older}"))[0] == 404
     assert found_on_disk(world.folder, world.planted, world.vector) == {}, "after the stop"
-    assert (await verified(world.folder / "logs")).ok
+    assert (await verified(world.folder / "governance_logs")).ok

@@ -7,7 +7,6 @@ stands for it.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -18,9 +17,8 @@ from typing import Any
 
 import pytest
 
-from node.core.ipld.car import header, section
-from node.core.ipld.cid import RAW, Cid
-from tests.faults.node_kit import PATIENCE_S, Child, Client, Done, child, start
+from tests.faults.car_kit import block, write_car
+from tests.faults.node_kit import Child, Client, Done, child, eventually, start
 from tests.faults.test_ingest_kill import World, command, report
 from tests.log_kit import verified
 
@@ -33,16 +31,9 @@ SECRET = "Under the third stone of the zanzibarquux."
 QUESTION = "Where does the spare key of the boat house lie?"
 
 
-def block(number: int) -> tuple[Cid, bytes]:
-    data = number.to_bytes(8, "big") * (BYTES // 8)
-    return Cid.of(data, RAW), data
-
-
 def written(path: Path) -> Path:
     """A CAR of 16 MB."""
-    blocks = [block(number) for number in range(BLOCKS)]
-    path.write_bytes(header([blocks[0][0]]) + b"".join(section(*one) for one in blocks))
-    return path
+    return write_car(path, (block(number, BYTES) for number in range(BLOCKS)))
 
 
 class Disk:
@@ -85,7 +76,7 @@ async def there(node: Client) -> int:
     """How many blocks of the CAR are served, each of them whole."""
     count = 0
     for number in range(BLOCKS):
-        cid, data = block(number)
+        cid, data = block(number, BYTES)
         status, body, _ = await node.send("GET", f"/ipfs/{cid}?format=raw")
         assert status in (200, 404), body
         count += status == 200
@@ -119,7 +110,7 @@ async def room_again(world: World, process: Child, node: Client, cid: str) -> No
     assert (await node.ask("What is 3+3?"))["decision"] is not None
     assert (await node.check("log"))["status"] == "pass"
     assert await process.end() == 0
-    assert (await verified(world.folder / "logs")).ok
+    assert (await verified(world.folder / "governance_logs")).ok
     async with start(world.folder) as again:
         assert await there(again) == BLOCKS
         await check_kept(again, cid)
@@ -214,13 +205,11 @@ async def test_an_erasure_on_a_full_disk(tmp_path: Path) -> None:
             assert status in (200, 503), reply
             assert (await node.send("GET", "/livez"))[0] == 200
             disk.empty()
-            async with asyncio.timeout(2 * PATIENCE_S):
-                while await node.delete(cid) != 404:
-                    await asyncio.sleep(0.2)
+            await eventually(lambda: node.delete(cid), lambda status: status == 404)
             assert (await node.search(QUESTION))["hit"] is None
             assert (await node.search("What is my boat called?"))["cid"] == kept
             assert await process.end() == 0
-        assert (await verified(disk.folder / "logs")).ok
+        assert (await verified(disk.folder / "governance_logs")).ok
         async with start(disk.folder) as again:
             assert (await again.send("GET", f"/v1/cache/entries/{cid}"))[0] == 404
             assert (await again.search("What is my boat called?"))["cid"] == kept

@@ -153,7 +153,7 @@ BAD: dict[str, tuple[bytes, int]] = {
     "format that is not utf-8": (request("GET", IPFS + "?format=%ff"), 406),
     "any tag of nothing": (request("GET", IPFS + "?format=raw", "If-None-Match: *"), 404),
     "range of nothing": (request("GET", IPFS + "?format=raw", "Range: bytes=0-1"), 404),
-    "entry that is a folder": (request("GET", "/v1/cache/entries/.."), 404),
+    "entry that is a folder": (request("GET", "/v1/cache/entries/.."), 400),
     "delete nothing": (request("DELETE", f"/v1/cache/entries/{UNKNOWN_CID}"), 404),
     "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 64, 400),
     "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
@@ -179,31 +179,28 @@ async def test_bad_requests_get_a_4xx_and_leave_no_trace_of_a_fault(
     node: Client, complaints: list[logging.LogRecord]
 ) -> None:
     for name, (data, expected) in BAD.items():
-        reply = await node.raw(data)
+        reply = await node.wire(data)
         assert status_of(reply) == expected, (name, reply[:300])
         assert b"Traceback" not in reply
         assert b"HTTP/1.1 2" not in reply, name
     assert faults(complaints) == []
-    assert ANSWER in await node.raw(chat())
+    assert ANSWER in await node.wire(chat())
 
 
 async def test_odd_requests_that_are_good_are_answered(node: Client) -> None:
     for name, data in GOOD.items():
-        reply = await node.raw(data)
+        reply = await node.wire(data)
         assert ANSWER in reply, (name, reply[:300])
-    request_id = re.search(rb"X-Request-Id: (\S+)", await node.raw(GOOD["an id with a line break in it"]))
+    request_id = re.search(rb"X-Request-Id: (\S+)", await node.wire(GOOD["an id with a line break in it"]))
     assert request_id is not None
     assert re.fullmatch(rb"[0-9a-f]{32}", request_id[1])
 
 
 async def test_head_is_get_without_a_body(node: Client) -> None:
     for path in ("/health", "/livez", "/readyz", "/metrics", "/openapi.json"):
-        reply = await node.raw(request("HEAD", path))
+        reply = await node.wire(request("HEAD", path))
         assert status_of(reply) == 200
         assert reply.endswith(b"\r\n\r\n"), path
-
-
-# --- connections that misbehave -------------------------------------------------------------------
 
 
 async def test_bodies_that_never_end_take_nobodys_place(tmp_path: Path) -> None:
@@ -214,7 +211,7 @@ async def test_bodies_that_never_end_take_nobodys_place(tmp_path: Path) -> None:
             writer.write(chat(b'{"que', length=500))
             await writer.drain()
         for _ in range(3):
-            assert ANSWER in await node.raw(chat())
+            assert ANSWER in await node.wire(chat())
         for reader, writer in slow:
             writer.write(b" ")
             async with asyncio.timeout(PATIENCE_S):
@@ -231,7 +228,7 @@ async def test_heads_that_never_end_do_not_hold_up_the_node_or_its_stop(tmp_path
             for _, writer in idle[:25]:
                 writer.write(b"GET /livez HTTP/1.1\r\nHost: 127")
                 await writer.drain()
-            assert ANSWER in await node.raw(chat())
+            assert ANSWER in await node.wire(chat())
         for _, writer in idle:
             writer.close()
 
@@ -241,7 +238,7 @@ async def test_pipelined_requests_are_answered_in_order(node: Client) -> None:
     stream = b"".join(
         chat(b'{"query": "%d+1"}' % number).replace(b"Connection: close\r\n", b"") for number in numbers
     )
-    reply = await node.raw(stream + request("GET", "/livez"))
+    reply = await node.wire(stream + request("GET", "/livez"))
     answers = re.findall(rb'"answer":"(\d+) \+ 1', reply)
     assert [int(number) for number in answers] == list(numbers)
 
@@ -258,12 +255,10 @@ async def test_clients_that_leave_are_not_a_fault(
         await writer.drain()
         writer.transport.abort() if number % 2 else writer.write_eof()
         writer.close()
-    assert ANSWER in await node.raw(chat())
-    assert ANSWER in await node.raw(chat(body))
+    assert ANSWER in await node.wire(chat())
+    assert ANSWER in await node.wire(chat(body))
     assert faults(complaints) == []
 
-
-# --- texts ----------------------------------------------------------------------------------------
 
 UNITS = (
     *("a", "1", "?", "(", "-", "^", "%", ",", "'", '"', "\\", "$", "_", "\n", "é", "İ", "²", "٣", "🐢"),
@@ -310,15 +305,16 @@ async def test_fields_hold_no_marks_that_break_a_line_or_turn_it(
     node: Client, complaints: list[logging.LogRecord]
 ) -> None:
     for mark in ("\x00", "\x1b[31m", "\x7f", "\x85", "\x9b"):
+        bad, entries = f"a{mark}b", "/v1/cache/entries"
         for path, body in (
-            ("/chat", {"query": f"a{mark}b"}),
-            ("/v1/cache/entries", {"query": f"a{mark}b", "answer": "x"}),
-            ("/v1/cache/entries", {"query": "a", "answer": f"a{mark}b"}),
-            ("/v1/cache/entries", {"query": "a", "answer": "x", "source": f"a{mark}b"}),
-            ("/v1/cache/entries", {"query": "a", "answer": "x", "tags": [f"a{mark}b"]}),
-            ("/feedback", {"request_id": f"a{mark}b", "verdict": "valid"}),
-            ("/feedback", {"cid": f"a{mark}b", "verdict": "valid"}),
-            ("/feedback", {"cid": UNKNOWN_CID, "verdict": "valid", "note": f"a{mark}b"}),
+            ("/chat", {"query": bad}),
+            (entries, {"query": bad, "answer": "x"}),
+            (entries, {"query": "a", "answer": bad}),
+            (entries, {"query": "a", "answer": "x", "source": bad}),
+            (entries, {"query": "a", "answer": "x", "tags": [bad]}),
+            ("/feedback", {"request_id": bad, "verdict": "valid"}),
+            ("/feedback", {"cid": bad, "verdict": "valid"}),
+            ("/feedback", {"cid": UNKNOWN_CID, "verdict": "valid", "note": bad}),
         ):
             status, problem = await node.post(path, body)
             assert status == 400, (path, body, problem)
@@ -328,7 +324,7 @@ async def test_fields_hold_no_marks_that_break_a_line_or_turn_it(
     forged = "forged\nlevel=ERROR logger=neuroswarm forged"
     await node.post("/chat", {"query": forged})
     await node.post("/v1/cache/entries", {"query": forged, "answer": forged, "source": forged})
-    await node.raw(request("GET", "/ipfs/forged%0alevel=ERROR?format=raw"))
+    await node.wire(request("GET", "/ipfs/forged%0alevel=ERROR?format=raw"))
     for record in complaints:
         if record.name.startswith("neuroswarm"):
             assert "\n" not in record.getMessage()
@@ -351,8 +347,6 @@ async def test_an_entry_that_no_record_can_hold_is_refused_for_good(tmp_path: Pa
         status, _ = await node.post("/chat", {"query": "a " * 100_000})
         assert status == 200
 
-
-# --- the description against the door -------------------------------------------------------------
 
 TEXT = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Z")), min_size=1, max_size=40)
 JUNK: st.SearchStrategy[Any] = st.recursive(
@@ -464,9 +458,6 @@ async def test_every_reply_is_one_that_the_description_names(node: Client) -> No
 
     for path, schema in posts.items():
         await asyncio.to_thread(attack, path, schema)
-
-
-# --- many at once ---------------------------------------------------------------------------------
 
 
 async def test_five_hundred_questions_at_once_are_each_answered_or_sent_away(tmp_path: Path) -> None:

@@ -13,12 +13,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from node.cache.index.embedders import SwitchingSemantics
 from node.core.errors import Misconfigured, NotFound, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, private_scope
 from node.pipeline.requests import Ask, Entry, Said
-from tests.faults.node_kit import PATIENCE_S, Child, Client, Jumping, child, reasons, start
+from tests.faults.node_kit import PATIENCE_S, Child, Client, child, reasons, start
 from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
@@ -27,9 +26,6 @@ from tests.simulators.ollama import OllamaStandIn
 async def live_rows(node: Client) -> int:
     checks = await node.service.health()
     return int(next(float(c.observed or 0) for c in checks if c.name == "semantic"))
-
-
-# --- processes ------------------------------------------------------------------------------------
 
 
 async def test_sigterm_under_load_answers_what_it_accepted_and_loses_nothing(tmp_path: Path) -> None:
@@ -59,7 +55,7 @@ async def test_sigterm_under_load_answers_what_it_accepted_and_loses_nothing(tmp
         await ended.wait()
         assert await process.end() == 0
         await asyncio.gather(*workers)
-    report = await verified(tmp_path / "logs")
+    report = await verified(tmp_path / "governance_logs")
     assert report.ok, report
     assert report.entries > max(decisions)
     async with start(tmp_path) as node:
@@ -101,9 +97,6 @@ async def test_killed_in_the_middle_of_the_first_import(tmp_path: Path) -> None:
     assert twice == 0
 
 
-# --- disks ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("on_failure", ["answer", "refuse"])
 async def test_a_full_disk(tmp_path: Path, on_failure: str) -> None:
     async with child(tmp_path, NEUROSWARM_LOG__ON_FAILURE=on_failure) as (process, node):
@@ -129,7 +122,7 @@ async def test_a_full_disk(tmp_path: Path, on_failure: str) -> None:
         assert reply["decision"] is not None
         assert (await node.check("log"))["status"] == "pass"
         assert await process.end() == 0
-    assert (await verified(tmp_path / "logs")).ok
+    assert (await verified(tmp_path / "governance_logs")).ok
 
 
 async def test_what_a_log_refuses_is_not_begun_and_may_be_asked_again(tmp_path: Path) -> None:
@@ -197,7 +190,7 @@ async def test_a_disk_that_has_room_for_the_log_only(tmp_path: Path) -> None:
 
 
 async def test_a_log_folder_that_cannot_be_written_stops_the_start_in_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "logs").write_text("a file where the folder should be")
+    (tmp_path / "governance_logs").write_text("a file where the folder should be")
     with pytest.raises((Misconfigured, Unavailable)):
         async with start(tmp_path):
             pass
@@ -268,68 +261,6 @@ async def test_a_damaged_page_met_while_running_stops_no_answer(tmp_path: Path) 
         assert (await node.send("GET", "/livez"))[0] == 200
 
 
-# --- clocks ---------------------------------------------------------------------------------------
-
-
-async def test_a_clock_that_jumps(tmp_path: Path) -> None:
-    clock = Jumping()
-    async with CoinGeckoStandIn() as source, start(tmp_path, coingecko=source.url, clock=clock) as node:
-        await node.store("What is kept?", "This is kept.")
-        assert "76,975" in (await node.ask("price of bitcoin"))["answer"]
-        clock.set_by(hours=-1)
-        reply = await node.ask("price of bitcoin")
-        assert "76,975" in reply["answer"]
-        assert reply["hit"] is None, "a price from the future is asked again"
-        await node.ask("What is kept?")
-        await node.store("What is kept?", "This is kept now.")
-        source.set_price("bitcoin", usd=80_000)
-        clock.sleep_through(hours=25)
-        reply = await node.ask("price of bitcoin")
-        assert "80,000" in reply["answer"], "a price of yesterday is never served"
-        assert not reply["stale"]
-        assert (await node.ask("What is kept?"))["answer"] == "This is kept now."
-        assert (await node.send("GET", "/health"))[0] == 200
-    assert (await verified(tmp_path / "logs")).ok
-
-
-async def test_an_expired_price_is_shown_as_stale_only_within_its_grace(tmp_path: Path) -> None:
-    clock = Jumping()
-    limits = {"expired_grace_s": 3_600, "sweep_every_s": 86_400}
-    async with CoinGeckoStandIn() as source:
-        async with start(tmp_path, coingecko=source.url, clock=clock, cache=limits) as node:
-            assert "76,975" in (await node.ask("price of bitcoin"))["answer"]
-    async with start(tmp_path, clock=clock, cache=limits) as node:  # the source is gone
-        clock.sleep_through(minutes=30)
-        reply = await node.ask("price of bitcoin")
-        assert reply["stale"]
-        assert "76,975" in reply["answer"]
-        assert "Out of date" in reply["answer"]
-        assert not reply["stored"]
-        assert reply["confidence"] < 0.8
-        clock.sleep_through(hours=2)
-        reply = await node.ask("price of bitcoin")
-        assert not reply["stale"]
-        assert "76,975" not in reply["answer"]
-
-
-# --- engines and sources --------------------------------------------------------------------------
-
-
-async def test_an_embedder_that_dies_costs_the_semantic_tier_only(tmp_path: Path) -> None:
-    async with start(tmp_path, embed="local") as node:
-        cid = await node.store("What is a content identifier?", "The hash of a block.")
-        assert (await node.search("What's a content identifier"))["cid"] == cid
-        semantics = node.service._p.semantics
-        assert isinstance(semantics, SwitchingSemantics)
-        for engine in semantics._loaded:
-            await engine.embedder.close()
-        assert (await node.search("What is a content identifier?"))["cid"] == cid
-        other = await node.store("What is a block?", "Bytes with a name.")
-        assert (await node.ask("What is a block?"))["cid"] == other
-        assert (await node.ask("Explain what a Merkle tree is for"))["source"]["kind"] == "fallback"
-        assert (await node.check("semantic"))["status"] == "warn"
-
-
 MODELS: dict[str, dict[str, Any]] = {
     "another json": {"raw_body": b'[{"message": 7}]\n{"done": "maybe"}\n'},
     "no utf-8": {"raw_body": b"\xff\xfe" * 999},
@@ -384,9 +315,6 @@ async def test_a_daemon_that_never_ends_its_answer_holds_up_neither_health_nor_s
         server.close()
 
 
-# --- races ----------------------------------------------------------------------------------------
-
-
 async def test_delete_racing_with_store_leaves_one_truth(tmp_path: Path) -> None:
     async with start(tmp_path, embed="local") as node:
         query = "Which river flows through the old town?"
@@ -416,8 +344,6 @@ async def test_delete_racing_with_store_leaves_one_truth(tmp_path: Path) -> None
         assert await live_rows(node) == 1
         assert (await node.search(query))["cid"] == again
 
-
-# --- scopes and publishing ------------------------------------------------------------------------
 
 ANN, BOB = Caller("ann", private_scope("ann")), Caller("bob", private_scope("bob"))
 

@@ -313,9 +313,6 @@ async def test_a_torn_wal_loses_only_its_tail(tmp_path: Path) -> None:
     assert lengths == sorted(lengths)
 
 
-# --- the file of record keys ----------------------------------------------------------------------
-
-
 async def test_a_missing_key_file_is_said_and_what_to_type_works(tmp_path: Path) -> None:
     path = tmp_path / "blocks.sqlite"
     records = await make_store(path, 5, "private:local")

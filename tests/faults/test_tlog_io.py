@@ -214,9 +214,6 @@ async def test_nobody_waits_for_a_checkpoint_that_cannot_be_written() -> None:
     await history.check(disk)
 
 
-# --- damage and roll-back -------------------------------------------------------------------------
-
-
 async def made(count: int, *, is_published: bool) -> tuple[SimDisk, History]:
     """A closed log of ``count`` entries in one batch each; unpublished ones as a kill leaves them."""
     disk, history, log = await opened()

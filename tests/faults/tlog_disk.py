@@ -13,7 +13,8 @@ import errno
 import os
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,20 +101,22 @@ class SimDisk(Files):
 
     # --- calls ---
 
-    def _call(self, kind: str) -> bool:
-        """Count a call; True when the power fails during it."""
-        if self.is_off:
-            raise PowerCutError(errno.EIO, "the power is off")
-        self.calls += 1
-        self.kinds.append(kind)
-        if number := self.fails(self.calls, kind):
-            raise OSError(number, os.strerror(number))
-        return self.calls == self.cut_at
-
-    def _end(self, is_cut: bool) -> None:
-        if is_cut:
-            self.is_off = True
-            raise PowerCutError(errno.EIO, "the power is off")
+    @contextmanager
+    def _during(self, kind: str, *, is_cut_first: bool = False) -> Iterator[None]:
+        """Count a call, which may fail; at ``cut_at`` the power fails behind what it does, or before."""
+        with self._guard:
+            if self.is_off:
+                raise PowerCutError(errno.EIO, "the power is off")
+            self.calls += 1
+            self.kinds.append(kind)
+            if number := self.fails(self.calls, kind):
+                raise OSError(number, os.strerror(number))
+            is_cut = self.calls == self.cut_at
+            if not (is_cut and is_cut_first):
+                yield
+            if is_cut:
+                self.is_off = True
+                raise PowerCutError(errno.EIO, "the power is off")
 
     def _directory(self, path: Path) -> Directory:
         found: Inode | Directory = self.root
@@ -140,44 +143,39 @@ class SimDisk(Files):
 
     def lock(self, path: Path) -> int:
         with self._guard:
-            is_cut = self._call("lock")
-            parent = self._directory(path.parent)
-            if path.name not in parent.names:
-                parent.put(path.name, Inode())
-            inode = self._file(path)
-            if any(one is inode for one in self._locked.values()):
-                raise BlockingIOError(errno.EAGAIN, "locked")
-            self._end(is_cut)
+            with self._during("lock"):
+                parent = self._directory(path.parent)
+                if path.name not in parent.names:
+                    parent.put(path.name, Inode())
+                inode = self._file(path)
+                if any(one is inode for one in self._locked.values()):
+                    raise BlockingIOError(errno.EAGAIN, "locked")
             fd = self._open(inode)
             self._locked[fd] = inode
             return fd
 
     def create(self, path: Path, mode: int = FILE_MODE) -> int:
-        with self._guard:
-            is_cut = self._call("create")
+        with self._during("create"):
             parent = self._directory(path.parent)
             if path.name in parent.names:
                 raise FileExistsError(errno.EEXIST, "exists", str(path))
             parent.put(path.name, Inode())
-            self._end(is_cut)
             return self._open(self._file(path))
 
     def reopen(self, path: Path) -> int:
-        with self._guard:
-            self._end(self._call("reopen"))
+        with self._during("reopen", is_cut_first=True):
             return self._open(self._file(path))
 
     def write(self, fd: int, data: bytes, offset: int) -> None:
         with self._guard:
             try:
-                is_cut = self._call("write")
+                with self._during("write"):
+                    self._write(fd, data, offset)
             except PowerCutError:
                 raise
             except OSError:
                 self._write(fd, data[: len(data) // 2], offset)  # a full disk takes some of it
                 raise
-            self._write(fd, data, offset)
-            self._end(is_cut)
 
     def _write(self, fd: int, data: bytes, offset: int) -> None:
         inode = self._fds[fd]
@@ -185,25 +183,22 @@ class SimDisk(Files):
         inode.pending.append((offset, bytes(data)))
 
     def truncate(self, fd: int, length: int) -> None:
-        with self._guard:
-            is_cut = self._call("truncate")
+        with self._during("truncate"):
             put_bytes(self._fds[fd].data, length, None)
             self._fds[fd].pending.append((length, None))
-            self._end(is_cut)
 
     def sync(self, fd: int) -> None:
         with self._guard:
             inode = self._fds[fd]
             try:
-                is_cut = self._call("sync")
+                with self._during("sync", is_cut_first=True):
+                    for offset, what in inode.pending:
+                        put_bytes(inode.durable, offset, what)
             except PowerCutError:
                 raise
             except OSError:
                 inode.pending.clear()
                 raise
-            self._end(is_cut)
-            for offset, what in inode.pending:
-                put_bytes(inode.durable, offset, what)
             inode.pending.clear()
 
     def close(self, fd: int) -> None:
@@ -212,56 +207,45 @@ class SimDisk(Files):
             self._locked.pop(fd, None)
 
     def rename(self, old: Path, new: Path) -> None:
-        with self._guard:
-            is_cut = self._call("rename")
+        with self._during("rename"):
             inode = self._file(old)
             self._directory(new.parent).put(new.name, inode)
             self._directory(old.parent).put(old.name, None)
             self.renamed.append((new.name, bytes(inode.data)))
-            self._end(is_cut)
 
     def unlink(self, path: Path) -> None:
-        with self._guard:
-            is_cut = self._call("unlink")
+        with self._during("unlink"):
             self._file(path)
             self._directory(path.parent).put(path.name, None)
-            self._end(is_cut)
 
     def make_directory(self, path: Path, mode: int = DIRECTORY_MODE) -> bool:
-        with self._guard:
-            is_cut = self._call("mkdir")
+        with self._during("mkdir"):
             parent = self._directory(path.parent)
             found = parent.names.get(path.name)
             if isinstance(found, Inode):
                 raise FileExistsError(errno.EEXIST, "a file", str(path))
             if found is None:
                 parent.put(path.name, Directory())
-            self._end(is_cut)
             return found is None
 
     def remove_directory(self, path: Path) -> None:
-        with self._guard:
-            is_cut = self._call("rmdir")
+        with self._during("rmdir"):
             if self._directory(path).names:
                 raise OSError(errno.ENOTEMPTY, "not empty", str(path))
             self._directory(path.parent).put(path.name, None)
-            self._end(is_cut)
 
     def sync_directory(self, path: Path) -> None:
-        with self._guard:
+        with self._during("sync_directory", is_cut_first=True):
             directory = self._directory(path)
-            self._end(self._call("sync_directory"))
             directory.durable = dict(directory.names)
             directory.pending.clear()
 
     def names(self, path: Path) -> list[str]:
-        with self._guard:
-            self._end(self._call("names"))
+        with self._during("names", is_cut_first=True):
             return sorted(self._directory(path).names)
 
     def read(self, path: Path, bytes_max: int) -> bytes:
-        with self._guard:
-            self._end(self._call("read"))
+        with self._during("read", is_cut_first=True):
             return bytes(self._file(path).data[: bytes_max + 1])
 
 

@@ -44,19 +44,11 @@ class Outside:
     def adapters(self) -> dict[str, Any]:
         """The section ``adapters`` of the settings."""
         feeds = [f"{self.feeds.url}/rss.xml", f"{self.feeds.url}/more.xml"]
-        return {
-            "coingecko": {"base_url": self.coingecko.url},
-            "coinbase": {"base_url": self.coinbase.url},
-            "open_meteo": {"base_url": self.weather.url},
-            "open_meteo_archive": {"base_url": self.weather.url},
-            "open_meteo_geocoding": {"base_url": self.weather.url},
-            "espn": {"base_url": self.espn.url},
-            "hn": {"base_url": self.hn.url},
-            "frankfurter": {"base_url": self.frankfurter.url},
-            "snapshot": {"base_url": self.snapshot.url},
-            "wikipedia": {"base_url": self.wikipedia.url},
-            "news": {"feeds": feeds},
-        }
+        named = ("coingecko", "coinbase", "espn", "hn", "frankfurter", "snapshot", "wikipedia")
+        found: dict[str, Any] = {name: {"base_url": getattr(self, name).url} for name in named}
+        for name in ("open_meteo", "open_meteo_archive", "open_meteo_geocoding"):
+            found[name] = {"base_url": self.weather.url}
+        return {**found, "news": {"feeds": feeds}}
 
     @property
     def vendors(self) -> dict[str, VendorStandIn]:

@@ -43,8 +43,8 @@ def read_block(cid: str, block: bytes) -> dict[str, Any]:
     parsed = CID.decode(cid)
     assert parsed.codec.name == "dag-cbor"
     assert bytes(parsed.digest) == multihash.digest(block, "sha2-256")
-    record = dag_cbor.decode(block)
-    assert isinstance(record, dict)
+    decoded: Any = dag_cbor.decode(block)
+    record: dict[str, Any] = decoded
     signature = record.pop("sig")
     Ed25519PublicKey.from_public_bytes(raw_key(record["key"])).verify(
         signature, SIGNED + dag_cbor.encode(record)
@@ -68,21 +68,31 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-async def leaf_of(log: Client, size: int, cid: str) -> tuple[int, bytes]:
-    """Where a log of ``size`` entries publishes ``cid``, and that entry, from its bundles alone."""
+async def leaves(node: Client, log: str, size: int) -> list[bytes]:
+    """All entries of a log of this size, from its bundles alone."""
+    found: list[bytes] = []
     for bundle in range(-(-size // BUNDLE)):
         width = min(BUNDLE, size - bundle * BUNDLE)
         name = f"{bundle:03d}" + ("" if width == BUNDLE else f".p/{width}")
-        status, data, _ = await log.send("GET", f"/logs/publications/tile/entries/{name}")
+        status, data, _ = await node.raw(f"/logs/{log}/tile/entries/{name}")
         assert status == 200
-        for index in range(width):
+        while data:
             length = int.from_bytes(data[:2], "big")
-            leaf, data = data[2 : 2 + length], data[2 + length :]
-            entry = json.loads(leaf)["entry"]
-            if (entry["kind"], entry["cid"]) == ("publish", cid):
-                return bundle * BUNDLE + index, leaf
-        assert not data
-    raise AssertionError(f"the log does not publish {cid}")
+            found.append(data[2 : 2 + length])
+            data = data[2 + length :]
+    assert len(found) == size
+    return found
+
+
+def read_receipt(data: bytes) -> tuple[int, bytes, bytes, list[bytes]]:
+    """Which entry, the entry where it comes with it, the checkpoint, and the hashes between them."""
+    head, _, note = data.partition(b"\n\n")
+    header, *lines = head.decode().split("\n")
+    assert header == RECEIPT
+    extra = lines.pop(0).removeprefix("extra ") if lines[0].startswith("extra ") else ""
+    which, *hashes = lines
+    index = int(which.removeprefix("index "))
+    return index, base64.b64decode(extra), note, [base64.b64decode(line) for line in hashes]
 
 
 async def prove(said: Mapping[str, Any], server: Client, origin: Client, root: str) -> dict[str, Any]:
@@ -106,21 +116,19 @@ async def prove(said: Mapping[str, Any], server: Client, origin: Client, root: s
     # the entry, under the log's signed root
     status, note, _ = await origin.send("GET", "/logs/publications/checkpoint")
     assert status == 200
-    index, leaf = await leaf_of(origin, rfc6962.read_note(note)[1], cid)
-    status, receipt, _ = await origin.send("GET", f"/logs/publications/proof/{index}")
+    everything = await leaves(origin, "publications", rfc6962.read_note(note)[1])
+    entries = [json.loads(leaf)["entry"] for leaf in everything]
+    [index] = [at for at, one in enumerate(entries) if (one["kind"], one.get("cid")) == ("publish", cid)]
+    entry, leaf = entries[index], everything[index]
+    status, receipt, _ = await origin.raw(f"/logs/publications/proof/{index}")
     assert status == 200
-    head, _, note = receipt.partition(b"\n\n")
-    header, *lines = head.decode().split("\n")
-    lines = [line for line in lines if not line.startswith("extra ")]
-    assert (header, lines[0]) == (RECEIPT, f"index {index}")
+    of, _, note, hashes = read_receipt(receipt)
     log, size, tree, _, _ = rfc6962.read_note(note)
-    assert log == name
+    assert (of, log) == (index, name)
     assert rfc6962.verify(who["publications_vkey"], note) == 0
-    hashes = [base64.b64decode(line) for line in lines[1:]]
     leaf_hash = rfc6962.sha256(b"\x00" + leaf)
     assert rfc6962.is_included(leaf_hash, index, size, tree, hashes)
     assert not rfc6962.is_included(rfc6962.sha256(b"\x00" + leaf + b" "), index, size, tree, hashes)
-    entry = json.loads(leaf)["entry"]
     assert re.fullmatch("[0-9a-f]{64}", entry["query_hash"])
     assert entry["query_hash"] == record["query_hash"]
     return record

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -111,49 +111,30 @@ def _suite(number: int, name: str, cases: list[Case]) -> str:
         f"| {one.ms or 0:.0f} | {'pass' if one.passed else 'FAIL'} |"
         for one in cases
     ]
-    passed = sum(one.passed for one in cases)
     times = sorted(one.ms or 0.0 for one in cases)
-    real = sorted({one.engine for one in cases if "stand-in" not in one.engine})
-    lines = [
-        f"## Suite {number}: {name}",
-        "",
-        "| test | expected | got | engine | ms | result |",
-        "| --- | --- | --- | --- | --- | --- |",
-        *rows,
-        "",
-        "### Pass or fail",
-        f"{passed} of {len(cases)} passed.",
-        "",
-        "### Response times",
-        f"median {median(times):.0f} ms, fastest {times[0]:.0f} ms, slowest {times[-1]:.0f} ms.",
-        "",
-        "### Error logs",
-        *_listed(dict.fromkeys(line for one in cases for line in one.log)),
-        "",
-        "### Unexpected behaviour",
-        *_listed([f"{one.test}: {note}" for one in cases for note in one.notes]),
-        "",
-        "### Recommendations",
-        *_listed(
-            dict.fromkeys([*_failing(cases), *_unreal(real), *(note for one in cases for note in one.advice)])
-        ),
-    ]
+    spread = f"median {median(times):.0f} ms, fastest {times[0]:.0f} ms, slowest {times[-1]:.0f} ms."
+    advice = [f"mend what fails: {one.test} ({one.engine})" for one in cases if not one.passed]
+    if all("stand-in" in one.engine for one in cases):
+        advice.append(
+            "only stand-ins ran: build the real engines with bash .ci/engines and run make test-all"
+        )
+    advice += [note for one in cases for note in one.advice]
+    parts = {
+        "Pass or fail": [f"{sum(one.passed for one in cases)} of {len(cases)} passed."],
+        "Response times": [spread],
+        "Error logs": _listed(dict.fromkeys(line for one in cases for line in one.log)),
+        "Unexpected behaviour": _listed([f"{one.test}: {note}" for one in cases for note in one.notes]),
+        "Recommendations": _listed(dict.fromkeys(advice)),
+    }
+    head = ["| test | expected | got | engine | ms | result |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [f"## Suite {number}: {name}", "", *head, *rows]
+    for title, said in parts.items():
+        lines += ["", f"### {title}", *said]
     return "\n".join(lines)
 
 
-def _failing(cases: list[Case]) -> list[str]:
-    return [f"mend what fails: {one.test} ({one.engine})" for one in cases if not one.passed]
-
-
-def _unreal(real: list[str]) -> list[str]:
-    if real:
-        return []
-    return ["only stand-ins ran: build the real engines with bash .ci/engines and run make test-all"]
-
-
-def _listed(lines: object) -> list[str]:
-    assert isinstance(lines, list | dict)
-    shown = [f"- {_cell(str(line))}" for line in lines]
+def _listed(said: Iterable[str]) -> list[str]:
+    shown = [f"- {_cell(line)}" for line in said]
     left = len(shown) - LOG_LINES_MAX
     return [*shown[:LOG_LINES_MAX], *([f"- and {left} more"] if left > 0 else [])] or ["none"]
 

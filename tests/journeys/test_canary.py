@@ -17,9 +17,8 @@ from node.core.ipld.cid import Cid
 from node.core.normalise import normalise, query_hash
 from node.store.record_keys import KEY_BYTES
 from node.store.sqlite import SqliteStore
-from tests.faults.node_kit import Client as NodeKit
 from tests.journeys.conftest import Client, Start
-from tests.journeys.test_cli import ran, run
+from tests.journeys.test_cli import run
 from tests.simulators.kubo import KuboStandIn
 
 pytestmark = pytest.mark.slow
@@ -55,7 +54,7 @@ class Planted:
         }
 
 
-async def plant(node: Client | NodeKit, name: str, scope: str) -> Planted:
+async def plant(node: Client, name: str, scope: str) -> Planted:
     """Store, ask, look up, rate with a note and by request, and ask again in other words."""
     words = {part: f"{name}{part}quux" for part in PARTS}
     question = f"Where did the {words['query']} of my aunt begin?"
@@ -114,7 +113,7 @@ async def canary_node(start: Start, daemon: KuboStandIn) -> AsyncIterator[Client
 
 
 async def vector_of(node: Client, text: str) -> bytes:
-    vector = await node.node.service.embed(normalise(text))
+    vector = await node.service.embed(normalise(text))
     assert vector is not None
     return vector.astype("<f4").tobytes()
 
@@ -205,25 +204,6 @@ async def test_after_an_erasure_the_canary_is_in_no_byte(
     async with start() as node:
         assert planted.words["answer"] not in (await node.ask(planted.question))["answer"]
         assert other.words["answer"] in (await node.ask(other.question))["answer"]
-
-
-@pytest.mark.parametrize("scope", ["private", "shared"])
-async def test_after_an_erasure_without_a_node_the_canary_is_in_no_byte(
-    start: Start, tmp_path: Path, scope: str
-) -> None:
-    folder = tmp_path / "node"
-    async with start() as node:
-        planted = await plant(node, "zanzibar", scope)
-        other = await plant(node, "trinidad", scope)
-        vector, others_vector = [await vector_of(node, one.question) for one in (planted, other)]
-    assert "vector" in set().union(*found_on_disk(folder, planted, vector).values())
-    await ran("cache", "erase", planted.cid, folder=folder)
-    assert found_on_disk(folder, planted, vector) == {}
-    async with start() as node:
-        assert other.words["answer"] in (await node.ask(other.question))["answer"]
-        assert planted.words["answer"] not in (await node.ask(planted.question))["answer"]
-    assert found_on_disk(folder, planted, vector) == {}
-    assert "vector" in set().union(*found_on_disk(folder, other, others_vector).values()), "made anew"
 
 
 async def test_an_unfinished_erasure_that_fails_again_does_not_stop_the_start(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ import pytest
 
 from node.core.clock import SystemClock
 from node.core.ipld import dagcbor
-from node.core.ipld.car import CarReader, header, section
-from node.core.ipld.cid import RAW, Cid
+from node.core.ipld.cid import Cid
 from node.core.ipld.links import links
 from node.core.record import AnswerRecord, KeyRecord, decode
+from tests.faults.car_kit import block, read_car, write_car
 from tests.journeys.conftest import Client, Start
 from tests.journeys.test_cli import ran, refused, run
 from tests.name_owner import Owner
@@ -33,25 +33,6 @@ BOTH = pytest.mark.parametrize(
 )
 """Where no node runs each command opens the data directory anew, which takes seconds: there only what is done
 otherwise is looked at again."""
-
-
-def block(number: int, size: int = 1_000) -> tuple[Cid, bytes]:
-    data = (number.to_bytes(8, "big") * (size // 8 + 1))[:size]
-    return Cid.of(data, RAW), data
-
-
-def write_car(path: Path, blocks: Iterable[tuple[Cid, bytes]]) -> Path:
-    blocks = list(blocks)
-    path.write_bytes(header([blocks[0][0]]) + b"".join(section(cid, data) for cid, data in blocks))
-    return path
-
-
-def read_car(data: bytes) -> tuple[tuple[Cid, ...], list[tuple[Cid, bytes]]]:
-    reader = CarReader()
-    blocks = reader.feed(data)
-    reader.finish()
-    assert reader.roots is not None
-    return reader.roots, blocks
 
 
 @asynccontextmanager
@@ -281,7 +262,7 @@ async def test_doctor_says_what_works_with_the_daemon(start: Start, tmp_path: Pa
             return {row["check"]: row for row in json.loads(done.stdout)}
 
         async with start("node", ipfs={"kubo_url": daemon.url}) as node:
-            found = await checks("--url", node.node.url, folder=node.folder)
+            found = await checks("--url", node.url, folder=node.folder)
         alone = await checks("--url", "http://127.0.0.1:9", folder=tmp_path / "alone")
         for said in (found, alone):
             assert "Kubo 0.29.0" in said["ipfs:daemon"]["output"] or said is alone

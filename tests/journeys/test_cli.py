@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ async def run(
     *words: str, folder: Path, cwd: Path = ROOT, environ: dict[str, str] | None = None, given: bytes = b""
 ) -> Done:
     """One command beside a node of the journeys."""
-    own = {**environ_of(folder, "governance_logs"), **(environ or {})}
+    own = {**environ_of(folder), **(environ or {})}
     return await typed(own, *words, cwd=cwd, given=given)
 
 
@@ -43,7 +44,7 @@ async def refused(*words: str, folder: Path, **more: Any) -> str:
 
 async def test_ask_doctor_keys_and_log_of_a_running_node(start: Start) -> None:
     async with start() as node:
-        url = ["--url", node.node.url]
+        url = ["--url", node.url]
         said = await ran("ask", *url, "What is 2+2?", folder=node.folder)
         assert "2 + 2 = 4" in said
         assert "math-calculator" in said
@@ -178,3 +179,16 @@ async def test_a_foreign_adapters_package_stops_the_start(tmp_path: Path) -> Non
     assert done.returncode == 1
     assert "shadows it" in done.stderr
     assert "was imported" not in done.stderr
+
+
+async def test_a_port_in_use_is_said_plainly(tmp_path: Path) -> None:
+    """It ends with one sentence that says so and what to type."""
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        done = await run("serve", "--host", "127.0.0.1", "--port", str(port), folder=tmp_path)
+    assert done.returncode == 1
+    assert f"port {port} of 127.0.0.1 is taken by " in done.stderr
+    assert "for another port type: neuroswarm serve --port " in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "listening" not in done.stdout
+    assert not (tmp_path / "data").exists(), "nothing is made before the port is there"

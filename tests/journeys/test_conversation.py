@@ -1,4 +1,5 @@
-"""The first ten minutes: greetings, questions about the node, orders on the last answer, teaching."""
+"""The first ten minutes: greetings, questions about the node, orders on the last answer, teaching; and a text
+that comes with its question, which is read with its lines and cached by every byte."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from node.cli.main import main
+from tests.faults.node_kit import eventually
 from tests.journeys.conftest import STARTER, Start, stages
 from tests.simulators.ollama import OllamaStandIn
 
@@ -104,9 +106,8 @@ async def test_an_entry_that_holds_the_answer_is_a_hit_unless_something_fresher_
 ) -> None:
     async with start(index_file=STARTER) as node:
         asked = "one guy making a thousand fake accounts to win a vote, what kind of attack is that"
-        async with asyncio.timeout(60):  # the entries get their vectors behind the start
-            while "by themselves" in (await node.check("entries"))["output"]:
-                await asyncio.sleep(0.2)
+        # the entries get their vectors behind the start
+        await eventually(lambda: node.check("entries"), lambda it: "by themselves" not in it["output"])
         assert (await node.ask(asked))["hit"]["kind"] == "read"
         fresh = await node.ask(asked, max_age_s=60)
         assert fresh["hit"] is None
@@ -148,7 +149,7 @@ async def test_what_is_taught_is_answered(start: Start, tmp_path: Path, capsys: 
     async with start() as node:
 
         def teach(*words: str) -> tuple[int, str]:
-            code = main(["teach", *words, "--url", node.node.url])
+            code = main(["teach", *words, "--url", node.url])
             return code, capsys.readouterr().out
 
         code, said = await asyncio.to_thread(teach, "Where is the coffee machine?", "Room 4.")
@@ -161,3 +162,63 @@ async def test_what_is_taught_is_answered(start: Start, tmp_path: Path, capsys: 
         assert (await node.ask("where is the coffee machine"))["answer"] == "Room 4."
         record = await node.entry(told["stored"][0]["cid"])
         assert "20" in str(record)
+
+
+CODE = "def f(x):\n    y = a[0] + [1, 2][x]\n    return y"
+FIXED = "The list is named b:\n\n```py\ndef f(x):\n    y = b[0] + [1, 2][x]\n    return y\n```"
+MAIL = "Dear team,\n\nthe meeting on 3 May moves to 5 May at 14:00.\nBitcoin costs 4 EUR.\n\nBob"
+
+
+async def test_the_model_reads_the_text_with_its_lines_and_code_comes_back_as_it_is(start: Start) -> None:
+    async with OllamaStandIn(answer=lambda prompt: FIXED) as model, start(ollama=model.url) as node:
+        reply = await node.ask(f"what is wrong with this code?\n\n{CODE}")
+        assert FIXED in reply["answer"]
+        assert reply["route"] == "generative"
+        prompt = str(model.chats[-1])
+        assert repr(CODE)[1:-1] in prompt
+        assert "TEXT FROM THE USER" in prompt
+        assert "QUESTION: what is wrong with this code" in prompt
+        asked = len(model.chats)
+        less = CODE.replace("    return", "  return")
+        other = await node.ask(f"what is wrong with this code?\n\n{less}")
+        assert other["hit"] is None
+        assert len(model.chats) > asked
+
+
+async def test_only_the_very_same_message_is_answered_from_the_cache(start: Start) -> None:
+    said = "The meeting moves to 5 May at 14:00."
+    async with OllamaStandIn(answer=lambda prompt: said) as model, start(ollama=model.url) as node:
+        first = await node.ask(f"{MAIL}\n\nwhen is the meeting?")
+        again = await node.ask(f"{MAIL}\n\nwhen is the meeting?")
+        assert (again["hit"] is not None) == first["stored"]
+        for other in (f"{MAIL} \n\nwhen is the meeting?", "when is the meeting?"):
+            asked = len(model.chats)
+            assert (await node.ask(other))["hit"] is None
+            assert len(model.chats) > asked
+
+
+async def test_without_a_model_its_sentences_are_quoted(start: Start) -> None:
+    async with start() as node:
+        reply = await node.ask(f"{MAIL}\n\nwhen is the meeting?")
+        assert "5 May at 14:00" in reply["answer"]
+        assert reply["source"] == {"kind": "extractive", "id": "the text you sent"}
+        summary = await node.ask(f"pls summarize\n\n{MAIL}")
+        assert "5 May at 14:00" in summary["answer"]
+        nothing = await node.ask(f"what is wrong with this code?\n{CODE}")
+        assert nothing["answer"].startswith("No sentence of your text")
+
+
+async def test_a_text_without_a_question_is_asked_about(start: Start) -> None:
+    async with OllamaStandIn() as model, start(ollama=model.url) as node:
+        reply = await node.ask(MAIL)
+        assert reply["answer"].startswith("What would you like to know about this text?")
+        assert reply["source"]["kind"] == "statement"
+        assert not reply["stored"]
+        assert not model.chats
+
+
+async def test_an_adapter_sees_the_question_only(start: Start) -> None:
+    async with start() as node:
+        reply = await node.ask(f"{MAIL}\n\nwhat is 12 * 7?")
+        assert "84" in reply["answer"]
+        assert "recall" not in stages(reply)

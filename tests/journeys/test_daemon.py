@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from node.core.ipld.ipns import IpnsName
 from node.core.record import AnswerRecord, Record, decode
 from node.ipfs.index_pages import HeadBlock, parse_index
 from node.ipfs.kubo import KuboBlockStore
-from tests.faults.node_kit import Client, child, start
+from tests.faults.node_kit import Client, child, eventually, start
 from tests.head_world import parse_page
 from tests.simulators.kubo import KuboStandIn
 
@@ -45,27 +45,10 @@ async def publish(node: Client, number: int) -> Cid:
     return Cid.parse(cid)
 
 
-async def daemon_health(node: Client) -> dict[str, Any]:
-    status, health, _ = await node.send("GET", "/health")
-    assert status == 200
-    check = health["checks"]["ipfs:daemon"][0]
-    assert isinstance(check, dict)
-    return check
-
-
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not await is_so():
-            await asyncio.sleep(0.02)
-
-
 async def mirrored(node: Client) -> None:
     """Until the node itself says that nothing waits."""
-
-    async def nothing_waits() -> bool:
-        return "all public blocks are mirrored" in (await daemon_health(node))["output"]
-
-    await until(nothing_waits)
+    everything = "all public blocks are mirrored"
+    await eventually(lambda: node.check("ipfs:daemon"), lambda it: everything in it["output"])
 
 
 def records_in(daemon: KuboStandIn) -> list[Record]:
@@ -119,18 +102,18 @@ async def test_without_its_daemon_a_node_starts_answers_and_says_so(tmp_path: Pa
         first = await publish(node, 1)
         assert "4" in (await node.ask("What is 2+2?"))["answer"]
         assert (await node.ask("Which river is number 1?"))["hit"]["kind"] == "exact"
-        away = await daemon_health(node)
+        away = await node.check("ipfs:daemon")
         assert away["status"] == "warn"
         assert "wait and are kept here" in away["output"]
         assert away["time"]
         async with daemon:
-            back = await daemon_health(node)
+            back = await node.check("ipfs:daemon")
             assert (back["status"], back["observedValue"]) == ("pass", "Kubo 0.29.0, 2 peers")
             await mirrored(node)
             assert first in daemon.pinned()
             _, page, _ = await node.send("GET", "/metrics")
             assert b"neuroswarm_mirror_waiting 0.0" in page
-        assert (await daemon_health(node))["status"] == "warn"
+        assert (await node.check("ipfs:daemon"))["status"] == "warn"
 
 
 @pytest.mark.slow
@@ -154,14 +137,14 @@ async def test_a_daemon_that_dies_and_revives_under_load_gets_everything(tmp_pat
         asking = [asyncio.create_task(ask_on()) for _ in range(2)]
         for _ in range(3):
             async with daemon:
-                await daemon_health(node)
+                await node.check("ipfs:daemon")
                 before = daemon.count("pin/add")
                 async with asyncio.timeout(PATIENCE_S):
                     await daemon.until(lambda before=before: daemon.count("pin/add") > before)  # type: ignore[misc]  # a default binds it
                 daemon.faults["*"] = "hang"
-                await daemon_health(node)
+                await node.check("ipfs:daemon")
                 daemon.faults.clear()
-            await daemon_health(node)
+            await node.check("ipfs:daemon")
         stop.set()
         assert min(await asyncio.gather(*asking)) > 0
         async with daemon:
@@ -181,9 +164,6 @@ async def test_what_waits_survives_a_kill(tmp_path: Path) -> None:
     async with daemon, start(tmp_path, **settings(daemon.url)) as node:
         await mirrored(node)
         assert set(published) <= daemon.pinned()
-
-
-# --- rebuilt from index file and daemon, over every daemon there is -------------------------------
 
 
 @pytest.fixture(
@@ -244,7 +224,7 @@ async def test_a_real_daemon_that_is_killed_catches_up(tmp_path: Path, js_ipfs: 
         first = await publish(node, 1)
         await mirrored(node)
         await asyncio.to_thread(js_ipfs.kill)
-        assert (await daemon_health(node))["status"] == "warn"
+        assert (await node.check("ipfs:daemon"))["status"] == "warn"
         second = await publish(node, 2)
         assert (await node.ask("Which river is number 1?"))["hit"]["kind"] == "exact"
         await asyncio.to_thread(js_ipfs.restart)
@@ -258,29 +238,23 @@ async def test_a_real_daemon_that_is_killed_catches_up(tmp_path: Path, js_ipfs: 
 @pytest.mark.engine("js_ipfs")
 async def test_a_real_daemon_alone_leads_from_a_name_to_the_answer(tmp_path: Path, js_ipfs: Any) -> None:
     """It takes no record that somebody else signed, and publishes our head under a key of its own."""
-    names: list[str] = []
     async with start(tmp_path, **settings(js_ipfs.url)) as node:
         record = decode((await node.send("GET", f"/ipfs/{await publish(node, 9)}?format=raw"))[1])
         assert isinstance(record, AnswerRecord)
-
-        async def is_named() -> bool:
-            _, health, _ = await node.send("GET", "/health")
-            said = health["checks"]["ipns"][0]["output"]
-            names.extend(re.findall(r"the daemon publishes it under its own key, as /ipns/(\w+)", said))
-            return bool(names)
-
-        await until(is_named)
+        said = "the daemon publishes it under its own key, as /ipns/"
+        told = await eventually(lambda: node.check("ipns"), lambda it: said in it["output"])
+        [name] = re.findall(rf"{said}(\w+)", told["output"])
     async with start(tmp_path, **settings(js_ipfs.url)), daemon_at(js_ipfs.url) as daemon:
 
         async def leads_to_the_answer() -> bool:
-            head = HeadBlock.parse(await daemon.blocks.get(await resolved(js_ipfs.url, names[0])))
+            head = HeadBlock.parse(await daemon.blocks.get(await resolved(js_ipfs.url, name)))
             page = parse_index(await daemon.blocks.get(head.index)).get(record.query_hash[:3])
             if page is None:  # the head from before the answer
                 return False
             cid = parse_page(await daemon.blocks.get(page))[record.query_hash]
             return decode(await daemon.blocks.get(cid)) == record
 
-        await until(leads_to_the_answer)
+        await eventually(leads_to_the_answer)
 
 
 async def resolved(url: str, name: str) -> Cid:

@@ -66,24 +66,6 @@ async def test_what_was_stored_for_other_words_is_not_served_either(start: Start
             assert reply["store_reason"] == "known invalid"
 
 
-async def test_a_wrong_hit_says_nothing_against_the_record_s_own_question(start: Start) -> None:
-    """The answer is right for its own question; only for what was asked it was wrong."""
-    async with start() as node:
-        cid = await node.store("How tall is K2?", "K2 is 8,611 metres high.")
-        found = await node.ask("how tall is k2")
-        assert found["cid"] == cid
-        await node.judge("invalid", request_id=found["request_id"], correction="About 8,611 m.")
-        assert (await node.ask("How tall is K2?"))["answer"] == "About 8,611 m."
-
-
-async def test_a_client_cannot_bring_back_what_was_called_invalid_but_its_critic_can(start: Start) -> None:
-    async with start() as node:
-        cid = await node.store("Who wrote Faust?", "Schiller.")
-        await node.judge("invalid", cid=cid)
-        await node.store("Who wrote Faust?", "Schiller.")  # the same person, who has changed their mind
-        assert (await node.ask("Who wrote Faust?"))["answer"] == "Schiller."
-
-
 async def test_what_is_erased_is_forgotten_as_a_wrong_answer_too(start: Start) -> None:
     async with OllamaStandIn(answer=WRONG) as model, start(ollama=model.url) as node:
         first = await node.ask(QUESTION)

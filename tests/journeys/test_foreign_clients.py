@@ -40,7 +40,7 @@ class Published:
 
     @property
     def url(self) -> str:
-        return self.client.node.url
+        return self.client.url
 
 
 @pytest.fixture
@@ -79,9 +79,6 @@ def read(block: bytes) -> AnswerRecord:
     record = decode(block)
     assert isinstance(record, AnswerRecord)
     return record
-
-
-# --- what comes between --------------------------------------------------------------------------
 
 
 class Between:
@@ -129,9 +126,6 @@ async def between(to: str) -> AsyncIterator[Between]:
         yield middle
     finally:
         await stop(runner)
-
-
-# --- Helia ---------------------------------------------------------------------------------------
 
 
 async def test_it_is_helia_7_on_its_own_node(real_helia: Helia) -> None:
@@ -209,9 +203,6 @@ async def test_one_altered_bit_is_refused(published: Published, real_helia: Heli
             outcomes, not is_altered
         ), outcomes
         assert all(("bytes" in reply or "value" in reply) is not is_altered for reply in outcomes.values())
-
-
-# --- verified-fetch ------------------------------------------------------------------------------
 
 
 async def test_verified_fetch_reads_the_answer_by_cid_and_by_name(

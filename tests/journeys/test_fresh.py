@@ -6,24 +6,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from aiohttp import ClientError, ClientSession, TCPConnector
+from aiohttp import ClientError
 
-from node.core.clock import SystemClock
-from node.core.model import Answer, Caller
+from node.core.model import Caller
 from node.pipeline.requests import Ask
+from tests.faults.node_kit import eventually
 from tests.journeys.conftest import QUANTUM, Client, MovedClock, Start, steps
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 
 WEEK_S = 7 * 86_400
 QUESTION = "Explain quantum computing"
-PATIENCE_S = 30.0
-"""A hang, not a speed."""
 
 
 async def counted(node: Client, name: str) -> dict[str, float]:
@@ -33,23 +31,9 @@ async def counted(node: Client, name: str) -> dict[str, float]:
     return {line[len(name) :].rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines}
 
 
-async def refreshed(node: Client, outcome: str, times: int = 1) -> None:
-    """Return when so many refreshes have ended like that."""
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            got = await counted(node, "neuroswarm_refreshes_total")
-            if got.get(f'{{outcome="{outcome}"}}', 0) >= times:
-                return
-
-
-@asynccontextmanager
-async def crowd(node: Client) -> AsyncIterator[Client]:
-    """A client that does not queue its requests: 200 at once are 200 connections."""
-    async with ClientSession(connector=TCPConnector(limit=0), trust_env=False) as http:
-        yield replace(node, http=http)
-
-
-# --- a storm of one question ----------------------------------------------------------------------
+async def refreshed(node: Client, outcome: str) -> None:
+    """Return when a refresh has ended like that."""
+    await eventually(lambda: node.metric(f'neuroswarm_refreshes_total{{outcome="{outcome}"}}'))
 
 
 async def test_a_failing_question_asks_its_source_once_until_its_seconds_are_over(start: Start) -> None:
@@ -108,74 +92,87 @@ async def test_a_stored_answer_comes_before_a_remembered_failure(start: Start) -
 
 @pytest.mark.parametrize("well", [True, False])
 async def test_the_first_asker_leaves_and_the_others_get_the_one_answer(start: Start, well: bool) -> None:
-    async with OllamaStandIn(answer=QUANTUM, hang=True) as model, start(ollama=model.url) as node:
+    async with (
+        OllamaStandIn(answer=QUANTUM, hang=True) as model,
+        start(ollama=model.url, connections=0) as node,
+    ):
         first = asyncio.create_task(node.ask(QUESTION))
         await model.arrived.wait()
-        async with crowd(node) as many:
-            others = [asyncio.create_task(many.ask(QUESTION)) for _ in range(199)]
-            while node.node.service._p.pipeline.under_way < 200:  # else it might leave before another came
-                await asyncio.sleep(0.01)
-            first.cancel()
-            with pytest.raises((asyncio.CancelledError, ClientError)):
-                await first
-            model.hang = False
-            if not well:
-                model.status = 500
-            model.release()
-            replies = await asyncio.gather(*others)
+        others = [asyncio.create_task(node.ask(QUESTION)) for _ in range(199)]
+        while node.service._p.pipeline.under_way < 200:  # else it might leave before another came
+            await asyncio.sleep(0.01)
+        first.cancel()
+        with pytest.raises((asyncio.CancelledError, ClientError)):
+            await first
+        model.hang = False
+        if not well:
+            model.status = 500
+        model.release()
+        replies = await asyncio.gather(*others)
         assert len(model.chats) == 1
         assert len({reply["answer"] for reply in replies}) == 1
         assert {reply["source"]["kind"] for reply in replies} == {"llm" if well else "fallback"}
 
 
-async def _asked(node: Client, text: str, *, left_s: float, tenant: str = "local") -> Answer:
-    """Ask as a caller who has so much time."""
-    service = node.node.service
-    query = service.query(Ask(text, Caller(tenant)))
-    pipeline = service._p.pipeline
-    return await pipeline.answer(replace(query, deadline=SystemClock().monotonic() + left_s))
+async def test_tenants_do_not_share_failures(start: Start) -> None:
+    async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
+        vendor.misbehave("status", times=None, status=404)
+        ada = await node.service.answer(Ask("price of btc", Caller("ada")))
+        assert ada.source.kind == "fallback"
+        vendor.behave()
+        bob = await node.service.answer(Ask("price of btc", Caller("bob")))
+        assert bob.source.id == "coingecko"
 
 
-# --- past its time --------------------------------------------------------------------------------
+@dataclass
+class Late:
+    """A node whose model's answer is past its time."""
+
+    node: Client
+    model: OllamaStandIn
+    clock: MovedClock
+    first: dict[str, Any]
+
+    async def ask(self, **more: Any) -> dict[str, Any]:
+        return await self.node.ask(QUESTION, **more)
+
+
+@asynccontextmanager
+async def late(start: Start, by_s: int = 60, **more: Any) -> AsyncIterator[Late]:
+    """By so much; ``ttl_s`` is the life that was asked for, a week where none was."""
+    clock = MovedClock()
+    async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url, clock=clock) as node:
+        first = await node.ask(QUESTION, **more)
+        assert first["stored"], first["trace"]
+        clock.ahead_s += more.get("ttl_s", WEEK_S) + by_s
+        yield Late(node, model, clock, first)
 
 
 async def test_a_general_answer_is_served_once_more_while_one_refresh_runs(start: Start) -> None:
-    clock = MovedClock()
-    async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url, clock=clock) as node:
-        first = await node.ask(QUESTION)
-        assert first["stored"], first["trace"]
-        clock.ahead_s += WEEK_S + 60
-        model.answer = QUANTUM + " Much has been learnt since."
-        replies = await asyncio.gather(*(node.ask(QUESTION) for _ in range(20)))
+    async with late(start) as it:
+        it.model.answer = QUANTUM + " Much has been learnt since."
+        replies = await asyncio.gather(*(it.ask() for _ in range(20)))
         for reply in replies:
-            assert reply["stale"]
-            assert reply["answer"] == first["answer"]
-            assert reply["cid"] == first["cid"]
-            assert not reply["stored"]
-        await refreshed(node, "done")
-        assert len(model.chats) == 2
-        after = await node.ask(QUESTION)
-        assert not after["stale"]
-        assert after["hit"]["kind"] == "exact"
-        assert after["cid"] != first["cid"]
+            assert (reply["stale"], reply["stored"]) == (True, False)
+            assert (reply["answer"], reply["cid"]) == (it.first["answer"], it.first["cid"])
+        await refreshed(it.node, "done")
+        assert len(it.model.chats) == 2
+        after = await it.ask()
+        assert (after["stale"], after["hit"]["kind"]) == (False, "exact")
+        assert after["cid"] != it.first["cid"]
         assert "learnt since" in after["answer"]
-        old = await node.entry(first["cid"])
-        assert old["state"] == "withdrawn"
-        stale = await counted(node, "neuroswarm_stale_served_total")
+        assert (await it.node.entry(it.first["cid"]))["state"] == "withdrawn"
+        stale = await counted(it.node, "neuroswarm_stale_served_total")
         assert stale == {'{reason="while_revalidating"}': 20}
         # The refresh was a decision of its own.
         assert after["decision"]["index"] - max(reply["decision"]["index"] for reply in replies) >= 2
 
 
 async def test_who_asks_for_a_bound_on_age_gets_nothing_beyond_it(start: Start) -> None:
-    clock = MovedClock()
-    async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url, clock=clock) as node:
-        await node.ask(QUESTION)
-        clock.ahead_s += WEEK_S + 60
-        bounded = await node.ask(QUESTION, max_age_s=WEEK_S)
-        assert not bounded["stale"]
-        assert bounded["source"]["kind"] == "llm"
-        assert len(model.chats) == 2
+    async with late(start) as it:
+        bounded = await it.ask(max_age_s=WEEK_S)
+        assert (bounded["stale"], bounded["source"]["kind"]) == (False, "llm")
+        assert len(it.model.chats) == 2
 
 
 async def test_a_search_of_the_cache_serves_nothing_past_its_time(start: Start) -> None:
@@ -185,89 +182,67 @@ async def test_a_search_of_the_cache_serves_nothing_past_its_time(start: Start) 
         assert (await node.search("Who founded the library?"))["hit"]
         clock.ahead_s += WEEK_S + 60
         after = await node.search("Who founded the library?")
-        assert after["hit"] is None
-        assert after["answer"] is None
+        assert (after["hit"], after["answer"]) == (None, None)
 
 
 async def test_no_answer_is_served_long_past_its_time_nor_for_those_who_store_nothing(start: Start) -> None:
-    clock = MovedClock()
-    async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url, clock=clock) as node:
-        await node.ask(QUESTION)
-        clock.ahead_s += WEEK_S + 60
-        assert (await node.ask(QUESTION, no_store=True))["source"]["kind"] == "llm"
-        clock.ahead_s += 3_600
-        assert not (await node.ask(QUESTION))["stale"]
-        assert not await counted(node, "neuroswarm_stale_served_total{")
+    async with late(start) as it:
+        assert (await it.ask(no_store=True))["source"]["kind"] == "llm"
+        it.clock.ahead_s += 3_600
+        assert not (await it.ask())["stale"]
+        assert not await counted(it.node, "neuroswarm_stale_served_total{")
 
 
 async def test_where_the_source_fails_an_old_answer_is_given_and_marked_for_an_hour(start: Start) -> None:
-    clock = MovedClock()
-    async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url, clock=clock) as node:
-        first = await node.ask(QUESTION, ttl_s=86_400)
-        model.status = 500
-        clock.ahead_s += 86_400 + 600
-        late = await node.ask(QUESTION)
-        assert late["stale"], late["trace"]
-        assert late["cid"] == first["cid"]
-        assert "Out of date" in late["answer"]
-        again = await node.ask(QUESTION)
+    async with late(start, 600, ttl_s=86_400) as it:
+        it.model.status = 500
+        given = await it.ask()
+        assert given["stale"], given["trace"]
+        assert given["cid"] == it.first["cid"]
+        assert "Out of date" in given["answer"]
+        again = await it.ask()
         assert again["stale"]
         assert steps(again, "negative")
-        clock.ahead_s += 3_600
-        gone = await node.ask(QUESTION)
-        assert gone["source"]["kind"] == "fallback"
+        it.clock.ahead_s += 3_600
+        assert (await it.ask())["source"]["kind"] == "fallback"
 
 
 async def test_an_expired_answer_that_was_found_wrong_is_not_served(start: Start) -> None:
-    clock = MovedClock()
-    async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url, clock=clock) as node:
-        first = await node.ask(QUESTION)
-        clock.ahead_s += WEEK_S + 60
-        await node.judge("invalid", cid=first["cid"])
-        model.status = 500
-        after = await node.ask(QUESTION)
-        assert not after["stale"]
-        assert after["source"]["kind"] == "fallback"
+    async with late(start) as it:
+        await it.node.judge("invalid", cid=it.first["cid"])
+        it.model.status = 500
+        after = await it.ask()
+        assert (after["stale"], after["source"]["kind"]) == (False, "fallback")
 
 
 async def test_an_answer_withdrawn_while_its_source_fails_is_not_served(start: Start) -> None:
-    clock = MovedClock()
-    async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url, clock=clock) as node:
-        first = await node.ask(QUESTION, ttl_s=86_400)
-        clock.ahead_s += 86_400 + 600
-        model.hang, model.status = True, 500
-        model.arrived.clear()
-        asked = asyncio.create_task(node.ask(QUESTION))
-        await model.arrived.wait()
-        await node.judge("invalid", cid=first["cid"])
-        model.hang = False
-        model.release()
+    async with late(start, 600, ttl_s=86_400) as it:
+        it.model.hang, it.model.status = True, 500
+        it.model.arrived.clear()
+        asked = asyncio.create_task(it.ask())
+        await it.model.arrived.wait()
+        await it.node.judge("invalid", cid=it.first["cid"])
+        it.model.hang = False
+        it.model.release()
         reply = await asked
-        assert not reply["stale"], reply["trace"]
-        assert reply["source"]["kind"] == "fallback"
+        assert (reply["stale"], reply["source"]["kind"]) == (False, "fallback"), reply["trace"]
 
 
 async def test_a_refresh_that_fails_is_not_repeated_at_once_and_the_stop_does_not_wait(start: Start) -> None:
-    clock = MovedClock()
-    async with OllamaStandIn(answer=QUANTUM) as model, start(ollama=model.url, clock=clock) as node:
-        await node.ask(QUESTION)
-        clock.ahead_s += WEEK_S + 60
-        model.status = 500
-        assert (await node.ask(QUESTION))["stale"]
-        await refreshed(node, "failed")
-        chats = len(model.chats)
-        late = await node.ask(QUESTION)
-        assert late["stale"], "the source has failed: the copy is given all the same"
-        assert steps(late, "negative")
-        assert len(model.chats) == chats
-        clock.ahead_s += 61
-        model.hang = True
-        model.arrived.clear()
-        assert (await node.ask(QUESTION))["stale"]
-        await model.arrived.wait()  # the node is stopped while this refresh hangs
-
-
-# --- what the wording does to a life --------------------------------------------------------------
+    async with late(start) as it:
+        it.model.status = 500
+        assert (await it.ask())["stale"]
+        await refreshed(it.node, "failed")
+        chats = len(it.model.chats)
+        again = await it.ask()
+        assert again["stale"], "the source has failed: the copy is given all the same"
+        assert steps(again, "negative")
+        assert len(it.model.chats) == chats
+        it.clock.ahead_s += 61
+        it.model.hang = True
+        it.model.arrived.clear()
+        assert (await it.ask())["stale"]
+        await it.model.arrived.wait()  # the node is stopped while this refresh hangs
 
 
 async def test_a_life_is_read_from_the_question_and_told(start: Start) -> None:
@@ -280,7 +255,8 @@ async def test_a_life_is_read_from_the_question_and_told(start: Start) -> None:
         [life] = steps(reply, "lifetime")
         assert "office" in life["reason"]
         record = await node.entry(reply["cid"])
-        assert _lived(record) == timedelta(days=3)
+        ends, begins = (datetime.fromisoformat(record[name]) for name in ("expires", "timestamp"))
+        assert ends - begins == timedelta(days=3)
 
 
 async def test_what_is_of_the_asker_is_kept_to_the_asker(start: Start) -> None:
@@ -288,10 +264,6 @@ async def test_what_is_of_the_asker_is_kept_to_the_asker(start: Start) -> None:
         cid = await node.store("What is my IP address?", "192.0.2.7")
         record = await node.entry(cid)
         assert record["scope"] == "private:local"
-        other = await _asked(node, "What is my IP address?", left_s=60, tenant="bob")
+        other = await node.service.answer(Ask("What is my IP address?", Caller("bob")))
         assert "192.0.2.7" not in other.text
         assert (await node.ask("What is my IP address?"))["answer"] == "192.0.2.7"
-
-
-def _lived(record: dict[str, Any]) -> timedelta:
-    return datetime.fromisoformat(record["expires"]) - datetime.fromisoformat(record["timestamp"])

@@ -92,9 +92,6 @@ def operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Operator:
 KEY = signer().verifier.vkey
 
 
-# --- verify ---------------------------------------------------------------------------------------
-
-
 def test_a_log_folder_is_verified_with_the_key_given_or_the_one_beside_it(operator: Operator) -> None:
     write_log(operator.log, leaves(300))
     done = operator("log", "verify", "--vkey", KEY)
@@ -174,9 +171,6 @@ def test_a_log_that_does_not_continue_an_older_checkpoint_is_refused(operator: O
     assert "taken at its word" in operator("log", "verify", "--vkey", KEY, "--since", unknown).out
 
 
-# --- checkpoint, witnesses ------------------------------------------------------------------------
-
-
 def policy_file(operator: Operator, count: int, *needed: str) -> Path:
     text = f"log {KEY}\n"
     text += "".join(f"witness {name} {witness(name).verifier.vkey}\n" for name in needed)
@@ -224,9 +218,6 @@ def test_the_raw_note_can_be_had(operator: Operator) -> None:
     assert (done.status, done.out) == (0, note.decode())
     done = operator("log", "checkpoint", "--note", "--vkey", signer(seed="x").verifier.vkey)
     assert (done.status, done.out) == (1, note.decode())
-
-
-# --- prove, verify-receipt ------------------------------------------------------------------------
 
 
 def test_a_receipt_is_made_and_checked_offline(operator: Operator) -> None:
@@ -284,8 +275,6 @@ def test_the_witness_policy_is_asked_of_receipts(operator: Operator) -> None:
     done = operator("log", "prove", 15, "--policy", policy, "--vkey", KEY, "--json")
     assert (done.json["quorum"], done.json["size"]) == (False, 20)
 
-
-# --- over HTTP ------------------------------------------------------------------------------------
 
 Answer = Callable[[BaseHTTPRequestHandler, bytes | None], None]
 
@@ -395,9 +384,6 @@ def test_a_missing_tile_behind_an_address_is_named(operator: Operator) -> None:
     with served(files) as url:
         done = operator("log", "verify", "--url", url, "--vkey", KEY)
     assert (done.status, done.out) == (1, "NOT ok: tile/0/001.p/44: tile/0/001.p/44 is missing\n")
-
-
-# --- this node's own log --------------------------------------------------------------------------
 
 
 class Writer:
@@ -524,9 +510,6 @@ def test_a_log_in_shards_is_checked_as_one(operator: Operator) -> None:
     assert operator("explain", "cd" * 16).status == 1
 
 
-# --- explain --------------------------------------------------------------------------------------
-
-
 def test_an_answer_is_explained_by_request_number_and_record_with_its_proof(operator: Operator) -> None:
     writer = Writer(operator)
     others = [answered(f"{number:032x}") for number in range(4)]
@@ -569,16 +552,6 @@ def test_an_entry_that_is_not_what_the_checkpoint_covers_is_not_explained(operat
     bundle.write_bytes(bundle.read_bytes().replace(b'"served"', b'"denied"'))
     done = operator("explain", REQUEST, "--vkey", KEY)
     assert (done.status, done.out) == (1, "")
-
-
-def test_entries_of_another_program_do_not_break_the_search(operator: Operator) -> None:
-    odd = [b"", b"[]", b'{"entry":1}', b'{"entry":{"commitments":[]}}', b'{"commitments":"\xff"}']
-    write_log(operator.log, [*odd, b"{" * 50_000])
-    for what in (REQUEST, CID, 1):
-        assert operator("explain", what, "--vkey", KEY).status == 1
-
-
-# --- anchors --------------------------------------------------------------------------------------
 
 
 def test_anchors_are_listed_with_no_word_stronger_than_their_state(operator: Operator) -> None:

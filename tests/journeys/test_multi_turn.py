@@ -44,9 +44,6 @@ async def left_alone(node: Client, reply: dict[str, Any]) -> None:
     assert not reply["stored"]
 
 
-# --- one fragment, two sessions -------------------------------------------------------------------
-
-
 async def test_one_fragment_after_two_questions_is_two_questions(start: Start) -> None:
     async with CoinGeckoStandIn() as vendor, OllamaStandIn(answer=explain) as model:
         async with start(coingecko=vendor.url, ollama=model.url) as node:
@@ -143,8 +140,6 @@ async def test_a_pronoun_stands_for_the_one_of_its_own_session(start: Start) -> 
             assert whole["answer"] == turing["answer"]
 
 
-# --- what cannot be resolved ----------------------------------------------------------------------
-
 LEANING = (
     *(
         "what about him?",
@@ -213,11 +208,8 @@ async def test_a_failed_follow_up_is_not_remembered_as_a_failure_of_its_words(st
         assert "negative" not in stages(other)
 
 
-# --- who else must not meet -----------------------------------------------------------------------
-
-
 async def _asked(node: Client, text: str, *, session: str | None, tenant: str, context: str | None) -> Answer:
-    service = node.node.service
+    service = node.service
     query = service.query(Ask(text, Caller(tenant), session=session, context=context))
     return await service._p.pipeline.answer(replace(query, deadline=SystemClock().monotonic() + 30))
 

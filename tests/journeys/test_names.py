@@ -3,8 +3,6 @@ else, before and after a restart, a kill, a rotation of its key, and through its
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ import pytest
 
 from node.core.errors import NotFound
 from node.core.ipld import ipns
-from node.core.ipld.car import CarReader
 from node.core.ipld.cid import Cid
 from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.normalise import normalise, query_hash
@@ -21,40 +18,21 @@ from node.ipfs.gateway.dag import Place, resolve
 from node.ipfs.head import EVERY_S
 from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_blocks import HASTENED_EVERY_S
-from tests.faults.node_kit import Client, Jumping, start
+from tests.faults.car_kit import read_car
+from tests.faults.node_kit import Client, Jumping, eventually, start
 from tests.journeys.test_cli import ran
 from tests.simulators.kubo import KuboStandIn
 
 pytestmark = pytest.mark.slow
 
-PATIENCE_S = 30
 PUBLIC: dict[str, Any] = {"sharing": {"publish": "all"}}
 RECORD = "application/vnd.ipfs.ipns-record"
 
 
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not await is_so():
-            await asyncio.sleep(0.05)
-
-
-async def check(node: Client) -> dict[str, Any]:
-    _, health, _ = await node.send("GET", "/health")
-    found = health["checks"]["ipns"][0]
-    assert isinstance(found, dict)
-    return found
-
-
 async def own_name(node: Client) -> IpnsName:
     """As its health tells it, once there is a record."""
-
-    async def is_published() -> bool:
-        return "/ipns/" in (await check(node))["output"]
-
-    await until(is_published)
-    return IpnsName.parse(
-        (await check(node))["output"].rpartition("published as /ipns/")[2].partition(";")[0]
-    )
+    check = await eventually(lambda: node.check("ipns"), lambda it: "/ipns/" in it["output"])
+    return IpnsName.parse(check["output"].rpartition("published as /ipns/")[2].partition(";")[0])
 
 
 async def record_of(node: Client, name: IpnsName) -> IpnsRecord:
@@ -63,19 +41,17 @@ async def record_of(node: Client, name: IpnsName) -> IpnsRecord:
     return ipns.decode(data, name)
 
 
-async def head_of(node: Client, name: IpnsName) -> bytes:
-    status, data, _ = await node.send("GET", f"{(await record_of(node, name)).value}?format=raw")
-    assert status == 200, data
-    return bytes(data)
-
-
 async def fetch_car(node: Client, path: str) -> None:
     """It is whole."""
     status, data, _ = await node.send("GET", f"{path}?format=car")
     assert status == 200, data
-    reader = CarReader()
-    assert reader.feed(data)
-    reader.finish()
+    assert read_car(data)[1]
+
+
+def path_of(query: str) -> tuple[str, ...]:
+    """Where a head has the answer to a question."""
+    key = query_hash(normalise(query))
+    return ("index", key[:3], key, "answer")
 
 
 async def follow(node: Client, name: IpnsName, query: str) -> Place:
@@ -90,9 +66,7 @@ async def follow(node: Client, name: IpnsName, query: str) -> Place:
         return bytes(data)
 
     record = await record_of(node, name)
-    key = query_hash(normalise(query))
-    path = ("index", key[:3], key, "answer")
-    return await resolve(get, Cid.parse(record.value.removeprefix("/ipfs/")), path)
+    return await resolve(get, Cid.parse(record.value.removeprefix("/ipfs/")), path_of(query))
 
 
 async def test_who_knows_the_name_finds_every_public_answer(tmp_path: Path) -> None:
@@ -161,36 +135,27 @@ async def test_the_published_head_stays_whole_while_critical_decisions_hasten_th
     async with start(tmp_path, clock=clock, **PUBLIC) as node:
 
         async def log_head() -> str | None:
-            _, health, _ = await node.send("GET", "/health")
-            found = health["checks"]["log:blocks"][0].get("observedValue")
-            return None if found is None else str(found)
+            found: str | None = (await node.check("log:blocks")).get("observedValue")
+            return found
 
-        async def is_linked() -> bool:
+        async def linked() -> bool:
             await own_name(node)
-            return HeadBlock.parse(await head_of(node, name)).decisions is not None
+            _, data, _ = await node.send("GET", f"{(await record_of(node, name)).value}?format=raw")
+            return HeadBlock.parse(data).decisions is not None
 
-        await until(is_linked)
+        await eventually(linked)
         published = await record_of(node, name)
         seen = {await log_head()}
         for cid in cids:
             clock.sleep_through(seconds=HASTENED_EVERY_S - 1)
             assert await node.delete(cid) == 200
             clock.sleep_through(seconds=1)
-
-            async def is_new() -> bool:
-                return await log_head() not in seen
-
-            await until(is_new)
-            seen.add(await log_head())
+            seen.add(await eventually(log_head, lambda head: head not in seen))
             for path in ("decisions", "publications"):
                 await fetch_car(node, f"{published.value}/{path}")
         clock.sleep_through(seconds=EVERY_S)
-
-        async def is_replaced() -> bool:
-            return (await record_of(node, name)).value != published.value
-
-        await until(is_replaced)
-        await fetch_car(node, (await record_of(node, name)).value)
+        newer = await eventually(lambda: record_of(node, name), lambda one: one.value != published.value)
+        await fetch_car(node, newer.value)
 
 
 async def test_after_a_rotation_the_old_name_leads_to_the_new_one(tmp_path: Path) -> None:
@@ -200,12 +165,7 @@ async def test_after_a_rotation_the_old_name_leads_to_the_new_one(tmp_path: Path
         old = await own_name(node)
         before = await record_of(node, old)
         await ran("keys", "rotate", "node", folder=node.folder)
-
-        async def has_moved() -> bool:
-            return (await record_of(node, old)).value.startswith("/ipns/")
-
-        await until(has_moved)
-        moved = await record_of(node, old)
+        moved = await eventually(lambda: record_of(node, old), lambda one: one.value.startswith("/ipns/"))
         new = IpnsName.parse(moved.value.removeprefix("/ipns/"))
         assert moved.sequence > before.sequence
         assert new == await own_name(node) != old
@@ -214,14 +174,12 @@ async def test_after_a_rotation_the_old_name_leads_to_the_new_one(tmp_path: Path
     clock.set_by(days=40)
     async with start(tmp_path, clock=clock, **PUBLIC) as node:
         await own_name(node)
-        assert (await record_of(node, old)).value == f"/ipns/{new.text}", (
-            "the old key is gone, its word is not"
+        last = await record_of(node, old)
+        assert last.value == f"/ipns/{new.text}", "the old key is gone, its word is not"
+        # its record of 40 days ago is past its time when the node starts
+        await eventually(
+            lambda: node.get(f"/ipns/{new.text}?format=ipns-record"), lambda found: found[0] == 200
         )
-
-        async def is_renewed() -> bool:
-            return (await node.send("GET", f"/ipns/{new.text}?format=ipns-record"))[0] == 200
-
-        await until(is_renewed)  # its record of 40 days ago is past its time when the node starts
         assert (await follow(node, new, "Which river is long?")).inner == ("answer",)
 
 
@@ -231,28 +189,20 @@ async def test_through_the_daemon_as_well(tmp_path: Path, dialect: str) -> None:
         async with start(tmp_path, ipfs={"kubo_url": daemon.url}, **PUBLIC) as node:
             await node.store("Which river is long?", "The Nile.", scope="public")
             own = await own_name(node)
-
-            async def is_told() -> bool:
-                return "the daemon publishes it" in (await check(node))["output"]
-
-            await until(is_told)
-            seen = (await check(node))["output"]
+            told = await eventually(
+                lambda: node.check("ipns"), lambda it: "the daemon publishes it" in it["output"]
+            )
         [(name, data)] = daemon.names.items()
         record = ipns.decode(data, name)
         if dialect == "kubo":
             assert name == own
         else:
-            assert name.text in seen
+            assert name.text in told["output"]
         head = Cid.parse(record.value.removeprefix("/ipfs/"))
-        place = await resolve(lambda cid: held(daemon, cid), head, river())
+
+        async def held(cid: Cid) -> bytes:
+            return daemon.blocks[cid.multihash]
+
+        place = await resolve(held, head, path_of("Which river is long?"))
         assert place.inner == ("answer",)
         assert {place.cid, *place.trail} <= daemon.pinned(), "all of the way is pinned"
-
-
-def river() -> tuple[str, ...]:
-    key = query_hash(normalise("Which river is long?"))
-    return ("index", key[:3], key, "answer")
-
-
-async def held(daemon: KuboStandIn, cid: Cid) -> bytes:
-    return daemon.blocks[cid.multihash]

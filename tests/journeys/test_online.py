@@ -15,7 +15,7 @@ import orjson
 from node.app.node import throwaway
 from node.core.settings import load
 from node.pipeline.replay import Replay, ReplayClock, as_json
-from tests.faults.node_kit import typed
+from tests.faults.node_kit import eventually, typed
 from tests.journeys.conftest import Client, Start, stages, steps
 from tests.log_kit import entries, verified
 from tests.nowhere import nowhere, nowhere_environment
@@ -31,18 +31,18 @@ STORED = "When was the Belmora tower built?"
 ASKED = "In what year was the Belmora tower constructed?"
 TRUE = "The Belmora tower was built in 1887, after many seasons of planning by the old city council."
 PLANTED = "The Belmora tower was built in 1921, after many seasons of planning by the old city council."
-PATIENCE_S = 10.0
+
+
+async def stats_of(node: Client) -> dict[str, Any]:
+    status, stats = await node.get("/v1/cache/stats")
+    assert status == 200, stats
+    assert isinstance(stats, dict)
+    return stats
 
 
 async def until(node: Client, section: str, name: str, value: int) -> dict[str, Any]:
     """The figures, as soon as one of them has come to what is expected."""
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            status, stats = await node.get("/v1/cache/stats")
-            assert status == 200, stats
-            if stats[section][name] == value:
-                return stats
-            await asyncio.sleep(0.02)
+    return await eventually(lambda: stats_of(node), lambda stats: stats[section][name] == value)
 
 
 async def test_a_wrong_hit_that_is_reported_is_labelled_and_never_served_again(start: Start) -> None:
@@ -53,14 +53,14 @@ async def test_a_wrong_hit_that_is_reported_is_labelled_and_never_served_again(s
         assert reply["cid"] == cid
         said = await node.judge("invalid", request_id=reply["request_id"])
         assert said["served"] is False
-        stats = (await node.get("/v1/cache/stats"))[1]
+        stats = await stats_of(node)
         assert stats["labels"] == [{"source": "feedback", "verdict": "wrong", "count": 1}]
         assert stats["feedback"]["wrong"] == 1
         assert stats["wrong_hits"]["wrong"] == 0, "people's reports are no random sample"
         assert stats["records_tightened"] >= 1
         assert (await node.ask(ASKED))["cid"] != cid
     async with start(cache={**PERMISSIVE, "audit_share": 0.0}) as node:
-        stats = (await node.get("/v1/cache/stats"))[1]
+        stats = await stats_of(node)
         assert stats["labels"] == [{"source": "feedback", "verdict": "wrong", "count": 1}]
         assert stats["records_tightened"] >= 1
         assert (await node.ask(ASKED))["cid"] != cid
@@ -166,9 +166,7 @@ async def test_the_stats_command_tells_people_and_programs(start: Start) -> None
         await node.store(STORED, PLANTED)
         reply = await node.ask(ASKED)
         await node.judge("valid", request_id=reply["request_id"])
-        outputs = [
-            await command("cache", "stats", "--url", node.node.url, *more) for more in ((), ("--json",))
-        ]
+        outputs = [await command("cache", "stats", "--url", node.url, *more) for more in ((), ("--json",))]
     assert "1 live" in outputs[0]
     assert "1 feedback right" in outputs[0]
     assert json.loads(outputs[1])["feedback"]["right"] == 1

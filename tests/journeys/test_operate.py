@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from node.app.examine import examine
-from node.core.errors import CorruptState
+from node.core.errors import CorruptState, Misconfigured
 from node.core.settings import Embed, Models, Settings
 from tests.faults.node_kit import child
 from tests.journeys.conftest import STARTER, Start
@@ -61,6 +61,13 @@ async def test_openapi_describes_exactly_what_is_served(start: Start) -> None:
         _, document = await node.get("/openapi.json")
     described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
     assert described == {(method, path) for method, path, _ in ROUTES}
+
+
+async def test_a_second_node_on_the_same_data_is_refused(start: Start) -> None:
+    async with start():
+        with pytest.raises(Misconfigured, match="in use"):
+            async with start():
+                pass
 
 
 async def test_a_damaged_log_stops_the_start(start: Start) -> None:

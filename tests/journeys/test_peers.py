@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
-from tests.faults.node_kit import Child, Client, environ_of, typed
+from tests.faults.node_kit import Child, Client, child, environ_of, eventually, typed
 from tests.journeys.proof import prove
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
@@ -55,8 +54,7 @@ class Peer:
         return self.client.url
 
     async def get(self, path: str) -> tuple[int, Any]:
-        status, reply, _ = await self.client.send("GET", path)
-        return status, reply
+        return await self.client.get(path)
 
     async def identity(self) -> dict[str, Any]:
         status, reply = await self.get("/peers/identity")
@@ -78,13 +76,12 @@ class Peer:
 
     async def published(self, least: int) -> int:
         """The size of its publications log, once that has ``least`` entries under a checkpoint."""
-        async with asyncio.timeout(30):
-            while True:
-                status, note, _ = await self.client.send("GET", "/logs/publications/checkpoint")
-                size = int(note.split(b"\n")[1]) if status == 200 else 0
-                if size >= least:
-                    return size
-                await asyncio.sleep(0.1)
+
+        async def size() -> int:
+            status, note, _ = await self.client.send("GET", "/logs/publications/checkpoint")
+            return int(note.split(b"\n")[1]) if status == 200 else 0
+
+        return await eventually(size, lambda found: found >= least)
 
     async def command(self, *words: str) -> Any:
         """``neuroswarm peers … --json`` beside the running node."""
@@ -102,15 +99,9 @@ async def peer(folder: Path, **settings: str) -> AsyncIterator[Peer]:
         "LOG__PUBLISH_EVERY_S": "0.05",
         **settings,
     }
-    one = await Child.spawn(folder, settings={f"NEUROSWARM_{name}": value for name, value in own.items()})
-    try:
-        await one.listen()
-        async with aiohttp.ClientSession(trust_env=False) as http:
-            yield Peer(one, Client(one.url, http, folder))
-    finally:
-        if one.process.returncode is None:
-            one.process.kill()
-        await one.process.communicate()
+    named = {f"NEUROSWARM_{name}": value for name, value in own.items()}
+    async with child(folder, **named) as (process, client):
+        yield Peer(process, client)
 
 
 async def test_what_one_learns_another_answers_and_proves(tmp_path: Path) -> None:
@@ -159,8 +150,7 @@ async def test_a_withdrawn_answer_is_gone_at_the_peer_too_and_late_copies_lose(t
             await b.sync()
             said = await b.client.ask("How is a compost heap built?")
             assert said["answer"] == COMPOST
-            status, _, _ = await a.client.send("DELETE", f"/v1/cache/entries/{said['cid']}")
-            assert status == 200
+            assert await a.client.delete(said["cid"]) == 200
             await a.published(size + 1)
             [report] = await b.sync()
             assert report["retracted"] == 1, report
@@ -174,21 +164,22 @@ async def test_a_withdrawn_answer_is_gone_at_the_peer_too_and_late_copies_lose(t
 
 
 async def test_a_node_is_rebuilt_from_its_index_and_one_honest_peer(tmp_path: Path) -> None:
-    questions = ("What does a solar inverter do?", "How is a compost heap built?")
+    tools = "Where does the tool library of Wrenfield open?"
+    questions = ("What does a solar inverter do?", "How is a compost heap built?", tools)
+
+    async def answers(node: Peer) -> list[str]:
+        return [(await node.client.ask(query))["answer"] for query in questions]
+
     async with peer(tmp_path / "a", SHARING__PUBLISH="all", INDEX_FILE=str(index_file(tmp_path / "a"))) as a:
         await a.published(4 + 2)
-        root = (await a.identity())["root"]
-        async with peer(tmp_path / "b", PEERS__URLS=a.url, PEERS__TRUSTED=root) as b:
-            await b.client.store("Where does the tool library of Wrenfield open?", "In the old mill.")
+        far = {"PEERS__URLS": a.url, "PEERS__TRUSTED": (await a.identity())["root"]}
+        async with peer(tmp_path / "b", **far) as b:
+            await b.client.store(tools, "In the old mill.")
             await b.sync()
-            before = {query: (await b.client.ask(query))["answer"] for query in questions}
-            before["tools"] = (await b.client.ask("Where does the tool library of Wrenfield open?"))["answer"]
+            before = await answers(b)
             await b.child.end()
+        assert before == [SOLAR, COMPOST, "In the old mill."]
         kept = tmp_path / "b" / "data" / "knowledge-index.json"
-        async with peer(
-            tmp_path / "rebuilt", PEERS__URLS=a.url, PEERS__TRUSTED=root, INDEX_FILE=str(kept)
-        ) as c:
+        async with peer(tmp_path / "rebuilt", INDEX_FILE=str(kept), **far) as c:
             await c.sync()
-            after = {query: (await c.client.ask(query))["answer"] for query in questions}
-            after["tools"] = (await c.client.ask("Where does the tool library of Wrenfield open?"))["answer"]
-            assert after == before
+            assert await answers(c) == before

@@ -24,6 +24,7 @@ import pytest
 
 from adapters import registry
 from adapters.math_calculator import MathCalculator
+from node.cli import main
 from node.core.clock import SystemClock
 from node.core.model import Caller, Failed, Found, Query
 from node.core.normalise import query_hash
@@ -48,9 +49,6 @@ def decision_of(node: Client, reply: dict[str, Any]) -> dict[str, Any]:
     """The one entry of this request."""
     [entry] = [one for one in decisions(node, "answer", "refuse") if one["request"] == reply["request_id"]]
     return entry
-
-
-# --- route, order of the stations -----------------------------------------------------------------
 
 
 async def test_the_trail_shows_the_stages_in_order_for_a_hit_and_a_miss(start: Start) -> None:
@@ -119,9 +117,6 @@ async def test_an_adapter_that_gives_nothing_falls_through_to_the_model(start: S
         assert asked["outcome"] == steps(reply, "adapter:coingecko")[0]["outcome"] != "found"
         assert trouble != "hang" or asked["outcome"] == "timeout"
         assert not reply["stored"]
-
-
-# --- adapters -------------------------------------------------------------------------------------
 
 
 async def test_a_sum_takes_little_time_and_no_network() -> None:
@@ -193,9 +188,6 @@ async def test_whatever_is_asked_about_coins_at_once_the_limit_of_the_source_hol
             assert len(replies) == 200
             assert len(vendor.requests) <= 5
             assert any(reply["source"]["id"] == "coingecko" for reply in replies)
-
-
-# --- cache ----------------------------------------------------------------------------------------
 
 
 async def test_a_semantic_hit_shows_similarity_confidence_score_and_threshold(start: Start) -> None:
@@ -354,9 +346,6 @@ async def test_legacy_entries_are_found_by_hash_and_never_by_meaning(start: Star
     }
 
 
-# --- records, feedback ----------------------------------------------------------------------------
-
-
 async def test_feedback_leaves_signed_statements_and_each_counts(start: Start) -> None:
     """S2-51: starts at 0; each verdict of this node's users is a record of its own and is counted."""
     async with start() as node:
@@ -373,9 +362,6 @@ async def test_feedback_leaves_signed_statements_and_each_counts(start: Start) -
         assert [one["verdict"] for one in decisions(node, "validation")] == ["valid", "valid", "invalid"]
         record = await node.entry(cid)
         assert record["validations"] == {"valid": 2, "invalid": 1}
-
-
-# --- governance -----------------------------------------------------------------------------------
 
 
 async def test_each_question_is_one_decision_with_what_was_tried_and_why(start: Start) -> None:
@@ -407,9 +393,6 @@ async def test_each_question_is_one_decision_with_what_was_tried_and_why(start: 
         ]
         assert "ids" in price["adapters"][0]["slots"]
         assert statement["adapters"] == []
-
-
-# --- confidence, fallback, operate ----------------------------------------------------------------
 
 
 async def test_the_reply_lists_the_parts_of_its_confidence(start: Start) -> None:
@@ -475,3 +458,43 @@ async def test_a_statement_moves_no_counter_of_an_engine(start: Start) -> None:
         for name in ("lookups_total{", "adapter_requests_total{", "llm_tokens_total{"):
             assert f"neuroswarm_{name}" not in page.decode()
         assert await node.metric("neuroswarm_embedding_duration_seconds_count") == 0
+
+
+ASKED = "sorting a list in Python"
+STORED = "How do I sort a list in Python?"
+
+
+@pytest.mark.slow
+async def test_embeddings_made_later_are_found_by_meaning_after_a_restart(
+    start: Start, tmp_path: Path
+) -> None:
+    """S2-33, S2-79: by hash before and after; by meaning once ``neuroswarm embed`` has run."""
+    path = tmp_path / "old.json"
+    old = {
+        "query": STORED,
+        "answer": "Call sorted on it.",
+        "source": "llm_model",
+        "confidence": 0.9,
+        "votes": 3,
+    }
+    await asyncio.to_thread(path.write_text, json.dumps([old]))
+    async with start(index_file=path) as node:
+        assert (await node.ask(STORED))["hit"]["kind"] == "exact"
+        found = await node.search(ASKED)
+        assert (found["hit"], found["candidates"]) == (None, [])
+        assert await asyncio.to_thread(main.main, ["embed", "--index", str(path)]) == 0
+    async with start(index_file=path) as node:
+        reply = await node.ask(STORED)
+        assert (reply["hit"]["kind"], reply["answer"]) == ("exact", old["answer"])
+        found = await node.search(ASKED)
+        assert found["hit"]["kind"] == "semantic", found
+        assert found["answer"] == old["answer"]
+        _, health = await node.get("/health")
+        folder = node.folder
+    before = health["checks"]["ipfs:blocks"][0]["observedValue"]
+    async with start(index_file=path) as node:
+        _, health = await node.get("/health")
+        assert health["checks"]["ipfs:blocks"][0]["observedValue"] == before, "the next start adds nothing"
+    [entry] = orjson.loads((folder / "data" / "knowledge-index.json").read_bytes())["entries"]
+    assert entry["votes"] == 3
+    assert entry["embedding"]

@@ -88,17 +88,6 @@ async def test_follow_ups_are_completed_from_the_session(
         assert reply["source"]["kind"] == "adapter"
 
 
-async def test_why_after_an_explanation_is_asked_of_that_answer(start: Start) -> None:
-    async with OllamaStandIn(answer="Because tides follow the moon's pull on the sea.") as model:
-        async with whole(start, ollama=model.url) as (node, _):
-            await node.ask("Is the moon the cause of tides?", session_id="s")
-            reply = await node.ask("why?", session_id="s")
-            assert reply["source"]["kind"] == "llm"
-            assert not reply["stored"]
-            assert "Is the moon the cause of tides" in model.prompts[-1]
-            assert "pull on the sea" in model.prompts[-1]
-
-
 async def test_several_questions_are_answered_each_by_its_own_source(start: Start) -> None:
     async with whole(start) as (node, _):
         reply = await node.ask("What's the price of bitcoin, and what's the weather in Paris? And 2+2?")

@@ -107,8 +107,6 @@ async def case(
         yield row, reply
 
 
-# --- suite 1: deterministic queries ---------------------------------------------------------------
-
 DETERMINISTIC = [
     ("What is 2+2?", "math-calculator", r"\b4\b", "computed here"),
     ("Price of BTC", "coingecko", r"Bitcoin.*\$76,975.*according to CoinGecko", "CoinGecko's stand-in"),
@@ -130,9 +128,6 @@ async def test_suite_1_each_deterministic_query_reaches_its_adapter(
             assert reply["route"] == "deterministic"
             assert re.search(form, reply["answer"], re.DOTALL)
             assert not model.chats
-
-
-# --- suite 2: the cache on IPFS -------------------------------------------------------------------
 
 
 @dataclass
@@ -234,9 +229,6 @@ async def _ms(node: Client, query: str, **more: Any) -> float:
     return (time.perf_counter() - began) * 1_000
 
 
-# --- suite 3: synthesis ---------------------------------------------------------------------------
-
-
 async def test_suite_3_an_ambiguous_question_is_explained(start: Start, model: Model) -> None:
     """S2-84."""
     if model.stand_in:
@@ -331,9 +323,6 @@ def honest_about_the_turnout(reply: dict[str, Any]) -> bool:
     return not new and not re.search(r"turnout (?:was|is|of)", said, re.I)
 
 
-# --- suite 4: the fallback chain ------------------------------------------------------------------
-
-
 async def test_suite_4_the_local_model_offline_falls_back_to_the_next(start: Start) -> None:
     """S2-85."""
     async with AsyncExitStack() as stack:
@@ -420,3 +409,16 @@ async def test_suite_4_without_a_network_the_cache_still_answers(start: Start) -
                 weather = await node.ask("What's the weather in Paris?")
                 assert COULD_NOT.search(weather["answer"])
                 row.got = f"2 hits; a new question: {novel['answer']}"
+
+
+@pytest.mark.engine("ollama")
+@pytest.mark.timeout(300)
+async def test_hits_do_not_wait_for_a_generating_model(start: Start, real_ollama: RealOllama) -> None:
+    async with start(ollama=real_ollama.url, models={"ollama_model": real_ollama.model}) as node:
+        await node.store("What is a heap?", "A tree-shaped store.")
+        slow = asyncio.create_task(node.ask("Explain the tides of the sea"))
+        await asyncio.sleep(0.2)
+        reply = await node.ask("What is a heap?")
+        assert reply["source"]["kind"] == "cache"
+        assert not slow.done()
+        assert "compose" in stages(await slow)

@@ -7,7 +7,7 @@ shared). The question differs from the stored one in its order of words, so that
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.faults.node_kit import eventually
 from tests.journeys.conftest import Client, Start
 from tests.simulators.ollama import MINILM, OllamaStandIn
 
@@ -23,7 +24,6 @@ ASKED = "sorting a list in Python"
 LATER, LATER_ANSWER = "How do I reverse a string in Ruby?", "Call reverse on it."
 LATER_ASKED = "how can a string be reversed in ruby"
 MODEL = replace(MINILM, dim=48)
-PATIENCE_S = 30.0
 
 
 def ollama_settings(server: OllamaStandIn) -> dict[str, Any]:
@@ -50,12 +50,6 @@ async def holding(server: OllamaStandIn, words: str) -> AsyncIterator[asyncio.Ev
     finally:
         going.set()
         server.delay = None
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not await condition():
-            await asyncio.sleep(0.02)
 
 
 async def hit_kind(node: Client, query: str, answer: str) -> str | None:
@@ -87,13 +81,8 @@ async def test_from_local_to_ollama_and_back(start: Start) -> None:
                 assert "0 of 1 stored questions" in progress["output"]
                 assert "serves meanwhile" in progress["output"]
                 assert await node.metric("neuroswarm_embedding_dimensions") == 384
-                assert (
-                    await node.metric("neuroswarm_reembedding_done"),
-                    await node.metric("neuroswarm_reembedding_total"),
-                ) == (
-                    0,
-                    1,
-                )
+                assert await node.metric("neuroswarm_reembedding_done") == 0
+                assert await node.metric("neuroswarm_reembedding_total") == 1
                 await node.store(LATER, LATER_ANSWER)
                 assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
                 going.set()
@@ -102,12 +91,8 @@ async def test_from_local_to_ollama_and_back(start: Start) -> None:
                     assert await hit_kind(node, ASKED, ANSWER) == "semantic", "never a miss on the way"
                     return await node.metric("neuroswarm_embedding_dimensions") == 48
 
-                await until(has_swapped)
-
-                async def has_all() -> bool:
-                    return await node.metric("neuroswarm_index_vectors") == 2
-
-                await until(has_all)
+                await eventually(has_swapped)
+                await eventually(lambda: node.metric("neuroswarm_index_vectors"), lambda it: it == 2)
                 assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
                 assert await node.check("reembedding") == {}
                 assert (await node.check("embedder"))["status"] == "pass"
@@ -122,11 +107,7 @@ async def test_from_local_to_ollama_and_back(start: Start) -> None:
         assert not stored & set(server.embedded[before:]), "nothing is embedded twice"
 
     async with start() as node:  # Ollama is gone and cannot serve meanwhile
-
-        async def is_back() -> bool:
-            return await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
-
-        await until(is_back)
+        await eventually(lambda: hit_kind(node, LATER_ASKED, LATER_ANSWER), lambda it: it == "semantic")
         assert await hit_kind(node, ASKED, ANSWER) == "semantic"
         assert await node.metric("neuroswarm_embedding_dimensions") == 384
 
@@ -146,17 +127,9 @@ async def test_ollama_comes_late_dies_and_returns(start: Start) -> None:
         assert "serves meanwhile" in waiting["output"]
 
         async with server:
-
-            async def serves() -> bool:
-                return await node.metric("neuroswarm_embedding_dimensions") == 48
-
-            await until(serves)
+            await eventually(lambda: node.metric("neuroswarm_embedding_dimensions"), lambda it: it == 48)
             assert await hit_kind(node, ASKED, ANSWER) == "semantic"
-
-        async def is_degraded() -> bool:
-            return bool((await node.check("semantic"))["status"] == "warn")
-
-        await until(is_degraded)
+        await eventually(lambda: node.check("semantic"), lambda it: it["status"] == "warn")
         assert (await node.get("/health"))[0] == 200
         assert await hit_kind(node, STORED, ANSWER) == "exact"
         assert await hit_kind(node, ASKED, ANSWER) is None
@@ -164,17 +137,9 @@ async def test_ollama_comes_late_dies_and_returns(start: Start) -> None:
         assert await hit_kind(node, LATER, LATER_ANSWER) == "exact"
 
         async with server:
-
-            async def is_well() -> bool:
-                return bool((await node.check("semantic"))["status"] == "pass")
-
-            await until(is_well)
+            await eventually(lambda: node.check("semantic"), lambda it: it["status"] == "pass")
             assert await hit_kind(node, ASKED, ANSWER) == "semantic"
-
-            async def is_caught_up() -> bool:
-                return await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
-
-            await until(is_caught_up)
+            await eventually(lambda: hit_kind(node, LATER_ASKED, LATER_ANSWER), lambda it: it == "semantic")
 
 
 async def test_a_model_exchanged_behind_its_name_is_refused_until_the_next_start(start: Start) -> None:
@@ -185,21 +150,13 @@ async def test_a_model_exchanged_behind_its_name_is_refused_until_the_next_start
             server.models = (replace(MODEL, version="2", dim=40),)
             server.failures = 1  # it was restarted with another model
             await node.store(LATER, LATER_ANSWER)
-
-            async def is_told() -> bool:
-                return "another one now" in (await node.check("embedder"))["output"]
-
-            await until(is_told)
+            await eventually(lambda: node.check("embedder"), lambda it: "another one now" in it["output"])
             assert (await node.check("semantic"))["status"] == "warn"
             assert await hit_kind(node, STORED, ANSWER) == "exact"
             assert await hit_kind(node, LATER, LATER_ANSWER) == "exact"
             assert await hit_kind(node, LATER_ASKED, LATER_ANSWER) is None
             assert await node.metric("neuroswarm_index_vectors") == 1
         async with start(**ollama_settings(server)) as node:
-
-            async def is_found() -> bool:
-                return await hit_kind(node, LATER_ASKED, LATER_ANSWER) == "semantic"
-
-            await until(is_found)
+            await eventually(lambda: hit_kind(node, LATER_ASKED, LATER_ANSWER), lambda it: it == "semantic")
             assert await hit_kind(node, ASKED, ANSWER) == "semantic"
             assert await node.metric("neuroswarm_embedding_dimensions") == 40

@@ -13,16 +13,6 @@ from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
 
 
-async def test_arithmetic_is_computed_and_no_model_is_asked(start: Start) -> None:
-    async with OllamaStandIn(answer="nothing") as model, start(ollama=model.url) as node:
-        reply = await node.ask("What is 2+2?")
-        assert "4" in reply["answer"]
-        assert reply["route"] == "deterministic"
-        assert reply["source"] == {"kind": "adapter", "id": "math-calculator"}
-        assert reply["confidence"] >= 0.9
-        assert not model.chats
-
-
 async def test_a_price_is_asked_once_and_found_by_slot(start: Start) -> None:
     async with CoinGeckoStandIn() as vendor, start(coingecko=vendor.url) as node:
         first = await node.ask("price of btc")
