@@ -18,12 +18,9 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the oracle's own imports warn
     import dag_cbor
 
+SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
 values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**63 - 1)
-    | st.text(max_size=40)
-    | st.binary(max_size=300),
+    SCALARS | st.text(max_size=40) | st.binary(max_size=300),
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=20), inner, max_size=5),
     max_leaves=25,
 )
@@ -119,9 +116,12 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", sorted(BOMBS))
-def test_bombs_are_refused(name: str) -> None:
+def test_bombs_are_refused_ours_and_those_of_others(name: str) -> None:
     with pytest.raises(Rejected):
         dagcbor.decode(BOMBS[name])
+    if name != "over the size of a block":  # which is larger for others
+        with pytest.raises(Rejected):
+            dagcbor.decode_foreign(BOMBS[name])
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,6 @@ def test_what_has_no_form_is_refused(value: object) -> None:
 def test_too_large_is_refused() -> None:
     with pytest.raises(Rejected, match="limit"):
         dagcbor.encode(bytes(dagcbor.BLOCK_BYTES_MAX))
-
-
-@pytest.mark.parametrize("name", sorted(BOMBS.keys() - {"over the size of a block"}))
-def test_bombs_of_others_are_refused(name: str) -> None:
-    with pytest.raises(Rejected):
-        dagcbor.decode_foreign(BOMBS[name])
 
 
 def _list_of(count: int, item: bytes) -> bytes:
@@ -176,16 +170,9 @@ def test_a_full_block_of_links_is_read() -> None:
 @pytest.mark.parametrize(
     "link",
     [
-        b"\xd8\x2a\x40",
-        b"\xd8\x2a\x41\x00",
-        b"\xd8\x2a\x61\x00",
-        b"\xd8\x2a\x00",
-        b"\xd8\x2b" + LINK[2:],
-        LINK[:-1],
-        LINK[:4] + b"\x01" + LINK[5:],
-        LINK[:3] + b"\x26" + LINK[4:] + b"\x00",
-        b"\xd8\x2a" + LINK,
-        b"\xd9\x00\x2a" + LINK[2:],
+        *(b"\xd8\x2a\x40", b"\xd8\x2a\x41\x00", b"\xd8\x2a\x61\x00", b"\xd8\x2a\x00", b"\xd8\x2b" + LINK[2:]),
+        *(LINK[:-1], LINK[:4] + b"\x01" + LINK[5:], LINK[:3] + b"\x26" + LINK[4:] + b"\x00"),
+        *(b"\xd8\x2a" + LINK, b"\xd9\x00\x2a" + LINK[2:]),
     ],
 )
 def test_what_is_no_link_is_refused(link: bytes) -> None:

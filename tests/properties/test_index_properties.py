@@ -7,6 +7,7 @@ import hashlib
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
@@ -42,24 +43,36 @@ def _unit(parts: list[int]) -> Vector:
 units = st.lists(st.integers(-3, 3), min_size=DIM, max_size=DIM).map(_unit)
 
 
-class IndexMachine(RuleBasedStateMachine):
+class Machine(RuleBasedStateMachine):
+    """An index beside a dictionary of what it should hold."""
+
+    index: Any
+
     def __init__(self) -> None:
         super().__init__()
-        self.index = FlatIndex(DIM)
         self.model: dict[Cid, tuple[str, str | None, Vector]] = {}
         self.directory = Path(tempfile.mkdtemp())
 
     def teardown(self) -> None:
         shutil.rmtree(self.directory)
 
-    @rule(cid=names, vector=units, scope=scopes, context=contexts)
-    def add(self, cid: Cid, vector: Vector, scope: str, context: str | None) -> None:
+    def put(self, cid: Cid, vector: Vector, scope: str, context: str | None) -> None:
         self.index.add(cid, vector, scope=scope, context=context)
         self.model[cid] = (scope, context, vector)
 
     @rule(cid=names)
     def remove(self, cid: Cid) -> None:
         assert self.index.remove(cid) == (self.model.pop(cid, None) is not None)
+
+
+class IndexMachine(Machine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = FlatIndex(DIM)
+
+    @rule(cid=names, vector=units, scope=scopes, context=contexts)
+    def add(self, cid: Cid, vector: Vector, scope: str, context: str | None) -> None:
+        self.put(cid, vector, scope, context)
 
     @rule(query=units, wanted=st.lists(scopes, max_size=5), context=contexts, k=st.integers(0, 12))
     def search(self, query: Vector, wanted: list[str], context: str | None, k: int) -> None:
@@ -93,32 +106,22 @@ class IndexMachine(RuleBasedStateMachine):
         }
 
 
-class GrowingMachine(RuleBasedStateMachine):
+class GrowingMachine(Machine):
     """Partitions of a few rows go to HNSW and back while the worker is anywhere in its work."""
 
     def __init__(self) -> None:
         super().__init__()
         self.index = GrowingIndex(DIM, above=4, tail_rows=2)
-        self.model: dict[Cid, tuple[str, str | None, Vector]] = {}
-        self.directory = Path(tempfile.mkdtemp())
-
-    def teardown(self) -> None:
-        shutil.rmtree(self.directory)
 
     @rule(cid=names, vector=units, scope=st.sampled_from(SCOPES[:2]), context=st.sampled_from([None, "c1"]))
     def add(self, cid: Cid, vector: Vector, scope: str, context: str | None) -> None:
-        self.index.add(cid, vector, scope=scope, context=context)
-        self.model[cid] = (scope, context, vector)
+        self.put(cid, vector, scope, context)
 
     @rule(numbers=st.sets(st.integers(0, 30), min_size=6), vector=units)
     def add_many(self, numbers: set[int], vector: Vector) -> None:
         for number in numbers:
             turned = np.roll(vector, number % DIM) * np.float32(-1 if number % 2 else 1)
-            self.add(Cid.of(b"%d" % number), turned, "shared", None)
-
-    @rule(cid=names)
-    def remove(self, cid: Cid) -> None:
-        assert self.index.remove(cid) == (self.model.pop(cid, None) is not None)
+            self.put(Cid.of(b"%d" % number), turned, "shared", None)
 
     @rule(steps=st.integers(1, 9))
     def work(self, steps: int) -> None:

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from node.cache.keys import PREFIX, keyword_key
-from node.cache.matching.gate import agree
+from node.cache.matching.gate import agree, judge
 from node.cache.matching.tokens import tokenise
 
 NOUNS = st.sampled_from(
@@ -73,7 +73,7 @@ def test_politeness_spacing_and_the_name_of_a_place_do_not_matter(
 @given(FRAMES, NOUNS, st.sampled_from(["Boston", "Peru", "united states", "new york city"]))
 def test_case_does_not_matter_where_it_means_nothing(frame: str, noun: str, place: str) -> None:
     text = frame.format(noun, place)
-    assert keyword_key(text.lower()) == keyword_key(text.title()) == keyword_key(text)
+    assert len({keyword_key(one) for one in (text, text.lower(), text.upper(), text.title())}) == 1
 
 
 @MODEST
@@ -150,8 +150,8 @@ def test_what_changes_places_never_meets(frame: str, one: str, other: str) -> No
 
 
 @MODEST
-@given(st.text(max_size=60), st.text(max_size=60))
+@given(st.text(max_size=300), st.text(max_size=300))
 def test_equal_keys_agree(one: str, other: str) -> None:
     key = keyword_key(one)
     if key is not None and key == keyword_key(other):
-        assert agree(one, other).veto is None
+        assert agree(one, other).veto is judge(one, other, similarity=1.0).veto is None

@@ -37,6 +37,10 @@ slot_values = st.one_of(
 )
 
 
+sources = st.builds(RecordSource, texts, texts, st.none() | texts, st.none() | times, st.none() | hex_digests)
+citations = st.builds(RecordCitation, texts, texts, texts, st.none() | texts)
+
+
 @st.composite
 def embeddings(draw: st.DrawFn) -> Embedding:
     dim = draw(st.integers(1, 12))
@@ -46,19 +50,11 @@ def embeddings(draw: st.DrawFn) -> Embedding:
 @st.composite
 def records(draw: st.DrawFn) -> Record:
     author = Author(draw(st.integers(1, 3)))
-    common: dict[str, Any] = {
-        "scope": draw(texts),
-        "timestamp": draw(times),
-        "expires": draw(st.none() | times),
-    }
+    common = {"scope": draw(texts), "timestamp": draw(times), "expires": draw(st.none() | times)}
     kind = draw(st.sampled_from(("answer", "answer", "answer", "validation", "tombstone", "key")))
     if kind == "validation":
-        return author.validation(
-            draw(cids),
-            draw(st.sampled_from(("valid", "invalid"))),
-            note=draw(st.none() | texts),
-            **common,
-        )
+        verdict = draw(st.sampled_from(("valid", "invalid")))
+        return author.validation(draw(cids), verdict, note=draw(st.none() | texts), **common)
     if kind == "tombstone":
         return author.tombstone(draw(cids), reason=draw(texts), **common)
     if kind == "key":
@@ -77,16 +73,8 @@ def records(draw: st.DrawFn) -> Record:
         tags=tuple(draw(st.lists(texts, max_size=3))),
         slots=draw(st.none() | st.dictionaries(texts, slot_values, max_size=4)),
         slot_key=draw(st.none() | texts),
-        source=RecordSource(
-            draw(texts),
-            draw(texts),
-            draw(st.none() | texts),
-            draw(st.none() | times),
-            draw(st.none() | hex_digests),
-        ),
-        citations=tuple(
-            draw(st.lists(st.builds(RecordCitation, texts, texts, texts, st.none() | texts), max_size=2))
-        ),
+        source=draw(sources),
+        citations=tuple(draw(st.lists(citations, max_size=2))),
         embedding=draw(st.none() | embeddings()),
         llm=draw(st.none() | st.builds(ModelRef, texts, st.none() | hex_digests)),
         confidence=draw(ppm),

@@ -93,11 +93,8 @@ async def act(store: Store, world: World, step: tuple[Any, ...]) -> object:
         case ("withdraw", one):
             return await records.withdraw(world.cids[one], "test")
         case ("invalid", one, number):
-            return (
-                await records.add(
-                    US.validation(world.cids[one], "invalid", statement=f"{number:032x}", scope=scope)
-                )
-            ).state
+            word = US.validation(world.cids[one], "invalid", statement=f"{number:032x}", scope=scope)
+            return (await records.add(word)).state
         case ("bury", one):
             return (await records.add(US.tombstone(world.cids[one], scope=scope))).state
         case ("delete", one):

@@ -41,15 +41,13 @@ from tests.tlog_memory import MemoryLog, leaf, log_signer, witness_signer
 LOG = MemoryLog.of(300)
 KEY = LOG.signer.verifier
 WITNESS = witness_signer(1)
-NOTE = (
-    Note.parse(LOG.note())
-    .with_signatures([WITNESS.sign(Note.parse(LOG.note()).text, 1_700_000_000)])
-    .encode()
-)
+PLAIN = Note.parse(LOG.note())
+NOTE = PLAIN.with_signatures([WITNESS.sign(PLAIN.text, 1_700_000_000)]).encode()
 RECEIPT = LOG.receipt(123).encode()
 POLICY = (
     f"log {KEY.vkey}\nwitness w {WITNESS.verifier.vkey} https://w.example/\ngroup g 1 w\nquorum g\n".encode()
 )
+LINE, TILE_PATH = WITNESS.sign(b"x\n", 5).line()[:-1], b"tile/entries/x001/234.p/56"
 BUNDLE = encode_bundle(LOG.entries[:5])
 
 sizes = st.integers(0, 300)
@@ -86,11 +84,7 @@ PARSERS: dict[str, tuple[bytes, Callable[[bytes], Any], Callable[[Any], bytes] |
     "note": (NOTE, Note.parse, lambda one: one.encode()),
     "signed checkpoint": (NOTE, lambda data: open_checkpoint(data, [KEY, WITNESS.verifier]), None),
     "cosignatures": (NOTE, lambda data: cosigned(Note.parse(data), [WITNESS.verifier]), None),
-    "signature line": (
-        WITNESS.sign(b"x\n", 5).line()[:-1],
-        lambda data: Signature.parse(text_of(data)),
-        lambda one: one.line()[:-1],
-    ),
+    "signature line": (LINE, lambda data: Signature.parse(text_of(data)), lambda one: one.line()[:-1]),
     "vkey": (
         KEY.vkey.encode(),
         lambda data: Verifier.from_vkey(text_of(data)),
@@ -99,11 +93,7 @@ PARSERS: dict[str, tuple[bytes, Callable[[bytes], Any], Callable[[Any], bytes] |
     "receipt": (RECEIPT, Receipt.parse, lambda one: one.encode()),
     "policy": (POLICY, WitnessPolicy.parse, None),
     "bundle": (BUNDLE, lambda data: decode_bundle(data, 5), encode_bundle),
-    "tile path": (
-        b"tile/entries/x001/234.p/56",
-        lambda data: Tile.parse(text_of(data)),
-        lambda one: one.path.encode(),
-    ),
+    "tile path": (TILE_PATH, lambda data: Tile.parse(text_of(data)), lambda one: one.path.encode()),
 }
 
 
@@ -192,7 +182,7 @@ def test_any_tree_agrees_with_the_oracle(entries: list[bytes], data: st.DataObje
 
 @given(anything, anything, st.lists(hashes | st.binary(max_size=40), max_size=70), hashes)
 @settings(max_examples=80, deadline=None)
-def test_checks_are_total_and_nothing_made_up_holds(
+def test_checks_are_total_and_nothing_made_holds(
     first: int, second: int, proof: list[bytes], root: bytes
 ) -> None:
     with pytest.raises(Rejected):

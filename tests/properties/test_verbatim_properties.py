@@ -43,15 +43,8 @@ _BLOCKS = st.one_of(
     _WORDS.map(lambda words: f"$$\n{words}\n$$"),
     st.lists(_WORDS, min_size=1, max_size=3).map(lambda lines: "\n".join(f"> {line}" for line in lines)),
 )
-_INLINE = st.one_of(
-    _WORDS.map(lambda words: f"`{words}`"),
-    _WORDS.map(lambda words: f"``{words} ` [1]``"),
-    _WORDS.map(lambda words: f"${words}$"),
-    _WORDS.map(lambda words: f"\\({words}\\)"),
-    _WORDS.map(lambda words: f"“{words}”"),
-    _WORDS.map(lambda words: f'"{words}"'),
-    _WORDS.map(lambda words: f"«{words}»"),
-)
+_MARKS = st.sampled_from(["`{}`", "``{} ` [1]``", "${}$", "\\({}\\)", "“{}”", '"{}"', "«{}»"])
+_INLINE = st.builds(str.format, _MARKS, _WORDS)
 _PROSE = st.sampled_from(
     (
         "Here is how it is done in most books:",
@@ -61,14 +54,9 @@ _PROSE = st.sampled_from(
         "---",
     )
 )
+_FORMS = ((_PROSE, ""), (_BLOCKS, "block"), (_INLINE, "inline"))
 _PARTS = st.lists(
-    st.one_of(
-        st.tuples(_PROSE, st.just("")),
-        st.tuples(_BLOCKS, st.just("block")),
-        st.tuples(_INLINE, st.just("inline")),
-    ),
-    min_size=1,
-    max_size=8,
+    st.one_of(*(st.tuples(texts, st.just(form)) for texts, form in _FORMS)), min_size=1, max_size=8
 )
 _EVIDENCE = [
     document("A quorum is ten percent of all members."),
@@ -88,15 +76,8 @@ def _answered(raw: str, evidence: list[Evidence], *, complete: bool) -> str | No
     engine = ScriptedGenerator(Draft(cleaned.text, "e", "m", complete=cleaned.complete))
     clock = ManualClock()
     composer = Composer([engine], clock, 2_000, 200)
-    composed = asyncio.run(
-        composer.compose(
-            "What is the rule?",
-            evidence,
-            route_kind=Kind.GENERATIVE,
-            deadline=clock.monotonic() + 30,
-            tag="t4g",
-        )
-    )
+    how = {"route_kind": Kind.GENERATIVE, "deadline": clock.monotonic() + 30, "tag": "t4g"}
+    composed = asyncio.run(composer.compose("What is the rule?", evidence, **how))  # type: ignore[arg-type] # by name
     return composed.text if composed.source.kind == "llm" else None
 
 
@@ -127,9 +108,7 @@ def test_code_tables_maths_and_quotations_pass_byte_for_byte(
 @settings(max_examples=100, deadline=None)
 @given(_LINES, st.booleans(), st.sampled_from(["```", "~~~"]))
 def test_an_unclosed_last_fence_keeps_every_byte(lines: list[str], is_offered: bool, mark: str) -> None:
-    code = "\n".join(
-        [f"{mark}py", *(line for line in lines if not line.strip().startswith(mark)), "x = a[0] [1]"]
-    )
+    code = _fenced(lines, mark).removesuffix(mark) + "x = a[0] [1]"
     for complete in (True, False):
         answered = _answered(f"It is this:\n\n{code}", _EVIDENCE if is_offered else [], complete=complete)
         assert answered is not None
