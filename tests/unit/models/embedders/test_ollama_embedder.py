@@ -201,19 +201,19 @@ def first(number: object) -> Bend:
     return lambda vectors: [[number, *vector[1:]] for vector in vectors]
 
 
-@pytest.mark.parametrize(
-    "bend",
-    [
-        *(
-            lambda vectors: vectors[1:],
-            lambda vectors: [*vectors, vectors[0]],
-            lambda vectors: {"0": vectors[0]},
-        ),
-        *(lambda vectors: "text", lambda vectors: None, lambda vectors: [vector[1:] for vector in vectors]),
-        *(each([0.0] * MINILM.dim), each([0.25] * MINILM.dim), each([]), each([[1.0, 2.0]])),
-        *map(first, (float("nan"), float("inf"), 1e300, None, "text")),
-    ],
-)
+BENT: dict[str, Bend] = {
+    "one too few": lambda vectors: vectors[1:],
+    "one too many": lambda vectors: [*vectors, vectors[0]],
+    "a map": lambda vectors: {"0": vectors[0]},
+    "a text": lambda vectors: "text",
+    "nothing": lambda vectors: None,
+    "too short": lambda vectors: [vector[1:] for vector in vectors],
+    **{f"each {one[:1]}": each(one) for one in ([0.0] * MINILM.dim, [0.25] * MINILM.dim, [], [[1.0, 2.0]])},
+    **{f"first {one}": first(one) for one in (float("nan"), float("inf"), 1e300, None, "text")},
+}
+
+
+@pytest.mark.parametrize("bend", BENT.values(), ids=BENT)
 async def test_unusable_vectors_are_refused(server: OllamaStandIn, load: Load, bend: Bend) -> None:
     embedder = await load(ManualClock(), attempts=1)
     server.bend = bend

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from node.models.ollama_client import Installed, close, official_client
 from tests.engines import Ollama
 from tests.manual_clock import ManualClock
 from tests.simulators.ollama import OllamaStandIn, StandInModel
-from tests.unit.models.generators.conftest import PARIS, PROMPT, Build
+from tests.unit.models.generators.conftest import PARIS, PROMPT, Build, Driver
 
 
 @pytest.fixture
@@ -267,19 +268,34 @@ async def test_a_chat_model_gets_both_messages(server: OllamaStandIn, build: Bui
 
 
 @pytest.mark.parametrize(
-    ("status", "error"), [(500, "llama runner process has terminated"), (503, "server busy"), (400, "bad")]
+    ("switches", "kind", "words"),
+    [
+        (
+            {"status": 500, "error": "llama runner process has terminated"},
+            Unavailable,
+            "llama runner process",
+        ),
+        ({"status": 503, "error": "server busy"}, Unavailable, "server busy"),
+        ({"status": 400, "error": "bad"}, Unavailable, "bad"),
+        ({"error": "out of\nmemory\x1b[31m"}, Unavailable, r"^Ollama failed: out of memory\[31m$"),
+        ({"malformed": True}, Rejected, "protocol"),
+    ],
+    ids=["500", "503", "400", "inside the stream", "html"],
 )
-async def test_errors_of_the_server(server: OllamaStandIn, build: Build, status: int, error: str) -> None:
-    server.status, server.error = status, error
-    with pytest.raises(Unavailable, match=error):
+async def test_errors_of_the_server(
+    server: OllamaStandIn, build: Build, switches: dict[str, Any], kind: type[Exception], words: str
+) -> None:
+    for name, value in switches.items():
+        setattr(server, name, value)
+    with pytest.raises(kind, match=words):
         await build().generate(PROMPT, timeout_s=30)
 
 
-async def test_an_error_inside_the_stream(server: OllamaStandIn, build: Build) -> None:
-    server.error = "out of\nmemory\x1b[31m"
-    with pytest.raises(Unavailable) as caught:
-        await build().generate(PROMPT, timeout_s=30)
-    assert str(caught.value) == "Ollama failed: out of memory[31m"
+async def chosen(build: Build) -> Driver:
+    """One that has chosen its model, and remembers it."""
+    engine = build(ManualClock())
+    await engine.generate(PROMPT, timeout_s=30)
+    return engine
 
 
 @pytest.mark.parametrize(
@@ -298,8 +314,7 @@ async def test_an_error_inside_the_stream(server: OllamaStandIn, build: Build) -
     ],
 )
 async def test_what_is_not_the_protocol(server: OllamaStandIn, build: Build, body: bytes) -> None:
-    engine = build(ManualClock())
-    await engine.generate(PROMPT, timeout_s=30)  # the choice of a model is remembered
+    engine = await chosen(build)
     server.raw_body = body
     with pytest.raises((Rejected, Unavailable)):
         await engine.generate(PROMPT, timeout_s=30)
@@ -307,8 +322,7 @@ async def test_what_is_not_the_protocol(server: OllamaStandIn, build: Build, bod
 
 
 async def test_a_stream_that_just_ends_is_incomplete(server: OllamaStandIn, build: Build) -> None:
-    engine = build(ManualClock())
-    await engine.generate(PROMPT, timeout_s=30)
+    engine = await chosen(build)
     line = {"model": "m", "message": {"role": "assistant", "content": "Paris is it. And so"}, "done": False}
     server.raw_body = json.dumps(line).encode() + b"\n"
     draft = await engine.generate(PROMPT, timeout_s=30)
@@ -316,17 +330,10 @@ async def test_a_stream_that_just_ends_is_incomplete(server: OllamaStandIn, buil
 
 
 async def test_a_stream_that_ends_before_it_says_anything(server: OllamaStandIn, build: Build) -> None:
-    engine = build(ManualClock())
-    await engine.generate(PROMPT, timeout_s=30)
+    engine = await chosen(build)
     server.raw_body = b'{"model": "m", "message": {"role": "assistant", "content": ""}, "done": false}\n'
     with pytest.raises(Rejected, match="before it said anything"):
         await engine.generate(PROMPT, timeout_s=30)
-
-
-async def test_html_instead_of_json(server: OllamaStandIn, build: Build) -> None:
-    server.malformed = True
-    with pytest.raises(Rejected, match="protocol"):
-        await build().generate(PROMPT, timeout_s=30)
 
 
 async def test_redirects_are_not_followed(server: OllamaStandIn, build: Build) -> None:
