@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -196,9 +196,12 @@ def _cosine(one: Vector, other: Vector) -> float:
     return float(np.clip((a @ b) / np.linalg.norm(a) / np.linalg.norm(b), -1, 1))
 
 
-IndexMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+RUNS = settings(
+    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+IndexMachine.TestCase.settings = RUNS
 TestIndex = IndexMachine.TestCase
-GrowingMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+GrowingMachine.TestCase.settings = RUNS
 TestGrowingIndex = GrowingMachine.TestCase
 
 
