@@ -97,14 +97,17 @@ async def test_a_tile_is_found_while_the_publisher_goes_on(tmp_path: Path) -> No
     log_folders.write_log(tmp_path, entries[:1])
     key = log_folders.signer()
 
+    def put(name: str, data: bytes) -> None:
+        """Whole or not at all, as our publisher writes."""
+        path, aside = tmp_path / name, tmp_path / "aside"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_bytes(data)
+        aside.replace(path)
+
     def publish(old: int, new: int) -> None:
         for tile in tiles_between(old, new):
-            path = tmp_path / tile.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(tile_bytes(tile, entries))
-        aside = tmp_path / "aside"
-        aside.write_bytes(log_folders.note_of(entries[:new], [key]))
-        aside.replace(tmp_path / "checkpoint")
+            put(tile.path, tile_bytes(tile, entries))
+        put("checkpoint", log_folders.note_of(entries[:new], [key]))
         needed = set(tiles_between(0, new))
         for tile in tiles_between(0, old):
             if tile not in needed:  # harsher than ours, which keeps them for a while
