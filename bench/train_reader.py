@@ -8,6 +8,8 @@ of SQuAD 1.1 (Rajpurkar et al., arXiv:1606.05250): the sentence with the answer 
 others of its paragraph. Then the invented communities in ``bench/readerlab``, by hands that saw neither code
 nor tests, and questions to the starter entries (``starter.jsonl``): each against the notes that answer it and
 the likeliest that do not; two fifths of the questions have no answer at all.
+``readerlab/second_step.npz`` does not ship: it is the one that ships after two more rounds over 104
+communities and one over 30 newer ones, to go on from (``--begin-from``) with ``--newer starter,…``.
 What changes is a low-rank addition to each matrix of the packaged embedder, its biases and norms, and a head.
 
 ``python -m bench.evidence`` says what the result is worth, on communities that are not in the training.
