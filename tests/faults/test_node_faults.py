@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from node.cache.index.embedders import SwitchingSemantics
 from node.core.errors import Misconfigured, NotFound, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, private_scope
@@ -456,3 +457,64 @@ async def test_a_note_on_a_public_record_is_not_published(tmp_path: Path) -> Non
             status, block, _ = await node.send("GET", f"/ipfs/{reply['validation']}?format=raw")
             assert status in (200, 404)
             assert status == 404 or b"Elm Street" not in block
+
+
+@pytest.mark.parametrize("how", ["truncated", "bent"])
+async def test_a_damaged_vector_index_is_rebuilt_from_the_records(tmp_path: Path, how: str) -> None:
+    async with start(tmp_path, embed="local") as node:
+        cid = await node.store("What is a content identifier?", "The hash of a block, with its codec.")
+        await node.store("How do suspension bridges work?", "By cables.")
+        assert await live_rows(node) == 2
+    [path] = [one for one in (tmp_path / "data" / "index").iterdir() if one.is_file()]
+    data = path.read_bytes()
+    middle = len(data) // 2
+    path.write_bytes(
+        {
+            "truncated": data[: middle + 3],
+            "bent": data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :],
+        }[how]
+    )
+    async with start(tmp_path, embed="local") as node:
+        assert await live_rows(node) == 2
+        found = await node.search("what's a content identifier")
+        assert found["cid"] == cid, found
+
+
+async def test_after_invalid_is_acknowledged_nobody_is_served_it(tmp_path: Path) -> None:
+    async with start(tmp_path) as node:
+        for number in range(4):
+            query = f"Which river is number {number}?"
+            cid = await node.store(query, "The wrong river.")
+            judged = asyncio.Event()
+
+            async def look(query: str = query, judged: asyncio.Event = judged) -> tuple[bool, bool]:
+                was_judged = judged.is_set()
+                return was_judged, (await node.ask(query))["hit"] is not None
+
+            async def judge(cid: str = cid, judged: asyncio.Event = judged) -> None:
+                status, reply = await node.post("/feedback", {"cid": cid, "verdict": "invalid"})
+                assert (status, reply["served"]) == (200, False)
+                judged.set()
+
+            judging = asyncio.create_task(judge())
+            seen = [await look() for _ in range(20)]
+            await judging
+            seen += await asyncio.gather(*(look() for _ in range(10)))
+            assert not any(was_judged and hit for was_judged, hit in seen)
+            assert not any(hit for _, hit in seen[-10:])
+
+
+async def test_an_embedder_that_dies_costs_the_semantic_tier_only(tmp_path: Path) -> None:
+    async with start(tmp_path, embed="local") as node:
+        cid = await node.store("What is a content identifier?", "The hash of a block.")
+        assert (await node.search("What's a content identifier"))["cid"] == cid
+        semantics = node.service._p.semantics
+        assert isinstance(semantics, SwitchingSemantics)
+        for engine in semantics._loaded:
+            await engine.embedder.close()
+        assert (await node.search("What is a content identifier?"))["cid"] == cid
+        other = await node.store("What is a block?", "Bytes with a name.")
+        assert (await node.ask("What is a block?"))["cid"] == other
+        assert (await node.ask("Explain what a Merkle tree is for"))["source"]["kind"] == "fallback"
+        _, health, _ = await node.send("GET", "/health")
+        assert health["checks"]["semantic"][0]["status"] == "warn"

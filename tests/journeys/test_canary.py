@@ -236,3 +236,23 @@ def keys_in(folder: Path) -> set[bytes]:
     data = path.read_bytes()[KEY_HEADER_BYTES:] if path.exists() else b""
     slots = [data[at : at + KEY_BYTES] for at in range(0, len(data), KEY_BYTES)]
     return {slot for slot in slots if any(slot)}
+
+
+@pytest.mark.parametrize("scope", ["private", "shared"])
+async def test_after_an_erasure_without_a_node_the_canary_is_in_no_byte(
+    start: Start, tmp_path: Path, scope: str
+) -> None:
+    folder = tmp_path / "node"
+    async with start() as node:
+        planted = await plant(node, "zanzibar", scope)
+        other = await plant(node, "trinidad", scope)
+        vector, others_vector = [await vector_of(node, one.question) for one in (planted, other)]
+    assert "vector" in set().union(*found_on_disk(folder, planted, vector).values())
+    done = await run("cache", "erase", planted.cid, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert found_on_disk(folder, planted, vector) == {}
+    async with start() as node:
+        assert other.words["answer"] in (await node.ask(other.question))["answer"]
+        assert planted.words["answer"] not in (await node.ask(planted.question))["answer"]
+    assert found_on_disk(folder, planted, vector) == {}
+    assert "vector" in set().union(*found_on_disk(folder, other, others_vector).values()), "made anew"

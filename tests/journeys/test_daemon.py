@@ -267,3 +267,20 @@ async def resolved(url: str, name: str) -> Cid:
         answer = await response.json(content_type=None)
         assert response.status == 200, answer
         return Cid.parse(answer["Path"].removeprefix("/ipfs/"))
+
+
+async def test_what_is_withdrawn_is_unpinned(tmp_path: Path) -> None:
+    async with KuboStandIn("js-ipfs") as daemon, start(tmp_path, **settings(daemon.url)) as node:
+        kept, deleted, judged = [await publish(node, number) for number in range(3)]
+        await mirrored(node)
+        assert {kept, deleted, judged} <= daemon.pinned()
+        status, _, _ = await node.send("DELETE", f"/v1/cache/entries/{deleted}")
+        assert status == 200
+        status, _ = await node.post("/feedback", {"cid": str(judged), "verdict": "invalid"})
+        assert status == 200
+        await mirrored(node)
+        assert kept in daemon.pins
+        assert not {deleted, judged} & set(daemon.pins)
+        daemon.collect_garbage()
+        words = {one.kind for one in records_in(daemon)}
+        assert words == {"answer", "key", "tombstone", "validation"}

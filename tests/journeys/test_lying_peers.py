@@ -150,3 +150,18 @@ async def test_two_heads_are_kept_as_evidence_and_drop_the_peer(tmp_path: Path) 
             [report] = await b.sync()
             assert report["outcome"] == "dropped", report
             assert (await ask(b))["answer"] != FALSE
+
+
+async def test_a_stranger_is_held_within_its_quota(tmp_path: Path) -> None:
+    one = liar(1)
+    for number in range(60):
+        one.publish(f"{QUESTION[:-1]} in row {number}?", answer=FALSE)
+    async with (
+        PeerStandIn(one) as far,
+        peer(tmp_path / "b", PEERS__URLS=far.url, PEERS__RECORDS_MAX="20") as b,
+    ):
+        [report] = await b.sync()
+        assert (report["admitted"], report["held"]) == (0, 20), report
+        _, shown = await b.get("/peers")
+        assert shown["peers"][0]["usage"]["records"] == 20
+        assert (await b.client.ask(f"{QUESTION[:-1]} in row 3?"))["answer"] != FALSE

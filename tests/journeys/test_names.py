@@ -19,7 +19,7 @@ from node.ipfs.head import EVERY_S
 from node.ipfs.index_pages import HeadBlock
 from node.ipfs.log_blocks import HASTENED_EVERY_S
 from tests.faults.car_kit import read_car
-from tests.faults.node_kit import Client, Jumping, eventually, start
+from tests.faults.node_kit import Client, Jumping, child, eventually, start
 from tests.journeys.test_cli import ran
 from tests.simulators.kubo import KuboStandIn
 
@@ -206,3 +206,21 @@ async def test_through_the_daemon_as_well(tmp_path: Path, dialect: str) -> None:
         place = await resolve(held, head, path_of("Which river is long?"))
         assert place.inner == ("answer",)
         assert {place.cid, *place.trail} <= daemon.pinned(), "all of the way is pinned"
+
+
+async def test_a_killed_node_goes_on_above_what_it_had_published(tmp_path: Path) -> None:
+    own = {"NEUROSWARM_SHARING__PUBLISH": "all"}
+    last: IpnsRecord | None = None
+    for number in range(2):
+        async with child(tmp_path, **own) as (process, node):
+            name = await own_name(node)
+            record = await record_of(node, name)
+            assert last is None or record.sequence >= last.sequence
+            assert last is None or record == last or ipns.better(record, last)
+            last = record
+            await node.store(f"Which river is number {number}?", "Long.", scope="public")
+            process.process.kill()
+            await process.process.wait()
+    kept = ipns.decode((tmp_path / "data" / "keys" / "ipns-record").read_bytes(), name)
+    assert last is not None
+    assert kept.sequence >= last.sequence
