@@ -235,3 +235,20 @@ async def test_a_whole_node_killed_finds_all_it_acknowledged_and_nothing_withdra
     report = await verified(tmp_path / "governance_logs")
     assert report.ok, report
     assert report.entries > max(decisions)
+
+
+async def test_callers_that_hang_up_leave_the_computation_to_the_others(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with OllamaStandIn(delay=gate.wait) as model, start(tmp_path, ollama=model.url) as node:
+        asked = [asyncio.create_task(node.ask(EXPLAIN)) for _ in range(60)]
+        await under_way(node, 60)
+        async with asyncio.timeout(PATIENCE_S):
+            await model.arrived.wait()
+        for task in asked[:40]:
+            task.cancel()
+        gone = await asyncio.gather(*asked[:40], return_exceptions=True)
+        assert all(isinstance(one, asyncio.CancelledError) for one in gone)
+        gate.set()
+        replies = await asyncio.gather(*asked[40:])
+        assert {reply["source"]["kind"] for reply in replies} == {"llm"}
+        assert len([seen for seen in model.chats if EXPLAIN in seen.prompt]) == 1

@@ -459,3 +459,33 @@ async def test_a_real_ollama_killed_and_revived_under_load(tmp_path: Path, real_
                 await wait(real_ollama.restart)
                 await turns(node, "model:ollama", "pass", within_s=60)
                 await load.until(by("ollama"), within_s=120)
+
+
+async def test_fifty_questions_for_one_hanging_engine_are_all_answered(tmp_path: Path) -> None:
+    async with OllamaStandIn(answer=ANSWER, hang=True) as model:
+        models = {"timeout_s": ENGINE_S, "queue_max": 3}
+        async with start(tmp_path, ollama=model.url, models=models, **LIMITS) as node:
+            replies = await asyncio.gather(*(node.ask(question()) for _ in range(50)))
+            for reply in replies:
+                in_time(reply)
+                assert engine_of(reply) == "fallback"
+            outcomes = [generated(reply)[0][0] for reply in replies]
+            assert outcomes.count("timeout") == len(model.chats) == 1
+            assert outcomes.count("busy") >= 25, "the queue was full"
+            model.release()
+
+
+async def test_an_engine_that_asks_for_a_wait_gets_it(tmp_path: Path) -> None:
+    async with OpenAiStandIn(answer=ANSWER, status=429, headers={"Retry-After": "2"}, failures=1) as vendor:
+        models = {"openai_base_url": vendor.url, "openai_model": CHAT_MODEL, "timeout_s": 5}
+        async with start(tmp_path, models=models, **LIMITS) as node:
+            first = await node.ask(question())
+            assert generated(first)[0][0] == "rate_limited", first["trace"]
+            again = await node.ask(question())
+            assert generated(again)[0][0] == "skipped"
+            assert len(vendor.chats) == 1
+            assert (await node.check("model:openai"))["status"] == "warn"
+            async with asyncio.timeout(SOON_S):
+                while engine_of(await node.ask(question())) != "openai":
+                    await asyncio.sleep(0.2)
+            assert (await node.check("model:openai"))["status"] == "pass"

@@ -130,3 +130,29 @@ async def test_an_invalid_on_a_draft_drops_it(start: Start) -> None:
 
 def _holds(path: Path, text: bytes) -> bool:
     return path.is_file() and text in path.read_bytes()
+
+
+async def test_a_wrong_hit_says_nothing_against_the_record_s_own_question(start: Start) -> None:
+    """The answer is right for its own question; only for what was asked it was wrong."""
+    async with start() as node:
+        _, kept = await node.post(
+            "/v1/cache/entries", {"query": "How tall is K2?", "answer": "K2 is 8,611 metres high."}
+        )
+        found = await node.ask("how tall is k2")
+        assert found["cid"] == kept["cid"]
+        status, said = await node.post(
+            "/feedback",
+            {"request_id": found["request_id"], "verdict": "invalid", "correction": "About 8,611 m."},
+        )
+        assert status == 200, said
+        assert (await node.ask("How tall is K2?"))["answer"] == "About 8,611 m."
+
+
+async def test_a_client_cannot_bring_back_what_was_called_invalid_but_its_critic_can(start: Start) -> None:
+    async with start() as node:
+        body = {"query": "Who wrote Faust?", "answer": "Schiller."}
+        _, kept = await node.post("/v1/cache/entries", body)
+        await node.post("/feedback", {"cid": kept["cid"], "verdict": "invalid"})
+        status, _ = await node.post("/v1/cache/entries", body)
+        assert status == 201  # the same person, who has changed their mind
+        assert (await node.ask("Who wrote Faust?"))["answer"] == "Schiller."

@@ -6,14 +6,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from aiohttp import ClientError
 
-from node.core.model import Caller
+from node.core.clock import SystemClock
+from node.core.model import Answer, Caller
 from node.pipeline.requests import Ask
 from tests.faults.node_kit import eventually
 from tests.journeys.conftest import QUANTUM, Client, MovedClock, Start, steps
@@ -267,3 +268,31 @@ async def test_what_is_of_the_asker_is_kept_to_the_asker(start: Start) -> None:
         other = await node.service.answer(Ask("What is my IP address?", Caller("bob")))
         assert "192.0.2.7" not in other.text
         assert (await node.ask("What is my IP address?"))["answer"] == "192.0.2.7"
+
+
+async def test_that_failures_are_remembered_can_be_switched_off(start: Start) -> None:
+    async with CoinGeckoStandIn() as vendor:
+        async with start(coingecko=vendor.url, cache={"negative_s": 0}) as node:
+            vendor.misbehave("status", times=None, status=404)
+            await node.ask("price of btc")
+            asked = len(vendor.requests)
+            assert not steps(await node.ask("price of btc"), "negative")
+            assert len(vendor.requests) > asked
+
+
+async def _asked(node: Client, text: str, *, left_s: float) -> Answer:
+    """Ask as a caller who has so much time."""
+    query = node.service.query(Ask(text, Caller("local")))
+    deadline = SystemClock().monotonic() + left_s
+    return await node.service._p.pipeline.answer(replace(query, deadline=deadline))
+
+
+async def test_an_impatient_asker_does_not_spoil_it_for_others(start: Start) -> None:
+    async with OllamaStandIn(answer=QUANTUM, hang=True) as model, start(ollama=model.url) as node:
+        hasty = asyncio.create_task(_asked(node, QUESTION, left_s=0.5))
+        patient = asyncio.create_task(_asked(node, QUESTION, left_s=60))
+        assert (await hasty).source.kind == "fallback"
+        model.hang = False
+        model.release()
+        assert (await patient).source.kind in ("llm", "cache")
+        assert (await _asked(node, QUESTION, left_s=60)).source.kind != "fallback"

@@ -219,3 +219,48 @@ async def command(*words: str, status: int = 0) -> str:
     done = await typed({**nowhere_environment(), "PATH": "/usr/bin:/bin"}, *words)
     assert done.returncode == status, done
     return done.stdout + done.stderr
+
+
+async def test_feedback_on_an_exact_hit_labels_no_pair(start: Start) -> None:
+    async with start(cache={**PERMISSIVE, "audit_share": 0.0}) as node:
+        await node.store(STORED, PLANTED)
+        reply = await node.ask(STORED)
+        assert reply["hit"]["kind"] == "exact"
+        await node.post("/feedback", {"request_id": reply["request_id"], "verdict": "invalid"})
+        assert (await node.get("/v1/cache/stats"))[1]["labels"] == []
+
+
+async def test_an_audit_that_agrees_is_right_and_nothing_is_stored(start: Start) -> None:
+    cache = {**PERMISSIVE, "audit_share": 1.0}
+    async with OllamaStandIn(answer=TRUE) as model, start(ollama=model.url, cache=cache) as node:
+        await node.store(STORED, "The tower of Belmora was built in 1887, after many seasons of planning.")
+        await node.ask(ASKED)
+        stats = await until(node, "audits", "done", 1)
+        assert stats["wrong_hits"]["right"] == 1, stats["labels"]
+        assert stats["entries"] == 1
+        assert stats["records_tightened"] == 0
+        assert (await node.check("cache:wrong_hits"))["status"] == "pass"
+
+
+async def test_without_a_model_an_audit_is_undecided(start: Start) -> None:
+    async with start(cache={**PERMISSIVE, "audit_share": 1.0}) as node:
+        await node.store(STORED, PLANTED)
+        await node.ask(ASKED)
+        stats = await until(node, "audits", "done", 1)
+        assert stats["audits"]["undecided"] == 1
+        assert stats["wrong_hits"]["wrong_share"] is None
+
+
+async def test_exact_hits_are_not_audited(start: Start) -> None:
+    async with start(cache={**PERMISSIVE, "audit_share": 1.0}) as node:
+        await node.store(STORED, PLANTED)
+        await node.ask(STORED)
+        stats = (await node.get("/v1/cache/stats"))[1]
+        assert stats["audits"] == {
+            "done": 0,
+            "undecided": 0,
+            "skipped": 0,
+            "waiting": 0,
+            "left_this_hour": 30,
+        }
+        assert [(one["tier"], one["count"]) for one in stats["hits"]] == [("exact", 1)]

@@ -259,3 +259,14 @@ async def test_each_source_gives_its_answer_the_lifetime_of_its_class(start: Sta
             record = await node.entry(reply["cid"])
             lived = datetime.fromisoformat(record["expires"]) - datetime.fromisoformat(record["timestamp"])
             assert lived.total_seconds() <= seconds, text
+
+
+async def test_why_after_an_explanation_is_asked_of_that_answer(start: Start) -> None:
+    async with OllamaStandIn(answer="Because tides follow the moon's pull on the sea.") as model:
+        async with whole(start, ollama=model.url) as (node, _):
+            await node.ask("Is the moon the cause of tides?", session_id="s")
+            reply = await node.ask("why?", session_id="s")
+            assert reply["source"]["kind"] == "llm"
+            assert not reply["stored"]
+            assert "Is the moon the cause of tides" in model.prompts[-1]
+            assert "pull on the sea" in model.prompts[-1]

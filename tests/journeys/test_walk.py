@@ -210,3 +210,11 @@ async def test_the_route_is_shown_without_asking_anyone(start: Start) -> None:
         assert route["slots"]["vs"] == "eur"
         assert route["slots"]["amount"] == "2.5"
         assert not vendor.requests
+
+
+async def test_blocks_that_are_not_public_are_not_given_out(start: Start) -> None:
+    async with start() as node:
+        _, kept = await node.post("/v1/cache/entries", {"query": "Where is the key?", "answer": "Under it."})
+        status, body, _ = await node.raw(f"/ipfs/{kept['cid']}?format=raw")
+        assert status == 404
+        assert b"Under" not in body
