@@ -403,6 +403,7 @@ async def test_follow_ups_are_certain_questions(world: World, earlier: str, frag
     [
         "tech news about hunter2pass",
         "software news about jane@example.com",
+        "software news about anna.k@posteo.example",
         "hacker news stories about patient jane roe",
     ],
 )
