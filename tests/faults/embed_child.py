@@ -2,9 +2,9 @@
 
     embed_child.py INDEX [MOMENT]
 
-At ``MOMENT`` it kills itself; ``say`` prints a line after each batch; ``memory`` takes vectors of the usual
-length; ``as nobody`` it gives up its rights. Standard output ends with the report and the peak of its
-memory as JSON.
+At ``MOMENT`` it kills itself; ``say`` prints a line after each batch and waits for one on standard input;
+``memory`` takes vectors of the usual length; ``as nobody`` it gives up its rights. Standard output ends with
+the report and the peak of its memory as JSON.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def arm(moment: str) -> None:
 
 
 def progress(done: int, of: int) -> None:
+    """However late the other process is, this one does not run ahead of it."""
     print(done, flush=True)
+    sys.stdin.readline()
 
 
 async def main() -> int:

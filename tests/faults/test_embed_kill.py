@@ -52,6 +52,7 @@ def spawn(index: Path, moment: str = "", **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "tests.faults.embed_child", str(index), *([moment] if moment else [])],
         cwd=ROOT,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -93,7 +94,10 @@ def test_killed_again_and_again_it_gets_to_the_end(index: Path) -> None:
     done = 0
     for kills in (1, 2, 3):
         with spawn(index, "say") as process:
+            assert process.stdin is not None
             assert process.stdout is not None
+            process.stdin.write("\n" * (kills - 1))
+            process.stdin.flush()
             for _ in range(kills):
                 done = int(process.stdout.readline())
             process.send_signal(signal.SIGKILL)

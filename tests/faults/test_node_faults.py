@@ -18,7 +18,7 @@ from node.core.errors import Misconfigured, NotFound, Unavailable
 from node.core.ipld.cid import Cid
 from node.core.model import Caller, private_scope
 from node.pipeline.requests import Ask, Entry, Said
-from tests.faults.node_kit import PATIENCE_S, Child, Client, child, reasons, start
+from tests.faults.node_kit import PATIENCE_S, Child, Client, child, eventually, reasons, start
 from tests.log_kit import verified
 from tests.simulators.coingecko import CoinGeckoStandIn
 from tests.simulators.ollama import OllamaStandIn
@@ -121,7 +121,7 @@ async def test_a_full_disk(tmp_path: Path, on_failure: str) -> None:
         assert (await node.search("What is lost?"))["cid"] == cid
         reply = await node.ask("What is 3+3?")
         assert reply["decision"] is not None
-        assert (await node.check("log"))["status"] == "pass"
+        await eventually(lambda: node.check("log"), lambda check: check["status"] == "pass")
         assert await process.end() == 0
     assert (await verified(tmp_path / "governance_logs")).ok
 
