@@ -187,19 +187,21 @@ def report() -> str:
 
 
 def take(file: Path, setup: str) -> int:
-    """Take replies in beside those that are there; an older reply to the same question, and what was read of
-    it, goes."""
+    """Take replies in beside those that are there. An older reply to the same question goes; so does what was
+    read of it, unless the new one is the same."""
     if setup not in SETUPS:
         print(f"setups are: {', '.join(SETUPS)}")
         return 1
     REPLIES.mkdir(exist_ok=True)
     new = {row["item"]["id"]: row for row in map(json.loads, file.read_text("utf-8").splitlines())}
-    kept = [row for row in read(setup) if row["item"]["id"] not in new]
+    old = {row["item"]["id"]: row for row in read(setup)}
+    kept = [row for name, row in old.items() if name not in new]
+    other = {name for name, row in new.items() if name not in old or old[name]["replies"] != row["replies"]}
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in (*kept, *new.values()))
     (REPLIES / f"{setup}.jsonl.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
     if JUDGED.exists():
         lines = (line.split("\t") for line in JUDGED.read_text("utf-8").splitlines())
-        left = ["\t".join(line) for line in lines if line[0] != setup or line[1] not in new]
+        left = ["\t".join(line) for line in lines if line[0] != setup or line[1] not in other]
         JUDGED.write_text("\n".join(left) + "\n", "utf-8")
     return 0
 
