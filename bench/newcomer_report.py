@@ -186,6 +186,11 @@ def report() -> str:
     return "\n".join(lines)
 
 
+def said(row: Row) -> list[str]:
+    """What a person reads of it."""
+    return [reply["answer"] for reply in row["replies"]]
+
+
 def take(file: Path, setup: str) -> int:
     """Take replies in beside those that are there. An older reply to the same question goes; so does what was
     read of it, unless the new one is the same."""
@@ -196,7 +201,7 @@ def take(file: Path, setup: str) -> int:
     new = {row["item"]["id"]: row for row in map(json.loads, file.read_text("utf-8").splitlines())}
     old = {row["item"]["id"]: row for row in read(setup)}
     kept = [row for name, row in old.items() if name not in new]
-    other = {name for name, row in new.items() if name not in old or old[name]["replies"] != row["replies"]}
+    other = {name for name, row in new.items() if name not in old or said(old[name]) != said(row)}
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in (*kept, *new.values()))
     (REPLIES / f"{setup}.jsonl.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
     if JUDGED.exists():
