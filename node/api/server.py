@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
@@ -44,7 +45,8 @@ GRACE_S = 5.0
 """What a request may take beyond its deadline to store and log what it came to."""
 
 _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
-_UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"})
+_UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"}) | peers.OWN_LIMITS
+_LOCAL = Caller()
 _BLOCKS = "/ipfs/"
 _NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
 
@@ -52,14 +54,15 @@ _NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
 
 
 @web.middleware
-async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _door(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Every failure becomes a problem document; nothing internal leaks."""
     given = request.headers.get("X-Request-Id", "")
     request_id = given if _OWN_ID.match(given) else new_id()
     request[_ID] = request_id
-    request[_CALLER] = Caller()
+    request[_CALLER] = _LOCAL
     try:
-        response = await handler(request)
+        _only_local_pages(request)
+        response = await _bounded(request, handler)
     except NodeError as exc:
         if isinstance(exc, CorruptState):
             log.error("damaged state met id=%s path=%r: %s", request_id, request.path, exc)
@@ -91,19 +94,21 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     return response
 
 
-@web.middleware
-async def _only_local_pages(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """A web page elsewhere must not reach a node on loopback (DNS rebinding, cross-site posts)."""
-    host = request.host.rsplit(":", 1)[0].strip("[]") if request.host else ""
-    if not is_loopback(host):
+def _only_local_pages(request: web.Request) -> None:
+    """A web page elsewhere must not reach a node on loopback (DNS rebinding, cross-site posts). Raises
+    ``BadInput``."""
+    if not _names_loopback(request.host or ""):
         raise BadInput("this node answers on loopback names only", field="Host")
     origin = request.headers.get("Origin")
-    is_reading = request.method == "GET" or (
-        request.method in ("HEAD", "OPTIONS") and request.path.startswith(OPEN)
-    )
-    if origin is not None and origin != f"{request.scheme}://{request.host}" and not is_reading:
+    if origin is None or origin == f"{request.scheme}://{request.host}" or request.method == "GET":
+        return
+    if request.method not in ("HEAD", "OPTIONS") or not request.path.startswith(OPEN):
         raise BadInput("requests from other origins are refused", field="Origin")
-    return await handler(request)
+
+
+@lru_cache(256)
+def _names_loopback(host: str) -> bool:
+    return is_loopback(host.rsplit(":", 1)[0].strip("[]"))
 
 
 async def _common_headers(request: web.Request, response: web.StreamResponse) -> None:
@@ -116,20 +121,22 @@ async def _common_headers(request: web.Request, response: web.StreamResponse) ->
         response.headers.update({name: CORS[name] for name in CORS if name not in response.headers})
 
 
-@web.middleware
 async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
     """At most so many requests at once, each within its deadline; health stays reachable. A body that
     arrives slowly takes nobody's place. Blocks have a limit of their own: a CAR takes as long as it is."""
-    if request.path in _UNLIMITED | peers.OWN_LIMITS or request.path.startswith(_BLOCKS):
+    if request.path in _UNLIMITED or request.path.startswith(_BLOCKS):
         return await handler(request)
     limits, busy = request.app[_LIMITS], request.app[_BUSY]
     if request.method == "POST" and request.match_info.http_exception is None:
-        wait_s = min(BODY_TIMEOUT_S, limits.request_timeout_s)
-        try:
-            async with asyncio.timeout(wait_s):
-                request[BODY] = await _body(request, limits)
-        except TimeoutError:
-            return _too_slow(request, wait_s)
+        if request.content.is_eof():
+            request[BODY] = await _body(request, limits)
+        else:
+            wait_s = min(BODY_TIMEOUT_S, limits.request_timeout_s)
+            try:
+                async with asyncio.timeout(wait_s):
+                    request[BODY] = await _body(request, limits)
+            except TimeoutError:
+                return _too_slow(request, wait_s)
     if busy.locked():
         raise Unavailable("too many requests at once; try again in a moment")
     async with busy:
@@ -179,6 +186,8 @@ async def _chat(request: web.Request) -> web.StreamResponse:
         zone=bodies.zone(chat.time_zone),
     )
     service, request_id = request.app[SERVICE], request[_ID]
+    if not (chat.verbose or chat.stream) and (again := await service.again(ask, request_id)) is not None:
+        return as_json(views.answer(again, verbose=False))
 
     async def reply(tell: Tell | None = None) -> dict[str, Any]:
         answer = await service.answer(ask, request_id, tell)
@@ -339,9 +348,7 @@ def build(
 ) -> web.Application:
     """The application, not yet listening. ``router``: what strangers may fetch, and where; ``folders``: the
     logs that are served, by name; ``cosigner``: our witness; ``peering``: what peers are answered from."""
-    app = web.Application(
-        middlewares=[_errors, _only_local_pages, _bounded], client_max_size=limits.max_body_bytes + 1
-    )
+    app = web.Application(middlewares=[_door], client_max_size=limits.max_body_bytes + 1)
     app.on_response_prepare.append(_common_headers)
     app[SERVICE] = service
     app[_LIMITS] = limits

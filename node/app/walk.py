@@ -11,7 +11,7 @@ from typing import Any
 from node.answer.compose import Composer
 from node.answer.context import Tokens
 from node.app.engines import generators_of, note_reader, semantic_head, token_count, weights_of
-from node.app.memory import Memory
+from node.app.memory import Kept, Memory
 from node.app.storage import VERSION, Ground, router_of
 from node.cache.quality.audits import Auditor, Watching
 from node.cache.quality.labelling import Labels
@@ -25,6 +25,7 @@ from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import NegativeCache
 from node.pipeline.generation import Generation
 from node.pipeline.own_facts import OwnFacts
+from node.pipeline.ready import ReadyHits
 from node.pipeline.second_sample import SecondSamples
 from node.pipeline.stale import Refresher
 from node.pipeline.statements import Statements
@@ -97,6 +98,7 @@ async def open_walk(ground: Ground, memory: Memory) -> Walk:
         Decisions(clock, ground.recorder, memory.semantics, policy, own_facts.hear),
         policy,
         failures=failures,
+        ready=_ready_hits(ground, kept),
         watch=auditor,
     )
     return Walk(
@@ -112,6 +114,14 @@ async def open_walk(ground: Ground, memory: Memory) -> Walk:
         drafts,
         (refresher, second_samples),
     )
+
+
+def _ready_hits(ground: Ground, kept: Kept) -> ReadyHits:
+    """Told of whatever may make another answer right."""
+    ready = ReadyHits(ground.clock)
+    ground.store.on_touched(ready.touched)
+    kept.refuted.on_change = kept.labels.on_change = ready.clear
+    return ready
 
 
 def _stations(

@@ -188,7 +188,7 @@ class Recaller:
 
         def is_settled() -> bool:
             """A hit that no record of ours can contest: else what is near has to be heard as well."""
-            return choice.hit is not None and not _is_a_peer_s_word(met.by_cid[choice.hit.candidate.cid])
+            return choice.hit is not None and not is_a_peer_s_word(met.by_cid[choice.hit.candidate.cid])
 
         for stored in await self._records.find(
             "query_hash", query_hash(query.text), scopes=scopes, context=context
@@ -215,7 +215,7 @@ class Recaller:
                 choice = chosen(met.candidates)
                 if not is_settled() and is_crowded(near, live):
                     choice = await self._behind_a_crowd(met, met.embedded, choice, chosen)
-        words_of_peers = {cid for cid, stored in met.by_cid.items() if _is_a_peer_s_word(stored)}
+        words_of_peers = {cid for cid, stored in met.by_cid.items() if is_a_peer_s_word(stored)}
         choice = own_first(query.text, choice, words_of_peers, deterministic=deterministic)
         return await self._finish(choice, policy, met.by_cid, expired)
 
@@ -338,7 +338,7 @@ class Recaller:
         return Recall(Recalled(stored, record, hit), judged.code, judged.reason, seen, expired)
 
 
-def _is_a_peer_s_word(stored: StoredRecord) -> bool:
+def is_a_peer_s_word(stored: StoredRecord) -> bool:
     """Whether it was neither made nor recomputed here, nor named by the operator's own index."""
     tier = (stored.kept or {}).get(beside.TIER)
     return not (stored.origin == beside.OURS or tier == Tier.VERIFIED or beside.is_imported(stored.kept))

@@ -75,22 +75,30 @@ class Metrics:
             name: _family(kind, f"neuroswarm_{name}", text, labels.split(), self._registry)
             for kind, name, labels, text in _TABLE["families"]
         }
+        self._series: dict[tuple[str, ...], Any] = {}
         self.unlogged = Unlogged(self._of["unlogged_total"])
         self._of["build_info"].labels(__version__).set(1)
 
     def count(self, name: str, *labels: str, by: int = 1) -> None:
         """Count something by the name of its family, without ``_total``. The labels are words of ours."""
-        family = self._of[f"{name}_total"]
-        (family.labels(*labels) if labels else family).inc(by)
+        self._one(f"{name}_total", *labels).inc(by)
+
+    def _one(self, *names: str) -> Any:
+        """The series of a family with these labels; kept, for the library looks it up slowly."""
+        found = self._series.get(names)
+        if found is None:
+            family = self._of[names[0]]
+            found = self._series[names] = family.labels(*names[1:]) if len(names) > 1 else family
+        return found
 
     def observe(self, answer: Answer, seconds: float) -> None:
         """Count one finished answer and what it took."""
         kind, source = str(answer.route.kind), answer.source.kind
         self.count("requests", kind, source)
-        self._of["request_duration_seconds"].labels(source).observe(seconds)
-        self._of["confidence"].labels(kind).observe(answer.confidence.value)
+        self._one("request_duration_seconds", source).observe(seconds)
+        self._one("confidence", kind).observe(answer.confidence.value)
         for part, value in answer.confidence.parts.items():
-            self._of["confidence_part"].labels(part).observe(value)
+            self._one("confidence_part", part).observe(value)
         if answer.stale:
             served = [step.code for step in answer.trace if step.stage == "stale"]
             self.count("stale_served", served[-1] if served else "by_source")

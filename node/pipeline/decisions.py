@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from node.audit.decisions.answer_entry import decision_entry
-from node.audit.recorder import Recorder
+from node.audit.decisions.answer_entry import decision_entry, same_entry
+from node.audit.decisions.entry_fields import Entry
+from node.audit.recorder import Entered, Recorder
 from node.core.clock import Clock
 from node.core.model import Answer, Json, Step
 from node.core.ports import Semantics
@@ -26,9 +27,10 @@ class Decisions:
     policy: Policy
     hear: Hear = lambda _answer, _entry: None
 
-    async def record(self, answer: Answer, outcomes: Sequence[Reached]) -> Answer:
+    def entry_of(self, answer: Answer, outcomes: Sequence[Reached]) -> Entry:
+        """What the log is to hold of an answer, and its private texts."""
         first = outcomes[0]
-        entry, private = decision_entry(
+        return decision_entry(
             answer,
             policy=self.policy.version,
             embedder=next(
@@ -38,11 +40,22 @@ class Decisions:
             store_reason=first.store_reason,
             scope=first.remembered.memory.scope if first.remembered else answer.query.caller.default_scope,
         )
-        self.hear(answer, entry)
+
+    async def record(self, answer: Answer, outcomes: Sequence[Reached]) -> Answer:
         started = self.clock.monotonic()
-        entered = await self.recorder.enter(entry, private, kind="answer")
+        entered = await self._enter(answer, self.entry_of(answer, outcomes))
         if entered.place is None:
             step = Step("record", "unlogged", entered.problem, code="log_failed")
             return replace(answer, trace=(*answer.trace, step))
         step = Step("record", "logged", "", since_ms(self.clock, started))
         return replace(answer, decision=entered.ref, trace=(*answer.trace, step))
+
+    async def record_same(self, answer: Answer, earlier: Entry) -> Answer:
+        """An answer that was given just so before, for which ``earlier`` was entered."""
+        age_s = answer.hit.age_s if answer.hit is not None else 0
+        entered = await self._enter(answer, same_entry(*earlier, request=answer.query.id, age_s=age_s))
+        return replace(answer, decision=entered.ref)
+
+    async def _enter(self, answer: Answer, entry: Entry) -> Entered:
+        self.hear(answer, entry[0])
+        return await self.recorder.enter(*entry, kind="answer")

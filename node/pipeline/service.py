@@ -114,11 +114,7 @@ class Service:
         started = self._p.clock.monotonic()
         answer = await self._p.pipeline.answer(query, tell)
         took_s = self._p.clock.monotonic() - started
-        self._p.metrics.observe(answer, took_s)
-        if answer.hit is not None:
-            self._served.add(took_s)
-        elif answer.source.kind not in ("statement", "fallback"):
-            self._made.add(took_s)
+        self._count(query.id, answer, took_s)
         log.info(
             "answered id=%s route=%s source=%s confidence=%.2f stored=%s cid=%s logged=%s ms=%.1f",
             query.id,
@@ -130,11 +126,30 @@ class Service:
             answer.decision is not None,
             took_s * 1_000,
         )
+        return answer
+
+    async def again(self, ask: Ask, request_id: str) -> Answer | None:
+        """The answer from memory, if just this was asked before and what answered it has not changed; without
+        a trace and without a line in the program's log. Raises ``Unavailable`` only where a setting says
+        so."""
+        if not ask.is_plain:
+            return None
+        started = self._p.clock.monotonic()
+        answer = await self._p.pipeline.again(request_id, ask.text, ask.caller, ask.zone or self._p.zone)
+        if answer is not None:
+            self._count(request_id, answer, self._p.clock.monotonic() - started)
+        return answer
+
+    def _count(self, request: str, answer: Answer, took_s: float) -> None:
+        self._p.metrics.observe(answer, took_s)
+        if answer.hit is not None:
+            self._served.add(took_s)
+        elif answer.source.kind not in ("statement", "fallback"):
+            self._made.add(took_s)
         for served in (answer, *answer.parts):
             self._count_use(served)
         if answer.cid is not None:
-            await self._remember_request(query.id, answer.cid)
-        return answer
+            self._p.state.remember_request(request, Cid.parse(answer.cid))
 
     async def receipt(self, ref: DecisionRef | None) -> str | None:
         """What proves a decision to strangers (tlog-proof text, the leaf in its ``extra`` line), once a
@@ -152,12 +167,6 @@ class Service:
         """What is served from the store is worth keeping."""
         if answer.hit is not None and answer.cid is not None and self._p.uses is not None:
             self._p.uses.note(Cid.parse(answer.cid))
-
-    async def _remember_request(self, request_id: str, cid: str) -> None:
-        try:
-            await self._p.state.remember_request(request_id, Cid.parse(cid))
-        except Unavailable:
-            return  # feedback by request id is then refused as unknown; the answer stands
 
     async def route(self, ask: Ask) -> list[Part]:
         """Classify only (``POST /route``); with a session the turn is entered."""
@@ -258,7 +267,7 @@ class Service:
         self._p.watch.recalled(query, answer, looked_up, withheld=withheld)
         if answer.cid is not None:
             self._p.pipeline.note_asked(query, query.text)
-            await self._remember_request(query.id, answer.cid)
+            self._p.state.remember_request(query.id, Cid.parse(answer.cid))
         self._count_use(answer)
         self._p.metrics.observe(answer, self._p.clock.monotonic() - started)
         return recall, await self._log_answer(answer)

@@ -13,13 +13,14 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 
 from node.answer import reasons
 from node.answer.score.confidence import Origin, judge, observe
 from node.answer.stream import Audience, without_text
 from node.cache.watch import Watch
 from node.core.clock import Clock, new_id
-from node.core.model import Answer, Freshness, Kind, Outcome, Query, Route, Source, SourceRef, Step
+from node.core.model import Answer, Caller, Freshness, Kind, Outcome, Query, Route, Source, SourceRef, Step
 from node.core.normalise import normalise
 from node.core.ports import Tell
 from node.language import conversation
@@ -28,6 +29,7 @@ from node.pipeline.decisions import Decisions
 from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import PATIENCE, Failure, NegativeCache
 from node.pipeline.generation import Generation
+from node.pipeline.ready import Attempt, ReadyHits
 from node.pipeline.single_flight import SingleFlight
 from node.pipeline.statements import Statements
 from node.pipeline.stored import Stored
@@ -67,6 +69,7 @@ class Pipeline:
         policy: Policy,
         *,
         failures: NegativeCache[Outcome | Ended],
+        ready: ReadyHits,
         watch: Watch | None = None,
     ) -> None:
         self._clock = clock
@@ -76,6 +79,7 @@ class Pipeline:
         self._decisions = decisions
         self._policy = policy
         self._failures = failures
+        self._ready = ready
         self._watch = watch
         self._asked: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self._under_way = 0
@@ -125,17 +129,35 @@ class Pipeline:
         ``node.core.ports.Tell`` names. Raises nothing but cancellation, and ``Unavailable`` when the
         decision cannot be logged and the setting says to refuse then."""
         self._under_way += 1
+        attempt = self._ready.begin(query)
         try:
-            return await self._answer(query, tell)
+            return await self._answer(query, tell, attempt)
         finally:
+            self._ready.end(attempt)
             self._under_way -= 1
+
+    async def again(self, request: str, text: str, caller: Caller, zone: tzinfo) -> Answer | None:
+        """The answer to a question that was asked in just these words before, of a stored answer that has
+        not changed since; None where a walk has to find it. Raises as ``answer`` does."""
+        ready = self._ready.find(text, caller, zone)
+        if ready is None or ready.answer.hit is None:
+            return None
+        now, was = self._clock.now(), ready.answer
+        query = replace(was.query, id=request, received=now)
+        age_s = ready.age_s(now)
+        answer = replace(was, query=query, hit=replace(ready.answer.hit, age_s=age_s))
+        logged = await self._decisions.record_same(answer, ready.entry)
+        self.note_asked(query, ready.text)
+        if self._watch is not None:
+            self._watch.recalled(query, logged, ready.recall)
+        return logged
 
     @property
     def under_way(self) -> int:
         """Questions that are being answered at this moment."""
         return self._under_way
 
-    async def _answer(self, query: Query, tell: Tell | None) -> Answer:
+    async def _answer(self, query: Query, tell: Tell | None, attempt: Attempt | None) -> Answer:
         started = self._clock.monotonic()
         parts = self.understand(query)
         took_ms = since_ms(self._clock, started)
@@ -152,7 +174,9 @@ class Pipeline:
         )
         logged = await self._decisions.record(replace(whole, query=query), outcomes)
         if len(parts) == 1:
-            self.note_asked(query, parts[0][1].text)
+            self.note_asked(query, parts[0][0].text)
+            if attempt is not None and parts[0][0].context is None:
+                self._keep_ready(attempt, parts[0][0].text, logged, outcomes[0])
         for (asked, part), outcome in zip(parts, outcomes, strict=True):
             if not part.route.about_node:
                 self._go_on_from(query, part, outcome.answer)
@@ -161,9 +185,15 @@ class Pipeline:
                 self._watch.recalled(asked, outcome.answer, outcome.recall, withheld=withheld)
         return logged
 
+    def _keep_ready(self, attempt: Attempt, text: str, answer: Answer, reached: Reached) -> None:
+        self._ready.keep(
+            attempt, text, answer, reached.recall, lambda kept: self._decisions.entry_of(kept, [reached])
+        )
+
     def note_asked(self, query: Query, text: str) -> None:
-        """The self-contained question of a request, so that feedback on it is about what was asked."""
-        self._asked[query.id] = (query.caller.tenant, normalise(text))
+        """The self-contained question of a request, normalised, so that feedback on it is about what was
+        asked."""
+        self._asked[query.id] = (query.caller.tenant, text)
         self._asked.move_to_end(query.id)
         if len(self._asked) > ASKED_MAX:
             self._asked.popitem(last=False)

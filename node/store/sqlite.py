@@ -43,6 +43,7 @@ from node.store.record_schema import (
     KeywordKey,
     schema,
 )
+from node.store.touched import Touched, Touches
 from node.store.verifying import VerifyingBlockStore
 from node.store.writer import Hooks, SqliteFile
 
@@ -67,6 +68,7 @@ class _KeyDuty:
 
     def __init__(self, keys: RecordKeys) -> None:
         self.keys = keys
+        self.touches = Touches()
         self.is_urgent = True  # what an earlier run left
         self.shredded: frozenset[int] = frozenset()
 
@@ -77,6 +79,7 @@ class _KeyDuty:
     def after_commit(self, connection: sqlite3.Connection) -> None:
         """Only when keys are gone from the disk are they struck from the list, and only then may their slots
         be used anew. Raises ``Unavailable``; the list stays, and the next commit tries again."""
+        self.touches.tell()
         self.keys.settle()
         slots = [slot for (slot,) in connection.execute("SELECT id FROM spent_key ORDER BY id").fetchall()]
         if slots and (self.is_urgent or len(slots) >= SPENT_MAX):
@@ -355,7 +358,7 @@ class SqliteStore:
                 schema(table, keyword_key),
                 queue_max=queue_max,
                 readers=readers,
-                hooks=Hooks(duty.after_commit, table.give_back),
+                hooks=Hooks(duty.after_commit, duty.touches.watch, table.give_back),
             )
         except BaseException:
             table.close()
@@ -367,6 +370,11 @@ class SqliteStore:
             await store.close()
             raise
         return store
+
+    def on_touched(self, hear: Callable[[Touched], None]) -> None:
+        """Tell ``hear`` on the event loop which answers each commit has changed, before the change is
+        acknowledged; it must be quick and must not raise."""
+        self.duty.touches.on_touched = hear
 
     async def _make_ready(self) -> None:
         keys = self.duty.keys

@@ -1,19 +1,27 @@
 """Small facts that the node keeps between starts, in ``state.sqlite``: what was done once (meta), and
 which record answered which request, so that feedback may name a request.
 
-Nothing here was promised to anybody: ``synchronous=NORMAL`` survives a killed process and may lose the last
-moments in a power cut. Format 1 (``PRAGMA user_version``), application id ``NSs1``.
+Nothing here was promised to anybody: requests wait up to ``FLUSH_S`` in memory and are written together, so
+that a killed process may lose the last of them; the rest may lose its last moments in a power cut
+(``synchronous=NORMAL``). Format 1 (``PRAGMA user_version``), application id ``NSs1``.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import sqlite3
+from collections import OrderedDict
 from pathlib import Path
 
-from node.core.errors import Rejected
+from node.core.errors import NodeError, Rejected
 from node.core.ipld.cid import Cid
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.writer import FileStore, Schema, SqliteFile, insert
+
+_log = logging.getLogger(__name__)
 
 REQUESTS_MAX = 10_000
+FLUSH_S = 1.0
 KEY_CHARS_MAX = 256
 VALUE_CHARS_MAX = 64 * 1024
 
@@ -38,6 +46,8 @@ class StateStore(FileStore):
     def __init__(self, file: SqliteFile, requests_max: int) -> None:
         super().__init__(file)
         self._requests_max = requests_max
+        self._waiting: OrderedDict[str, Cid] = OrderedDict()  # the newest last
+        self._flushing: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, path: Path, *, requests_max: int = REQUESTS_MAX) -> StateStore:
@@ -55,13 +65,56 @@ class StateStore(FileStore):
             raise Rejected(f"meta holds keys of {KEY_CHARS_MAX} and values of {VALUE_CHARS_MAX} characters")
         await self._file.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    async def remember_request(self, request_id: str, cid: Cid) -> None:
+    def remember_request(self, request_id: str, cid: Cid) -> None:
         """Keep which record answered a request; the oldest request is forgotten when there are too many."""
         if len(request_id) > KEY_CHARS_MAX:
             raise Rejected(f"a request id has at most {KEY_CHARS_MAX} characters")
-        await self._file.keep_newest("request", {"id": request_id, "cid": bytes(cid)}, self._requests_max)
+        self._waiting.pop(request_id, None)
+        self._waiting[request_id] = cid
+        if len(self._waiting) > self._requests_max:
+            self._waiting.popitem(last=False)
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush_soon(), name="requests")
 
     async def cid_of_request(self, request_id: str) -> Cid | None:
         """The record that answered, or None when unknown or forgotten."""
+        if (waiting := self._waiting.get(request_id)) is not None:
+            return waiting
         row = await self._file.row("SELECT cid FROM request WHERE id = ?", (request_id,))
         return None if row is None else Cid.from_bytes(row[0])
+
+    async def close(self) -> None:
+        """Idempotent. What cannot be written any more is told and forgotten."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        if self._waiting:
+            try:
+                await self._flush()
+            except NodeError as exc:
+                _log.warning("event=requests_not_kept count=%d reason=%s", len(self._waiting), exc)
+        await super().close()
+
+    async def _flush_soon(self) -> None:
+        """What fails waits for the next request."""
+        await asyncio.sleep(FLUSH_S)
+        try:
+            await self._flush()
+        except NodeError as exc:
+            _log.warning("event=requests_wait count=%d reason=%s", len(self._waiting), exc)
+
+    async def _flush(self) -> None:
+        rows = [{"id": request_id, "cid": bytes(cid)} for request_id, cid in self._waiting.items()]
+        statement = insert("request", rows[0]).replace("INSERT", "INSERT OR REPLACE", 1)
+
+        def job(connection: sqlite3.Connection) -> None:
+            connection.executemany(statement, rows)
+            connection.execute(
+                "DELETE FROM request WHERE number <= (SELECT max(number) FROM request) - ?",
+                (self._requests_max,),
+            )
+
+        await self._file.write(job)
+        for row in rows:
+            if bytes(self._waiting.get(str(row["id"]), b"")) == row["cid"]:
+                del self._waiting[str(row["id"])]

@@ -72,9 +72,10 @@ def _nothing() -> None: ...
 class Hooks:
     """``after_commit`` runs in the writer thread after each commit of writes, outside of a transaction and
     before those who wait hear of theirs; what it raises is logged. ``after_rollback`` runs there when the
-    disk refused a whole transaction."""
+    disk refused a whole transaction. ``prepare`` is given the writer's connection once it is open."""
 
     after_commit: Job[None] | None = None
+    prepare: Job[None] | None = None
     after_rollback: Callable[[], None] = _nothing
 
 
@@ -341,6 +342,8 @@ class SqliteFile:
         try:
             connection = self._connection = self._connect("rw")
             self._prepare(connection)
+            if self._hooks.prepare is not None:
+                self._hooks.prepare(connection)
         except sqlite3.Error as exc:
             raise self._translated(exc) from exc
         except UnicodeDecodeError as exc:  # of a message that quotes damaged statements

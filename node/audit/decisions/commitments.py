@@ -145,7 +145,7 @@ class KeyTable:
         return found
 
     def _tag(self, cid: str) -> bytes:
-        tag = hmac.new(self._binding, cid.encode(), hashlib.sha256).digest()[:TAG_BYTES]
+        tag = hmac.digest(self._binding, cid.encode(), "sha256")[:TAG_BYTES]
         return tag if any(tag) else b"\1".ljust(TAG_BYTES, b"\0")
 
     @staticmethod

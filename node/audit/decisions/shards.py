@@ -103,7 +103,7 @@ class Shards:
         self.is_closed = False
         self._clock = clock
         self._taken = 0  # indexes given out in this shard, or about to be
-        self._in_flight: set[asyncio.Task[int]] = set()
+        self._in_flight: set[asyncio.Future[int]] = set()
         self._keys_in_use = asyncio.Lock()
         self._turning: asyncio.Task[None] | None = None
         self._turn: Turn | None = None
@@ -142,13 +142,20 @@ class Shards:
             await asyncio.shield(self._turning)
 
     async def enter(self, shard: Shard, what: Sealed) -> int:
-        """Append to a shard in which a place was taken."""
+        """Append to a shard in which a place was taken. Whoever gives up, it counts as in flight until it is
+        through."""
         slot = None if what.key is None else shard.keys.slot(what.key, what.about)
-        # A task of its own, so that it counts as in flight until it is through, whoever gives up.
-        appending = asyncio.create_task(shard.tile_log.append(partial(leaf.compose, what.entry), slot))
-        self._in_flight.add(appending)
-        appending.add_done_callback(self._landed)
-        index = await asyncio.shield(appending)
+        try:
+            begun = shard.tile_log.begin(partial(leaf.compose, what.entry), slot)
+        except NodeError:
+            self._taken -= 1
+            raise
+        if isinstance(begun, int):
+            index = begun
+        else:
+            self._in_flight.add(begun)
+            begun.add_done_callback(self._landed)
+            index = await asyncio.shield(begun)
         self.folder.grew(len(what.entry))
         return index
 
@@ -208,7 +215,7 @@ class Shards:
         is_published = not (shard.tile_log.is_held or shard.tile_log.suspended)
         return self._taken >= self.terms.shard_entries - 1 and is_published
 
-    def _landed(self, appending: asyncio.Task[int]) -> None:
+    def _landed(self, appending: asyncio.Future[int]) -> None:
         self._in_flight.discard(appending)
         if appending.cancelled() or appending.exception() is not None:
             self._taken -= 1

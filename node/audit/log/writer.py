@@ -211,6 +211,11 @@ class TileLog:
         fails this append alone. Raises ``Unavailable`` (the disk, a full queue, suspended, closed),
         ``Rejected`` (too long). Cancelled, the entry may or may not be added.
         """
+        begun = self.begin(compose, attachment)
+        return begun if isinstance(begun, int) else await begun
+
+    def begin(self, compose: Compose, attachment: bytes | None = None) -> int | asyncio.Future[int]:
+        """``append`` without the wait: the index, or what it will come from."""
         self._check_accepts()
         time = time_us(self._clock.now())
         if self._is_behind:
@@ -222,7 +227,7 @@ class TileLog:
             return index
         waiter: asyncio.Future[int] = self._loop.create_future()
         self._put(Append(compose, attachment, time, waiter))
-        return await waiter
+        return waiter
 
     async def publish(self) -> Published:
         """All that was acknowledged before this call is under a durable checkpoint when it returns.

@@ -12,10 +12,9 @@ Pure: no file, clock or randomness.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,19 +55,38 @@ def commitment(key: bytes, text: str) -> str:
 
     A lone surrogate, which JSON input can smuggle in, is encoded rather than refused: every text commits.
     """
-    return hmac.new(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def canonical(entry: Mapping[str, Json]) -> bytes:
     """RFC 8785 bytes of an entry. Raises ``Rejected`` (a float, not ASCII, too deep, too long)."""
-    _check(entry, "entry", 0)
+    if not _holds_plain(entry.values(), 0):
+        _check(entry, "entry", 0)
     try:
-        data = orjson.dumps(entry, option=orjson.OPT_SORT_KEYS)
+        data = orjson.dumps(entry, option=orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER)
     except orjson.JSONEncodeError as exc:
+        _check(entry, "entry", 0)
         raise Rejected(f"log: the entry cannot be written as JSON: {exc}") from exc
+    if not data.isascii():
+        _check(entry, "entry", 0)
     if len(data) > ENTRY_BYTES_MAX:
         raise Rejected(f"log: an entry has {len(data)} bytes, more than {ENTRY_BYTES_MAX}")
     return data
+
+
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
+def _holds_plain(values: Iterable[object], depth: int) -> bool:
+    """Whether ``_check`` has nothing to say of their types and depth; the rest is seen in the bytes."""
+    for value in values:
+        kind = type(value)
+        if kind in _PLAIN:
+            continue
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+        if inner is None or depth + 1 >= _DEPTH_MAX or not _holds_plain(inner, depth + 1):
+            return False
+    return True
 
 
 def _check(value: object, where: str, depth: int) -> None:

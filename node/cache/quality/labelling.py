@@ -39,6 +39,8 @@ class Labels:
         self.estimates = Estimates()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._fresh: OrderedDict[str, Hit] = OrderedDict()
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when labels may decide otherwise about a hit."""
 
     @classmethod
     async def open(cls, path: Path, clock: Clock, mark: Mark) -> Labels:
@@ -117,3 +119,4 @@ class Labels:
         self._counts[(label.source, label.verdict)] += 1
         self.estimates.add(label)
         self.tightening.add(label)
+        self.on_change()

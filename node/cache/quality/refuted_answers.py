@@ -20,7 +20,7 @@ A store that fails costs what it would have remembered beyond the next start, an
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +70,8 @@ class RefutedAnswers:
         self._semantics = semantics
         self._clock = clock
         self._wrong: list[_Wrong] = []
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when ``knows`` may say something else."""
         self._asked: tuple[tuple[object, ...], list[_Wrong]] | None = None
         """The question that was asked about last, and what is held against it."""
 
@@ -114,8 +116,12 @@ class RefutedAnswers:
         wrong = _Wrong(row, query, answer, query_hash(query), keyword_key(query))
         self._wrong.append(wrong)
         del self._wrong[:-ROWS_MAX]
-        self._asked = None
+        self._has_changed()
         return wrong
+
+    def _has_changed(self) -> None:
+        self._asked = None
+        self.on_change()
 
     # --- being told -------------------------------------------------------------------------------
 
@@ -150,14 +156,14 @@ class RefutedAnswers:
         """These records are erased. Raises ``Unavailable``."""
         gone = set(cids)
         self._wrong = [wrong for wrong in self._wrong if wrong.row.cid not in gone]
-        self._asked = None
+        self._has_changed()
         await self._store.forget(cids)
 
     async def forget_question(self, key: str) -> None:
         """Every answer to the question with this hash is erased; nothing of it is left on disk. Raises
         ``Unavailable``."""
         self._wrong = [wrong for wrong in self._wrong if wrong.query_hash != key]
-        self._asked = None
+        self._has_changed()
         await self._store.forget_question(key)
         await self._store.scrub()
 
@@ -186,7 +192,7 @@ class RefutedAnswers:
             return 0
         for wrong, vector in zip(due, vectors, strict=True):
             wrong.vector, wrong.was_tried = vector, digest
-        self._asked = None
+        self._has_changed()
         return len(due)
 
     def knows(self, said: Said) -> bool:

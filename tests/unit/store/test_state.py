@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -34,14 +35,37 @@ async def test_requests_are_remembered_up_to_the_limit(tmp_path: Path) -> None:
     state = await StateStore.open(path, requests_max=3)
     cids = [Cid.of(str(i).encode(), RAW if i % 2 else 0x71) for i in range(5)]
     for number, cid in enumerate(cids):
-        await state.remember_request(f"r{number}", cid)
-    await state.remember_request("r2", cids[0])
+        state.remember_request(f"r{number}", cid)
+    state.remember_request("r2", cids[0])
     assert [await state.cid_of_request(f"r{i}") for i in range(5)] == [None, None, cids[0], cids[3], cids[4]]
     await state.close()
     state = await StateStore.open(path, requests_max=3)
-    await state.remember_request("r9", cids[1])
-    assert await state.cid_of_request("r3") is None
+    assert [await state.cid_of_request(f"r{i}") for i in range(5)] == [None, None, cids[0], cids[3], cids[4]]
+    state.remember_request("r9", cids[1])
     assert await state.cid_of_request("r9") == cids[1]
     with pytest.raises(Rejected):
-        await state.remember_request("r" * 300, cids[0])
+        state.remember_request("r" * 300, cids[0])
+    await state.close()
+    state = await StateStore.open(path, requests_max=3)
+    assert await state.cid_of_request("r3") is None
+    assert await state.cid_of_request("r9") == cids[1]
+    await state.close()
+
+
+async def test_requests_are_written_together_soon_after_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("node.store.state.FLUSH_S", 0.01)
+    path = tmp_path / "state.sqlite"
+    state, cid = await StateStore.open(path), Cid.of(b"x", RAW)
+    for number in range(300):
+        state.remember_request(f"r{number}", cid)
+    commits = state._file.commits
+    other = await StateStore.open(path)
+    async with asyncio.timeout(60):
+        while await other.cid_of_request("r299") is None:
+            await asyncio.sleep(0.01)
+    assert state._file.commits == commits + 1
+    assert await other.cid_of_request("r0") == cid
+    await other.close()
     await state.close()

@@ -25,6 +25,7 @@ from node.pipeline.decisions import Decisions
 from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import NegativeCache
 from node.pipeline.generation import Generation
+from node.pipeline.ready import ReadyHits
 from node.pipeline.statements import Statements
 from node.pipeline.stored import Stored
 from node.pipeline.storing import Storing
@@ -93,7 +94,14 @@ class Node:
         understanding = Understanding(Router([], Floors()), semantics, None, clock)
         decisions = Decisions(clock, Recorder(door.log, Metrics().unlogged, refuses=False), semantics, policy)
         self.pipeline = Pipeline(
-            clock, understanding, Sessions(), stations, decisions, policy, failures=failures
+            clock,
+            understanding,
+            Sessions(),
+            stations,
+            decisions,
+            policy,
+            failures=failures,
+            ready=ReadyHits(clock),
         )
 
     async def know(self, town: str, asked: str = "") -> None:
