@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 
 from node.core.errors import NodeError, Unavailable
 from node.core.metrics import Unlogged
 from node.core.model import DecisionRef, Json
-from node.core.ports import Appended, AuditLog
+from node.core.ports import Appended, AuditLog, Sealed
+
+REFUSED = "the decision could not be logged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,24 @@ class Recorder:
         *,
         kind: str = "other",
         is_done: bool = False,
-        said: str = "the decision could not be logged",
+        said: str = REFUSED,
     ) -> Entered:
         """``kind`` as ``Unlogged`` counts them. What ``is_done`` already can only be counted. Raises
         ``Unavailable``, which begins with ``said``, where it is refused."""
-        is_refused = self._refuses and not is_done
+        appending = self._log.append(entry, private_texts=private_texts)
+        return await self._entered(appending, kind, is_refused=self._refuses and not is_done, said=said)
+
+    async def enter_sealed(self, what: Sealed, *, kind: str) -> Entered:
+        """``enter`` for what was sealed before."""
+        return await self._entered(
+            self._log.append_sealed(what), kind, is_refused=self._refuses, said=REFUSED
+        )
+
+    async def _entered(
+        self, appending: Awaitable[Appended], kind: str, *, is_refused: bool, said: str
+    ) -> Entered:
         try:
-            place = await self._log.append(entry, private_texts=private_texts)
+            place = await appending
         except NodeError as exc:
             self._unlogged.failed(kind, exc, stands=not is_refused)
             if is_refused:

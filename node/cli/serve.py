@@ -7,11 +7,21 @@ import asyncio
 import logging
 import signal
 import sys
+from collections.abc import Callable
 
 from node.app import door
 from node.cli.doctor import MARK
 from node.cli.terminal import complain
 from node.core.settings import Settings
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's, where it is installed; None: asyncio's own."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 def serve(args: argparse.Namespace, settings: Settings) -> int:
@@ -50,7 +60,8 @@ def serve(args: argparse.Namespace, settings: Settings) -> int:
             complain("stopping: finishing what is under way")
 
     try:
-        asyncio.run(until_told())
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(until_told())
     except asyncio.CancelledError:
         complain("stopped before it was ready")
     return 0

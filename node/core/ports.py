@@ -319,6 +319,16 @@ class Appended:
     index: int
 
 
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """An entry's canonical bytes with its commitments in it, the fresh key they were made with (None: there
+    are none), and the CIDs of the records that it is about."""
+
+    entry: bytes
+    key: bytes | None
+    about: tuple[str, ...]
+
+
 class AuditLog(Protocol):
     """Append-only decisions. Entries hold commitments, never question or answer text.
 
@@ -335,6 +345,10 @@ class AuditLog(Protocol):
         lists and maps; each of ``private_texts`` enters as ``HMAC-SHA-256`` under one fresh random key
         of this entry, which can be destroyed. Raises ``Rejected`` (a float, an over-long entry),
         ``Unavailable``."""
+        ...
+
+    async def append_sealed(self, what: Sealed) -> Appended:
+        """The same for an entry that was sealed before; it is neither critical nor about an erasure."""
         ...
 
     async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:

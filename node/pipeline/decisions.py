@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from node.audit.decisions.answer_entry import decision_entry, same_entry
+from node.audit.decisions.answer_entry import decision_entry
 from node.audit.decisions.entry_fields import Entry
-from node.audit.recorder import Entered, Recorder
+from node.audit.decisions.seal import Form
+from node.audit.recorder import Recorder
 from node.core.clock import Clock
 from node.core.model import Answer, Json, Step
 from node.core.ports import Semantics
@@ -42,20 +43,19 @@ class Decisions:
         )
 
     async def record(self, answer: Answer, outcomes: Sequence[Reached]) -> Answer:
+        entry, private = self.entry_of(answer, outcomes)
+        self.hear(answer, entry)
         started = self.clock.monotonic()
-        entered = await self._enter(answer, self.entry_of(answer, outcomes))
+        entered = await self.recorder.enter(entry, private, kind="answer")
         if entered.place is None:
             step = Step("record", "unlogged", entered.problem, code="log_failed")
             return replace(answer, trace=(*answer.trace, step))
         step = Step("record", "logged", "", since_ms(self.clock, started))
         return replace(answer, decision=entered.ref, trace=(*answer.trace, step))
 
-    async def record_same(self, answer: Answer, earlier: Entry) -> Answer:
-        """An answer that was given just so before, for which ``earlier`` was entered."""
+    async def record_same(self, answer: Answer, form: Form) -> Answer:
+        """An answer from memory, as it was given before."""
+        self.hear(answer, {})  # it has no session, whose turns alone are told by their entries
         age_s = answer.hit.age_s if answer.hit is not None else 0
-        entered = await self._enter(answer, same_entry(*earlier, request=answer.query.id, age_s=age_s))
+        entered = await self.recorder.enter_sealed(form.sealed(answer.query.id, age_s), kind="answer")
         return replace(answer, decision=entered.ref)
-
-    async def _enter(self, answer: Answer, entry: Entry) -> Entered:
-        self.hear(answer, entry[0])
-        return await self.recorder.enter(*entry, kind="answer")

@@ -10,21 +10,23 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
 
 from node.audit.decisions.entry_fields import Entry
+from node.audit.decisions.seal import Form
 from node.cache.keys import keyword_key
 from node.cache.lookup import EXACT, SLOT
-from node.cache.recall import Recall, is_a_peer_s_word
+from node.cache.recall import Recall, Recalled, is_a_peer_s_word
 from node.core.clock import Clock
+from node.core.errors import Rejected
 from node.core.model import Answer, Caller, Query, Step
 from node.core.normalise import query_hash
 from node.peers.rules import kept as beside
 from node.store.touched import Touched
 
-BYTES_MAX = 64 * 2**20
-EACH_BYTES = 6_000
+BYTES_MAX = 96 * 2**20
+EACH_BYTES = 5_000
 """What one takes beside its texts (measured)."""
 LIVES = timedelta(minutes=10)
 """Adapters may learn what they recognise: a walk looks again so often."""
@@ -35,13 +37,13 @@ _KEPT_STEPS = frozenset({"understand", "recall"})
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A reply but for its request, its moment and its place in the log; ``entry`` is its decision, ``text``
+    """A reply but for its request, its moment and its place in the log; ``form`` is its decision, ``text``
     what was asked in itself."""
 
     text: str
     answer: Answer
     recall: Recall
-    entry: Entry
+    form: Form
     made: datetime
     until: datetime
     keys: frozenset[str]
@@ -126,8 +128,12 @@ class ReadyHits:
         steps = tuple(Step(one.stage, one.outcome, one.reason, 0.0, one.code) for one in answer.trace
                       if one.stage in _KEPT_STEPS)  # fmt: skip
         kept = _as_told(answer, steps)
-        size = EACH_BYTES + 4 * (len(query.asked) + len(answer.text))
-        self._put(attempt.key, Ready(text, kept, recall, decide(kept), query.received, until, keys, size))
+        try:
+            form = Form(*decide(kept))
+        except Rejected:
+            return
+        size = EACH_BYTES + form.size + 2 * (len(query.asked) + len(answer.text))
+        self._put(attempt.key, Ready(text, kept, _light(recall), form, query.received, until, keys, size))
 
     def touched(self, touched: Touched) -> None:
         """The store has changed."""
@@ -169,6 +175,16 @@ class ReadyHits:
             keys.discard(key)
             if not keys:
                 del self._by[one]
+
+
+def _light(recall: Recall) -> Recall:
+    """The look-up without vectors, and where the gate did not decide it without what else was seen."""
+    found = recall.found
+    assert found is not None
+    record = replace(found.record, embedding=None)
+    seen = recall.seen if found.hit.kind == SLOT else ()
+    light = Recalled(replace(found.stored, record=record), record, found.hit)
+    return Recall(light, recall.code, recall.reason, tuple(replace(one, record=record) for one in seen))
 
 
 def _as_told(answer: Answer, steps: tuple[Step, ...]) -> Answer:

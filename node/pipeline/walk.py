@@ -146,7 +146,7 @@ class Pipeline:
         query = replace(was.query, id=request, received=now)
         age_s = ready.age_s(now)
         answer = replace(was, query=query, hit=replace(ready.answer.hit, age_s=age_s))
-        logged = await self._decisions.record_same(answer, ready.entry)
+        logged = await self._decisions.record_same(answer, ready.form)
         self.note_asked(query, ready.text)
         if self._watch is not None:
             self._watch.recalled(query, logged, ready.recall)

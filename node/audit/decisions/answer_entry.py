@@ -3,7 +3,7 @@ rules. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from node.audit.decisions.entry_fields import (
@@ -196,15 +196,6 @@ def decision_entry(
         "parts_left_out": max(0, len(answer.parts) - PARTS_MAX),
     }
     return entry, private
-
-
-def same_entry(entry: Mapping[str, Json], private: Mapping[str, str], *, request: str, age_s: int) -> Entry:
-    """The entry of a request that was answered just as an earlier one, of a record that is ``age_s`` old
-    now."""
-    texts = {name: text for name, text in private.items() if name != "request"}
-    hit = entry["hit"]
-    aged = {**hit, "age_s": max(0, age_s)} if isinstance(hit, dict) else hit
-    return {**entry, "request": request_of(request, texts), "hit": aged}, texts
 
 
 def store_entry(

@@ -21,14 +21,14 @@ from node.audit.decisions import epochs
 from node.audit.decisions.disk import on_disk
 from node.audit.decisions.entry import is_critical
 from node.audit.decisions.origin import origin_of
-from node.audit.decisions.seal import Sealed, sealed
+from node.audit.decisions.seal import sealed
 from node.audit.decisions.shards import Shards, Signers, Terms
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Published, TileLog
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Unavailable
 from node.core.model import Check, Json
-from node.core.ports import Appended
+from node.core.ports import Appended, Sealed
 
 USUAL = Terms()
 
@@ -70,12 +70,13 @@ class DecisionLog:
 
     async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
         what = sealed(entry, private_texts)
-        shard = await self._shards.admitted()
-        index = await self._shards.enter(shard, self._without_erased(what, entry))
-        place = Appended(shard.tile_log.origin, index)
+        place = await self._enter(what if entry.get("kind") == "tombstone" else self._without_erased(what))
         if is_critical(entry):
             self._shards.critical.publish_soon(place)
         return place
+
+    async def append_sealed(self, what: Sealed) -> Appended:
+        return await self._enter(self._without_erased(what))
 
     async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:
         shard = self._shards.now
@@ -169,10 +170,14 @@ class DecisionLog:
         """Call ``callback`` on the event loop for each checkpoint, of this log and those that follow it."""
         self._shards.critical.on_published(callback)
 
-    def _without_erased(self, what: Sealed, entry: Mapping[str, Json]) -> Sealed:
+    async def _enter(self, what: Sealed) -> Appended:
+        shard = await self._shards.admitted()
+        return Appended(shard.tile_log.origin, await self._shards.enter(shard, what))
+
+    def _without_erased(self, what: Sealed) -> Sealed:
         """The key of a leaf about an erased record is dropped before it reaches the disk; the leaf that tells
         of the erasure itself keeps its own."""
-        if what.key is None or entry.get("kind") == "tombstone" or self._erased.keys().isdisjoint(what.about):
+        if what.key is None or self._erased.keys().isdisjoint(what.about):
             return what
         return replace(what, key=None)
 

@@ -10,12 +10,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
 from node.audit.decisions.entry import is_critical
-from node.audit.decisions.seal import Sealed, sealed
+from node.audit.decisions.seal import sealed
 from node.audit.tlog import leaf
 from node.core.clock import Clock
 from node.core.errors import NotFound, Unavailable
 from node.core.model import Check, Json
-from node.core.ports import Appended
+from node.core.ports import Appended, Sealed
 from node.core.record import time_us
 
 ENTRIES_MAX = 10_000
@@ -38,8 +38,14 @@ class MemoryLog:
         return self._origin
 
     async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
+        place = await self.append_sealed(sealed(entry, private_texts))
+        if is_critical(entry):
+            for callback in self._told_critical:
+                callback(place)
+        return place
+
+    async def append_sealed(self, what: Sealed) -> Appended:
         self._check_open()
-        what = sealed(entry, private_texts)
         index = self._size
         self._leaves[index] = leaf.compose(what.entry, index, time_us(self._clock.now()))
         if what.key is not None:
@@ -48,11 +54,7 @@ class MemoryLog:
         if len(self._leaves) > ENTRIES_MAX:
             oldest, _ = self._leaves.popitem(last=False)
             self._keys.pop(oldest, None)
-        place = Appended(self._origin, index)
-        if is_critical(entry):
-            for callback in self._told_critical:
-                callback(place)
-        return place
+        return Appended(self._origin, index)
 
     async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:
         if log not in (None, self._origin) or not 0 <= index < self._size:

@@ -30,7 +30,7 @@ from node.audit.decisions.entry_fields import Entry
 from node.audit.decisions.epochs import Turn
 from node.audit.decisions.folder import Folder, digest_of
 from node.audit.decisions.origin import origin_of
-from node.audit.decisions.seal import Sealed, sealed
+from node.audit.decisions.seal import sealed
 from node.audit.log import journal
 from node.audit.log.publisher import WAY_OUT
 from node.audit.log.reader import FolderSource, LogReader
@@ -39,7 +39,7 @@ from node.audit.tlog import leaf
 from node.core.clock import Clock
 from node.core.errors import CorruptState, Misconfigured, NodeError, Unavailable
 from node.core.files import DISK, translated
-from node.core.ports import Appended
+from node.core.ports import Appended, Sealed
 from node.core.signed_note import Signer
 
 _T = TypeVar("_T")

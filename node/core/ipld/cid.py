@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from node.core.errors import Rejected
 
@@ -216,12 +217,17 @@ class Cid:
         """From text: CIDv0 in bare base58, CIDv1 in any base of ``decode_multibase``. Raises ``Rejected``."""
         if not 2 <= len(text) <= (_ANY_HASH_TEXT_MAX if any_hash else _TEXT_MAX):
             raise Rejected("not a CID: its length is out of range")
-        if len(text) == 46 and text.startswith("Qm"):
-            return cls.from_bytes(decode_base(text, BASE58))
-        data = decode_multibase(text)
-        if data[:1] == _V0[:1]:
-            raise Rejected("not a CID: version 0 is written without a multibase prefix")
-        return cls.from_bytes(data, any_hash=any_hash)
+        return _parsed(text, any_hash)
+
+
+@lru_cache(4_096)
+def _parsed(text: str, any_hash: bool) -> Cid:
+    if len(text) == 46 and text.startswith("Qm"):
+        return Cid.from_bytes(decode_base(text, BASE58))
+    data = decode_multibase(text)
+    if data[:1] == _V0[:1]:
+        raise Rejected("not a CID: version 0 is written without a multibase prefix")
+    return Cid.from_bytes(data, any_hash=any_hash)
 
 
 _set_codec, _set_digest, _set_function, _set_version = (

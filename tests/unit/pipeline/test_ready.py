@@ -87,7 +87,7 @@ def keep(ready: ReadyHits, attempt: Attempt, query: Query, found: tuple[int, dat
         trace=(Step("understand", "generative"), Step("record", "logged")),
     )
     recall = Recall(Recalled(stored, record, hit), "same_question", "")
-    ready.keep(attempt, query.text, answer, recall, lambda kept: ({"kind": "answer"}, {}))
+    ready.keep(attempt, query.text, answer, recall, lambda kept: ({"kind": "answer", "hit": {}}, {}))
 
 
 def test_it_says_what_a_walk_would_say_over_a_hundred_thousand_steps() -> None:
