@@ -7,21 +7,11 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable
 
 from node.app import door
 from node.cli.doctor import MARK
 from node.cli.terminal import complain
 from node.core.settings import Settings
-
-
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's, where it is installed; None: asyncio's own."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
 
 
 def serve(args: argparse.Namespace, settings: Settings) -> int:
@@ -60,8 +50,7 @@ def serve(args: argparse.Namespace, settings: Settings) -> int:
             complain("stopping: finishing what is under way")
 
     try:
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(until_told())
+        asyncio.run(until_told())
     except asyncio.CancelledError:
         complain("stopped before it was ready")
     return 0
