@@ -131,7 +131,7 @@ class AnswerModel:
 def _is_risky(support: Support) -> bool:
     """Whether small models often tell such evidence wrongly: the question needs a comparison, or the packaged
     reader does not see in the answer what was asked for. Of 60 labelled answers on notes (``qwen15-notes``)
-    4 of 56 that passed the bar were wrong; without such ones 2 of 51."""
+    4 of 56 that passed the bar were wrong; without such ones 2 of 50."""
     return support.compares or (support.answers is not None and support.answers < _ANSWERS_MIN)
 
 
