@@ -65,9 +65,6 @@ class Schema:
     upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
 
-def _nothing() -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """``after_commit`` runs in the writer thread after each commit of writes, outside of a transaction and
@@ -76,7 +73,7 @@ class Hooks:
 
     after_commit: Job[None] | None = None
     prepare: Job[None] | None = None
-    after_rollback: Callable[[], None] = _nothing
+    after_rollback: Callable[[], None] = lambda: None
 
 
 def insert(table: str, row: Mapping[str, Any]) -> str:
