@@ -96,10 +96,11 @@ class StateStore(FileStore):
         await super().close()
 
     async def _flush_soon(self) -> None:
-        """What fails waits for the next request."""
-        await asyncio.sleep(FLUSH_S)
+        """Until nothing waits; what fails waits for the next request."""
         try:
-            await self._flush()
+            while self._waiting:
+                await asyncio.sleep(FLUSH_S)
+                await self._flush()
         except NodeError as exc:
             _log.warning("event=requests_wait count=%d reason=%s", len(self._waiting), exc)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,4 +69,25 @@ async def test_requests_are_written_together_soon_after_the_first(
     assert state._file.commits == commits + 1
     assert await other.cid_of_request("r0") == cid
     await other.close()
+    await state.close()
+
+
+async def test_what_comes_while_others_are_written_is_written_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("node.store.state.FLUSH_S", 0.01)
+    state, cid = await StateStore.open(tmp_path / "state.sqlite"), Cid.of(b"x", RAW)
+    write = state._file.write
+
+    async def meanwhile(*given: Any) -> Any:
+        monkeypatch.setattr(state._file, "write", write)
+        state.remember_request("late", cid)
+        return await write(*given)
+
+    monkeypatch.setattr(state._file, "write", meanwhile)
+    state.remember_request("early", cid)
+    async with asyncio.timeout(60):
+        while state._waiting:
+            await asyncio.sleep(0.01)
+    assert await state.cid_of_request("early") == await state.cid_of_request("late") == cid
     await state.close()
