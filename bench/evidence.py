@@ -33,7 +33,7 @@ from node.core.clock import SystemClock
 from node.core.ipld.cid import RAW, Cid
 from node.core.settings import Embed
 from node.models.embedders.cross_encoder import CrossEncoder
-from node.models.embedders.local import ONNX_SHA256, LocalEmbedder, installed_files
+from node.models.embedders.local import DIGEST, LocalEmbedder, installed_files
 
 HERE = Path(__file__).parent
 DATA = HERE / "answerlab"
@@ -702,7 +702,7 @@ def main() -> None:
     if not wanted.write:
         return
     (HERE / "results" / "evidence.md").write_text(text)
-    rule = {"version": 1, "embedder": ONNX_SHA256, "weight": weight, "floor": OFFERED}
+    rule = {"version": 1, "embedder": DIGEST, "weight": weight, "floor": OFFERED}
     rule["coverage_floor"] = words_floor
     rule["concern"] = concern
     (ROOT / "node" / "answer" / "evidence" / "relevance.json").write_text(json.dumps(rule, indent=2) + "\n")

@@ -93,6 +93,9 @@ def base() -> Base:
         "layers": [],
     }
     at["type"] = [places[f"{root}.token_type_embeddings.weight"]]
+    for key, name in (("word", "word_embeddings"), ("position", "position_embeddings")):
+        at[key] = [places[f"{root}.{name}.weight_{end}"] for end in ("q", "scale")]
+    at["lnw"], at["lnb"] = ([places[f"{root}.LayerNorm.{part}"]] for part in ("weight", "bias"))
     for number in range(LAYERS):
         start, layer = f"inner.encoder.layer.{number}.", {}
         for key, name in MATRICES.items():

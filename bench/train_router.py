@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from bench.routing_cases import QUESTIONS, Case, read_cases
 from node.core.clock import SystemClock
 from node.core.normalise import normalise
-from node.models.embedders.local import DIM, MODEL, ONNX_SHA256, MiniLm, installed_files
+from node.models.embedders.local import DIGEST, DIM, MODEL, MiniLm, installed_files
 from node.pipeline.understanding.semantic import FILE, PRECISION, VERSION, SemanticHead
 
 HEAD = Path(__file__).resolve().parents[1] / "node" / "pipeline" / "understanding" / FILE
@@ -159,7 +159,7 @@ def train(cases: Sequence[Case], source: Path) -> dict[str, object]:
     return {
         "version": VERSION,
         "model": MODEL,
-        "digest": ONNX_SHA256,
+        "digest": DIGEST,
         "labels": labels,
         "weights": np.round(weights, DIGITS).tolist(),
         "bias": np.round(bias, DIGITS).tolist(),

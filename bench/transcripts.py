@@ -1,13 +1,14 @@
 """Asks a model the labelled questions as the node would, and keeps what it said.
 
-    python -m bench.transcripts --base-url URL --out FILE [--set general|worlds] [--model NAME] [--limit N]
-        [--at-once N] [--once]
+    python -m bench.transcripts (--base-url URL | --gguf FILE) --out FILE [--set general|worlds|curves]
+        [--model NAME] [--limit N] [--at-once N] [--once]
 
-The question passes the node's own ``Composer`` and prompt and its driver of OpenAI-compatible servers. What
+The question passes the node's own ``Composer`` and prompt and its driver of OpenAI-compatible
+servers, or of xllamacpp. What
 is kept is the draft as the driver handed it over (with the log-probabilities of its tokens, where the driver
 gives them), a second one at temperature 0.7 (not with ``--once``), and the notes that the model was given.
-With ``--set worlds`` the facts of the question's community are searched for notes, which the packaged reader
-and the model read first, as in the node.
+With ``--set worlds`` or ``curves`` the facts of the question's community are searched for notes, which the
+packaged reader and the model read first, as in the node.
 
 Appends to FILE and leaves out what is there, so that a run can be broken off and taken up again;
 ``python -m bench.calibrate --take FILE --name NAME`` takes it in.
@@ -30,7 +31,7 @@ from bench.answerlab import data
 from node.answer.compose import Composer
 from node.answer.evidence.keywords import Keywords
 from node.answer.evidence.relevance import packaged
-from node.answer.notes import BOUND
+from node.answer.notes import BOUND, NOTES_MAX
 from node.core.clock import SystemClock
 from node.core.ipld.cid import RAW, Cid
 from node.core.model import Check, Draft, Evidence, Freshness, Kind, SourceRef
@@ -38,8 +39,10 @@ from node.core.normalise import normalise
 from node.core.ports import Generator, OnText, Prompt
 from node.core.settings import Models
 from node.models.embedders.cross_encoder import Reader
-from node.models.embedders.local import ONNX_SHA256, MiniLm, installed_files
+from node.models.embedders.local import DIGEST, MiniLm, installed_files
+from node.models.generators.llama import LlamaGenerator
 from node.models.generators.openai_compatible import OpenAiGenerator
+from node.models.llama.process import XLLAMACPP
 
 TIMEOUT_S = 900.0
 TEMPERATURE, SEED = 0.7, 11
@@ -54,6 +57,7 @@ class Note:
     id: str
     about: str
     text: str
+    relevance: float = BOUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +108,17 @@ def asks(which: str) -> Iterator[Ask]:
             yield Ask(item, text)
         return
     engine = MiniLm.open(installed_files(), threads=1)
-    for world in data.worlds():
+    for world in data.worlds() if which == "worlds" else data.curves():
         search = Search(world, engine)
         for item, text, _ in world.asks:
-            yield Ask(item, text, search.find(text))
+            notes = search.find(text, NOTES_MAX)
+            yield Ask(
+                item, text, notes if which == "curves" else tuple(_near(one) for one in notes[:OFFERED])
+            )
+
+
+def _near(note: Note) -> Note:
+    return replace(note, relevance=BOUND)
 
 
 class Search:
@@ -130,16 +141,16 @@ class Search:
         found = self._engine.embed([normalise(text) for text in texts])
         return np.stack([one if one is not None else np.zeros(384, np.float32) for one in found])
 
-    def find(self, question: str, top: int = OFFERED) -> tuple[Note, ...]:
+    def find(self, question: str, top: int) -> tuple[Note, ...]:
         vector = self._embed([question])[0]
         near = np.maximum(self._vectors[0] @ vector, self._vectors[1] @ vector)
         covered = self._keywords.coverage(self._keywords.weights(question, [("shared", None)]), self._cids)
         scored = [
-            packaged().score(float(cosine), covered[cid], ONNX_SHA256) or 0.0
+            packaged().score(float(cosine), covered[cid], DIGEST) or 0.0
             for cosine, cid in zip(near, self._cids, strict=True)
         ]
         best = np.argsort(-np.array(scored), kind="stable")[:top]
-        return tuple(self._notes[place] for place in best)
+        return tuple(replace(self._notes[place], relevance=scored[place]) for place in best)
 
 
 def as_evidence(offered: Sequence[Note]) -> list[Evidence]:
@@ -152,7 +163,7 @@ def as_evidence(offered: Sequence[Note]) -> list[Evidence]:
             freshness=Freshness.GENERAL,
             partial=True,
             about=one.about,
-            relevance=BOUND,
+            relevance=one.relevance,
         )
         for one in offered
     ]
@@ -199,7 +210,11 @@ async def run(options: argparse.Namespace) -> int:
 async def lane(left: Iterator[Ask], options: argparse.Namespace) -> int:
     """Ask one question after the other; how many brought no answer."""
     models, clock = Models(), SystemClock()
-    recorder = Recorder(OpenAiGenerator(options.base_url, options.api_key, options.model, clock))
+    recorder = Recorder(
+        LlamaGenerator(options.gguf, clock, slots=models.gguf_parallel, program=XLLAMACPP)
+        if options.gguf
+        else OpenAiGenerator(options.base_url, options.api_key, options.model, clock)
+    )
     reader = await Reader.load(threads=1)
     composer = Composer(
         [recorder],
@@ -228,10 +243,12 @@ async def lane(left: Iterator[Ask], options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench.transcripts", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--base-url", required=True, help="such as http://127.0.0.1:8080/v1")
+    engine = parser.add_mutually_exclusive_group(required=True)
+    engine.add_argument("--base-url", help="such as http://127.0.0.1:8080/v1")
+    engine.add_argument("--gguf", type=Path, help="a file of weights, run by xllamacpp")
     parser.add_argument("--api-key", default="")
     parser.add_argument("--model", default="", help="the first that the server lists, without it")
-    parser.add_argument("--set", choices=("general", "worlds"), default="general")
+    parser.add_argument("--set", choices=("general", "worlds", "curves"), default="general")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--limit", type=int, help="at most so many questions in this run")
     parser.add_argument("--once", action="store_true", help="no second sample")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from bench.answerlab.data import FOLDER, Labelled, Said, World, read_lines, worlds
 from bench.answerlab.fit import Row, rows_of
-from bench.transcripts import Search
+from bench.transcripts import OFFERED, Search
 from node.models.embedders.local import MiniLm, installed_files
 
 _DIGITS = re.compile(r"\d+")
@@ -38,7 +38,7 @@ def constructed() -> list[Row]:
         search = Search(world, engine)
         names = _names(all_worlds[(number + 1) % len(all_worlds)])
         for item, question, needs in world.asks:
-            offered = tuple((note.id, note.text) for note in search.find(question))
+            offered = tuple((note.id, note.text) for note in search.find(question, OFFERED))
             found = bool(needs) and set(needs) <= {one for one, _ in offered}
             for made in _answers(item, needs, offered, gold.get(item, ""), found, names):
                 label = "right" if made.right else "wrong"

@@ -25,6 +25,7 @@ FOLDER = Path(__file__).resolve().parent
 LABELS = ("right", "wrong", "honest", "silly")
 HELD_SHARE = 0.5
 """Of the questions so many are kept back: nothing is chosen or fitted by them."""
+ASKED, ABSENT = 20, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,22 @@ def worlds() -> Iterator[World]:
         asks = [(ask["id"], ask["q"], tuple(ask["needs"])) for ask in row["asks"]]
         asks += [(ask["id"], ask["q"], ()) for ask in row["absent"]]
         yield World(row["world"], {f["id"]: (f["q"], f["a"]) for f in row["facts"]}, tuple(asks))
+
+
+def curves() -> Iterator[World]:
+    """The communities in ``readerlab/curves``, which the packaged reader did not learn from; of each the
+    first ``ASKED`` questions with an answer and the first ``ABSENT`` ones without, by a hash."""
+    for path in sorted((FOLDER.parent / "readerlab" / "curves").glob("*.jsonl")):
+        rows = list(read_lines(path))
+        facts = {f"{path.stem}-{one['id']}": (one["q"], one["a"]) for one in rows if one["kind"] == "fact"}
+        asks = [
+            (f"{path.stem}-{at}", one["q"], tuple(f"{path.stem}-{need}" for need in one.get("needs", ())))
+            for at, one in enumerate(rows)
+            if one["kind"] != "fact"
+        ]
+        by_hash = sorted(asks, key=lambda one: hashlib.sha256(one[1].encode()).digest())
+        some = [one for one in by_hash if one[2]][:ASKED] + [one for one in by_hash if not one[2]][:ABSENT]
+        yield World(path.stem, facts, tuple(some))
 
 
 def labels(path: Path = FOLDER / "labels.tsv") -> dict[tuple[str, str], str]:

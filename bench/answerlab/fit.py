@@ -28,7 +28,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.answerlab.data import Labelled, Said, worlds
+from bench.answerlab.data import Labelled, Said, curves, worlds
 from bench.transcripts import Note, as_evidence
 from node.answer.compose import Composer
 from node.answer.composed import Composed
@@ -205,13 +205,13 @@ async def _row(one: Labelled, composer: Composer, replay: Replay, reader: Reader
 @cache
 def _about() -> Mapping[str, str]:
     """The question that each fact of the invented communities was stored for."""
-    return {item: about for world in worlds() for item, (about, _) in world.facts.items()}
+    return {item: about for world in [*worlds(), *curves()] for item, (about, _) in world.facts.items()}
 
 
 @cache
 def _needs() -> Mapping[str, frozenset[str]]:
     """The facts that answer each question of the invented communities."""
-    return {item: frozenset(needs) for world in worlds() for item, _, needs in world.asks}
+    return {item: frozenset(needs) for world in [*worlds(), *curves()] for item, _, needs in world.asks}
 
 
 def without(row: Row, *, sure: bool, second: bool) -> Row:

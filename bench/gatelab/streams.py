@@ -38,7 +38,7 @@ from node.cache.matching.neighbours import FLOOR, SIZE_MAX, Near, crowd
 from node.cache.matching.token import NUMBER
 from node.cache.matching.tokens import tokenise
 from node.core.normalise import normalise
-from node.models.embedders.local import DIM, ONNX_SHA256, MiniLm, installed_files
+from node.models.embedders.local import DIGEST, DIM, MiniLm, installed_files
 
 FOLDER = Path(tempfile.gettempdir()) / "gatelab"
 K = SIZE_MAX
@@ -167,7 +167,7 @@ class Vectors:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._file = folder / f"vectors-{ONNX_SHA256[:12]}.npz"
+        self._file = folder / f"vectors-{DIGEST[:12]}.npz"
         self._rows: dict[str, Matrix] = {}
         if self._file.exists():
             with np.load(self._file) as kept:

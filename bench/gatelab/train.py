@@ -40,10 +40,11 @@ from bench.gatelab.streams import FOLDER, Row, Vectors, candidates, distinct, so
 from node.cache.matching import measure as measuring
 from node.cache.matching import neighbours as crowding
 from node.cache.matching.gate import HARD_VETOES
-from node.cache.matching.gate_model import AT, FIRST_NAMES, NAMES, STAKES, GateModel, Tree, stake
+from node.cache.matching.gate_model import AT, FIRST_NAMES, NAMES, STAKES, GateModel, stake
 from node.cache.matching.measure import VETOES, measure
 from node.cache.matching.neighbours import FLOOR, Near, contest
-from node.models.embedders.local import ONNX_SHA256
+from node.cache.matching.trees import Tree
+from node.models.embedders.local import DIGEST
 
 WEIGHTS = {
     "families": 1.0,
@@ -430,7 +431,7 @@ def calibrated(
         highest = max(limits.values(), default=math.inf)
         if math.isfinite(highest):
             cutoffs.append((rate, highest))
-    return GateModel(COSINE_WEIGHT, first, trees, curves, tuple(cutoffs), ONNX_SHA256, FLOOR)
+    return GateModel(COSINE_WEIGHT, first, trees, curves, tuple(cutoffs), DIGEST, FLOOR)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ BY_MODEL_MAX = 3
 """So many of them by a language model: each costs a small one a second or two."""
 BY_MODEL_MIN = 0.38
 """The relevance from which a note is worth a language model's time where the packaged reader can't read it:
-fitted so that one of twenty questions about something else pays for it; of all general ones .08 do. The
+fitted so that one of twenty questions about something else pays for it; of all general ones .07 do. The
 figures here and below are printed by ``python -m bench.evidence``."""
 UNSURE = 0.03
 """What the packaged reader gives less than this, no language model is asked about."""
@@ -59,8 +59,8 @@ subjects: 183 of 605 general ones had such an entry from .38 on, 34 from here on
 takes entries for answers to a joke that was asked for, or to a slow laptop's owner."""
 UNREAD_FOUND = 0.5
 """How often the nearest note held the answer where nobody read it: for 150 of 272 questions to eight made-up
-communities, a third of which asked for what is not stored (``bench/answerlab/worlds.jsonl``); for 130 of the
-234 with one near enough to be quoted, 48 of the 118 with one from 1 on. The nearer ones are no surer: what is
+communities, a third of which asked for what is not stored (``bench/answerlab/worlds.jsonl``); for 123 of the
+226 with one near enough to be quoted, 40 of the 100 with one from 1 on. The nearer ones are no surer: what is
 not stored is asked in the words of what is."""
 STARTER_COSINE = 0.5
 """By its vectors it has to be so near: 31 of 605 general questions have such an entry, nearly all about its

@@ -21,7 +21,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 import msgspec
@@ -31,6 +31,7 @@ from node.cache.matching.features import COMPARISON, NAME, SCOPE, TIME, UNIT
 from node.cache.matching.measure import KINDS
 from node.cache.matching.neighbours import Near
 from node.cache.matching.token import CODE, NUMBER, SYMBOL
+from node.cache.matching.trees import Forest, Tree
 
 VERSION = 1
 WRONG_RATE = 0.01
@@ -64,26 +65,6 @@ def stake(numbers: Sequence[float]) -> str:
     return "other" if hard[0] else "added"
 
 
-_SHORT = {"number": "n", "limit": "at", "left": "l", "right": "r", "leaf": "v"}
-
-
-class Tree(msgspec.Struct, frozen=True, rename=_SHORT):
-    """Nodes in a row. An inner node goes left where its number is at most its limit; a child below zero
-    is the leaf ``-child - 1``."""
-
-    number: tuple[int, ...]
-    limit: tuple[float, ...]
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-    leaf: tuple[float, ...]
-
-    def value(self, numbers: Sequence[float]) -> float:
-        node = 0 if self.number else -1
-        while node >= 0:
-            node = self.left[node] if numbers[self.number[node]] <= self.limit[node] else self.right[node]
-        return self.leaf[-node - 1]
-
-
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """``p`` of being right, ``u`` the upper limit of being wrong, ``score`` and ``kind`` for explaining.
@@ -98,7 +79,7 @@ class Estimate:
 Curve = tuple[tuple[float, float, float], ...]
 
 
-class GateModel(msgspec.Struct, frozen=True):
+class GateModel(msgspec.Struct, frozen=True, dict=True):
     """See the module. ``embedder`` is the digest of the weights that cosines must come from."""
 
     cosine_weight: float
@@ -131,17 +112,26 @@ class GateModel(msgspec.Struct, frozen=True):
             lines.append(f'"{name}": [\n' + ",\n".join(packed) + "\n]")
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
-    def first_score(self, numbers: Sequence[float]) -> float:
-        """The score of a pair before its neighbours' scores are known (numbers in the order of
+    @cached_property
+    def _first_forest(self) -> Forest:
+        return Forest(self.first)
+
+    @cached_property
+    def _forest(self) -> Forest:
+        return Forest(self.trees)
+
+    def first_scores(self, rows: Sequence[Sequence[float]]) -> list[float]:
+        """The scores of pairs before their neighbours' scores are known (numbers in the order of
         ``FIRST_NAMES``)."""
-        return self._sum(self.first, numbers)
+        return self._sums(self._first_forest, rows)
 
-    def score(self, numbers: Sequence[float]) -> float:
-        """The score of a candidate (numbers in the order of ``NAMES``)."""
-        return self._sum(self.trees, numbers)
+    def scores(self, rows: Sequence[Sequence[float]]) -> list[float]:
+        """The scores of candidates (numbers in the order of ``NAMES``)."""
+        return self._sums(self._forest, rows)
 
-    def _sum(self, trees: Sequence[Tree], numbers: Sequence[float]) -> float:
-        return self.cosine_weight * numbers[AT["cosine"]] + math.fsum(tree.value(numbers) for tree in trees)
+    def _sums(self, forest: Forest, rows: Sequence[Sequence[float]]) -> list[float]:
+        cosines = (self.cosine_weight * row[AT["cosine"]] for row in rows)
+        return [near + float(more) for near, more in zip(cosines, forest.sums(rows), strict=True)]
 
     def limit(self, kind: str, score: float) -> tuple[float, float]:
         """p and u of a score."""
@@ -154,12 +144,16 @@ class GateModel(msgspec.Struct, frozen=True):
         calibration stream; infinite below the least rate that was calibrated."""
         return next((score for rate, score in reversed(self.cutoffs) if rate <= wrong_rate), math.inf)
 
-    def estimate(self, numbers: Sequence[float], wrong_rate: float = WRONG_RATE) -> Estimate:
-        """What is to be thought of a candidate with these numbers (in the order of ``NAMES``)."""
+    def estimates(self, rows: Sequence[Sequence[float]], wrong_rate: float = WRONG_RATE) -> list[Estimate]:
+        """What is to be thought of candidates with these numbers (in the order of ``NAMES``)."""
+        return [
+            self._estimate(row, score, wrong_rate) for row, score in zip(rows, self.scores(rows), strict=True)
+        ]
+
+    def _estimate(self, numbers: Sequence[float], score: float, wrong_rate: float) -> Estimate:
         kind = stake(numbers)
         if not all(map(math.isfinite, numbers)) or numbers[AT["cosine"]] < self.cosine_low:
             return Estimate(0.0, 1.0, -math.inf, kind)
-        score = self.score(numbers)
         p, u = self.limit(kind, score)
         return Estimate(p, u if score >= self.cutoff(wrong_rate) else 1.0, score, kind)
 
@@ -173,10 +167,10 @@ class GateModel(msgspec.Struct, frozen=True):
         """What is to be thought of each of a look-up's nearest stored questions, given what ``measure`` says
         of each and whether a veto stands against it."""
         rows = [[*pair, *beside] for pair, beside in zip(pairs, neighbours.crowd(near), strict=True)]
-        contested = neighbours.contest(near, [self.first_score(row) for row in rows], vetoed)
-        return [
-            self.estimate([*row, *beside], wrong_rate) for row, beside in zip(rows, contested, strict=True)
-        ]
+        contested = neighbours.contest(near, self.first_scores(rows), vetoed)
+        return self.estimates(
+            [[*row, *beside] for row, beside in zip(rows, contested, strict=True)], wrong_rate
+        )
 
 
 @cache

@@ -27,11 +27,11 @@ from node.core.errors import Unavailable
 from node.models.embedders.local import (
     ONNX_SHA256,
     ModelFiles,
-    Network,
     installed_files,
     open_tokenizer,
     pinned,
 )
+from node.models.embedders.network import Network
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

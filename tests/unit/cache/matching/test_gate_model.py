@@ -6,12 +6,22 @@ import math
 
 import pytest
 
-from node.cache.matching.gate_model import AT, NAMES, STAKES, GateModel, Tree, packaged, stake
+from node.cache.matching.gate_model import (
+    AT,
+    NAMES,
+    STAKES,
+    WRONG_RATE,
+    Estimate,
+    GateModel,
+    packaged,
+    stake,
+)
 from node.cache.matching.measure import NAMES as PAIR
 from node.cache.matching.measure import measure
 from node.cache.matching.neighbours import CONTEST, SIZE_MAX, Near, contest, crowd
 from node.cache.matching.neighbours import NAMES as CROWD
-from node.models.embedders.local import ONNX_SHA256
+from node.cache.matching.trees import Tree
+from node.models.embedders.local import DIGEST
 
 PAIRS = (
     ("How do I boil 2 eggs?", "How do I boil 12 eggs?"),
@@ -90,27 +100,32 @@ def _numbers(cosine: float, veto: float = 0.0) -> list[float]:
     return numbers
 
 
+def _estimate(model: GateModel, numbers: list[float], wrong_rate: float = WRONG_RATE) -> Estimate:
+    [found] = model.estimates([numbers], wrong_rate)
+    return found
+
+
 def test_estimates() -> None:
     model = _model()
-    assert model.score(_numbers(0.9)) == pytest.approx(2.25 + 1)
-    assert model.estimate(_numbers(0.9)).u == 0.02
-    assert model.estimate(_numbers(0.8)).u == 0.5
-    assert model.estimate(_numbers(0.5)).u == 1.0
-    assert model.estimate(_numbers(math.nan)).u == 1.0
-    assert _model(cutoffs=((0.01, 9.0),)).estimate(_numbers(0.9)).u == 1.0
+    assert model.scores([_numbers(0.9)]) == [pytest.approx(2.25 + 1)]
+    assert _estimate(model, _numbers(0.9)).u == 0.02
+    assert _estimate(model, _numbers(0.8)).u == 0.5
+    assert _estimate(model, _numbers(0.5)).u == 1.0
+    assert _estimate(model, _numbers(math.nan)).u == 1.0
+    assert _estimate(_model(cutoffs=((0.01, 9.0),)), _numbers(0.9)).u == 1.0
 
 
 def test_a_stricter_rate_has_a_higher_cut_off_and_none_below_the_least() -> None:
     model = _model()
     assert [model.cutoff(rate) for rate in (0.5, 0.01, 0.009, 0.005)] == [1.0, 1.0, 3.2, 3.2]
     assert math.isinf(model.cutoff(0.004))
-    assert model.estimate(_numbers(0.9), 0.01).u == 0.02
-    assert model.estimate(_numbers(0.85), 0.005).u == 1.0
+    assert _estimate(model, _numbers(0.9), 0.01).u == 0.02
+    assert _estimate(model, _numbers(0.85), 0.005).u == 1.0
 
 
 def test_monotone_in_similarity() -> None:
     model = _model()
-    found = [model.estimate(_numbers(cosine)) for cosine in (0.7, 0.75, 0.8, 0.85, 0.95, 1.0)]
+    found = [_estimate(model, _numbers(cosine)) for cosine in (0.7, 0.75, 0.8, 0.85, 0.95, 1.0)]
     assert [one.u for one in found] == sorted((one.u for one in found), reverse=True)
     assert [one.p for one in found] == sorted(one.p for one in found)
 
@@ -124,7 +139,7 @@ def test_the_file_comes_back_as_it_was_and_another_version_is_refused() -> None:
 
 def test_the_shipped_model_is_tied_to_the_packaged_embedder() -> None:
     model = packaged()
-    assert model.embedder == ONNX_SHA256
+    assert model.embedder == DIGEST
     assert set(model.curves) == set(STAKES)
     for curve in model.curves.values():
         assert [u for _, _, u in curve] == sorted((u for _, _, u in curve), reverse=True)

@@ -14,6 +14,7 @@ from node.core.errors import Misconfigured, Unavailable
 from node.core.settings import Embed
 from node.models.embedders.local import (
     CHARS_MAX,
+    DIGEST,
     MODEL,
     ONNX_SHA256,
     TOKENIZER_SHA256,
@@ -29,8 +30,8 @@ from tests.unit.models.embedders.minilm import local_embedder, minilm
 async def test_loads_tests_itself_and_closes() -> None:
     embedder = await LocalEmbedder.load(Embed(), ManualClock())
     await self_test(embedder)
-    assert embedder.info.model == MODEL == "all-MiniLM-L6-v2-int8@8199be6f699a"
-    assert embedder.info.digest == ONNX_SHA256
+    assert embedder.info.model == MODEL == "all-MiniLM-L6-v2-int8@a39f71fad6f2"
+    assert embedder.info.digest == DIGEST
     assert (embedder.info.dim, embedder.info.tokens_max) == (384, 256)
     check = embedder.health()
     assert (check.status, check.output, check.unit) == ("pass", MODEL, "ms")

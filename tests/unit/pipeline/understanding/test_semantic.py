@@ -12,7 +12,7 @@ import pytest
 from bench.routing_cases import QUESTIONS, read_cases
 from bench.train_router import FOLDS, fit, fold_of, label_of, questions_digest, threshold, usable
 from node.core.errors import CorruptState
-from node.models.embedders.local import DIM, MODEL, ONNX_SHA256
+from node.models.embedders.local import DIGEST, DIM, MODEL
 from node.pipeline.understanding.semantic import FILE, SemanticHead, Verdict
 from tests.unit.models.embedders.minilm import minilm
 
@@ -99,7 +99,7 @@ def test_a_vector_of_another_size_is_refused() -> None:
 
 def test_the_shipped_head_belongs_to_the_local_embedder() -> None:
     shipped = SemanticHead.load()
-    assert (shipped.model, shipped.model_digest) == (MODEL, ONNX_SHA256)
+    assert (shipped.model, shipped.model_digest) == (MODEL, DIGEST)
     assert shipped.judge(np.full(DIM, DIM**-0.5, dtype=np.float32)).label in shipped.labels
 
 
