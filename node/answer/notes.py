@@ -64,7 +64,7 @@ communities, a third of which asked for what is not stored (``bench/answerlab/wo
 not stored is asked in the words of what is."""
 STARTER_COSINE = 0.5
 """By its vectors it has to be so near: 31 of 605 general questions have such an entry, nearly all about its
-subject, of the 24 between .40 and here few (``general.jsonl``). One rare word in common is no subject."""
+subject, of the 25 between .40 and here few (``general.jsonl``). One rare word in common is no subject."""
 BESIDE = 0.1
 """Where nobody reads them, the second note is quoted too if it is so near to the first."""
 QUOTE_CHARS_MAX = 600
