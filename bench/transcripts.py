@@ -189,6 +189,8 @@ async def said(
     out: dict[str, Any] = {"text": draft.text, "complete": draft.complete}
     if not warm and draft.token_logprobs:
         out["logprobs"] = [round(one, 3) for one in draft.token_logprobs]
+    if composed.found is not None:
+        out["found"] = round(composed.found, 4)
     given = [
         {"id": one.id, "text": one.text}
         for one in ask.notes

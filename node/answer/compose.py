@@ -148,7 +148,8 @@ class Composer:
             composed = await self._reread(question, result.value, packed.blocks)
             composed = _settled(composed, given, result.ms, trail, language)
             return replace(composed, found=given.found, tried=trail.steps)
-        composed = _without_model(question, given, missing, result.steps, trail, language)
+        in_text = await self._in_text(question, given)
+        composed = _without_model(question, given, missing, result.steps, trail, language, in_text)
         if given.found is not None:
             composed = replace(composed, found=given.found)
         return replace(composed, tried=trail.steps, retry_after_s=result.retry_after_s)
@@ -241,6 +242,11 @@ class Composer:
         shown = quotes.from_read(notes.likeliest(composed.notes), trail, language)
         return shown and replace(shown, found=composed.found, tried=trail.steps)
 
+    async def _in_text(self, question: str, given: _Given) -> list[str]:
+        """What answers the question in the text that came with it, by the packaged reader."""
+        texts = [one.text for one in given.kept if one.source.kind == context.PASTED]
+        return await notes.answers_in(self._readers.trained, question, texts[0]) if texts else []
+
     async def _reread(self, question: str, composed: Composed, blocks: Sequence[Block]) -> Composed:
         """With the packaged reader's word on whether an answer on evidence says what was asked for."""
         if composed.support is None or composed.draft is None or composed.abstained:
@@ -332,12 +338,18 @@ def _settled(composed: Composed, given: _Given, ms: float, trail: Trail, languag
 
 
 def _without_model(
-    question: str, given: _Given, missing: str | None, tried: Sequence[Step], trail: Trail, language: str
+    question: str,
+    given: _Given,
+    missing: str | None,
+    tried: Sequence[Step],
+    trail: Trail,
+    language: str,
+    read: Sequence[str],
 ) -> Composed:
     """What is said where no model has answered: notes, sentences of the evidence, or an honest word."""
     return (
         _quoted(given, trail, language)
-        or quotes.from_quotes(question, _quotable(given), missing, trail, language)
+        or quotes.from_quotes(question, _quotable(given), missing, trail, language, read)
         or quotes.fallback(missing, given.evidence, tried, trail, language)
     )
 
@@ -351,7 +363,7 @@ def _quoted(given: _Given, trail: Trail, language: str) -> Composed | None:
         said = quotes.from_notes(given.evidence, trail, language, unread=found is None)
         if said is not None:
             return said
-    if given.is_bound and not sure_enough:
+    if given.is_bound and not (sure_enough or given.has_text):
         return quotes.not_there(language)
     if near is not None and not (given.writes or given.has_text or notes.is_peoples(near)):
         return quotes.from_unsure([near], trail, language)

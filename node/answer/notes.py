@@ -13,10 +13,12 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from node.answer import context, model_reader, reasons
 from node.answer.chain import Chain
 from node.answer.evidence.relevance import packaged
+from node.answer.extractive import TEXT_CHARS_MAX
 from node.answer.peer_claims import is_claim
 from node.core.errors import Unavailable
 from node.core.model import Evidence, Step
@@ -24,7 +26,7 @@ from node.core.ports import NoteReader
 from node.language import tables, verbatim
 from node.language.markup import DATA_MARK
 from node.language.orders import CHAT_TOKEN
-from node.language.sentences import one_line, plain
+from node.language.sentences import one_line, plain, sentences
 from node.language.tongue import may_be_english
 
 NOTES_MAX = 12
@@ -67,6 +69,10 @@ STARTER_COSINE = 0.5
 subject, of the 25 between .40 and here few (``general.jsonl``). One rare word in common is no subject."""
 BESIDE = 0.1
 """Where nobody reads them, the second note is quoted too if it is so near to the first."""
+SENTENCES_MAX = 40
+"""So many sentences of a text that came with a question are read."""
+IN_TEXT_MIN, PAIR_BEHIND = 0.5, 0.1
+"""So probably one has to answer it, and two together by so much more than one."""
 QUOTE_CHARS_MAX = 600
 _QUESTION_CHARS_MAX = 1_000
 _NAME = "NeuroSwarm"
@@ -250,6 +256,26 @@ async def answered(reader: NoteReader | None, question: str, answer: str) -> flo
     except Unavailable:
         return None
     return model_reader.trained().probability(odds)
+
+
+async def answers_in(reader: NoteReader | None, question: str, text: str) -> list[str]:
+    """The sentence of a text that came with the question, or two that belong together, that the packaged
+    reader takes for the answer; none where it sees none."""
+    if reader is None or not may_be_english(question):
+        return []
+    each = sentences(plain(text[:TEXT_CHARS_MAX]))[:SENTENCES_MAX]
+    some = [*each, *map(" ".join, pairwise(each))]
+    try:
+        odds = await reader.score(one_line(question, _QUESTION_CHARS_MAX), some)
+    except Unavailable:
+        return []
+    shares = map(model_reader.trained().probability, odds)
+    less = [0.0] * len(each) + [PAIR_BEHIND] * (len(some) - len(each))
+    best, said = max(
+        ((share - behind, one) for share, behind, one in zip(shares, less, some, strict=True)),
+        default=(0.0, ""),
+    )
+    return [said] if best >= IN_TEXT_MIN else []
 
 
 def _is_beside_ours(said: _Said, notes: Sequence[Evidence]) -> bool:

@@ -76,9 +76,16 @@ def _as_they_stand(
 
 
 def from_quotes(
-    question: str, evidence: Sequence[Evidence], missing: str | None, trail: Trail, language: str
+    question: str,
+    evidence: Sequence[Evidence],
+    missing: str | None,
+    trail: Trail,
+    language: str,
+    read: Sequence[str] = (),
 ) -> Composed | None:
-    """The three best sentences under the names of their sources, or None."""
+    """The three best sentences under the names of their sources, or None. ``read``: what the packaged reader
+    takes for the answer in a text that came with the question; it counts where the words alone find
+    nothing."""
     if not evidence:
         return None
     trail.start()
@@ -86,7 +93,10 @@ def from_quotes(
     quotes = list(extractive.select(question, texts))
     for place, item in enumerate(evidence):
         if item.source.kind == context.PASTED:
-            quotes += [replace(one, source=place) for one in extractive.of_a_pasted(question, item.text)]
+            told = extractive.of_a_pasted(question, item.text) or [
+                extractive.Quote(said, place, index, extractive.FLOOR) for index, said in enumerate(read)
+            ]
+            quotes += [replace(one, source=place) for one in told]
     if not quotes:
         # An adapter recognised the question, so its few words are to the point whatever words they use.
         quotes = [

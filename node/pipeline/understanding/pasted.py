@@ -1,8 +1,9 @@
 """A message that brings a text of its own: what is asked, and the text that it is asked of.
 
 Rules of this file:
-- A text is brought in a fence, in several lines, in a long quotation, or behind "summarise this:". One line
-  of ordinary length and a few lines of ordinary sentences are a question, and stay whole.
+- A text is brought in a fence, in several lines, in a long quotation, in sentences that stand apart from the
+  question, or behind "summarise this:". One line of ordinary length and a few lines of ordinary sentences are
+  a question, and stay whole.
 - The question stands at one end: the first or the last lines, if they ask. A question in the middle of a text
   is the text's. Several questions, one a line, are no text.
 - The question is one line; the text keeps its lines, its indentation and everything else.
@@ -34,6 +35,8 @@ _HANDED_CHARS, _HANDED_WORDS = 40, 8
 """Behind "summarise:" in one line stands at least so much."""
 _OF_CHARS = 12
 """So much of a text there must be for a question that points at it."""
+_TOLD_CHARS = 40
+"""So long several sentences apart from the question have to be."""
 _SALUTATION_WORDS = 3
 _MAIL_CHARS = 60
 _QUESTION_LINES = 3
@@ -237,13 +240,27 @@ def _of_lines(lines: Sequence[str]) -> Message | None:
         return None
     points = any(said.points or said.orders for said in map(_said, asked))
     points = points or (_introduces(body) and tail > 0)
-    if looks or length >= TEXT_CHARS or (points and length >= _OF_CHARS):
+    tells = _stands_apart(lines, head, tail) and _tells(body)
+    if looks or tells or length >= TEXT_CHARS or (points and length >= _OF_CHARS):
         while body and not body[-1].strip():
             body = body[:-1]
         while body and not body[0].strip():
             body = body[1:]
         return Message(_one(asked), "\n".join(body))
     return None
+
+
+def _stands_apart(lines: Sequence[str], head: int, tail: int) -> bool:
+    """Whether a blank line parts question and text, or a question mark at the end of the first line."""
+    if tail and not lines[-tail - 1].strip():
+        return True
+    return head > 0 and (not lines[head].strip() or lines[head - 1].rstrip().endswith(_QUESTION_MARKS))
+
+
+def _tells(body: Sequence[str]) -> bool:
+    """Whether it is several sentences, none of which asks."""
+    said = _SENTENCE.split(" ".join(body).strip()[: LINES_READ * LINE_CHARS])
+    return len(said) > 1 and sum(map(len, said)) >= _TOLD_CHARS and not any(_said(one).asks for one in said)
 
 
 def _introduces(body: Sequence[str]) -> bool:

@@ -272,6 +272,20 @@ async def test_what_is_asked_of_a_pasted_text_is_not_answered_from_a_note() -> N
     assert "Friday" not in composed.text
 
 
+@pytest.mark.parametrize(("share", "is_told"), [(0.6, True), (0.4, False)])
+async def test_where_no_words_are_shared_the_reader_finds_the_sentence_of_a_pasted_text(
+    share: float, is_told: bool
+) -> None:
+    text = "It is a fine flat. Two months are paid up front. No dogs."
+    pasted = Evidence(text, SourceRef(context.PASTED, "your text"), 0.9, Freshness.GENERAL, True)
+    composed = await composed_of(
+        GONE, pasted, question="How large is the deposit?", reader=Trained(months=share)
+    )
+    assert composed.source.kind == ("extractive" if is_told else "fallback")
+    assert ("paid up front" in composed.text) is is_told
+    assert "No dogs" not in composed.text
+
+
 # --- by the trained reader ------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ MAIL = "Dear team,\n\nthe meeting moves to 5 May at 14:00.\n  Please bring the b
 SLOPPY = "hi Tom\n\nthe parcel with number 4471 was sent on 12 march, it comes in 3 days\n\ncheers ann"
 ASKING_MAIL = "Dear Anna,\n\ncan you send the slides?\n\nThanks\nBob"
 SHORT = "The plumber comes on Thursday.\nThe key is with Mrs. Odell."
+ONE_LINE = SHORT.replace("\n", " ")
 CODE = "def f(x)\n    return a[0]"
 FENCED = f"```\n{CODE}\n```"
 LOG = "2026-01-01 10:00:00 ERROR disk full\n2026-01-01 10:00:01 INFO retry"
@@ -47,6 +48,9 @@ LONG = "The lighthouse was built by fishermen who had lost a boat. " * 8
         (f"pls summarize\n\n{SLOPPY}", "pls summarize", SLOPPY),
         (f"A note i got:\n\n{SHORT}\n\nwhere is the key", "where is the key", f"A note i got:\n\n{SHORT}"),
         (f"Here is my code:\n{FENCED}", "", FENCED),
+        (f"when does he come\n\n{ONE_LINE}", "when does he come", ONE_LINE),
+        (f"{ONE_LINE}\n\nwhen does he come", "when does he come", ONE_LINE),
+        (f"When does he come?\n{ONE_LINE}", "When does he come?", ONE_LINE),
     ],
 )
 def test_the_question_and_its_text(message: str, question: str, pasted: str) -> None:
@@ -67,6 +71,8 @@ def test_the_question_and_its_text(message: str, question: str, pasted: str) -> 
         "hello there\n\ncan you tell me what the capital of france is?",
         "Write an email to my boss.\nSay that I am ill today.\nBe polite and short.",
         "translate to German: good morning",
+        "What can I cook?\n\nI have eggs.",
+        "Is it open today?\nAnd is it open tomorrow? I would come at nine.",
         "calculate this: 3 + 4 * 5",
         "Who wrote “Hamlet”?",
     ],
