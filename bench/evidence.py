@@ -53,6 +53,9 @@ BESIDE_MAX = 0.18
 PASSED_MAX = 0.1
 """The share of them for which the packaged reader may take a note to hold the answer: where there is a
 language model, it still has to find the answer in it."""
+SURE_AIMED = 0.97
+"""The share of the likeliest notes that have to hold the answer where a model's words about them are stored:
+one in fifty it tells wrongly, and 95 in a hundred are to be right."""
 BOTH_MAX, BOTH_BESIDE_MAX = 0.1, 0.15
 """The same, and for quoting, where a language model reads beside it."""
 
@@ -428,10 +431,23 @@ def both_table(rows: list[Reading]) -> tuple[dict[str, float], list[str]]:
             f"| {len(some)} {name} | {auc(some):.3f} | {passed:.2f}, {told:.2f} "
             f"| {invented:.3f}, {beside:.3f} |"
         )
+    likeliest: dict[str, tuple[float, bool]] = {}
+    for row in joined(train):
+        likeliest[row.id] = max((row.log_odds, row.holds), likeliest.get(row.id, (-math.inf, False)))
+    sure = round(logistic(sure_from(list(likeliest.values()))), 4)
+    lines += ["", f"What a model tells of a note is sure enough to be stored from {sure} on."]
     slope, second, near, far, offset = (round(one, 3) for one in weights)
     fitted = {"slope": slope, "second": second, "offset": offset, "near": near, "behind": -far}
     floor, quote = (round(logistic(cut), 4) for cut in cuts)
-    return fitted | {"floor": floor, "quote": quote}, lines
+    return fitted | {"floor": floor, "quote": quote, "sure": sure}, lines
+
+
+def sure_from(likeliest: list[tuple[float, bool]]) -> float:
+    """The least log odds from which on ``SURE_AIMED`` of the likeliest notes hold the answer."""
+    ranked = sorted(likeliest, reverse=True)
+    right = np.cumsum([holds for _, holds in ranked]) / np.arange(1, len(ranked) + 1)
+    enough = [odds for (odds, _), share in zip(ranked, right, strict=True) if share >= SURE_AIMED]
+    return enough[-1]
 
 
 def texts_of(some: list[dict[str, Any]]) -> dict[str, str]:

@@ -43,7 +43,7 @@ from node.cache.matching.gate import HARD_VETOES
 from node.cache.matching.gate_model import AT, FIRST_NAMES, NAMES, STAKES, GateModel, stake
 from node.cache.matching.measure import VETOES, measure
 from node.cache.matching.neighbours import FLOOR, Near, contest
-from node.cache.matching.trees import Tree
+from node.cache.matching.trees import Forest, Tree
 from node.models.embedders.local import DIGEST
 
 WEIGHTS = {
@@ -214,33 +214,21 @@ def _tree(root: Mapping[str, Any]) -> Tree:
     return Tree(tuple(number), tuple(limit), tuple(left), tuple(right), tuple(leaf))
 
 
+_ROWS_AT_ONCE = 1_000
+
+
 def _short(value: float) -> float:
     return 0.0 if abs(value) < 1e-9 else float(f"{value:.5g}")
 
 
 def scores(trees: Sequence[Tree], numbers: Numbers, cosine_weight: float = COSINE_WEIGHT) -> Scores:
-    """The scores of many pairs at once: the same as ``GateModel.score``, without its bias."""
-    total = cosine_weight * numbers[:, AT["cosine"]].astype(np.float64)
-    for tree in trees:
-        total += _values(tree, numbers)
-    return total
-
-
-def _values(tree: Tree, numbers: Numbers) -> Scores:
-    leaf = np.array(tree.leaf)
-    if not tree.number:
-        return np.full(len(numbers), leaf[0])
-    number, limit = np.array(tree.number), np.array(tree.limit)
-    left, right = np.array(tree.left), np.array(tree.right)
-    node = np.zeros(len(numbers), dtype=np.int64)
-    rows = np.arange(len(numbers))
-    while True:
-        inner = node >= 0
-        if not inner.any():
-            return leaf[-node - 1]
-        at = node[inner]
-        goes = numbers[rows[inner], number[at]] <= limit[at]
-        node[inner] = np.where(goes, left[at], right[at])
+    """The scores of many pairs at once: the same as ``GateModel.scores``."""
+    forest = Forest(trees)
+    starts = range(0, len(numbers), _ROWS_AT_ONCE)
+    parts = [forest.sums(numbers[start : start + _ROWS_AT_ONCE]) for start in starts]
+    found: Scores = cosine_weight * numbers[:, AT["cosine"]].astype(np.float64)
+    found += np.concatenate([np.zeros(0), *parts])
+    return found
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

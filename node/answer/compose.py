@@ -147,7 +147,7 @@ class Composer:
         if result.value is not None:
             composed = await self._reread(question, result.value, packed.blocks)
             composed = _settled(composed, given, result.ms, trail, language)
-            return replace(composed, found=given.found, tried=trail.steps)
+            return replace(composed, found=given.told, tried=trail.steps)
         in_text = await self._in_text(question, given)
         composed = _without_model(question, given, missing, result.steps, trail, language, in_text)
         if given.found is not None:
@@ -281,13 +281,14 @@ class Composer:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What an answer is made from. ``kept`` is for a model to read, ``evidence`` may be quoted. ``found`` and
-    ``near`` as in ``notes.Read``; ``is_bound``: the question is about people's notes, so nothing else may
-    answer it; ``writes``: a text is wanted that nobody has stored."""
+    """What an answer is made from. ``kept`` is for a model to read, ``evidence`` may be quoted. ``found``,
+    ``told`` and ``near`` as in ``notes.Read``; ``is_bound``: the question is about people's notes, so nothing
+    else may answer it; ``writes``: a text is wanted that nobody has stored."""
 
     kept: Sequence[Evidence]
     evidence: Sequence[Evidence]
     found: float | None = None
+    told: float | None = None
     near: Evidence | None = None
     is_bound: bool = False
     writes: bool = False
@@ -296,7 +297,13 @@ class _Given:
         """Narrowed to what the readers of notes found in them."""
         is_bound = read.bound and not self.writes
         return replace(
-            self, kept=read.kept, evidence=read.kept, found=read.found, near=read.near, is_bound=is_bound
+            self,
+            kept=read.kept,
+            evidence=read.kept,
+            found=read.found,
+            told=read.told,
+            near=read.near,
+            is_bound=is_bound,
         )
 
     @property

@@ -37,7 +37,7 @@ _ABSTAINS, _ADMITS = _SAYS("abstains"), _SAYS("admits")
 _APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'"})
 _NEGATION, _POLAR, _OPEN_QUESTION = _SAYS("negation"), _SAYS("polar"), _SAYS("open_question")
 _DIFFERENCE = _SAYS("difference")
-"""It asks for what lies between two figures, which no note says."""
+"""It asks for what lies between two figures, or for their sum, which no note says."""
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 _MARK = r"\[\d{1,3}(?:[ \t]*[,;][ \t]*\d{1,3})*\]"
 _MARKS = re.compile(rf"(?<![^\s.,;:!?…。！？”’»*]){_MARK}(?:[ \t]*{_MARK})*")

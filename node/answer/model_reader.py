@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from node.answer.context import Block
+from node.answer.score.calibrated import BAR, held_back
 from node.core.errors import Rejected
 from node.core.model import Draft
 from node.core.ports import Prompt
@@ -54,6 +55,11 @@ class Curve:
     second: float = 0.0
     near: float = 0.0
     behind: float = 0.0
+    sure: float = BAR
+
+    def told(self, share: float) -> float:
+        """The probability as it is told: ``sure`` lies at the bar, and the order stays."""
+        return held_back(share, self.sure)
 
     def probability(self, odds: float, second: float = 0.0, place: Place = (0.0, 0.0)) -> float:
         relevance, behind = place

@@ -99,6 +99,8 @@ class Read:
     """Where no note is sure to hold the answer: the one that comes nearest to it, if it may be quoted."""
     near_found: float = 0.0
     """How probable it is that ``near`` does."""
+    told: float | None = None
+    """``found`` as it is told: held back below the bar until that was borne out."""
     steps: tuple[Step, ...] = ()
 
 
@@ -196,13 +198,20 @@ async def read(
     steps = (Step("read", "found" if held else "missed", told, took_ms),)
     bound = is_about_theirs(notes)
     if held:
-        return Read([*others, *(one.note for one in held)], held[0].share, bound, steps=steps)
+        best_one = held[0]
+        return Read(
+            [*others, *(one.note for one in held)],
+            best_one.share,
+            bound,
+            steps=steps,
+            told=best_one.curve.told(best_one.share),
+        )
     ours_is_about_it = any(_binds(one) and not is_claim(one.source) for one in notes)
     near_ones = [one for one in said if one.is_near and not (ours_is_about_it and is_claim(one.note.source))]
     nearest_one = max(near_ones, key=lambda one: one.share, default=None)
     if nearest_one is None:
         return Read(others, None, bound, steps=steps)
-    return Read(others, None, bound, nearest_one.note, nearest_one.share, steps)
+    return Read(others, None, bound, nearest_one.note, nearest_one.share, steps=steps)
 
 
 def _is_its_answer(one: Evidence) -> bool:

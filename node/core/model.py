@@ -331,10 +331,10 @@ class Support:
     ``weakest``: the same of its weakest sentence; ``figures`` and ``names``: the share of its figures and
     names that evidence or question give, 1 where it has none; ``question``: the share of the question's
     content words that the evidence used holds; ``cited``: it cites, and what it cites holds its words;
-    ``compares``: the question gives a figure that the evidence lacks ("my boat is 8 metres") or asks how much
-    more one thing is than another, so that a
-    comparison was needed; ``answers``: how probable it is, by the packaged reader of notes, that the answer
-    says what was asked for, None where that did not read it."""
+    ``compares``: the question gives a figure that the evidence lacks ("my boat is 8 metres"), asks how much
+    more one thing is than another or what several come to, so that something had to be computed; ``answers``:
+    how probable it is, by the packaged reader of notes, that the answer says what was asked for, None where
+    that did not read it."""
 
     words: float
     weakest: float

@@ -61,11 +61,16 @@ class Head:
 
     def told(self, probability: float) -> float:
         """The probability as it is told: the cut lies at the bar, and the order stays."""
-        if self.cut is not None and probability >= self.cut:
-            return _between(probability, (self.cut, 1.0), (max(BAR, self.cut), 1.0))
-        if probability <= _BELOW:
-            return probability
-        return _between(probability, (_BELOW, self.cut or 1.0), (_BELOW, _JUST_BELOW))
+        return held_back(probability, self.cut)
+
+
+def held_back(probability: float, cut: float | None) -> float:
+    """The probability as it is told: from ``cut`` on it passes the bar, and the order stays."""
+    if cut is not None and probability >= cut:
+        return _between(probability, (cut, 1.0), (max(BAR, cut), 1.0))
+    if probability <= _BELOW:
+        return probability
+    return _between(probability, (_BELOW, cut or 1.0), (_BELOW, _JUST_BELOW))
 
 
 def _between(value: float, of: tuple[float, float], to: tuple[float, float]) -> float:

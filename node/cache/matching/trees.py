@@ -55,9 +55,9 @@ class Forest:
         self._before_leaf = first_leaf[:-1] - 1
         self._values = np.array([value for tree in trees for value in tree.leaf])
 
-    def sums(self, rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    def sums(self, rows: Sequence[Sequence[float]] | NDArray[np.floating]) -> NDArray[np.float64]:
         """The sum of one leaf of each tree, for each row of numbers."""
-        if not len(self._starts) or not rows:
+        if not len(self._starts) or not len(rows):
             return np.zeros(len(rows))
         is_left = np.array(rows, np.float64).take(self._numbers, axis=1) <= self._limits
         stays = np.where(is_left, self._left_stays, self._right_stays)

@@ -10,8 +10,9 @@ import pytest
 
 from bench.gatelab.streams import Row
 from bench.gatelab.train import Rows, best_of, contested, curve, cutoff, scores, upper
-from node.cache.matching.gate_model import AT, FIRST_NAMES, NAMES, GateModel, Tree
+from node.cache.matching.gate_model import AT, FIRST_NAMES, NAMES, GateModel
 from node.cache.matching.neighbours import CONTEST
+from node.cache.matching.trees import Tree
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_many_are_scored_at_once_as_one_by_one():
     model = GateModel(2.0, (), (tree,), {}, (), "d" * 64, 0.7)
     rows = np.zeros((3, len(NAMES)), np.float32)
     rows[:, AT["cosine"]], rows[2, AT["veto"]] = (0.75, 0.9, 0.9), 3
-    one_by_one = [model.score(row.tolist()) for row in rows]
+    one_by_one = [model.scores([row.tolist()])[0] for row in rows]
     assert one_by_one == pytest.approx([1.5 - 1, 1.8 + 1, 1.8 - 4])
     assert scores((tree,), rows, 2.0) == pytest.approx(one_by_one, abs=1e-5)
 
