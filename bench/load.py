@@ -56,8 +56,9 @@ class _Connection:
 
 
 def drive(port: int, path: str, bodies: Sequence[str], connections: int, window_s: float) -> Driven:
-    """Post ``bodies`` in turn, as ``{"query": …}``, for ``window_s`` seconds or until none is left. Raises
-    ``OSError`` where the server hangs up, ``TimeoutError`` where it says nothing for a minute."""
+    """Post ``bodies`` in turn, as ``{"query": …}`` or what OpenAI's route for chats takes, for ``window_s``
+    seconds or until none is left. Raises ``OSError`` where the server hangs up, ``TimeoutError`` where it
+    says nothing for a minute."""
     clock, driven, waiting = SystemClock(), Driven(), selectors.DefaultSelector()
     requests = iter([(number, _request(port, path, body)) for number, body in enumerate(bodies)])
 
@@ -100,7 +101,8 @@ def drive(port: int, path: str, bodies: Sequence[str], connections: int, window_
 
 
 def _request(port: int, path: str, body: str) -> bytes:
-    data = orjson.dumps({"query": body})
+    chat = {"model": "m", "messages": [{"role": "user", "content": body}]}
+    data = orjson.dumps(chat if path.endswith("/chat/completions") else {"query": body})
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(data)}\r\n\r\n"

@@ -196,12 +196,12 @@ class Bench:
         self._ids: set[str] = set()
         self._leaves: set[tuple[str, int]] = set()
 
-    async def drive(self, port: int, texts: Sequence[str], connections: int) -> Driven:
-        work = partial(drive, port, "/chat", texts, connections, self._seconds)
+    async def drive(self, port: int, texts: Sequence[str], connections: int, path: str = "/chat") -> Driven:
+        work = partial(drive, port, path, texts, connections, self._seconds)
         return await asyncio.get_running_loop().run_in_executor(self._client, work)
 
-    async def ask_all(self, texts: Sequence[str]) -> None:
-        work = partial(drive, self._port, "/chat", texts, 4, float("inf"))
+    async def ask_all(self, texts: Sequence[str], port: int | None = None, path: str = "/chat") -> None:
+        work = partial(drive, port or self._port, path, texts, 4, float("inf"))
         await asyncio.get_running_loop().run_in_executor(self._client, work)
 
     async def reply_to(self, text: str) -> bytes:
@@ -257,7 +257,7 @@ async def run(wanted: argparse.Namespace) -> list[str]:
     stored, others = every[: wanted.records], every[wanted.records :]
     lines = []
     asked = Questions(stored, others)
-    with tempfile.TemporaryDirectory() as folder, _client() as client:
+    with tempfile.TemporaryDirectory() as folder, client_process() as client:
         home, index = Path(folder) / "node", Path(folder) / "knowledge-index.json"
         await write_index(index, stored)
         for durability in wanted.durabilities:
@@ -284,7 +284,7 @@ async def run(wanted: argparse.Namespace) -> list[str]:
     return lines
 
 
-def _client() -> ProcessPoolExecutor:
+def client_process() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
 
