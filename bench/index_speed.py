@@ -1,4 +1,4 @@
-"""How fast the exact index is here at 1,000, 10,000 and 100,000 rows: searching, adding, saving, loading.
+"""How fast the exact index is here at 2,000, 10,000 and 200,000 rows: searching, adding, saving, loading.
 
     python -m bench.index_speed
 
@@ -23,7 +23,7 @@ from node.core.clock import SystemClock
 from node.core.ipld.cid import Cid
 from node.models.embedders.local import DIM
 
-_SIZES = (1_000, 10_000, 100_000)
+_SIZES = (2_000, 10_000, 200_000)
 _SEARCHES = 100
 _K = 8
 _CENTRES = 200

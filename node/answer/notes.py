@@ -71,7 +71,7 @@ BESIDE = 0.1
 """Where nobody reads them, the second note is quoted too if it is so near to the first."""
 SENTENCES_MAX = 40
 """So many sentences of a text that came with a question are read."""
-IN_TEXT_MIN, PAIR_BEHIND = 0.5, 0.1
+IN_TEXT_MIN, PAIR_BEHIND = 0.6, 0.1
 """So probably one has to answer it, and two together by so much more than one."""
 QUOTE_CHARS_MAX = 600
 _QUESTION_CHARS_MAX = 1_000

@@ -272,7 +272,7 @@ async def test_what_is_asked_of_a_pasted_text_is_not_answered_from_a_note() -> N
     assert "Friday" not in composed.text
 
 
-@pytest.mark.parametrize(("share", "is_told"), [(0.6, True), (0.4, False)])
+@pytest.mark.parametrize(("share", "is_told"), [(0.65, True), (0.55, False)])
 async def test_where_no_words_are_shared_the_reader_finds_the_sentence_of_a_pasted_text(
     share: float, is_told: bool
 ) -> None:
