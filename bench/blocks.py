@@ -29,7 +29,8 @@ from bench.fresh_node import load_average
 from node.core.clock import SystemClock, random_bytes
 from node.core.ipld.cid import RAW, Cid
 from node.ipfs.kubo import KuboBlockStore
-from node.ipfs.kubo_client import Version, multiaddr_of
+from node.ipfs.kubo_client import Version
+from node.ipfs.kubo_library import multiaddr_of
 from node.store.sqlite import SqliteStore
 from tests import engines
 

@@ -7,7 +7,9 @@ Method, all in one run, so that the ratios belong together:
 - Blocks: random ones of a record's size, and a DAG-CBOR list that links to them, made here, written as one
   CAR and imported with ``neuroswarm ingest --car``. A node as shipped serves them, in a process of its own.
 - nginx, one worker, serves the same blocks as files under the names of their CIDs, and the CAR as one file.
-- The client is the same for both: processes that each keep one connection open and read answers as they come;
+- A bare handler of the same web framework sends the same bytes out of a dictionary: what a block costs this
+  interpreter at least. For both the processor time of the server's process for one block is read from /proc.
+- The client is the same for all: processes that each keep one connection open and read answers as they come;
   one for the times of single requests, ``CLIENTS`` for the throughput. It hashes nothing, so that what is
   measured is the server. Rounds take turns, each time beginning with the other server.
 - Memory: a CAR of a gibibyte in blocks of a mebibyte is imported and read once by a client that takes no more
@@ -53,7 +55,17 @@ CLIENTS = 4
 _MEBI = 2**20
 _READ = 64 * 1024
 _START_S = 30.0
-_NODE, _NGINX = "this node", "nginx"
+_NODE, _BARE, _NGINX = "this node", "bare aiohttp", "nginx"
+_BARE_SERVER = """
+import pathlib, sys
+from aiohttp import web
+held = {one.name: one.read_bytes() for one in pathlib.Path(sys.argv[1]).iterdir()}
+async def send(request):
+    return web.Response(body=held[request.match_info["name"]], content_type="application/octet-stream")
+app = web.Application()
+app.router.add_get("/{name}", send)
+web.run_app(app, host="127.0.0.1", port=int(sys.argv[2]), access_log=None, print=None)
+"""
 _ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -78,6 +90,8 @@ class Seen:
     alone: list[float] = field(default_factory=list)
     together: list[float] = field(default_factory=list)
     by_car: list[float] = field(default_factory=list)
+    processor_us: list[float] = field(default_factory=list)
+    """Of one block, where the process is known."""
 
 
 # --- the client -----------------------------------------------------------------------------------
@@ -148,6 +162,25 @@ def _nginx(files: Path, folder: Path) -> Iterator[str | None]:
         process.wait(30)
 
 
+@contextmanager
+def _bare(files: Path) -> Iterator[tuple[str, int]]:
+    """Its address and process."""
+    port = _free_port()
+    process = subprocess.Popen([sys.executable, "-c", _BARE_SERVER, str(files), str(port)])
+    try:
+        _wait_for(process, port)
+        yield f"http://127.0.0.1:{port}", process.pid
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _processor_s(pid: int) -> float:
+    """Of all its threads so far."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(one.read_text(encoding="ascii").split()[0]) for one in tasks) / 1e9
+
+
 def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
     """Until it listens. Raises ``RuntimeError``."""
     clock = SystemClock()
@@ -158,7 +191,7 @@ def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
             return
         except ConnectionRefusedError:
             threading.Event().wait(0.05)
-    raise RuntimeError("nginx did not start")
+    raise RuntimeError("the server to compare with did not start")
 
 
 def _free_port() -> int:
@@ -214,10 +247,18 @@ async def _speeds(plan: Plan, folder: Path, show: Callable[[str], None]) -> list
     files = folder / "files"
     files.mkdir()
     root, cids = _write_archive(folder / "all.car", [BLOCK_BYTES] * plan.blocks, files)
-    with _nginx(files, folder / "nginx") as other, ProcessPoolExecutor(CLIENTS) as pool:
+    with (
+        _nginx(files, folder / "nginx") as other,
+        _bare(files) as (bare, bare_pid),
+        ProcessPoolExecutor(CLIENTS) as pool,
+    ):
         async with _node(folder / "node", folder / "all.car") as node:
-            servers = {_NODE: (node.url, [f"/ipfs/{cid}?format=raw" for cid in cids])}
-            cars = {_NODE: f"/ipfs/{root}?format=car"}
+            servers = {
+                _NODE: (node.url, [f"/ipfs/{cid}?format=raw" for cid in cids]),
+                _BARE: (bare, [f"/{cid}" for cid in cids]),
+            }
+            cars = {_NODE: f"/ipfs/{root}?format=car", _BARE: "/all.car"}
+            pids = {_NODE: node.pid, _BARE: bare_pid}
             if other is not None:
                 servers[_NGINX] = (other, [f"/{cid}" for cid in cids])
                 cars[_NGINX] = "/all.car"
@@ -227,7 +268,11 @@ async def _speeds(plan: Plan, folder: Path, show: Callable[[str], None]) -> list
                 names = list(servers)
                 for name in names if number % 2 == 0 else reversed(names):
                     url, paths = servers[name]
+                    before_s = _processor_s(pids[name]) if name in pids else 0.0
                     one = await loop.run_in_executor(pool, _singles, url, paths, plan.window_s, number)
+                    if name in pids:
+                        took_s = _processor_s(pids[name]) - before_s
+                        seen[name].processor_us.append(took_s / (one * plan.window_s) * 1e6)
                     many = await asyncio.gather(
                         *(
                             loop.run_in_executor(pool, _singles, url, paths, plan.window_s, seed)
@@ -252,11 +297,16 @@ async def _speeds(plan: Plan, folder: Path, show: Callable[[str], None]) -> list
     }
     for name, row in figures.items():
         lines.append(f"| {name} | " + " | ".join(f"{figure:,.0f}" for figure in row) + " |")
-    if _NGINX in figures:
-        shares = [ours / theirs for ours, theirs in zip(figures[_NODE], figures[_NGINX], strict=True)]
-        lines.append("| node : nginx | " + " | ".join(f"{share:.2f}" for share in shares) + " |")
-    else:
-        lines += ["", "nginx is not installed here: nothing to compare with."]
+    for other_name in (name for name in figures if name != _NODE):
+        shares = [ours / theirs for ours, theirs in zip(figures[_NODE], figures[other_name], strict=True)]
+        lines.append(f"| node : {other_name} | " + " | ".join(f"{share:.2f}" for share in shares) + " |")
+    ours, least = (float(np.median(seen[name].processor_us)) for name in (_NODE, _BARE))
+    lines += [
+        "",
+        f"Processor time of a raw block: node {ours:,.0f} us, bare {least:,.0f} us ({least / ours:.2f}).",
+    ]
+    if _NGINX not in figures:
+        lines += ["", "nginx is not installed here."]
     return lines
 
 

@@ -31,6 +31,7 @@ from adapters.coins.sums import read_sum
 from adapters.coins.words import FIAT, NAMED_ENDINGS, NOT_A_TICKER, PATTERNS, WORDS, finds, one_apart
 from adapters.outgoing import may_leave
 from node.language.reading import Reading, read, word_list
+from node.language.tables import later
 from node.language.wording import EXPLAINS
 
 STRENGTH_NAME = 0.9
@@ -78,7 +79,7 @@ def _may_be_sent(question: CoinQuestion, text: str) -> bool:
     return all(may_leave(name) for name in question.unresolved) and may_leave(_NUMBERS.sub(" ", text))
 
 
-_NUMBERS = re.compile(r"(?<![^\W_])\d[\d.,]{0,60}(?![^\W_])")
+_NUMBERS = later(r"(?<![^\W_])\d[\d.,]{0,60}(?![^\W_])")
 """Amounts stay here."""
 
 
@@ -155,7 +156,7 @@ def _in_script(reading: Reading, today: date, *, hinted: bool) -> Claim | None:
 
 # --- with words that are not accounted for ------------------------------------------------------------
 
-_TRAPS = re.compile(f"{EXPLAINS}|{PATTERNS['traps'].pattern}")
+_TRAPS = later(f"{EXPLAINS}|{PATTERNS['traps'].pattern}")
 
 
 def _weak(sentences: Sequence[Sentence], flat: str) -> Claim | None:
@@ -272,7 +273,7 @@ def _without_unknown(items: list[Item]) -> list[Item] | None:
     return [item for item, drop in zip(items, unknown, strict=True) if not drop]
 
 
-_OF_A_COUNTRY = re.compile(r"[a-z]{2,12}(?:an|ish|[aei]ns?e?|ens?es|iens?|ische?[nrs]?|[ai]n[oi]s?|esi)\Z")
+_OF_A_COUNTRY = later(r"[a-z]{2,12}(?:an|ish|[aei]ns?e?|ens?es|iens?|ische?[nrs]?|[ai]n[oi]s?|esi)\Z")
 
 
 def _is_of_a_country(items: Sequence[Item], unknown: Sequence[bool], at: int) -> bool:

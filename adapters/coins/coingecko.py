@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TypeVar
-
-from pycoingecko import CoinGeckoAPI
+from typing import TYPE_CHECKING, TypeVar
 
 from adapters.coins import claims, follow, market, read, say, sums
 from adapters.coins.coingecko_client import PUBLIC_URL, CoinGeckoClient
@@ -43,6 +41,9 @@ from node.core.model import (
     Unclear,
 )
 from node.core.settings import AdapterSettings
+
+if TYPE_CHECKING:
+    from pycoingecko import CoinGeckoAPI
 
 NAME = "coingecko"
 PER_MINUTE_WITHOUT_KEY = 10

@@ -1,14 +1,14 @@
 """pycoingecko in worker threads, tamed: bounded in time, size and number, without retries of its own.
 
-What the library does by itself and this file undoes: it retries and sleeps inside the thread, follows
-redirects, reads bodies of any size for any time, puts the key into the address (where logs keep it) and
-returns an error body that came with status 200 as data. Every answer is checked here, and every failure
-leaves as one of ``node.core.errors``; the retries are the guard's.
+What the library does by itself and ``coingecko_line`` undoes: it retries and sleeps inside the thread,
+follows redirects, reads bodies of any size for any time, puts the key into the address (where logs keep it)
+and returns an error body that came with status 200 as data. Every answer is checked, and every failure leaves
+as one of ``node.core.errors``; the retries are the guard's.
 
-A call owns one ``_Line`` (one client, one session) for as long as its thread runs. When the caller gives up,
-the line's sockets are shut down, so that not even a server that drips a byte a second holds the thread. What
-can outlast that is name resolution, which the operating system bounds; such a line stays taken, the others
-serve.
+A call owns one ``Line`` (one client, one session, loaded when it is first used) for as long as its thread
+runs. When the caller gives up, its sockets are shut down, so that not even a server that drips a byte a
+second holds the thread. What can outlast that is name resolution, which the operating system bounds; such a
+line stays taken, the others serve.
 
 It knows the vendor's errors, not its figures.
 """
@@ -16,53 +16,28 @@ It knows the vendor's errors, not its figures.
 from __future__ import annotations
 
 import asyncio
-import io
 import queue
 import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from http.cookiejar import DefaultCookiePolicy
-from typing import Any
-from urllib.parse import urlsplit
-
-import requests
-import urllib3
-from pycoingecko import CoinGeckoAPI
-from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from typing import TYPE_CHECKING
 
 from node.core.clock import Clock
-from node.core.errors import Forbidden, NodeError, NotFound, RateLimited, Rejected, TimedOut, Unavailable
-from node.core.http import wait_s
+from node.core.errors import Unavailable
+
+if TYPE_CHECKING:
+    from pycoingecko import CoinGeckoAPI
+
+    from adapters.coins.coingecko_line import Line
 
 PUBLIC_URL = "https://api.coingecko.com/api/v3"
-PRO_HOST = "pro-api.coingecko.com"
-BODY_BYTES_MAX = 2 * 2**20
 WAIT_UNSTATED_S = 15.0
 """Wait after a 429 that does not say how long; the waits seen were 7 to 119 s."""
 CLOSE_WAIT_S = 2.0
-_CHUNK_BYTES = 64 * 1024
-_TRANSIENT = frozenset((408, 502, 503, 504, 520, 521, 522, 523, 524))
-_KEY_ERRORS = {
-    10002: "the API key is missing",
-    10005: "the API key's plan does not include this",
-    10010: "the API key is of the wrong kind for this address",
-    10011: "the API key is of the wrong kind for this address",
-    10012: "the day lies outside the time range of the API key's plan",
-}
 
 
-class _TooLarge(requests.exceptions.RequestException):
-    """The body is larger than we read."""
-
-
-class _Redirected(requests.exceptions.RequestException):
-    """The server points elsewhere; we do not follow."""
-
-
-class _Sockets:
+class Sockets:
     """The open sockets of one line, so that another thread can cut them."""
 
     def __init__(self) -> None:
@@ -104,180 +79,15 @@ class _Sockets:
                 continue  # it is closed already: what was wanted
 
 
-class _Transport(HTTPAdapter):
-    """requests' transport without retries or redirects and with a bounded body; remembers the last status."""
-
-    def __init__(self, sockets: _Sockets) -> None:
-        self.sockets = sockets
-        self.status = 0
-        self.retry_after: str | None = None
-        super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        sockets = self.sockets
-
-        class Plain(HTTPConnection):
-            def connect(self) -> None:
-                super().connect()
-                sockets.add(self.sock)
-
-        class Secure(HTTPSConnection):
-            def connect(self) -> None:
-                super().connect()
-                sockets.add(self.sock)
-
-        class PlainPool(HTTPConnectionPool):
-            ConnectionCls = Plain
-
-        class SecurePool(HTTPSConnectionPool):
-            ConnectionCls = Secure
-
-        self.poolmanager.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
-
-    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        self.status, self.retry_after = 0, None
-        kwargs["stream"] = True
-        response = super().send(request, *args, **kwargs)
-        raw = response.raw
-        try:
-            if response.is_redirect or 300 <= response.status_code < 400:
-                raise _Redirected("redirect refused")
-            body = _read(raw)
-        except (_TooLarge, _Redirected):
-            raise  # they are OSErrors too, as all errors of requests
-        except urllib3.exceptions.TimeoutError as exc:
-            raise requests.exceptions.ReadTimeout("the body took too long") from exc
-        except (urllib3.exceptions.HTTPError, OSError) as exc:
-            raise requests.exceptions.ConnectionError("the body broke off") from exc
-        finally:
-            raw.close()
-            raw.release_conn()
-        response.raw = io.BytesIO(body)
-        self.status = response.status_code
-        self.retry_after = response.headers.get("Retry-After")
-        return response
-
-
-def _read(raw: urllib3.response.HTTPResponse) -> bytes:
-    declared = raw.headers.get("Content-Length", "")
-    if declared.isdecimal() and int(declared[:20]) > BODY_BYTES_MAX:
-        raise _TooLarge("declared too large")
-    parts: list[bytes] = []
-    size = 0
-    while part := raw.read1(_CHUNK_BYTES, decode_content=True):
-        size += len(part)
-        if size > BODY_BYTES_MAX:
-            raise _TooLarge("too large")
-        parts.append(part)
-    return b"".join(parts)
-
-
-class _Line:
-    """One client with its session; used by one thread at a time."""
-
-    def __init__(self, base_url: str, api_key: str) -> None:
-        self.sockets = _Sockets()
-        self._transport = _Transport(self.sockets)
-        self._api = CoinGeckoAPI(retries=0)
-        self._api.api_base_url = base_url.rstrip("/") + "/"
-        session: requests.Session = self._api.session
-        session.mount("https://", self._transport)
-        session.mount("http://", self._transport)
-        session.trust_env = False
-        session.max_redirects = 0
-        session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        session.headers["User-Agent"] = "neuroswarm"
-        if api_key:
-            kind = "pro" if urlsplit(base_url).hostname == PRO_HOST else "demo"
-            session.headers[f"x-cg-{kind}-api-key"] = api_key
-        self._session = session
-
-    def run(self, call: Callable[[CoinGeckoAPI], object], timeout_s: float, clock: Clock) -> object:
-        """The decoded body of a good answer. Blocks; raises ``node.core.errors``."""
-        self._api.request_timeout = (timeout_s, timeout_s)
-        try:
-            body = call(self._api)
-        except ValueError as exc:
-            # The library raises the decoded body of an error; otherwise the text was no JSON.
-            body = exc.args[0] if exc.args and isinstance(exc.args[0], dict | list) else None
-            if (error := self._error(body, clock)) is not None:
-                raise error from exc
-            raise Rejected("CoinGecko answered with something that is not JSON") from exc
-        except (KeyError, TypeError) as exc:
-            # The library takes a part of some bodies out by itself.
-            raise Rejected("CoinGecko answered with something else than was asked for") from exc
-        except RecursionError as exc:
-            raise Rejected("CoinGecko answered with JSON nested beyond reason") from exc
-        except requests.exceptions.HTTPError as exc:
-            raise self._error(None, clock) or Unavailable("CoinGecko failed") from exc
-        except _TooLarge as exc:
-            raise Rejected(f"CoinGecko answered with more than {BODY_BYTES_MAX} bytes") from exc
-        except (_Redirected, requests.exceptions.TooManyRedirects) as exc:
-            raise Rejected("CoinGecko's address redirects elsewhere, which is not followed") from exc
-        except requests.exceptions.Timeout as exc:
-            raise TimedOut("CoinGecko did not answer in time") from exc
-        except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, OSError) as exc:
-            raise Unavailable("CoinGecko could not be reached") from exc
-        if (error := self._error(body, clock)) is not None:
-            raise error
-        return body
-
-    def _error(self, body: object, clock: Clock) -> NodeError | None:
-        """What the status and the body say went wrong, whatever shape they say it in."""
-        status, code = self._transport.status, _error_code(body)
-        stated = wait_s(self._transport.retry_after, clock)
-        if 429 in (status, code):
-            wait = WAIT_UNSTATED_S if stated is None else stated
-            return RateLimited("CoinGecko's limit of calls is reached", retry_after_s=wait)
-        if status == 503 and stated is not None:
-            return RateLimited("CoinGecko is overloaded and asks to wait", retry_after_s=stated)
-        if code in _KEY_ERRORS:
-            return Forbidden(f"CoinGecko refused: {_KEY_ERRORS[code]} (code {code})")
-        if status in (401, 403):
-            return Forbidden(f"CoinGecko refused (status {status})")
-        if status == 404:
-            return NotFound("CoinGecko does not know it")
-        if status in _TRANSIENT:
-            return Unavailable(f"CoinGecko failed (status {status})")
-        if status >= 400:
-            return Rejected(f"CoinGecko answered with status {status}")
-        if code is not None:
-            return Rejected(
-                f"CoinGecko answered with an error (code {code})"
-                if code
-                else "CoinGecko answered with an error"
-            )
-        return None
-
-    def close(self) -> None:
-        self._session.close()
-
-
-def _error_code(body: object) -> int | None:
-    """The code in ``{status: {..}}`` and ``{error: {status: {..}}}``, 0 for ``{error: "text"}``, None when
-    the body is no error."""
-    if not isinstance(body, dict):
-        return None
-    error = body.get("error")
-    if isinstance(error, str):
-        return 0
-    nested = error.get("status") if isinstance(error, dict) else body.get("status")
-    if isinstance(nested, dict) and "error_code" in nested:
-        code = nested["error_code"]
-        if isinstance(code, str) and code.isdecimal():
-            code = int(code[:9])
-        return code if isinstance(code, int) and not isinstance(code, bool) else 0
-    return None
-
-
 class CoinGeckoClient:
     """At most ``lines`` calls at a time; one more is refused at once."""
 
     def __init__(self, base_url: str, api_key: str, clock: Clock, *, lines: int) -> None:
         self._clock = clock
-        self._free: queue.SimpleQueue[_Line] = queue.SimpleQueue()
-        self._lines = [_Line(base_url or PUBLIC_URL, api_key) for _ in range(lines)]
+        self._free: queue.SimpleQueue[Sockets] = queue.SimpleQueue()
+        self._address = base_url or PUBLIC_URL, api_key
+        self._lines = [Sockets() for _ in range(lines)]
+        self._made: dict[Sockets, Line] = {}
         for line in self._lines:
             self._free.put(line)
         self._executor = ThreadPoolExecutor(lines, thread_name_prefix="coingecko")
@@ -292,23 +102,26 @@ class CoinGeckoClient:
             line = self._free.get_nowait()
         except queue.Empty as exc:
             raise Unavailable("every line to CoinGecko is busy with a call that hangs") from exc
-        number = line.sockets.begin()
+        number = line.begin()
         work = self._executor.submit(self._run, line, call, timeout_s)
         work.add_done_callback(lambda done: self._return_unrun(line, done))
         self._running = {other for other in self._running if not other.done()} | {work}
         try:
             return await asyncio.wrap_future(work)
         except asyncio.CancelledError:
-            line.sockets.cut(number)
+            line.cut(number)
             raise
 
-    def _run(self, line: _Line, call: Callable[[CoinGeckoAPI], object], timeout_s: float) -> object:
+    def _run(self, line: Sockets, call: Callable[[CoinGeckoAPI], object], timeout_s: float) -> object:
+        from adapters.coins.coingecko_line import Line
+
         try:
-            return line.run(call, timeout_s, self._clock)
+            made = self._made.get(line) or self._made.setdefault(line, Line(line, *self._address))
+            return made.run(call, timeout_s, self._clock)
         finally:
             self._free.put(line)
 
-    def _return_unrun(self, line: _Line, done: Future[object]) -> None:
+    def _return_unrun(self, line: Sockets, done: Future[object]) -> None:
         if done.cancelled():
             self._free.put(line)
 
@@ -328,7 +141,7 @@ class CoinGeckoClient:
             return
         self._closed = True
         for line in self._lines:
-            line.sockets.cut()
+            line.cut()
         self._executor.shutdown(wait=False, cancel_futures=True)
         ended = asyncio.create_task(self.settle())
         timer = asyncio.create_task(self._clock.sleep(CLOSE_WAIT_S))
@@ -338,8 +151,5 @@ class CoinGeckoClient:
             ended.cancel()
             timer.cancel()
             await asyncio.gather(ended, timer, return_exceptions=True)
-            for line in self._lines:
-                line.close()
-
-
-__all__ = ["BODY_BYTES_MAX", "PUBLIC_URL", "CoinGeckoClient"]
+            for made in self._made.values():
+                made.close()

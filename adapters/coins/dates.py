@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from node.language import numbers
-from node.language.tables import any_of, lexicon
+from node.language.tables import any_of, later, lexicon
 
 _TABLES = lexicon(__package__).tables
 _WORDS = _TABLES["words"]
@@ -40,7 +40,7 @@ def _said_as(name: str) -> str:
 
 _MONTH, _WEEKDAY, _UNIT = _any(_MONTHS), _any(_WEEKDAYS), _any(_UNITS)
 _COUNT = rf"(?:\d{{1,4}}|(?:a\s)?{_any(_COUNTS)})"
-_FOUND = re.compile(
+_FOUND = later(
     rf"\b(?:(?P<iso>\d{{4}}(?:-\d{{1,2}}-|/\d{{1,2}}/)\d{{1,2}})"
     rf"|(?P<d1>\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s(?:of\s|de\s)?(?P<m1>{_MONTH})\b\.?(?:,?\s(?:de\s|of\s|del\s)?"
     r"(?P<y1>\d{4})\b)?"

@@ -19,7 +19,7 @@ from adapters.coins.aliases import PEGS
 from adapters.coins.figures import Figure, figure, top
 from adapters.coins.items import Item, items_of
 from adapters.coins.words import COIN_WORDS, DATE_MARK, MONEY, TABLES, key_of, plain, tokens_of
-from node.language.tables import fill
+from node.language.tables import fill, later
 
 TEXT_CHARS_MAX = 800
 
@@ -128,9 +128,9 @@ def _cut_compound(match: re.Match[str]) -> str:
     return f"{match[1]} {match[2]}" if key_of(match[1]) in COIN_WORDS else match[0]
 
 
-_COMPOUND = re.compile(fill(r"\b([^\W\d_]{3,20}?)s?-?(<compound_ends>)\b", TABLES["words"]), re.IGNORECASE)
+_COMPOUND = later(fill(r"\b([^\W\d_]{3,20}?)s?-?(<compound_ends>)\b", TABLES["words"]), re.IGNORECASE)
 _PEGGED = sorted({key[0] for key, (coin_id, _) in COIN_WORDS.items() if len(key) == 1 and coin_id in PEGS})
 _ORDERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(fill(found, {**TABLES["words"], "money": [MONEY], "pegged": _PEGGED}), re.IGNORECASE), order)
+    (later(fill(found, {**TABLES["words"], "money": [MONEY], "pegged": _PEGGED}), re.IGNORECASE), order)
     for found, order in TABLES["orders"]
 )

@@ -24,7 +24,7 @@ from adapters.coins.slots import CoinQuestion, ticker_of
 from adapters.coins.words import COIN_WORDS, TABLES, plain
 from adapters.math_calculator.understand import understand
 from node.core.errors import NotFound
-from node.language.tables import fill
+from node.language.tables import fill, later
 
 CHARS_MAX = 160
 COINS_MAX = 6
@@ -39,36 +39,36 @@ _NAMES: Mapping[str, str] = {
 }
 _LONGEST_FIRST = "|".join(re.escape(name) for name in sorted(_NAMES, key=len, reverse=True))
 _A = r"(?:an?\s|one\s|eine?[nrms]?\s|une?\s|uno\s|una\s)"
-_COIN = re.compile(
+_COIN = later(
     rf"(?<![\w$.,]){_A}?(?:(?P<number>{_NUMBER})\s?)?\$?(?P<coin>{_LONGEST_FIRST})(?:'s)?(?!\w)(?:\scoins?\b)?"
 )
 _MONEY: Mapping[str, str] = {name: code for code, names in CURRENCIES.items() for name in names}
 _WORDS = "|".join(re.escape(name) for name in sorted(_MONEY, key=len, reverse=True) if name.isalpha())
 _SIGNS = "|".join(re.escape(name) for name in _MONEY if len(name) == 1 and not name.isalnum())
-_ANSWER_IN = re.compile(rf"\s(?:in|en|em|to|zu|into)\s(?:the\s)?({_WORDS}|{_SIGNS})(?!\w)")
-_AMOUNT = re.compile(rf"({_SIGNS})\s?(?={_NUMBER})|(?<=[\dkm])\s?({_WORDS}|{_SIGNS})(?!\w)")
-_PRICED = re.compile(
+_ANSWER_IN = later(rf"\s(?:in|en|em|to|zu|into)\s(?:the\s)?({_WORDS}|{_SIGNS})(?!\w)")
+_AMOUNT = later(rf"({_SIGNS})\s?(?={_NUMBER})|(?<=[\dkm])\s?({_WORDS}|{_SIGNS})(?!\w)")
+_PRICED = later(
     fill(
         r"(?<!\w)(?:(?:the|my|el|la|le|der|den|du|del)\s)?(?:(?:current|total|combined|live)\s)?"
         r"<price_words>(?:\s(?:of|for|von|de|du|del|d'))?(?!\w)",
         TABLES["words"],
     )
 )
-_TOGETHER = re.compile(fill(r"(?<!\w)<together>(?!\w)", TABLES["words"]))
-_ASKS = re.compile(fill(r"^[\s,:;]*(?:<sum_asks>\s)?(?:<sum_is>\s)*", TABLES["words"]))
-_MANY = re.compile(
+_TOGETHER = later(fill(r"(?<!\w)<together>(?!\w)", TABLES["words"]))
+_ASKS = later(fill(r"^[\s,:;]*(?:<sum_asks>\s)?(?:<sum_is>\s)*", TABLES["words"]))
+_MANY = later(
     rf"^\W*(?:how\s(?:many|much)|wie\s?viele?)\s({_LONGEST_FIRST})\s(?:is|are|in|for|makes?|equals?|sind|ist)\s(.+)$"
 )
-_AND = re.compile(r"\s(?:and|und|y|et|e|plus|&)\s|,\s(?:and\s)?")
-_HINT = re.compile(
+_AND = later(r"\s(?:and|und|y|et|e|plus|&)\s|,\s(?:and\s)?")
+_HINT = later(
     fill(
         r"[-+*/×÷%^(]|\s<sum_words>\s|\b(?:half|double|twice|triple|sqrt|square|difference|sum|one|two)\b",
         TABLES["words"],
     )
 )
-_EXPR = re.compile(r"[0-9a-z.+*/^%(); -]{1,120}\Z")
-_NAMED = re.compile(r"\{([a-z0-9][a-z0-9._-]{0,99})\}")
-_PLAIN_AMOUNT = re.compile(r"-?\(?(?:(\d+(?:\.\d+)?)\*)?\{[^}]*\}\)?\Z")
+_EXPR = later(r"[0-9a-z.+*/^%(); -]{1,120}\Z")
+_NAMED = later(r"\{([a-z0-9][a-z0-9._-]{0,99})\}")
+_PLAIN_AMOUNT = later(r"-?\(?(?:(\d+(?:\.\d+)?)\*)?\{[^}]*\}\)?\Z")
 
 
 def read_sum(text: str, today: date) -> CoinQuestion | None:

@@ -156,7 +156,7 @@ _PIECE = "|".join(
         }
     )[::-1]
 )
-_SPELT = re.compile(
+_SPELT = tables.later(
     rf"(?:ein|vingts|{_PIECE})(?:(?:und|-et-|-y-|-e-|-)?(?:einhalb|ein|vingts|une|un|{_PIECE}))++"
 )
 """Number words in one, which ``_number`` does not read."""

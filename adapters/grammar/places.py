@@ -20,7 +20,6 @@ from adapters.grammar.gazetteer import (
     Token,
     gazetteer,
     key_of,
-    rows_of,
     tokens_of,
     warm,
 )
@@ -172,7 +171,7 @@ def _big_enough(data: Gazetteer, key: str, best: int, led: float) -> bool:
         return True
     if len(key) < 4:
         return False
-    is_own = best in rows_of(data.own.get(key, ()))
+    is_own = best in data.own(key)
     least = BARE_POPULATION_MIN if is_own else BARE_ALIAS_POPULATION_MIN
     return data.populations[best] >= (least / 2 if led else least)
 
@@ -215,7 +214,7 @@ def _beats(data: Gazetteer, key: str, towns: tuple[int, ...], regions: Sequence[
     if not towns:
         return False
     best = towns[0]
-    if best not in rows_of(data.own.get(SHORT.get(key, key), ())):
+    if best not in data.own(SHORT.get(key, key)):
         return False
     inside = any((data.codes[best], data.admin[best]) == (r.country, r.code) for r in regions)
     return inside or data.fame[best] >= FAMOUS
@@ -294,12 +293,12 @@ def said_town(
     also: Sequence[Region] = (),
 ) -> Said:
     best = towns[0]
-    own = data.names[best]
+    own = data.name(best)
     rivals = [
         row
         for row in towns[1 : RIVALS_MAX + 3]
         if data.fame[row] >= data.fame[best] * RIVAL_SHARE
-        and _alike(data.names[row], own)
+        and _alike(data.name(row), own)
         and (data.codes[row], data.admin[row]) != (data.codes[best], data.admin[best])
     ][:RIVALS_MAX]
     others = tuple(data.place(row) for row in rivals)

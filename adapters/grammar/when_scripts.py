@@ -26,15 +26,17 @@ _RUSSIAN = _TABLES["ru"]
 _HAN_NUMBER = r"(?:\d{1,5}|[一二两兩三四五六七八九]?十[一二三四五六七八九]?|[一二两兩三四五六七八九])"
 _HAN_DIGITS = {char: value for value, char in enumerate("一二三四五六七八九", 1)} | {"两": 2, "兩": 2}
 _HAN_WEEKDAYS = {char: index for row in ("月火水木金土", "一二三四五六日") for index, char in enumerate(row)}
-_HAN_WEEKDAY = re.compile(
+_HAN_WEEKDAY = tables.later(
     r"(?P<which>来週|先週|今週|下个?|下個?|上个?|上個?|本|这个?|這個?)?の?"
     r"(?:(?P<ja>[月火水木金土日])曜日?|(?:周|週|星期|礼拜|禮拜)(?P<zh>[一二三四五六日天]))"
 )
-_HAN_DATE = re.compile(r"(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號])?")
-_HAN_YEAR = re.compile(r"(\d{4})年")
-_HAN_AGO = re.compile(rf"({_HAN_NUMBER})\s*(日|天|週間|周|星期|个星期|か月|ヶ月|个月|年)(?:之|以)?(前|后|後)")
+_HAN_DATE = tables.later(r"(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號])?")
+_HAN_YEAR = tables.later(r"(\d{4})年")
+_HAN_AGO = tables.later(
+    rf"({_HAN_NUMBER})\s*(日|天|週間|周|星期|个星期|か月|ヶ月|个月|年)(?:之|以)?(前|后|後)"
+)
 _HAN_AHEAD = ("今後", "未来", "未來", "接下来", "これから")
-_HAN_SPAN = re.compile(
+_HAN_SPAN = tables.later(
     rf"(過去|过去|ここ|この|直近|最近|近|{'|'.join(_HAN_AHEAD)})の?的?\s*({_HAN_NUMBER})\s*"
     r"(日間?|天|週間|周|个?星期|か月|ヶ月|个月|年)"
 )
@@ -42,23 +44,23 @@ _RU_NUMBERS = numbers.phrases("ru")
 _RU_NUMBER = r"(\d{1,5}|" + "|".join(sorted(_RU_NUMBERS, key=len, reverse=True)) + ")"
 _RU_UNIT = "|".join(f"(?P<{unit}>{tables.any_of(row)})" for unit, row in _RUSSIAN["counted"].items())
 _RU_COUNT = rf"{_RU_NUMBER} (?:{_RU_UNIT})"
-_RU_AGO = re.compile(rf"\b{_RU_COUNT} назад\b")
-_RU_AHEAD = re.compile(rf"\bчерез {_RU_COUNT}(?![а-я])")
-_RU_SPAN = re.compile(
+_RU_AGO = tables.later(rf"\b{_RU_COUNT} назад\b")
+_RU_AHEAD = tables.later(rf"\bчерез {_RU_COUNT}(?![а-я])")
+_RU_SPAN = tables.later(
     r"\b(?:за |в |на |в течение )?(?:(?P<back>последн[а-я]+)|ближайши[ехй]|следующи[ехй])"
     rf" {_RU_COUNT}(?![а-я])"
 )
-_RU_WEEKDAY = re.compile(
+_RU_WEEKDAY = tables.later(
     r"\b(?:(?:в|во|на) )?(?:(?:(?P<next>следующ[а-я]+)|(?P<last>прошл[а-я]+)|эт[а-я]+|ближайш[а-я]+) )?(?:"
     + "|".join(f"(?P<d{at}>{name})" for at, name in enumerate(tables.listed(_RUSSIAN["weekdays"])))
     + r")[а-я]?(?![а-я])"
 )
 _RU_MONTH = "|".join(f"(?P<m{at}>{name})" for at, name in enumerate(tables.listed(_RUSSIAN["months"]), 1))
 _RU_OF_YEAR = rf"(?:{_RU_MONTH})[а-я]?(?: (?P<year>\d{{4}}))?(?: год[а-я]*)?(?![а-я])"
-_RU_DATE = re.compile(rf"\b(?P<day>\d{{1,2}}) {_RU_OF_YEAR}")
-_RU_IN_MONTH = re.compile(rf"\bв {_RU_OF_YEAR}")
-_ISO = re.compile(r"(?<![\d.])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?!\d)")
-_DOTTED = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)")
+_RU_DATE = tables.later(rf"\b(?P<day>\d{{1,2}}) {_RU_OF_YEAR}")
+_RU_IN_MONTH = tables.later(rf"\bв {_RU_OF_YEAR}")
+_ISO = tables.later(r"(?<![\d.])(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?!\d)")
+_DOTTED = tables.later(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)")
 
 
 def find_script(plain: str, today: date, *, past: bool = False) -> tuple[When | None, str]:
@@ -161,7 +163,7 @@ def _worded(section: str) -> list[tuple[re.Pattern[str], _Reader]]:
     for table in _TABLES.values():
         for said, entries in table[section].items():
             rows.setdefault(said, []).extend(tables.listed(entries))
-    return [(re.compile(tables.any_of(entries)), _means(said)) for said, entries in rows.items()]
+    return [(tables.later(tables.any_of(entries)), _means(said)) for said, entries in rows.items()]
 
 
 _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (

@@ -14,7 +14,7 @@ _EARLY = tables.every(ALL, "early")
 _DAYTIME = rf"(?: ({'|'.join(sorted(_EARLY | _LATE, key=len, reverse=True))}))?"
 _ZULU = "|".join(sorted(name.lower() for name in ABBREVIATIONS))
 _CLOCKS: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern)
+    tables.later(pattern)
     for pattern in (
         r"(?<![\w:.+−-])(\d{1,2})(?:[:.](\d{2}))?(?::\d{2})? ?(a\.?m\.?|p\.?m\.?)(?![\w])",
         rf"(?<![\w:.+−-])(\d{{1,2}})(?::(\d{{2}}))(?::\d{{2}})?(?: ?(?:uhr|h|hs|hrs|hours"
@@ -37,8 +37,8 @@ _NAMED_CLOCKS = {
     for name, clock in (("noon", "12:00"), ("midnight", "00:00"))
     for word in tables.every(ALL, name)
 }
-_NAMED = re.compile(rf"(?<!\w)(?:12 )?({'|'.join(_NAMED_CLOCKS)})(?!\w)")
-_IDEOGRAPHIC_CLOCK = re.compile(
+_NAMED = tables.later(rf"(?<!\w)(?:12 )?({'|'.join(_NAMED_CLOCKS)})(?!\w)")
+_IDEOGRAPHIC_CLOCK = tables.later(
     r"(午前|午後|上午|下午|晚上|早上|凌晨|中午|夜|朝)? ?(?<![\d:+−-])"
     r"(\d{1,2}|[一二两三四五六七八九十]{1,3}) ?"
     r"(?:(?:時|点|點)(?:(\d{1,2})分?|(半))?|:(\d{2}))"
@@ -51,7 +51,7 @@ _LATER_SIGNS = frozenset(("午後", "下午", "晚上", "夜"))
 
 _HOURS_SPOKEN = numbers.below(13, "en", start=1)
 _HALF = {"half past": 30, "half": 30, "quarter past": 15, "quarter after": 15, "quarter to": -15}
-_SPOKEN = re.compile(
+_SPOKEN = tables.later(
     rf"(?<![\w:.])(?:(?:a )?({'|'.join(_HALF)}) )?({'|'.join(_HOURS_SPOKEN)}|\d{{1,2}})"
     r"(?= ?(?:a\.?m|p\.?m|o ?'? ?clock|in the (?:morning|afternoon|evening)|at night)(?!\w))"
 )

@@ -39,7 +39,7 @@ HARD, TOPIC, STRONG = _words("hard"), _words("topic"), _words("strong")
 DIFFERENCE, FROM_HERE, HOURS, HERE = (_words(name) for name in ("difference", "from_here", "hours", "here"))
 THE_TIME_HERE = _words("the_time_here")
 """The time here, in a phrase that courtesies may stand around."""
-HERE_NOW = re.compile(
+HERE_NOW = tables.later(
     r"(?:(?:hey|hi|hello|ok|so|please|excuse me|sorry|um|yo) )*"
     rf"(?:{'|'.join(tables.entries(_LATIN, 'here_now'))})(?: (?:please|thanks|now|then|mate|bro|buddy))*"
 )
@@ -50,7 +50,7 @@ MEANING = _words("meaning")
 DAY_THERE = _words("day_there")
 """Asking for the date of a place."""
 ZONES_OF = _words("zones")
-IN_A_PLACE = re.compile(
+IN_A_PLACE = tables.later(
     rf"^(?:\w+ ){{0,5}}?(?:{'|'.join(tables.entries(_LATIN, 'unknown_after'))})"
     r" (?:now |right now |gerade |jetzt |adesso )?(?:in|en|a|at|over in)"
     r" (?!the |a |an |my |our |hours?\b)\w+(?: [\w'-]+){0,3}$"
@@ -70,7 +70,7 @@ class Scripts:
 
 
 def _script(name: str, more: str = "") -> re.Pattern[str]:
-    return re.compile("|".join(tables.entries(_OTHER, name)) + more)
+    return tables.later("|".join(tables.entries(_OTHER, name)) + more)
 
 
 SCRIPTS = Scripts(

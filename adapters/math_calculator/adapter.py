@@ -129,7 +129,7 @@ class MathCalculator:
         return None
 
     def health(self) -> Check:
-        """Always able; the registry loads on first use where ``warm`` was not called."""
+        """Always able."""
         return Check(NAME, "pass")
 
     def budgets(self) -> tuple[Budget, ...]:

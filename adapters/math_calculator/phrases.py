@@ -18,7 +18,7 @@ from adapters.math_calculator.tokens import NotMath, roman_value, tokenise
 from adapters.math_calculator.tree import ARGUMENTS_MAX, Bin, Factorial, Node, Num, Percent, call, number
 from adapters.math_calculator.words import ENGLISH
 from node.language import tables
-from node.language.tables import read_table
+from node.language.tables import later, read_table
 
 FORM_CHARS_MAX = 240
 
@@ -39,22 +39,22 @@ def _percent_amount(text: str) -> Node:
 
 
 _LIST_NAMES = {name: meant for meant, names in _DATA["lists"].items() for name in names}
-_LIST = re.compile(
+_LIST = later(
     rf"(?:the )?({'|'.join(sorted(_LIST_NAMES, key=len, reverse=True))})(?: value| number)?(?: of| between| "
     rf"among):?"
     r"(?: the)?(?: following)?(?: numbers?| values)?:? ?\(?([^()]+)\)?"
 )
-_RANGE = re.compile(
+_RANGE = later(
     r"(?:the )?(?:sum|total) of(?: all)?(?: of)?(?: the)?(?: numbers| integers| whole numbers| natural "
     r"numbers)?"
     r"(?: from| between)? (\d{1,30}|one|zero) (?:to|through|up to) (\d{1,30}|[a-z]+(?: [a-z]+)?)"
 )
-_FIRST_N = re.compile(
+_FIRST_N = later(
     r"(?:the )?(?:sum|total) of(?: all)?(?: of)? the first (\d{1,30}|[a-z]+) (?:natural |positive |whole "
     r"|counting )?"
     r"(?:numbers|integers|naturals)"
 )
-_ADD = re.compile(r"(add|sum|multiply) (?:together )?(.+)")
+_ADD = later(r"(add|sum|multiply) (?:together )?(.+)")
 
 
 def items(text: str) -> list[Node]:
@@ -279,7 +279,7 @@ _FORMS = tuple(
     (tables.pattern((), _DATA["words"], form["pattern"]), _build(form["makes"]), form.get("swapped", False))
     for form in _DATA["forms"]
 )
-_HINT = re.compile(
+_HINT = later(
     r"percent|per "
     r"cent|%|increase|raise|grow|decrease|reduce|lower|cut|discount|add|subtract|take|deduct|multiply|divide"
     r"|how many|difference|quotient|ratio|remainder|log|round|decimal|significant|s\.?f|sig "

@@ -12,13 +12,13 @@ import re
 from dataclasses import dataclass
 
 from node.language.reading import word_list
-from node.language.tables import read_table
+from node.language.tables import later, read_table
 
 _DATA = read_table(__package__, "scripts.toml")
 
 CHARS_MAX = 120
 
-_EASTERN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_EASTERN = later(r"[\u3040-\u30ff\u3400-\u9fff]")
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x30FC: 0x30FC}
 
 # --- words ------------------------------------------------------------------------------------------
@@ -54,11 +54,9 @@ _LONGEST = max(map(len, _WORDS))
 _DIGITS = {char: value for value, char in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
 _TENS = {"十": 10, "百": 100, "千": 1_000}
 _MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
-_NUMERAL = re.compile(
-    r"[〇零一二三四五六七八九两兩十百千万萬億亿兆]{1,24}(?:点[〇零一二三四五六七八九]{1,15})?"
-)
-_LATIN = re.compile(r"[A-Za-z/°]{1,16}")
-_FIGURES = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?")
+_NUMERAL = later(r"[〇零一二三四五六七八九两兩十百千万萬億亿兆]{1,24}(?:点[〇零一二三四五六七八九]{1,15})?")
+_LATIN = later(r"[A-Za-z/°]{1,16}")
+_FIGURES = later(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?")
 
 
 def numeral(text: str) -> int | None:
@@ -149,7 +147,7 @@ def _next(text: str, at: int) -> tuple[_Token | None, int]:
 _NUM = r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _ATOM = rf"(?:{_NUM}|\([^()]*\))"
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), form)
+    (later(pattern), form)
     for pattern, form in (
         (rf"<hundredths> ({_NUM})", r"\1%"),
         (rf"({_NUM}) <percent>", r"\1%"),
@@ -176,10 +174,10 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"({_ATOM}) <wo> ({_ATOM}) <by> /(?: <and>)?", r"(\1 / \2)"),
     )
 )
-_ASKED_END = re.compile(r"(?: <(?:wa|ask|then|and|wo|no)>)+$")
-_ASKED_START = re.compile(r"^(?:<(?:ask|wo)> )+")
-_SIDE_BY_SIDE = re.compile(r"[\d)%!] +[\d(]")
-_IS_SUM = re.compile(r"(?:[\d\s.+\-*/^%()!eE]|of|sqrt|cbrt|squared|cubed)+")
+_ASKED_END = later(r"(?: <(?:wa|ask|then|and|wo|no)>)+$")
+_ASKED_START = later(r"^(?:<(?:ask|wo)> )+")
+_SIDE_BY_SIDE = later(r"[\d)%!] +[\d(]")
+_IS_SUM = later(r"(?:[\d\s.+\-*/^%()!eE]|of|sqrt|cbrt|squared|cubed)+")
 
 
 def _sum(tokens: list[_Token]) -> str | None:
@@ -291,7 +289,7 @@ def _with_degrees(tokens: list[_Token]) -> list[_Token]:
 # --- the calendar -----------------------------------------------------------------------------------
 
 _CALENDAR: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), english)
+    (later(pattern), english)
     for pattern, english in (
         (
             r"(?:请问)?今天(?:是)?(?:星期几|周几|礼拜几|几月几号|几月几日|几号|什么日子|几号星期几)(?:了|呢|啊)?",

@@ -15,9 +15,10 @@ from adapters.math_calculator import units
 from adapters.math_calculator.numbers import Refused
 from adapters.math_calculator.tokens import NotMath, tokenise
 from adapters.math_calculator.words import LANGUAGES, Language, fold
+from node.language.tables import later
 
 CHARS_MAX = 120
-_WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*'?")
+_WORD = later(r"[^\W\d_]+(?:[-'][^\W\d_]+)*'?")
 
 
 def _table(forms: Mapping[str, str]) -> Mapping[str, str]:
@@ -36,8 +37,8 @@ _TABLES: tuple[tuple[Mapping[str, str], Language], ...] = tuple(
 _NUMBER_WORDS_MAX = 6
 
 # whole questions that say more than their words
-_TODAY = re.compile("|".join(form for language in _FOREIGN for form in language.today))
-_AND_A_HALF = re.compile(
+_TODAY = later("|".join(form for language in _FOREIGN for form in language.today))
+_AND_A_HALF = later(
     r"(?P<amount>\d{1,9})(?P<unit> [^\W\d_]{2,30}) (?:"
     + "|".join(form for language in _FOREIGN for form in language.and_a_half)
     + r")(?![^\W_])",

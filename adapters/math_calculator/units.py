@@ -1,21 +1,21 @@
-"""Units: an allow-list of names and symbols, and conversion by pint on a parsed triple.
+"""Units: an allow-list of names and symbols, and conversion by a table of their sizes.
 
-Promises: no text of a user ever reaches pint; pint sees only the unit names of the tables below. Symbols are
-case-sensitive (mW is not MW); a symbol in another case is accepted only when exactly one unit fits. The
-registry
-loads once, on first use or by ``warm`` (about a second), and converts in fractions, so results are exact
-except
-where pi enters.
+Promises: conversion is a product of fractions, exact except where pi enters; how large a unit is was asked of
+pint once (``python -m bench.unit_scales``). Symbols are case-sensitive (mW is not MW); a symbol in another
+case is accepted only when exactly one unit fits.
 """
 
 from __future__ import annotations
 
+import ast
+import json
 import re
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import TypeAlias
 
 from adapters.math_calculator.tokens import NotMath
 from node.language.tables import read_table
@@ -191,24 +191,42 @@ def for_counterpart(unit: Unit, other: Unit) -> Unit:
 
 # --- conversion --------------------------------------------------------------------------------------
 
-_lock = threading.Lock()
-_loaded: list[Any] = []
+SCALES = "unit_scales.json"
+Scale: TypeAlias = tuple[Fraction, Mapping[str, int]]
+"""How many root units a unit is, and the powers of what it measures."""
 
 
-def _registry() -> Any:
-    """The one registry; loading it takes about a second and reads files of the pint package."""
-    if not _loaded:
-        with _lock:
-            if not _loaded:
-                import pint  # loaded on first use: its registry is slow to build
+@cache
+def _scales() -> Mapping[str, tuple[Fraction, Mapping[str, int], Fraction]]:
+    """The rows of the table: the last is where the zero lies."""
+    rows = json.loads(files(__package__).joinpath(SCALES).read_text(encoding="utf-8"))
+    return {name: (Fraction(scale), powers, Fraction(zero)) for name, (scale, powers, zero) in rows.items()}
 
-                _loaded.append(pint.UnitRegistry(non_int_type=Fraction))
-    return _loaded[0]
+
+@lru_cache(maxsize=512)
+def _scale(expression: str) -> Scale:
+    return _scale_of(ast.parse(expression, mode="eval").body)
+
+
+def _scale_of(node: ast.expr) -> Scale:
+    match node:
+        case ast.Name(name):
+            return _scales()[name][:2]
+        case ast.BinOp(base, ast.Pow(), ast.Constant(int(power))):
+            scale, powers = _scale_of(base)
+            return scale**power, {kind: each * power for kind, each in powers.items()}
+        case ast.BinOp(top, ast.Div(), bottom):
+            (over, powers), (under, less) = _scale_of(top), _scale_of(bottom)
+            left = {kind: powers.get(kind, 0) - less.get(kind, 0) for kind in {*powers, *less}}
+            return over / under, {kind: power for kind, power in left.items() if power}
+        case ast.Constant(int(number)):
+            return Fraction(number), {}
+    raise ValueError("no unit of the tables")
 
 
 def warm() -> None:
-    """Load the registry; blocking, for a thread at start. Idempotent."""
-    convert(Fraction(1), NAMES["meter"], NAMES["foot"])
+    """Read the table, which blocks for a moment."""
+    _scales()
 
 
 class DifferentDimensions(Exception):
@@ -220,26 +238,19 @@ def convert(value: Fraction, source: Unit, target: Unit) -> tuple[Fraction, bool
     ``NotMath`` for a value too long to be a measurement, ``ZeroDivisionError`` never."""
     if value.numerator.bit_length() + value.denominator.bit_length() > MAGNITUDE_BITS_MAX:
         raise NotMath("a measurement of more than a thousand digits")
-    registry = _registry()
     is_exact = (source.is_exact and target.is_exact) or source.pint == target.pint
     if _INVERSE.get(source.dimension) == target.dimension and value:
-        base = registry.Quantity(value * source.factor, source.pint)
-        result = (1 / base).to(target.pint).magnitude / target.factor
-        return Fraction(result), is_exact
+        scale = _scale(source.pint)[0] * _scale(target.pint)[0]
+        return 1 / (value * source.factor * scale * target.factor), is_exact
     if source.is_offset or target.is_offset or "kelvin" in (source.pint, target.pint):
         if source.dimension != target.dimension:
             raise DifferentDimensions
-        return Fraction(registry.Quantity(value, source.pint).to(target.pint).magnitude), is_exact
-    factor = _factor(source.pint, target.pint)
-    return value * source.factor * factor / target.factor, is_exact
-
-
-def _factor(source: str, target: str) -> Fraction:
-    registry = _registry()
-    one = registry.Quantity(Fraction(1), source)
-    if one.dimensionality != registry.Quantity(Fraction(1), target).dimensionality:
+        (scale, _, zero), (other, _, start) = _scales()[source.pint], _scales()[target.pint]
+        return (value * scale + zero - start) / other, is_exact
+    (scale, powers), (other, others) = _scale(source.pint), _scale(target.pint)
+    if powers != others:
         raise DifferentDimensions
-    return Fraction(one.to(target).magnitude)
+    return value * source.factor * scale / other / target.factor, is_exact
 
 
 def every() -> Iterator[Unit]:

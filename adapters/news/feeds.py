@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urljoin, urlsplit
 
-import feedparser
-
 from adapters import outside
 from adapters.fetch import Http, Reply, Source, problems_of
 from adapters.news.merge import URL_CHARS_MAX, Entry, clean_url, haystack
@@ -297,6 +295,8 @@ def _check_shape(body: bytes, source: str) -> None:
 def parse(body: bytes, content_type: str, url: str, host: str, now: datetime) -> Parsed:
     """The entries of a prepared document. Blocks; touches nothing but memory. Raises ``Rejected`` when there
     is no feed in it; a feed that is merely malformed gives what can be read."""
+    import feedparser  # loaded with the first feed
+
     try:
         # A stream, never a string: a string that looks like an address or a path would be opened.
         document = feedparser.parse(

@@ -15,12 +15,13 @@ from adapters.grammar.place_names import GUARDED
 from adapters.grammar.places import Said
 from adapters.weather import words as say
 from node.language.reading import read
+from node.language.tables import later
 
 NAME_WORDS_MAX = 3
 _CHARS_MAX = 600
 _FRENCH_INVERTED = re.compile(r"\w+-(?:t-)?(?:il|elle|on|ce)$")
-_CUES = re.compile(
-    "|".join(
+_CUES = later(
+    lambda: "|".join(
         pattern.pattern
         for pattern in (
             *say.FIGURES.values(),

@@ -62,7 +62,7 @@ def _unit(name: str) -> re.Pattern[str]:
         sign, system = _SYSTEMS[name]
         words += rf"|\b(?:in |en )?{_DEGREES}{sign}\b|\bin {sign}$|(?<!\bd) {sign}$"
         words += rf"|\b(?:in )?{system}(?: units?)?$"
-    return re.compile(words + _AT_END.get(name, ""))
+    return tables.later(words + _AT_END.get(name, ""))
 
 
 UNITS = {name: _unit(name) for name in tables.names(_LATIN, "units")}
@@ -75,7 +75,7 @@ _EXPLAINS = (
     .replace(r"|app|apps|", "|")
     .replace(r"|meaning of|mean|means|", r"|meaning of|means|")
 )
-TRAPS = re.compile(rf"{_EXPLAINS}|{_words('traps').pattern}")
+TRAPS = tables.later(rf"{_EXPLAINS}|{_words('traps').pattern}")
 """Also the wordings for records and for the hottest place on earth: no day's figures answer them."""
 GENERAL = _words("general")
 """Weather in general: a trap where neither a place nor a time is named."""
@@ -137,7 +137,7 @@ class Scripts:
 
 
 def _script(name: str, section: str = "") -> re.Pattern[str]:
-    return re.compile("|".join(tables.entries(_OTHER, name, section)))
+    return tables.later("|".join(tables.entries(_OTHER, name, section)))
 
 
 def _scripts(section: str) -> dict[str, re.Pattern[str]]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from adapters.outgoing import may_leave
 from node.language.reading import fold
-from node.language.tables import fill, lexicon
+from node.language.tables import fill, later, lexicon
 
 TEXT_CHARS = 300
 TITLE_CHARS = 90
@@ -37,7 +37,7 @@ PATTERNS = _LEXICON.patterns
 
 def _compiled(template: str) -> re.Pattern[str]:
     """A template with the words of the languages in it. The text is read as it is written."""
-    return re.compile(fill(template, _LEXICON.tables["words"]), re.IGNORECASE)
+    return later(fill(template, _LEXICON.tables["words"]), re.IGNORECASE)
 
 
 _LEAD = _compiled(r"^(?:<leads>\b[\s,:-]*)+")

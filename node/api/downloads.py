@@ -58,7 +58,9 @@ def attachment(filename: str) -> str:
 
 def is_unchanged(request: web.Request, etag: str) -> bool:
     """Whether If-None-Match names ``etag`` by weak comparison, in a list or by ``*``."""
-    header = ",".join(request.headers.getall("If-None-Match", ()))
+    if "If-None-Match" not in request.headers:
+        return False
+    header = ",".join(request.headers.getall("If-None-Match"))
     return header.strip() == "*" or etag.removeprefix("W/") in _TAG.findall(header)
 
 
@@ -74,6 +76,8 @@ def byte_range(request: web.Request, etag: str, size: int) -> tuple[int, int] | 
 
     Raises HTTP 416 for a range that lies outside.
     """
+    if "Range" not in request.headers:
+        return None
     match = _RANGE.fullmatch(",".join(request.headers.getall("Range", ())))
     if match is None or request.method != "GET" or request.headers.get("If-Range", etag) != etag:
         return None

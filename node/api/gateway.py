@@ -20,13 +20,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ParamSpec, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from aiohttp import web
+from yarl import URL
 
 from node.api.downloads import (
     IMMUTABLE,
@@ -79,6 +81,8 @@ RATE = 16 * 1024
 SMALL_PLACES = 8
 PATH_PARTS_MAX = 64
 RETRY_AFTER_S = 1.0
+_REMEMBERED = 64
+"""Of what clients write."""
 
 _Args = ParamSpec("_Args")
 _Read = TypeVar("_Read")
@@ -86,9 +90,10 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """``address``: the content path as it was written, still escaped."""
+    """``address``: the content path as it was written, still escaped; ``name``: the root as we write it."""
 
     root: Cid
+    name: str
     path: tuple[str, ...]
     address: str
 
@@ -96,7 +101,12 @@ class _Asked:
 async def _serve(request: web.Request) -> web.StreamResponse:
     store, gate = request.app[BLOCKS], request.app[GATE]
     asked = _asked(request)
-    wanted = negotiate(request.query, ",".join(request.headers.getall("Accept", ())))
+    wanted = _wanted(request.rel_url.raw_query_string, ",".join(request.headers.getall("Accept", ())))
+    if asked.path and wanted.name == "raw":
+        raise BadInput("a raw block is asked for by its CID alone, without a path", field="path")
+    held = store.held(asked.root) if wanted.name == "raw" else None
+    if held is not None and len(held) <= PIECE_BYTES:
+        return await _block(request, asked, wanted, held)  # nothing is waited for: it takes nobody's place
     places = gate.small if wanted.name == "raw" and gate.busy.locked() else gate.busy
     if places.locked():
         raise _too_many()
@@ -115,6 +125,23 @@ def _too_many() -> RateLimited:
     return RateLimited("too many requests for blocks at once; try again", retry_after_s=RETRY_AFTER_S)
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def _query(text: str) -> Mapping[str, str]:
+    """Clients say the same each time."""
+    return URL.build(path="/", query_string=text, encoded=True).query
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _wanted(query: str, accept: str) -> Wanted:
+    return negotiate(_query(query), accept)
+
+
+@lru_cache(maxsize=1_024)
+def _root(text: str) -> tuple[Cid, str]:
+    root = Cid.parse(text, any_hash=True)
+    return root, str(root)
+
+
 def _asked(request: web.Request) -> _Asked:
     """The root and the path, each part unescaped by itself: a part may hold a slash."""
     address = request.rel_url.raw_path.rstrip("/")
@@ -123,13 +150,13 @@ def _asked(request: web.Request) -> _Asked:
     except ValueError as exc:
         raise BadInput("the path is not UTF-8", field="path") from exc
     with taken_as("cid"):
-        root = Cid.parse(cid, any_hash=True)
+        root, name = _root(cid)
     parts = tuple(part for part in path if part)
     if len(parts) > PATH_PARTS_MAX:
         raise BadInput("the path has too many parts", field="path", limit=str(PATH_PARTS_MAX))
     if request.headers.get("Service-Worker") == "script":
         raise BadInput("nothing here is a script", field="Service-Worker")
-    return _Asked(root, parts, address)
+    return _Asked(root, name, parts, address)
 
 
 def _within(read: Callable[_Args, Awaitable[_Read]], limit_s: float) -> Callable[_Args, Awaitable[_Read]]:
@@ -145,7 +172,8 @@ def _within(read: Callable[_Args, Awaitable[_Read]], limit_s: float) -> Callable
 
 def _headers(request: web.Request, asked: _Asked, wanted: Wanted, etag: str) -> dict[str, str]:
     """What raw blocks and CARs have in common; complete enough for a 304."""
-    filename = request.query.get("filename") or f"{asked.root}.{'bin' if wanted.name == 'raw' else 'car'}"
+    filename = _query(request.rel_url.raw_query_string).get("filename")
+    filename = filename or f"{asked.name}.{'bin' if wanted.name == 'raw' else 'car'}"
     headers = {
         "Cache-Control": IMMUTABLE,
         "Content-Disposition": attachment(filename),
@@ -166,16 +194,19 @@ async def _raw(
     request: web.Request, asked: _Asked, wanted: Wanted, get: Get, *, is_small: bool
 ) -> web.StreamResponse:
     """``is_small``: in a place that is for small blocks only."""
-    if asked.path:
-        raise BadInput("a raw block is asked for by its CID alone, without a path", field="path")
     data = await load(get, asked.root)
     if is_small and len(data) > PIECE_BYTES:
         raise _too_many()
-    etag = f'"{asked.root}.raw"'
+    return await _block(request, asked, wanted, data)
+
+
+async def _block(request: web.Request, asked: _Asked, wanted: Wanted, data: bytes) -> web.StreamResponse:
+    """The whole block, or what is wanted of it."""
+    etag = f'"{asked.name}.raw"'
     headers = {
         **_headers(request, asked, wanted, etag),
         "Accept-Ranges": "bytes",
-        "X-Ipfs-Roots": str(asked.root),
+        "X-Ipfs-Roots": asked.name,
     }
     if is_unchanged(request, etag):
         return web.Response(status=304, headers=headers)

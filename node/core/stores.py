@@ -40,6 +40,9 @@ class BlockStore(Protocol):
 class PublicBlocks(Protocol):
     """What anybody may have: blocks of public records, of the logs, of the head, and imported ones."""
 
+    def held(self, cid: Cid) -> bytes | None:
+        """What ``get`` gives now, where it lies in memory."""
+
     async def get(self, cid: Cid) -> bytes:
         """The block's bytes, by multihash. Raises ``NotFound`` for what is absent and for what is not public,
         without a difference; ``Unavailable``."""

@@ -3,10 +3,10 @@
 The library blocks, follows redirects, reads the environment's proxies, reads bodies of any length, starts its
 time limit anew with every byte, and wants versions from before 2021. So:
 1. a call runs in a daemon thread of its own with a client of its own, one at a time; when its time is up its
-   connection is cut (``_Line``), so that an answer that never ends holds up neither later calls nor the stop;
-2. the client's HTTP is bounded (``_BoundedHttp``): no redirects, no proxies, so many bytes, so many seconds;
-3. ``Client`` is built without the library's version check; ``Version`` is our own: reported, asked for the
-   dialect, refused only where we know that it cannot work;
+   connection is cut (``Line``), so that an answer that never ends holds up neither later calls nor the stop;
+2. the client's HTTP is bounded (``kubo_library``): no redirects, no proxies, so many bytes, so many seconds;
+3. its client is built without its version check; ``Version`` is our own: reported, asked for the dialect,
+   refused only where we know that it cannot work;
 4. no exception of the library leaves this module.
 
 It knows nothing of records or of what is worth pinning.
@@ -17,21 +17,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import http.client
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
-
-import ipfshttpclient
-import orjson
-import requests
-import urllib3.exceptions
-from ipfshttpclient import exceptions as theirs
-from ipfshttpclient.http_requests import ClientSync
 
 from node.core.clock import Clock
 from node.core.errors import NodeError, Rejected, TimedOut, Unavailable
@@ -40,11 +31,8 @@ from node.core.ipld.ipns import IpnsName
 
 T = TypeVar("T")
 
-BODY_BYTES_MAX = 4 * 2**20
-"""The longest list of peers of a busy daemon stays below."""
 ERROR_BYTES_MAX = 16 * 2**10
 MESSAGE_CHARS_MAX = 300
-_CHUNK_BYTES = 64 * 2**10
 
 OLDEST = (0, 4, 23)
 """The client library speaks to nothing older."""
@@ -55,8 +43,6 @@ RECORDS_FROM = (0, 24, 0)
 NAME_TIMEOUT_S = 90.0
 """A daemon in the public network asks many peers before it has published a name."""
 
-_WITH_MESSAGE = (400, 500)
-"""The statuses under which both kinds of daemon say in JSON what they refuse, and why."""
 _NOT_PINNED = "not pinned"
 """In the error of ``pin/ls`` for a block that is not, in either dialect."""
 _NUMBERS = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})")
@@ -105,16 +91,6 @@ def read_version(answer: object) -> Version:
     return version
 
 
-def multiaddr_of(url: str) -> str:
-    """``http://127.0.0.1:5001`` as the multiaddr text that the client library takes."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    named = "ip4" if host.replace(".", "").isdigit() else "dns"
-    family = "ip6" if ":" in host else named
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    return f"/{family}/{host}/tcp/{port}/{parts.scheme}"
-
-
 class KuboClient:
     """The daemon at ``url``. Every call raises ``Unavailable`` (``TimedOut``) and nothing else, and ends
     within its limit whatever the daemon does."""
@@ -156,7 +132,7 @@ class KuboClient:
         names = [str(cid) for cid in cids]
         try:
             await self._call(lambda client: client.pin.ls(*names, type="direct"))
-        except _Refused:
+        except Refused:
             return all([await self._pinned_as(name, "direct", "recursive") for name in names])
         return True
 
@@ -176,7 +152,7 @@ class KuboClient:
         for kind in kinds:
             try:
                 await self._call(functools.partial(_list_pin, name, kind))
-            except _Refused as exc:
+            except Refused as exc:
                 if _NOT_PINNED not in str(exc):
                     raise
             else:
@@ -184,7 +160,7 @@ class KuboClient:
         return False
 
     async def _each(
-        self, what: str, cids: Sequence[Cid], act: Callable[[ipfshttpclient.Client, Sequence[str]], object]
+        self, what: str, cids: Sequence[Cid], act: Callable[[Any, Sequence[str]], object]
     ) -> None:
         """``act`` for all at once; one by one where the daemon refuses the lot, as it does for one that is
         (not) pinned already. A refusal that leaves the pin as it was wanted is none."""
@@ -193,16 +169,14 @@ class KuboClient:
             return
         try:
             await self._call(lambda client: act(client, names))
-        except _Refused:
+        except Refused:
             for name in names:
                 await self._one(what, name, act)
 
-    async def _one(
-        self, what: str, name: str, act: Callable[[ipfshttpclient.Client, Sequence[str]], object]
-    ) -> None:
+    async def _one(self, what: str, name: str, act: Callable[[Any, Sequence[str]], object]) -> None:
         try:
             await self._call(lambda client: act(client, [name]))
-        except _Refused:
+        except Refused:
             done = (
                 await self._pinned_as(name, "direct", "recursive")
                 if what == "pin/add"
@@ -216,11 +190,11 @@ class KuboClient:
 
     # --- the one thread ---------------------------------------------------------------------------
 
-    async def _call(self, work: Callable[[ipfshttpclient.Client], T], timeout_s: float | None = None) -> T:
+    async def _call(self, work: Callable[[Any], T], timeout_s: float | None = None) -> T:
         """``work`` in a thread, after the calls that came earlier. When it is cancelled or out of time the
         thread ends too: its connection is cut."""
         limit_s = self._timeout_s if timeout_s is None else timeout_s
-        line = _Line()
+        line = Line()
         try:
             async with asyncio.timeout(limit_s):
                 while self._running is not None and not self._running.done():
@@ -235,24 +209,27 @@ class KuboClient:
             raise TimedOut(f"the daemon at {self.url} did not answer within {limit_s:g} s") from exc
         if isinstance(said, NodeError):
             raise said
-        assert isinstance(said, _Value)
+        assert isinstance(said, Value)
         value: T = said.value
         return value
 
     def _start(
-        self, work: Callable[[ipfshttpclient.Client], object], limit_s: float, line: _Line
-    ) -> asyncio.Future[_Value | NodeError]:
+        self, work: Callable[[Any], object], limit_s: float, line: Line
+    ) -> asyncio.Future[Value | NodeError]:
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[_Value | NodeError] = loop.create_future()
+        answer: asyncio.Future[Value | NodeError] = loop.create_future()
 
-        def settle(said: _Value | NodeError) -> None:
+        def settle(said: Value | NodeError) -> None:
             if not answer.done():
                 answer.set_result(said)
 
         def run() -> None:
-            said: _Value | NodeError = Unavailable(f"the client of the daemon at {self.url} failed")
+            said: Value | NodeError = Unavailable(f"the client of the daemon at {self.url} failed")
             try:
-                said = self._blocking(work, limit_s, line)
+                # The library takes 15 MB and a quarter of a second: loaded where there is a daemon.
+                from node.ipfs import kubo_library
+
+                said = kubo_library.blocking(self.url, self._clock, work, limit_s, line)
             finally:
                 with contextlib.suppress(RuntimeError):  # the loop is gone, and with it whoever asked
                     loop.call_soon_threadsafe(settle, said)
@@ -260,54 +237,21 @@ class KuboClient:
         threading.Thread(target=run, name="ipfs-daemon", daemon=True).start()
         return answer
 
-    def _blocking(
-        self, work: Callable[[ipfshttpclient.Client], object], limit_s: float, line: _Line
-    ) -> _Value | NodeError:
-        """Run in the thread. Whatever the library raises comes back as an error of ours."""
-        try:
-            with _Client(self.url, self._clock, limit_s, line) as client:
-                return _Value(work(client))
-        except NodeError as exc:
-            return exc
-        except (theirs.TimeoutError, requests.Timeout) as exc:
-            return _because(TimedOut(f"the daemon at {self.url} did not answer within {limit_s:g} s"), exc)
-        except theirs.ErrorResponse as exc:
-            return _because(_Refused(f"the daemon at {self.url} says: {exc}"), exc)
-        except _THEIRS as exc:
-            return _because(
-                Unavailable(f"the daemon at {self.url} does not answer ({type(exc).__name__})"), exc
-            )
 
-
-_THEIRS = (
-    theirs.Error,
-    requests.RequestException,
-    urllib3.exceptions.HTTPError,
-    http.client.HTTPException,
-    OSError,
-    LookupError,
-    TypeError,
-    ValueError,
-    AttributeError,  # JSON of another shape than the library expects
-    AssertionError,  # an answer that is empty, or more than one
-    RecursionError,  # JSON nested without end
-)
-
-
-class _Refused(Unavailable):
+class Refused(Unavailable):
     """The daemon answered with an error of its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
+class Value:
     value: Any
 
 
-def _list_pin(name: str, kind: str, client: ipfshttpclient.Client) -> None:
+def _list_pin(name: str, kind: str, client: Any) -> None:
     client.pin.ls(name, type=kind)
 
 
-def _publish(path: str, key: str, lifetime: str, ttl: str, client: ipfshttpclient.Client) -> dict[str, Any]:
+def _publish(path: str, key: str, lifetime: str, ttl: str, client: Any) -> dict[str, Any]:
     keys = client.key.list().as_json()["Keys"]
     if not any(known["Name"] == key for known in keys):
         client.key.gen(key, type="ed25519")
@@ -315,11 +259,6 @@ def _publish(path: str, key: str, lifetime: str, ttl: str, client: ipfshttpclien
         path, key=key, resolve=False, lifetime=lifetime, ttl=ttl, allow_offline=True
     )
     return dict(published.as_json())
-
-
-def _because(error: NodeError, cause: BaseException) -> NodeError:
-    error.__cause__ = cause
-    return error
 
 
 def duration(seconds: float) -> str:
@@ -333,20 +272,7 @@ def clean(message: object) -> str:
     return "".join(char if char.isprintable() else " " for char in text).strip()
 
 
-class _Client(ipfshttpclient.Client):  # type: ignore[misc] # the library is not typed
-    """The library's client over our HTTP."""
-
-    def __init__(self, url: str, clock: Clock, limit_s: float, line: _Line) -> None:
-        address = multiaddr_of(url)
-        super().__init__(address, timeout=limit_s)
-        base = f"{urlsplit(url).path.strip('/')}/api/v0".lstrip("/")
-        self._client = _BoundedHttp(address, base, timeout=limit_s)
-        self._client.ends_at = clock.monotonic() + limit_s
-        self._client.clock = clock
-        self._client.line = line
-
-
-class _Line:
+class Line:
     """The connections of one call, for whoever gives the call up: a socket's own time limit begins anew with
     every byte that comes."""
 
@@ -366,69 +292,3 @@ class _Line:
         for connection in list(self._sockets):
             with contextlib.suppress(OSError):  # closed already
                 connection.shutdown(socket.SHUT_RDWR)
-
-
-def _on_line(pool: Any, line: _Line) -> Any:
-    """The class of connection pools ``pool``, whose connections are told to ``line``."""
-
-    class Connection(pool.ConnectionCls):  # type: ignore[misc] # the library is not typed
-        def connect(self) -> None:
-            super().connect()
-            line.opened(self.sock)
-
-    return type("Pool", (pool,), {"ConnectionCls": Connection})
-
-
-class _BoundedHttp(ClientSync):  # type: ignore[misc] # the library is not typed
-    """The library's HTTP with limits on where it goes, how much it reads and how long."""
-
-    ends_at: float
-    clock: Clock
-    line: _Line
-
-    def _make_session(self) -> requests.Session:
-        session: requests.Session = super()._make_session()
-        session.trust_env = False
-        session.headers["Accept-Encoding"] = "identity"
-        for adapter in set(session.adapters.values()):
-            pools = adapter.poolmanager.pool_classes_by_scheme  # type: ignore[attr-defined] # the library's own
-            pools.update({scheme: _on_line(pool, self.line) for scheme, pool in pools.items()})
-        # The documented hook of requests for "where does this redirect lead": nowhere.
-        session.get_redirect_target = lambda resp: None  # type: ignore[method-assign] # a hook
-        return session
-
-    def _do_raise_for_status(self, response: requests.Response) -> None:
-        if response.status_code == 200 and "Content-Encoding" not in response.headers:
-            return
-        if response.status_code in _WITH_MESSAGE:
-            message = _message(b"".join(self._bounded(response, ERROR_BYTES_MAX)))
-            if message is not None:
-                raise theirs.ErrorResponse(message, None)
-        raise theirs.ProtocolError(f"status {response.status_code}")
-
-    def _request(self, *args: Any, **more: Any) -> Any:
-        more["chunk_size"] = _CHUNK_BYTES
-        closables, chunks = super()._request(*args, **more)
-        return closables, self._counted(chunks, BODY_BYTES_MAX)
-
-    def _bounded(self, response: requests.Response, most: int) -> Iterator[bytes]:
-        return self._counted(response.iter_content(chunk_size=_CHUNK_BYTES), most)
-
-    def _counted(self, chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
-        for chunk in chunks:
-            most -= len(chunk)
-            if most < 0:
-                raise theirs.ProtocolError("the answer is too long")
-            if self.clock.monotonic() > self.ends_at:
-                raise theirs.TimeoutError("the answer does not end")
-            yield chunk
-
-
-def _message(body: bytes) -> str | None:
-    """The text of an error as daemons send it, or None."""
-    try:
-        answer = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    message = answer.get("Message") if isinstance(answer, dict) else None
-    return clean(message) if isinstance(message, str) else None

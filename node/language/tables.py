@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 LANGUAGES = "node.language"
 ENGLISH = "en"
@@ -72,10 +72,41 @@ def entries(tables: Mapping[str, Mapping[str, Any]], name: str, section: str = "
     ]
 
 
+class _Later:
+    """A pattern that is put together and compiled when it is first used: a node has more than a thousand,
+    and most questions meet few of them."""
+
+    def __init__(self, text: str | Callable[[], str], flags: int) -> None:
+        self._text, self._flags = text, flags
+
+    @property
+    def pattern(self) -> str:
+        if not isinstance(self._text, str):
+            self._text = self._text()
+        return self._text
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(self.pattern, self._flags)
+        self.__dict__.update((one, getattr(compiled, one)) for one in _OF_PATTERNS)
+        return getattr(compiled, name)
+
+
+_OF_PATTERNS = [name for name in dir(re.Pattern) if not name.startswith("_") and name != "pattern"]
+
+
+def later(text: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
+    """The pattern of a text, compiled when it is first used; what is wrong with it comes up then."""
+    return cast("re.Pattern[str]", _Later(text, flags))
+
+
 def worded(tables: Mapping[str, Mapping[str, Any]], name: str, section: str = "") -> re.Pattern[str]:
     """Those patterns as one, of whole words; no text fits where there are none."""
-    found = entries(tables, name, section)
-    return re.compile(rf"\b(?:{'|'.join(found)})(?!\w)" if found else r"(?!)")
+
+    def text() -> str:
+        found = entries(tables, name, section)
+        return rf"\b(?:{'|'.join(found)})(?!\w)" if found else r"(?!)"
+
+    return later(text)
 
 
 def names(tables: Mapping[str, Mapping[str, Any]], section: str) -> list[str]:
@@ -126,7 +157,7 @@ def pattern(
     entries: str | Iterable[str], classes: Mapping[str, Any], template: str = "<any>", flags: int = 0
 ) -> re.Pattern[str]:
     """``template`` as a pattern; ``<any>`` in it is one of the entries, a name one of that class."""
-    return re.compile(fill(template, {**classes, "any": entries}), flags)
+    return later(lambda: fill(template, {**classes, "any": entries}), flags)
 
 
 class Patterns:

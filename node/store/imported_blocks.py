@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -232,6 +232,8 @@ class ForeignBlocks:
 
     def __init__(self, store: ForeignStore) -> None:
         self._store = store
+        self.on_deleted: Callable[[], None] = lambda: None
+        """Called when blocks are gone, before whoever deleted them hears of it."""
 
     async def put(self, cid: Cid, data: bytes) -> None:
         if len(data) > BLOCK_BYTES_MAX:
@@ -258,11 +260,13 @@ class ForeignBlocks:
     async def delete(self, cid: Cid) -> None:
         """These bytes, under whatever hash function they came."""
         await self._store.file.write(_delete, cid)
+        self.on_deleted()
 
     async def delete_bytes(self, data: bytes) -> None:
         """``delete`` for whoever has the bytes. Raises ``Unavailable``."""
         names = await self._store.file.offload(partial(_names, data))
         await self._store.file.write(_delete_named, names)
+        self.on_deleted()
 
     async def close(self) -> None:
         await self._store.close()

@@ -8,13 +8,17 @@ Rules:
    this node does not.
 2. Absent and not public look the same, and take the same time: the same stores are asked for both.
 3. Bytes have been hashed on their way out of each store. An identity CID is answered from its own digest.
+4. Records and imports that were read are held in memory, up to ``HELD_BYTES``, until a commit changes them or
+   an import is deleted: what is no longer public is gone before whoever withdrew it hears that it is. What a
+   read brings while anything changes is not held.
 
 It knows nothing of scopes, requests or formats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
 
 from node.core.errors import CorruptState, NotFound, Unavailable
 from node.core.ipld.cid import COMPUTED, SHA2_256, Cid
@@ -22,6 +26,9 @@ from node.core.ports import BlockStore
 from node.store.imported_blocks import ForeignBlocks
 from node.store.record_reads import NotPublic
 from node.store.sqlite import SqliteStore
+
+HELD_BYTES = 16 * 2**20
+HELD_BLOCK_BYTES_MAX = 64 * 2**10
 
 
 class PublicReader:
@@ -34,6 +41,34 @@ class PublicReader:
         self._store = store
         self._imported = imported
         self._behind: tuple[BlockStore, ...] = (*([] if imported is None else [imported]), *others)
+        self._held: OrderedDict[bytes, bytes] = OrderedDict()
+        self._bytes = 0
+        self._changes = 0
+        store.on_blocks_touched(self._forget)
+        if imported is not None:
+            imported.on_deleted = lambda: self._forget(tuple(self._held))
+
+    def held(self, cid: Cid) -> bytes | None:
+        """What ``get`` gives, where it lies in memory."""
+        name = cid.multihash
+        data = self._held.get(name)
+        if data is not None:
+            self._held.move_to_end(name)
+        return data
+
+    def _hold(self, name: bytes, data: bytes, changes: int) -> None:
+        """``changes``: how many there were when the read began."""
+        if changes != self._changes or len(data) > HELD_BLOCK_BYTES_MAX or name in self._held:
+            return
+        self._held[name] = data
+        self._bytes += len(data)
+        while self._bytes > HELD_BYTES:
+            self._bytes -= len(self._held.popitem(last=False)[1])
+
+    def _forget(self, names: Collection[bytes]) -> None:
+        self._changes += 1
+        for name in names:
+            self._bytes -= len(self._held.pop(name, b""))
 
     async def get(self, cid: Cid) -> bytes:
         """Raises ``NotFound``; ``Unavailable``, also where the only copy is damaged."""
@@ -41,10 +76,16 @@ class PublicReader:
             return cid.digest
         if cid.function not in COMPUTED:
             raise NotFound("no such block")
+        held = self.held(cid)
+        if held is not None:
+            return held
         damage: CorruptState | None = None
         is_withheld = False
+        changes = self._changes
         try:
-            return await self._store.public_block(cid)
+            data = await self._store.public_block(cid)
+            self._hold(cid.multihash, data, changes)
+            return data
         except NotPublic:
             is_withheld = True
         except NotFound:
@@ -62,6 +103,8 @@ class PublicReader:
             if cid.function != SHA2_256 and not is_withheld:
                 is_withheld = await self._is_withheld(data)
             if not is_withheld:
+                if blocks is self._imported and cid.function == SHA2_256:
+                    self._hold(cid.multihash, data, changes)
                 return data
         if damage is not None and not is_withheld:
             raise Unavailable(f"a block is damaged here: {damage}") from damage

@@ -376,6 +376,10 @@ class SqliteStore:
         acknowledged; it must be quick and must not raise."""
         self.duty.touches.on_touched = hear
 
+    def on_blocks_touched(self, hear: Callable[[frozenset[bytes]], None]) -> None:
+        """The same with the multihashes of records and blocks."""
+        self.duty.touches.on_blocks = hear
+
     async def _make_ready(self) -> None:
         keys = self.duty.keys
         if await self.file.read(writes.check_keys, keys):

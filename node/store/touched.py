@@ -1,4 +1,4 @@
-"""Says which questions' answers a commit has changed: for whoever keeps copies of them in memory.
+"""Says which questions' answers and which blocks a commit has changed: for whoever keeps copies in memory.
 
 Triggers of the writer's own connection see every way in which a row changes. Promises: what was touched is
 told on the event loop after the commit, and before whoever asked for the change hears that it stands. A
@@ -36,6 +36,20 @@ _TRIGGERS = tuple(
     for number, (event, row) in enumerate(_EVENTS)
 )
 
+_BLOCK_TRIGGERS = tuple(
+    f"CREATE TEMP TRIGGER touched_block_{number} AFTER {event} ON main.{table}"
+    f" BEGIN SELECT touched_block({row}.multihash); END"
+    for number, (event, table, row) in enumerate(
+        (
+            ("INSERT", "record", "NEW"),
+            ("UPDATE OF state, block_id, scope", "record", "OLD"),
+            ("DELETE", "record", "OLD"),
+            ("UPDATE OF data", "block", "OLD"),
+            ("DELETE", "block", "OLD"),
+        )
+    )
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Touched:
@@ -51,13 +65,16 @@ class Touches:
 
     def __init__(self) -> None:
         self.on_touched: Callable[[Touched], None] = lambda touched: None
+        self.on_blocks: Callable[[frozenset[bytes]], None] = lambda multihashes: None
         self._loop = asyncio.get_running_loop()
         self._keys: set[str] = set()
         self._scopes: set[str] = set()
+        self._blocks: set[bytes] = set()
 
     def watch(self, connection: sqlite3.Connection) -> None:
         connection.create_function("touched", 4, self._note)
-        for trigger in _TRIGGERS:
+        connection.create_function("touched_block", 1, self._blocks.add)
+        for trigger in (*_TRIGGERS, *_BLOCK_TRIGGERS):
             connection.execute(trigger)
 
     def _note(self, scope: str, *keys: str | None) -> None:
@@ -67,6 +84,10 @@ class Touches:
             self._keys.update(key for key in keys if key is not None)
 
     def tell(self) -> None:
+        if self._blocks:
+            blocks = frozenset(self._blocks)
+            self._blocks.clear()
+            self._loop.call_soon_threadsafe(lambda: self.on_blocks(blocks))
         if self._keys or self._scopes:
             touched = Touched(frozenset(self._keys), frozenset(self._scopes))
             self._keys.clear()

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import json
+import mmap
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,12 @@ from numpy.typing import NDArray
 from node.core.errors import Unavailable
 
 GRAPH_SHA256 = "3ec83d240bf387b9d8816dc8d6f91985325dafeec7f5c5ed667b4743d116f829"
+_WORDS = "word/q"
 _ZERO = 128
 """What stands for 0 in the weights as ``MatMulNBits`` takes them."""
 
 
-def arrays(weights: bytes, places: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+def arrays(weights: bytes | bytearray, places: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """What the graph asks for, by name. Raises ``ValueError`` for a file that is too short."""
 
     def at(place: int, kind: Any, count: int) -> NDArray[Any]:
@@ -32,24 +35,43 @@ def arrays(weights: bytes, places: Mapping[str, Any]) -> dict[str, NDArray[Any]]
     found: dict[str, NDArray[Any]] = {}
     for name, one in places["arrays"].items():
         parts, count = one["at"], int(np.prod(one["shape"]))
-        whole = np.concatenate([at(place, one["kind"], count // len(parts)) for place in parts])
-        found[name] = whole.reshape(one["shape"])
+        sides = [at(place, one["kind"], count // len(parts)) for place in parts]
+        found[name] = (np.concatenate(sides) if parts[1:] else sides[0]).reshape(one["shape"])
     block = places["block"]
     for name, one in places["matrices"].items():
-        rows, sides = one["rows"], list(zip(one["at"], one["columns"], strict=True))
-        values = [at(place[0], np.int8, rows * wide).reshape(rows, wide) for place, wide in sides]
-        scales = np.concatenate([at(place[1], np.float32, wide) for place, wide in sides])
+        rows, spans = one["rows"], list(zip(one["at"], one["columns"], strict=True))
+        values = [at(place[0], np.int8, rows * wide).reshape(rows, wide) for place, wide in spans]
+        scales = np.concatenate([at(place[1], np.float32, wide) for place, wide in spans])
         turned = np.ascontiguousarray(np.concatenate(values, axis=1).T).astype(np.int16) + _ZERO
         found[f"{name}/q"] = turned.astype(np.uint8).reshape(len(scales), rows // block, block)
         found[f"{name}/s"] = np.repeat(scales, rows // block)
     return found
 
 
+class WordTable:
+    """The vectors of the vocabulary, half of the weights, where they lie in the file: its networks share the
+    operating system's copy, and only the words that are read take memory."""
+
+    def __init__(self, file: Path, held: NDArray[Any], place: int) -> None:
+        """Raises ``ValueError`` where the file does not have what is ``held`` at that place, ``OSError``."""
+        with file.open("rb") as opened:
+            self._bytes = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        self.values = np.frombuffer(self._bytes, held.dtype, held.size, place).reshape(held.shape)
+        if not np.array_equal(self.values, held):
+            raise ValueError("the word table changed while it was read")
+
+    def release(self) -> None:
+        """Give up the pages that were read so far; they come back when they are read again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._bytes.madvise(mmap.MADV_DONTNEED)
+
+
 class Network:
     """The network of a file of weights, ready to run. ``errors`` are what its engine may raise."""
 
-    def __init__(self, weights: bytes, threads: int) -> None:
-        """Raises ``Unavailable``."""
+    def __init__(self, weights: bytes | bytearray, threads: int, file: Path | None = None) -> None:
+        """``file``: where the word table of ``weights`` lies as it is in them, to be read there. Raises
+        ``Unavailable``."""
         try:
             import onnxruntime
             from onnxruntime.capi import onnxruntime_pybind11_state as state
@@ -60,7 +82,7 @@ class Network:
             "NotImplemented", "RuntimeException",
         )  # fmt: skip
         self.errors: tuple[type[Exception], ...] = (
-            ValueError, RuntimeError, *(getattr(state, name) for name in named)
+            OSError, ValueError, RuntimeError, *(getattr(state, name) for name in named)
         )  # fmt: skip
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
@@ -78,12 +100,20 @@ class Network:
         try:
             told = json.loads(places)
             held = arrays(weights, told)
+            if file is not None:
+                self._words = WordTable(file, held[_WORDS], told["arrays"][_WORDS]["at"][0])
+                held[_WORDS] = self._words.values
             values = [onnxruntime.OrtValue.ortvalue_from_numpy(one) for one in held.values()]
             options.add_external_initializers(list(held), values)
+            if file is not None:  # used where it is; the others are copied
+                self._shared = values[list(held).index(_WORDS)]
+                options.add_initializer(_WORDS, self._shared)
             onnxruntime.disable_telemetry_events()
             self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         except self.errors as exc:
             raise Unavailable(f"the local embedding model does not load: {exc}") from exc
+        if file is not None:
+            self._words.release()
         self._output = told["output"]
 
     def hidden(

@@ -21,6 +21,7 @@ from adapters.math_calculator.parser import parse
 from adapters.math_calculator.tokens import tokenise
 from adapters.math_calculator.understand import understand
 from adapters.math_calculator.words import ENGLISH
+from bench import unit_scales
 from node.core.model import Evidence, Found, Freshness, Missed, Recognition
 from tests.manual_clock import ManualClock
 from tests.unit.adapters.asking import Asking
@@ -227,7 +228,8 @@ def test_no_part_evaluates_text() -> None:
 
 
 def test_every_unit_converts_to_itself_and_says_its_dimension() -> None:
-    """The table against pint: names exist there, and units of one dimension in words are of one dimension."""
+    """The table is pint's; units of one dimension in words are of one dimension."""
+    assert unit_scales.OUT.read_text(encoding="utf-8") == unit_scales.made()
     first: dict[str, units.Unit] = {}
     for unit in units.every():
         result, _ = units.convert(Fraction(3), unit, unit)

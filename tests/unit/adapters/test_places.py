@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from array import array
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.grammar import place_facts, place_scripts, places
-from adapters.grammar.gazetteer import gazetteer
 from adapters.grammar.place_names import AREAS, EXONYMS, SIMPLIFIED
+from bench import gazetteer_file
 from node.language.reading import read
 from tests.unit.adapters.tables import rows, texts
 
@@ -99,19 +97,8 @@ def test_two_places_are_mentioned_in_order() -> None:
     assert [mention.said.name for mention in named_in_script] == ["London", "Tokyo"]
 
 
-def test_what_is_kept_is_small() -> None:
-    data = gazetteer()
-    kept = 0
-    seen: set[int] = set()
-    for column in vars(data).values():
-        kept += sys.getsizeof(column)
-        if isinstance(column, array):
-            continue
-        for item in (*column, *(column.values() if isinstance(column, dict) else ())):
-            if id(item) not in seen:
-                seen.add(id(item))
-                kept += sys.getsizeof(item)
-    assert 5e6 < kept < 40e6
+def test_the_gazetteer_is_what_its_program_makes() -> None:
+    assert gazetteer_file.OUT.read_bytes() == gazetteer_file.made()
 
 
 @settings(max_examples=60, deadline=None)

@@ -16,7 +16,8 @@ from node.core.errors import CorruptState, NodeError, NotFound, TimedOut, Unavai
 from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from node.ipfs import kubo
 from node.ipfs.kubo import KuboBlockStore
-from node.ipfs.kubo_client import KuboClient, multiaddr_of, read_version
+from node.ipfs.kubo_client import KuboClient, read_version
+from node.ipfs.kubo_library import multiaddr_of
 from tests.nowhere import NOBODY
 from tests.simulators.kubo import KuboStandIn
 

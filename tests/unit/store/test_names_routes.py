@@ -39,6 +39,9 @@ class OneBlock:
             raise NotFound("not here")
         return BLOCK
 
+    def held(self, cid: Cid) -> bytes | None:
+        return None
+
     async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
         return {cid: BLOCK for cid in cids if await self.has(cid)}
 

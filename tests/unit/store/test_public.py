@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import sqlite3
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import pytest
 from node.core.errors import NotFound, Unavailable
 from node.core.ipld.cid import BLAKE2B_256, DAG_CBOR, IDENTITY, RAW, SHA2_512, Cid
 from node.core.record import Record, block_of
+from node.store import public_blocks
 from node.store.imported_blocks import ForeignBlocks, ForeignStore
 from node.store.public_blocks import PublicReader
 from node.store.sqlite import SqliteStore
@@ -137,6 +139,54 @@ async def test_a_damaged_block_is_a_fault_unless_another_copy_is_there(
         await stores.reader.get(cid)
     await import_block(stores, PUBLIC)
     assert await stores.reader.get(cid) == block_of(PUBLIC)[1]
+
+
+async def test_what_was_read_is_held_until_it_is_public_no_more(stores: Stores) -> None:
+    records, reader = stores.records.records, stores.reader
+    withdrawn, erased = [
+        (await records.add(US.answer(text, scope="public"))).cid for text in ("Withdrawn?", "Erased?")
+    ]
+    imported = await import_block(stores, SHARED)
+    page = Cid.of(b"a page", RAW)
+    await stores.foreign.blocks.put(page, b"a page")
+    for cid in (withdrawn, erased, imported, page):
+        assert reader.held(cid) is None
+        data = await reader.get(cid)
+        assert reader.held(cid) == reader.held(Cid(RAW, cid.digest)) == data
+    await records.withdraw(withdrawn, "test")
+    assert reader.held(withdrawn) is None
+    assert await is_absent(reader, withdrawn)
+    assert reader.held(erased) is not None, "what did not change stays"
+    await records.add(SHARED)
+    assert reader.held(imported) is None, "it is a record of ours now, and not public"
+    assert await is_absent(reader, imported)
+    await stores.records.blocks.delete(erased)
+    assert reader.held(erased) is None
+    await stores.foreign.blocks.delete(page)
+    assert reader.held(page) is None
+    assert await is_absent(reader, page)
+
+
+async def test_what_changed_while_it_was_read_is_not_held(stores: Stores) -> None:
+    cid = (await stores.records.records.add(PUBLIC)).cid
+    reading = asyncio.create_task(stores.reader.get(cid))
+    await asyncio.sleep(0)
+    stores.reader._forget([cid.multihash])
+    await reading
+    assert stores.reader.held(cid) is None
+    await stores.reader.get(cid)
+    assert stores.reader.held(cid) is not None
+
+
+async def test_what_is_held_is_bounded(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public_blocks, "HELD_BYTES", 2_500)
+    pages = [bytes([number]) * 1_000 for number in range(3)]
+    cids = [Cid.of(page, RAW) for page in pages]
+    for cid, page in zip(cids, pages, strict=True):
+        await stores.foreign.blocks.put(cid, page)
+        await stores.reader.get(cid)
+        stores.reader.held(cids[0])
+    assert [stores.reader.held(cid) is not None for cid in cids] == [True, False, True]
 
 
 class Watched:

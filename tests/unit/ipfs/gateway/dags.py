@@ -24,6 +24,7 @@ class Shelf:
         self.blocks: dict[bytes, bytes] = {}
         self.reads: list[Cid] = []
         self.ahead: list[Cid] = []
+        self.in_memory: set[Cid] = set()
 
     async def get(self, cid: Cid) -> bytes:
         self.reads.append(cid)
@@ -33,6 +34,9 @@ class Shelf:
             return self.blocks[cid.multihash]
         except KeyError:
             raise NotFound("no such block") from None
+
+    def held(self, cid: Cid) -> bytes | None:
+        return self.blocks.get(cid.multihash) if cid in self.in_memory else None
 
     async def get_many(self, cids: Sequence[Cid], bytes_max: int) -> dict[Cid, bytes]:
         """As a store does: no more than fit, in order, and nothing said of what is missing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
 from typing import Any
 from urllib.parse import quote
 
@@ -121,6 +122,31 @@ async def test_a_raw_block_with_all_its_headers(world: World) -> None:
     assert (status, body, headers["Content-Type"]) == (200, HELLO, RAW_TYPE)
     assert headers["Content-Location"] == f"/ipfs/{cid}?filename=ab.bin&format=raw"
     assert headers["Content-Disposition"] == 'attachment; filename="ab.bin"'
+
+
+@pytest.mark.parametrize("headers", [{}, {"Range": "bytes=1-3"}, {"If-None-Match": "*"}])
+async def test_what_lies_in_memory_is_answered_alike_without_a_place(
+    world: World, headers: dict[str, str]
+) -> None:
+    cid = world.shelf.put(HELLO)
+    path = f"/ipfs/{cid}?format=raw"
+    read = await world.ask(path, **headers)
+    world.shelf.reads.clear()
+    world.shelf.in_memory.add(cid)
+    gate = world.app[gateway.GATE]
+    async with AsyncExitStack() as stack:
+        for _ in range(2):
+            await stack.enter_async_context(gate.busy)
+        for _ in range(gateway.SMALL_PLACES):
+            await stack.enter_async_context(gate.small)
+        held = await world.ask(path, **headers)
+    assert held[:2] == read[:2]
+    own = ("Date", "X-Request-ID")
+    assert [one for one in held[2].items() if one[0] not in own] == [
+        one for one in read[2].items() if one[0] not in own
+    ]
+    assert not world.shelf.reads
+    assert await world.status(f"/ipfs/{cid}/a?format=raw") == 400
 
 
 async def test_head_says_what_get_would(world: World) -> None:
