@@ -136,6 +136,7 @@ class Shelf(Blocks):
     def __init__(self) -> None:
         super().__init__()
         self.puts = 0
+        self.compacted = 0
         self.on_put: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
 
@@ -148,6 +149,9 @@ class Shelf(Blocks):
                 raise Unavailable(self.failing)
             await self.blocks.put(cid, data)
 
+    async def compact(self) -> None:
+        self.compacted += 1
+
     def sizes(self) -> set[int]:
         """Of all heads that are here, pages left out."""
         return {head.size for head in self.heads() if head.checkpoint is not None}
@@ -158,9 +162,6 @@ class Shelf(Blocks):
                 yield Head.parse(data)
             except Rejected:
                 continue
-
-    async def holds(self, data: bytes) -> bool:
-        return all([await self.has(Cid.of(part, RAW)) for part in split(data)])
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE_S), self._changed:
@@ -181,6 +182,18 @@ class World:
         self.folder = Folder(tmp_path / "log")
         self.shelf = Shelf()
         self.clock = ManualClock()
+        self.blocks: BlockStore = self.shelf
+        """Of the newest job: what the folder makes, and the shelf."""
+
+    async def get(self, cid: Cid) -> bytes:
+        return await self.blocks.get(cid)
+
+    async def holds(self, data: bytes) -> bool:
+        return all([await self.blocks.has(Cid.of(part, RAW)) for part in split(data)])
+
+    async def until_held(self, data: bytes) -> None:
+        while not await self.holds(data):
+            await asyncio.sleep(0)
 
     @property
     def state(self) -> Path:
@@ -189,8 +202,16 @@ class World:
     @asynccontextmanager
     async def job(self, *, daemon: KuboBlockStore | None = None) -> AsyncIterator[LogBlocks]:
         """A job at work, closed at the end; the same world again is the same node restarted."""
-        job = LogBlocks(self.tmp_path / "log", self.shelf, self.state, self.clock, daemon=daemon)
-        job.start()
+        job = LogBlocks(
+            self.tmp_path / "log",
+            self.shelf,
+            self.state,
+            self.clock,
+            daemon=daemon,
+            compact=self.shelf.compact,
+        )
+        self.blocks = job.blocks
+        await job.start()
         try:
             async with asyncio.timeout(PATIENCE_S):
                 yield job
@@ -209,7 +230,7 @@ class World:
 
     async def forget(self, job: LogBlocks, has: Callable[[Cid], Awaitable[bool]], *cids: Cid) -> None:
         """Let as much time pass as replaced blocks are kept, until these are gone."""
-        while job.head is None:  # it has not read its state yet
+        while job.head is None or self.clock.next_s is None:  # it is at work
             await asyncio.sleep(0)
         self.clock.advance(KEPT_S)
         await gone(has, *cids)

@@ -5,6 +5,7 @@ The writer is not used on purpose: what reads a log must not depend on the one p
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -117,3 +118,21 @@ class MemorySource:
         if len(data) > bytes_max:
             raise Rejected(f"{path} has more than {bytes_max} bytes")
         return data
+
+
+def pack_bundles(folder: Path) -> list[Path]:
+    """Turn the complete bundles of a folder into what this version writes; where they lie now."""
+    found = []
+    for path in sorted((folder / "tile" / "entries").rglob("*")):
+        if path.is_file() and not path.parent.name.endswith(".p") and path.suffix != ".gz":
+            found.append(path.with_name(f"{path.name}.gz"))
+            found[-1].write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+            path.unlink()
+    return found
+
+
+def unpack_bundles(folder: Path) -> None:
+    """Turn them back into what an older version wrote."""
+    for path in (folder / "tile" / "entries").rglob("*.gz"):
+        path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
+        path.unlink()

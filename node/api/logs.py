@@ -24,6 +24,7 @@ from node.api.replies import TEXT, Handler, Routes, etag_of, validated
 from node.audit.decisions import epochs
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, WITNESSED, FolderSource, LogReader
+from node.audit.tlog.packed import is_packed
 from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, decode_bundle, encode_bundle
 from node.core.errors import BadInput, CorruptState, NotFound, Rejected, Unavailable
 from node.core.merkle import HASH_BYTES
@@ -77,6 +78,10 @@ class ServedLog:
     async def tile(self, tile: Tile) -> bytes:
         """The bytes of a tile or bundle that the newest checkpoint covers."""
         return await self._get(lambda folder: _cut(folder, tile))
+
+    async def packed(self, tile: Tile) -> bytes | None:
+        """The gzip bytes of a complete bundle; None where the folder has it plain."""
+        return await self._get(lambda folder: _packed(folder, tile))
 
     async def receipt(self, index: int, size: int | None, origin: str | None) -> bytes:
         """The ``tlog-proof@v1`` text of an entry with the entry itself as ``extra``: under the newest
@@ -194,6 +199,17 @@ def _read(folder: FolderSource, path: str, bytes_max: int) -> bytes:
         raise _unreadable(exc) from exc
 
 
+def _packed(folder: FolderSource, tile: Tile) -> bytes | None:
+    try:
+        return folder.packed_now(tile.path, tile.bytes_max)
+    except NotFound:
+        return None
+    except Rejected as exc:
+        raise CorruptState(str(exc)) from exc
+    except Unavailable as exc:
+        raise _unreadable(exc) from exc
+
+
 def _cut(folder: FolderSource, tile: Tile) -> bytes:
     """The tile as the newest checkpoint has it, cut to the asked width. Between reading the checkpoint
     and the tile the publisher may go on and delete what was newest: then both are read again."""
@@ -273,7 +289,10 @@ async def _tile(request: web.Request) -> web.Response:
         response.headers["Vary"] = "Accept-Encoding"
         if response.status == 200 and _takes_gzip(request.headers.get("Accept-Encoding", "")):
             response.headers["ETag"] = f"W/{response.headers['ETag']}"
-            response.enable_compression(web.ContentCoding.gzip)
+            if (packed := await served.packed(tile) if is_packed(tile) else None) is None:
+                response.enable_compression(web.ContentCoding.gzip)
+            else:
+                response.body, response.headers["Content-Encoding"] = packed, "gzip"
     return response
 
 

@@ -83,6 +83,14 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
         keys=data_dir / "keys" / "log_block_keys",  # never made: no records, nothing private
     )
     stack.push_async_callback(store.close)
+
+    async def shrink() -> None:
+        row = await store.file.row(
+            "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count"
+        )
+        if row is not None and row[0] * 2 > row[1]:  # else it is still as large as what the other log stored
+            await store.file.compact()
+
     made = LogBlocks(
         folder,
         store.blocks,
@@ -90,11 +98,12 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
         clock,
         daemon=daemon,
         every_s=PUBLICATIONS_BLOCKS_EVERY_S,
+        compact=shrink,
     )
     stack.push_async_callback(made.close, LAST_BLOCKS_TIMEOUT_S / 2)
     publications.on_published(made.published)
-    made.start()
-    folders = {"publications": folder}
+    await made.start()
+    folders, public = {"publications": folder}, made.blocks
     heads: dict[str, Callable[[], Cid | None]] = {"publications": lambda: made.head}
     probes = [
         fact(lambda: replace(publications.health(), name="log:publications")),
@@ -104,15 +113,21 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
     if isinstance(decisions, DecisionLog):
         folders["decisions"] = decisions.directory
         blocks = LogBlocks(
-            decisions.directory, store.blocks, data_dir / "log_blocks.json", clock, daemon=daemon
+            decisions.directory,
+            made.blocks,
+            data_dir / "log_blocks.json",
+            clock,
+            daemon=daemon,
+            compact=shrink,
         )
+        public = blocks.blocks
         heads["decisions"] = lambda: blocks.head
-        probes += _follow(ground, decisions, policy, blocks)
+        probes += await _follow(ground, decisions, policy, blocks)
         probes.append(await _anchored(ground, decisions, scheduler))
-    return Logs(publications, folders, witness, store.blocks, heads, tuple(probes))
+    return Logs(publications, folders, witness, public, heads, tuple(probes))
 
 
-def _follow(
+async def _follow(
     ground: Ground, decisions: DecisionLog, policy: WitnessPolicy | None, blocks: LogBlocks
 ) -> list[Probe]:
     """Those who are told of each checkpoint: its blocks, and the witnesses of the policy."""
@@ -126,7 +141,7 @@ def _follow(
     ground.stack.push_async_callback(close_blocks)
     decisions.on_published(blocks.published)
     decisions.on_critical(lambda _place: blocks.hasten())
-    blocks.start()
+    await blocks.start()
     if policy is None or not asks(policy):
         return [fact(blocks.health)]
 

@@ -3,9 +3,11 @@
 A log's folder is the truth; the blocks follow it, and ``log_head`` is the list that ties them together.
 
 Rules:
-1. Tiles and bundles become blocks when they are complete, for good. The checkpoint with the partial tiles of
-   the right edge follows at most every ``every_s`` seconds, sooner after a decision that is critical (at
-   most every ``HASTENED_EVERY_S``), and at the stop: then there is a new head.
+1. Tiles and bundles become blocks when they are complete, for good; the folder makes them whenever they are
+   asked for (``folder_blocks``), and what an earlier version stored of them is deleted in the background. The
+   checkpoint with the partial tiles of the right edge follows at most every ``every_s`` seconds, sooner after
+   a decision that is critical (at most every ``HASTENED_EVERY_S``), and at the stop: then there is a new
+   head.
 2. Nothing is awaited by whoever appends. What waits is what the folder has and the list has not: no queue,
    and a log of any size is caught up on with a few files in memory.
 3. What a newer head replaces (an older head, checkpoint and right edge) is deleted ``KEPT_S`` later, here
@@ -23,8 +25,9 @@ answer.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,6 +43,7 @@ from node.core.model import Check
 from node.core.ports import BlockStore
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
 from node.ipfs import log_blocks_state
+from node.ipfs.folder_blocks import FolderBlocks
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks_state import GIVEN_OLDER_MAX, OLDER_MAX, State, first
 from node.ipfs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, split
@@ -52,7 +56,7 @@ HASTENED_EVERY_S = 10.0
 """However many critical decisions there are, so that few heads are replaced within ``KEPT_S``."""
 KEPT_S = 300.0
 AT_ONCE = 4
-"""Files on their way into the store together: they share a sync, and 4 x 16 MiB is the most they hold."""
+"""Files that are read together: 4 x 16 MiB is the most they hold."""
 GIVEN_AT_ONCE = 16
 """Blocks, of a mebibyte at most, that the daemon pins by one call."""
 _TRIES = 3
@@ -60,26 +64,30 @@ _TRIES = 3
 
 class LogBlocks:
     """Follows one log's folder. ``start`` it inside a running loop; ``close`` it after the log's last
-    publication and before the stores."""
+    publication and before the stores. ``blocks`` has all of the log, ``store`` what the folder does not make;
+    ``compact`` makes the store's file smaller after much was deleted."""
 
     def __init__(
         self,
         folder: Path,
-        blocks: BlockStore,
+        store: BlockStore,
         state_path: Path,
         clock: Clock,
         *,
         daemon: KuboBlockStore | None = None,
         every_s: float = EVERY_S,
+        compact: Callable[[], Awaitable[None]],
     ) -> None:
+        self.blocks = FolderBlocks(store, folder)
         self._folder = folder
-        self._blocks = blocks
+        self._compact = compact
         self._state_path = state_path
         self._clock = clock
         self._daemon = daemon
         self._every_s = every_s
         self._state = State()
         self._is_loaded = False
+        self._fat: Cid | None = None
         self._size = 0
         self._done = 0
         self._new: dict[str, tuple[Cid, ...]] = {}
@@ -94,8 +102,10 @@ class LogBlocks:
         """The newest head: what to give to whoever wants the log. None before the first one."""
         return self._state.head
 
-    def start(self) -> None:
-        """Begin to follow, with what the folder has already."""
+    async def start(self) -> None:
+        """Begin to follow, with what the folder has already. What earlier runs made can be had on return."""
+        with contextlib.suppress(NodeError):  # the follower tries again, and says so
+            await self._load()
         self._follower.start()
 
     def published(self, _published: Published) -> None:
@@ -113,6 +123,8 @@ class LogBlocks:
         seen = None if self.head is None else str(self.head)
         if (trouble := self._follower.trouble()) is not None:
             return Check(CHECK, "warn", trouble[0], since=trouble[1], observed=seen)
+        if damage := self.blocks.damage:
+            return Check(CHECK, "warn", f"files of the log are damaged, {damage}", observed=seen)
         return Check(CHECK, "pass", f"{self._size} entries of the log are in IPFS blocks", observed=seen)
 
     async def close(self, timeout_s: float) -> None:
@@ -142,8 +154,10 @@ class LogBlocks:
         past = self._clock.monotonic() - KEPT_S
         older = tuple(cid for cid in self._state.older if self._replaced_at[cid] > past)
         await self._change(replace(self._state, older=older))
+        if not self._state.is_lean and not self._follower.is_stopping:
+            await self._drop_stored()
         await self._give()
-        return Rest(self._next_s(is_owed=is_owed))
+        return Rest(self._next_s(is_owed=is_owed) if self._state.is_lean else 0.0)
 
     def _next_s(self, *, is_owed: bool) -> float | None:
         waits = [self._replaced_at[cid] + KEPT_S for cid in self._state.older]
@@ -178,6 +192,7 @@ class LogBlocks:
         known_base, known = epoch_of(state.origin)
         if state.origin and (known_base != base or known >= number):
             _log.warning("event=log_blocks_again reason=the folder has another log now")
+            self.blocks.forget()
             await self._change(state.anew())
             known = 1
         for earlier in range(known, number):
@@ -223,7 +238,7 @@ class LogBlocks:
         page = Head(state.origin, self._done, None, self._new, state.page)
         data = page.encode()
         cid = Cid.of(data)
-        await self._blocks.put(cid, data)
+        await self.blocks.put(cid, data)
         await self._change(replace(state, pages=state.pages + 1, page=cid))
         self._new = {}
 
@@ -232,11 +247,11 @@ class LogBlocks:
         state, checkpoint = self._state, folder.checkpoint
         beside = [name for name in BESIDE if await folder.has(name)]
         edge = await self._put_files(folder, [tile.path for tile in tiles_at(checkpoint.size)] + beside)
-        await self._blocks.put(folder.cid, folder.note)
+        await self.blocks.put(folder.cid, folder.note)
         head = Head(state.origin, checkpoint.size, folder.cid, self._new | edge, state.page)
         data = head.encode()
         cid = Cid.of(data)
-        await self._blocks.put(cid, data)
+        await self.blocks.put(cid, data)
         self._size = checkpoint.size
         if cid != state.head:
             # The last head of the epoch before is no longer one that a newer head replaces.
@@ -257,15 +272,38 @@ class LogBlocks:
                     raise outcome
                 found[path] = outcome
         await folder.check()
+        complete = {path: cids for path, cids in found.items() if _is_complete(path)}
+        self.blocks.know(folder.checkpoint.origin, complete)
+        for cids in complete.values():
+            for cid in cids:  # also the first part of a large bundle, which was stored while it was partial
+                await self.blocks.drop_stored(cid)
         return found
 
     async def _put_file(self, folder: _Folder, path: str) -> tuple[Cid, ...]:
         bytes_max = NOTE_BYTES_MAX if path in BESIDE else Tile.parse(path).bytes_max
         data = await folder.source.read(path, bytes_max)
         parts = [(Cid.of(part, RAW), part) for part in split(data)]
-        for cid, part in parts:
-            await self._blocks.put(cid, part)
+        if not _is_complete(path):
+            for cid, part in parts:
+                await self.blocks.put(cid, part)
         return tuple(cid for cid, _ in parts)
+
+    async def _drop_stored(self) -> None:
+        """Delete what an earlier version stored of one block of the list, and go on to the one before it."""
+        if self._fat is None:
+            self._fat = self._state.head or self._state.page
+        head = None if self._fat is None else await self._own_head(self._fat)
+        if head is not None:
+            cids = [cid for cids in _complete(head).values() for cid in cids]
+            for start in range(0, len(cids), GIVEN_AT_ONCE):
+                await asyncio.gather(*map(self.blocks.drop_stored, cids[start : start + GIVEN_AT_ONCE]))
+            self._fat = head.prev
+        if self._fat is None:
+            try:
+                await self._compact()
+            except NodeError as exc:
+                _log.warning("event=log_blocks_not_compacted reason=%s", exc)
+            await self._change(replace(self._state, is_lean=True))
 
     # --- the daemon -------------------------------------------------------------------------------
 
@@ -298,9 +336,14 @@ class LogBlocks:
             cid = (await self._own_head(cid)).prev
         has = frozenset[Cid]() if old is None else old.links
         for cid in reversed(chain):
-            links = sorted((await self._own_head(cid)).links - has)
+            block = await self._own_head(cid)
+            links = sorted(block.links - has)
             for start in range(0, len(links), GIVEN_AT_ONCE):
                 some = links[start : start + GIVEN_AT_ONCE]
+                if block.origin != self._state.origin:  # an epoch that its operator may have moved away
+                    some = [
+                        link for link in some if not self.blocks.knows(link) or await self.blocks.has(link)
+                    ]
                 await daemon.keep([(link, await self._own(link)) for link in some])
             await daemon.keep([(cid, await self._own(cid))])
             if old is None:
@@ -310,10 +353,13 @@ class LogBlocks:
         await self._change(replace(state, given=head, given_older=first(GIVEN_OLDER_MAX, *left)))
 
     async def _own(self, cid: Cid) -> bytes:
-        """A block of the list. Where it is lost, all are made again. Raises ``Unavailable``."""
+        """A block of the list. Where it is lost, all are made again; where its file is damaged, none are.
+        Raises ``Unavailable``."""
         try:
-            return await self._blocks.get(cid)
+            return await self.blocks.get(cid)
         except (NotFound, CorruptState) as exc:
+            if self.blocks.knows(cid):
+                raise Unavailable(f"a file of the log is damaged, {self.blocks.damage}") from exc
             self._new, self._size, self._done = {}, 0, 0
             await self._change(self._state.anew())
             raise Unavailable(f"blocks are lost and made again: {exc}") from exc
@@ -328,7 +374,7 @@ class LogBlocks:
         if cid is None:
             return None
         try:
-            return Head.parse(await self._blocks.get(cid))
+            return Head.parse(await self.blocks.get(cid))
         except (NotFound, CorruptState, Rejected):
             return None
 
@@ -341,7 +387,7 @@ class LogBlocks:
         self._enter_state(state)
         if gone := old.held - state.held:
             for only in await self._only_in(gone, state.held | _some(state.page)):
-                await self._blocks.delete(only)
+                await self.blocks.delete(only)
 
     def _enter_state(self, state: State) -> None:
         now = self._clock.monotonic()
@@ -382,14 +428,25 @@ class LogBlocks:
         self._new, self._size = {}, 0
         self._done = state.pages * PAGE_ENTRIES
         head = await self._read_head(state.head)
-        if (state.page is not None and not await self._blocks.has(state.page)) or (state.head and not head):
+        if not await self._learn(state.page) or (state.head and not head):
             _log.warning("event=log_blocks_again reason=blocks are missing")
             self._enter_state(state.anew())
             self._done = 0
         elif head is not None and (head.origin, head.prev) == (state.origin, state.page):
-            self._new = {path: cids for path, cids in head.new.items() if _is_complete(path)}
+            self._new = _complete(head)
+            self.blocks.know(head.origin, self._new)
             self._size, self._done = head.size, head.size - head.size % WIDTH
         self._is_loaded = True
+
+    async def _learn(self, page: Cid | None) -> bool:
+        """Where the blocks of a page and of all before it are made; False where one of these is missing."""
+        while page is not None:
+            block = await self._read_head(page)
+            if block is None:
+                return False
+            self.blocks.know(block.origin, _complete(block))
+            page = block.prev
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +482,10 @@ class _Folder:
 
 def _checkpoint(note: bytes) -> Checkpoint:
     return Checkpoint.of_note(note)
+
+
+def _complete(head: Head) -> dict[str, tuple[Cid, ...]]:
+    return {path: cids for path, cids in head.new.items() if _is_complete(path)}
 
 
 def _is_complete(path: str) -> bool:

@@ -108,5 +108,10 @@ def split(data: bytes) -> list[bytes]:
     return [data[at : at + PART_BYTES_MAX] for at in range(0, len(data), PART_BYTES_MAX)] or [b""]
 
 
+def part_of(data: bytes, number: int) -> bytes:
+    """One of these parts."""
+    return data[number * PART_BYTES_MAX : (number + 1) * PART_BYTES_MAX]
+
+
 def _cid(value: object, codec: int) -> Cid:
     return dagcbor.linked(value, codec, "a log head")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.audit.log.verify import verify_log
 from node.audit.log.writer import Pace, TileLog
-from node.audit.tlog.tiles import decode_bundle, tiles_between
-from node.core.errors import NodeError, NotFound
+from node.audit.tlog.packed import is_packed, place_of, unpack
+from node.audit.tlog.tiles import Tile, decode_bundle, tiles_between
+from node.core.errors import NodeError, NotFound, Rejected
 from node.core.merkle import leaf_hash, root_of
 from node.core.signed_note import Checkpoint, Ed25519Signer, Signer, open_checkpoint
 from tests.faults.tlog_disk import SimDisk
@@ -33,7 +35,7 @@ class SimSource:
 
     async def read(self, path: str, bytes_max: int) -> bytes:
         try:
-            return self._disk.read(FOLDER / path, bytes_max)
+            return stored_file(self._disk, path, bytes_max)
         except (FileNotFoundError, NotADirectoryError) as exc:
             raise NotFound(path) from exc
 
@@ -110,9 +112,18 @@ class History:
         assert report.ok, report
 
 
+def stored_file(disk: SimDisk, path: str, bytes_max: int) -> bytes:
+    """A file as a reader gets it: complete bundles lie there packed."""
+    with contextlib.suppress(Rejected):
+        tile = Tile.parse(path)
+        if is_packed(tile):
+            return unpack(disk.read(FOLDER / place_of(tile), bytes_max), bytes_max)
+    return disk.read(FOLDER / path, bytes_max)
+
+
 def stored(disk: SimDisk, size: int) -> list[bytes]:
     leaves: list[bytes] = []
     for tile in tiles_between(0, size):
         if tile.level < 0:
-            leaves += decode_bundle(disk.read(FOLDER / tile.path, tile.bytes_max), tile.width)
+            leaves += decode_bundle(stored_file(disk, tile.path, tile.bytes_max), tile.width)
     return leaves

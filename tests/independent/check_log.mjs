@@ -21,6 +21,7 @@ import crypto from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import zlib from "node:zlib";
 
 const WIDTH = 256;
 const HASH = 32;
@@ -282,6 +283,14 @@ class Folder {
   }
 
   async read(name, most) {
+    if (/^tile\/entries\/(x\d{3}\/)*\d{3}$/.test(name)) { // a whole bundle lies there as gzip, or plain
+      const packed = await this.readFile(`${name}.gz`, 2 * most);
+      if (packed !== null) return zlib.gunzipSync(packed, { maxOutputLength: most });
+    }
+    return this.readFile(name, most);
+  }
+
+  async readFile(name, most) {
     const file = path.join(this.directory, name);
     let status;
     try {
@@ -300,7 +309,7 @@ class Folder {
     for (const entry of entries) {
       const inner = `${name}/${entry.name}`;
       if (entry.isDirectory()) found.push(...(await this.list(inner)));
-      else found.push(inner);
+      else found.push(inner.replace(/^(tile\/entries\/.*)\.gz$/, "$1"));
     }
     return found;
   }

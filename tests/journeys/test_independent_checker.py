@@ -19,6 +19,7 @@ from node.audit.log.writer import TileLog
 from node.audit.tlog.tiles import Tile, tiles_between
 from node.core.signed_note import Note
 from tests.journeys.tables import rows
+from tests.log_folders import pack_bundles
 from tests.manual_clock import ManualClock
 from tests.tlog_memory import ORIGIN, MemoryLog, leaf, log_signer, witness_signer
 
@@ -101,6 +102,17 @@ async def test_logs_of_all_shapes_are_accepted(tmp_path: Path) -> None:
         log.write(tmp_path / str(size), size)
     reports = await check_many([{"dir": str(tmp_path / str(size)), "vkey": [KEY.vkey]} for size in sizes])
     assert [(report["ok"], report.get("size")) for report in reports] == [(True, size) for size in sizes]
+
+
+async def test_a_log_with_packed_bundles_is_accepted_and_a_damaged_one_is_not(
+    log: MemoryLog, folder: Path
+) -> None:
+    packed = pack_bundles(folder)
+    assert len(packed) == 2
+    status, report = await check("--dir", str(folder), "--vkey", KEY.vkey)
+    assert (status, report["bundles"], report["files"]) == (0, 3, 9)
+    packed[1].write_bytes(packed[0].read_bytes())
+    assert (await check("--dir", str(folder), "--vkey", KEY.vkey))[0] == 1
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ import orjson
 from node.audit.decisions.disk import locked
 from node.audit.decisions.origin import epoch_of, origin_of
 from node.audit.log.publisher import Folder, remove_partial
+from node.audit.tlog.packed import place_of
 from node.audit.tlog.tiles import Tile
 from node.core.errors import CorruptState, NotFound, Rejected
 from node.core.files import DISK
@@ -246,7 +247,8 @@ def sweep(folder: Path) -> None:
         for name in names:
             with contextlib.suppress(Rejected):
                 tile = Tile.parse(str((Path(parent) / name.removesuffix(".p")).relative_to(folder)))
-                if name.endswith(".p") and (folder / tile.path).is_file():
+                whole = (folder / tile.path, folder / place_of(tile))
+                if name.endswith(".p") and any(path.is_file() for path in whole):
                     remove_partial(disk, tile.level, tile.index)
 
 

@@ -5,7 +5,8 @@ Promises:
    the checkpoint is in place; ``publish`` returns when the checkpoint is durable.
 2. Nothing is signed below, or beside, what was signed before: a size that was signed is signed again over the
    same root only.
-3. Files appear whole: they are written and synced in ``.staging``, then renamed.
+3. Files appear whole: they are written and synced in ``.staging``, then renamed. Complete bundles are packed
+   (``packed``); what an older version wrote plain stays so.
 4. A partial tile stays while its full tile is not there (tlog-tiles asks for that), and for another 32
    checkpoints.
 5. What a failure left undone is done by the next ``publish``.
@@ -23,6 +24,7 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
+from node.audit.tlog.packed import SUFFIX, is_packed, pack, packed_max, place_of, unpack
 from node.audit.tlog.right_edge import Growth
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile, hash_in, tile_of
 from node.core.clock import Clock
@@ -82,13 +84,23 @@ class Folder:
     def tile(self, *tiles: Tile) -> tuple[Tile, bytes]:
         """The first of these tiles that is there. Raises ``CorruptState`` where none is."""
         for tile in tiles:
-            data = self.read(self.directory / tile.path, tile.bytes_max)
+            data = self._packed(tile) if is_packed(tile) else None
+            if data is None:
+                data = self.read(self.directory / tile.path, tile.bytes_max)
             if data is not None:
                 return tile, data
         raise CorruptState(
             f"{self.directory / tiles[0].path} is missing: restore the log's folder from a copy, or run: "
             "neuroswarm log recover --new-epoch"
         )
+
+    def _packed(self, tile: Tile) -> bytes | None:
+        path = self.directory / place_of(tile)
+        data = self.read(path, packed_max(tile.bytes_max))
+        try:
+            return None if data is None else unpack(data, tile.bytes_max)
+        except Rejected as exc:
+            raise CorruptState(f"{path} is damaged: {exc}") from exc
 
     def hash(self, level: int, index: int, size: int) -> bytes:
         """The hash of a complete subtree of the log of ``size`` published entries.
@@ -246,8 +258,8 @@ class Publisher:
                     path = self._folder.staging / str(self._staged)
                     fd = self._files.create(path)
                     opened.callback(self._files.close, fd)
-                    staged.append((path, self._folder.directory / tile.path))
-                    self._files.write(fd, data, 0)
+                    staged.append((path, self._folder.directory / place_of(tile)))
+                    self._files.write(fd, pack(data) if is_packed(tile) else data, 0)
                     fds.append(fd)
                 for fd in fds:
                     self._files.sync(fd)
@@ -377,7 +389,7 @@ def _sweep_group(folder: Folder, directory: Path, level: int, full: int) -> None
         names = folder.files.names(directory)
     except FileNotFoundError:
         return
-    present = set(names)
+    present = {name.removesuffix(SUFFIX) for name in names}
     for name in names:
         whole = name.removesuffix(".p")
         if whole == name or whole not in present:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from node.audit.tlog import tiles
+from node.audit.tlog import packed, tiles
 from node.audit.tlog.proofs import Receipt
 from node.audit.tlog.tiles import ENTRIES, WIDTH, Tile
 from node.core import merkle
@@ -34,6 +34,8 @@ WITNESSED = "checkpoint.witnessed"
 VKEY = "vkey"
 
 VKEY_BYTES_MAX = 16 * 1024
+_BUNDLES = "tile/entries/"
+_PARTIAL = ".p/"
 _TRIES = 3
 _TILE_BYTES = WIDTH * HASH_BYTES
 
@@ -53,7 +55,7 @@ class Source(Protocol):
 
 class FolderSource:
     """A log folder on this machine, or one ``below`` it (``epochs/1``). Links in it are not followed, so no
-    path leads out of it."""
+    path leads out of it. A complete bundle is read packed or, as an older version wrote it, plain."""
 
     def __init__(self, directory: Path, below: str = "") -> None:
         self.directory = Path(directory) / below
@@ -66,6 +68,20 @@ class FolderSource:
 
     def read_now(self, path: str, bytes_max: int) -> bytes:
         """``read``, blocking."""
+        if path.startswith(_BUNDLES) and _PARTIAL not in path:
+            with contextlib.suppress(NotFound):
+                data = self.packed_now(path, bytes_max)
+                try:
+                    return packed.unpack(data, bytes_max)
+                except Rejected as exc:
+                    raise Rejected(f"{self.directory / path}{packed.SUFFIX}: {exc}") from exc
+        return self._read(path, bytes_max)
+
+    def packed_now(self, path: str, bytes_max: int) -> bytes:
+        """A complete bundle as gzip, blocking. Raises ``NotFound`` also where it lies there plain."""
+        return self._read(path + packed.SUFFIX, packed.packed_max(bytes_max))
+
+    def _read(self, path: str, bytes_max: int) -> bytes:
         try:
             with os.fdopen(self._open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

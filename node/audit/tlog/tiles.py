@@ -52,6 +52,10 @@ class Tile:
         return self.width == WIDTH
 
     @property
+    def is_bundle(self) -> bool:
+        return self.level == ENTRIES
+
+    @property
     def path(self) -> str:
         """``tile/0/x001/234.p/5``, ``tile/entries/000``: relative, with slashes."""
         level = "entries" if self.level == ENTRIES else str(self.level)

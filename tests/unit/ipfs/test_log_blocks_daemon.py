@@ -18,7 +18,7 @@ from node.core.ipld.cid import DAG_CBOR, RAW, Cid
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import KEPT_S
 from node.ipfs.log_head import PAGE_ENTRIES, PART_BYTES_MAX, Head, completed_between
-from tests.log_blocks_kit import ORIGIN, World, gone, rebuild
+from tests.log_blocks_kit import ORIGIN, Folder, World, gone, rebuild
 from tests.manual_clock import ManualClock
 from tests.simulators.kubo import KuboStandIn
 
@@ -106,7 +106,7 @@ async def test_a_daemon_that_was_away_or_emptied_is_given_everything(world: Worl
 async def test_a_block_lost_here_that_the_daemon_lacks_is_made_again(world: World) -> None:
     world.folder.grow(600)
     head = await world.once()
-    lost = Head.parse(await world.shelf.get(head)).new["tile/entries/001"][0]
+    lost = Head.parse(await world.shelf.get(head)).new["tile/entries/002.p/88"][0]
     await world.shelf.delete(lost)
     async with KuboStandIn("kubo") as daemon, reaching(daemon, world.clock) as there:
         async with world.job(daemon=there) as job:
@@ -114,6 +114,32 @@ async def test_a_block_lost_here_that_the_daemon_lacks_is_made_again(world: Worl
         assert str(lost) in job.health().output
         assert await world.once(daemon=there) == head
         assert await rebuild(head, there.blocks.get) == world.folder.needed()
+
+
+async def test_a_damaged_file_waits_for_its_mending_and_an_epoch_moved_away_for_nothing(world: World) -> None:
+    old = world.folder
+    old.grow(300)
+    await world.once()
+    old.move(world.tmp_path / "log.aside")
+    world.folder = Folder(world.tmp_path / "log", f"{ORIGIN}/2")
+    old.move(world.tmp_path / "log" / "epochs" / "1")
+    world.folder.grow(300, length=20)
+    head = await world.once()
+    old.move(world.tmp_path / "archive")
+    whole = (world.folder.path / "tile/0/000").read_bytes()
+    world.folder.write("tile/0/000", bytes(len(whole)))
+    async with KuboStandIn("kubo") as daemon, reaching(daemon, world.clock) as there:
+        async with world.job(daemon=there) as job:
+            pass
+        assert "tile/0/000" in job.health().output
+        assert job.head == head
+        world.folder.write("tile/0/000", whole)
+        assert await world.once(daemon=there) == head
+        assert await there.client.pinned([head])
+        absent = Cid.of((old.path / "tile/0/000").read_bytes(), RAW)
+        assert not await there.has(absent)
+        for name, data in world.folder.needed().items():
+            assert await there.has(Cid.of(data, RAW)), name
 
 
 # --- the format -----------------------------------------------------------------------------------

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from node.audit.log.reader import CHECKPOINT, FolderSource, LogReader, read_bundle, read_tile, width_at
+from node.audit.log.verify import verify_log
 from node.audit.tlog.proofs import Receipt, check_receipt
 from node.audit.tlog.tiles import Tile
 from node.core import merkle
 from node.core.errors import NotFound, Rejected, Unavailable
-from tests.log_folders import MemorySource, leaves, log_files, note_of, signer, write_log
+from tests.log_folders import (
+    MemorySource,
+    leaves,
+    log_files,
+    note_of,
+    pack_bundles,
+    signer,
+    unpack_bundles,
+    write_log,
+)
 
 TRUSTED = [signer().verifier]
 
@@ -171,6 +183,51 @@ async def test_a_file_over_its_bound_is_refused(tmp_path: Path) -> None:
     assert await source.read("vkey", 11) == bytes(11)
     with pytest.raises(Rejected, match="more than 10 bytes"):
         await source.read("vkey", 10)
+
+
+async def test_a_packed_bundle_is_read_as_the_plain_one_of_an_older_version(tmp_path: Path) -> None:
+    note = write_log(tmp_path, leaves(600), sizes=[100])
+    source = FolderSource(tmp_path)
+    plain = await source.read("tile/entries/001", 10**6)
+    [_, second] = pack_bundles(tmp_path)
+    assert await source.read("tile/entries/001", 10**6) == plain
+    assert source.packed_now("tile/entries/001", 10**6) == second.read_bytes()
+    assert (await verify_log(source, TRUSTED)).ok
+    receipt = await LogReader(source).receipt(300, note)
+    assert receipt.extra == leaves(600)[300]
+    for path in ("tile/entries/000.p/100", "tile/0/000"):
+        assert not (tmp_path / f"{path}.gz").exists()
+        assert await source.read(path, 10**6)
+    unpack_bundles(tmp_path)
+    assert await source.read("tile/entries/001", 10**6) == plain
+    with pytest.raises(NotFound):
+        source.packed_now("tile/entries/001", 10**6)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (gzip.compress(bytes(2**30)), "it holds more than 16777472 bytes"),
+        (gzip.compress(b"entries") + b"x", "one whole member"),
+        (gzip.compress(b"one") + gzip.compress(b"two"), "one whole member"),
+        (gzip.compress(b"entries")[:-1], "one whole member"),
+        (gzip.compress(b"entries")[:-8] + bytes(8), "it is not gzip"),
+        (b"entries", "it is not gzip"),
+        (b"", "one whole member"),
+        (bytes(2**24 + 2**15), "has more than 16794313 bytes"),
+    ],
+    ids=["bomb", "more", "two", "cut", "sum", "plain", "empty", "long"],
+)
+async def test_what_is_no_packed_bundle_is_refused_by_name(tmp_path: Path, data: bytes, reason: str) -> None:
+    write_log(tmp_path, leaves(256))
+    (tmp_path / "tile/entries/000.gz").write_bytes(data)
+    tracemalloc.start()
+    with pytest.raises(Rejected, match=rf"tile/entries/000\.gz.*{reason}"):
+        await read_bundle(FolderSource(tmp_path), 0, 256)
+    assert tracemalloc.get_traced_memory()[1] < 3 * 2**24
+    tracemalloc.stop()
+    report = await verify_log(FolderSource(tmp_path), TRUSTED)
+    assert (report.ok, report.where) == (False, "tile/entries/000")
 
 
 async def test_a_log_below_a_folder_is_read_without_following_links(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import threading
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from node.audit.log.reader import FolderSource
 from node.audit.log.writer import Pace, Published, TileLog
 from node.audit.tlog.right_edge import Growth
 from node.audit.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
@@ -29,6 +31,7 @@ from node.core.signed_note import (
     cosigned,
     open_checkpoint,
 )
+from tests.log_folders import unpack_bundles
 from tests.manual_clock import ManualClock
 
 ORIGIN = "test.neuroswarm/decisions"
@@ -134,7 +137,7 @@ def stored(folder: Path) -> list[bytes]:
     size = newest(folder).size
     entries: list[bytes] = []
     for tile in tiles_between(0, size):
-        data = (folder / "log" / tile.path).read_bytes()
+        data = FolderSource(folder / "log").read_now(tile.path, tile.bytes_max)
         if tile.level == ENTRIES:
             entries += decode_bundle(data, tile.width)
         else:
@@ -615,6 +618,40 @@ async def test_opening_sweeps_away_what_is_left_over(tmp_path: Path, log: TileLo
     assert not (folder / "tile/0/000.p").exists()
     assert (folder / "tile/entries/001.p/4").exists()
     assert len(stored(tmp_path)) == 260
+
+
+@pytest.mark.parametrize("size", [256, 300, 512])
+async def test_complete_bundles_are_packed_and_a_plain_folder_of_an_older_version_is_gone_on_with(
+    tmp_path: Path, log: TileLog, size: int
+) -> None:
+    await add(log, size)
+    await log.close()
+    entries = tmp_path / "log" / "tile" / "entries"
+    whole = [f"{number:03}.gz" for number in range(size // 256)]
+    assert [path.name for path in sorted(entries.iterdir()) if path.is_file()] == whole
+    plain = decode_bundle(gzip.decompress((entries / "000.gz").read_bytes()), 256)
+    unpack_bundles(tmp_path / "log")
+    assert stored(tmp_path)[:256] == plain
+    again = await opened(tmp_path)
+    await add(again, 300)
+    await again.close()
+    names = [path.name for path in sorted(entries.iterdir()) if path.is_file()]
+    assert names == [*(name[:3] for name in whole), *(f"{n:03}.gz" for n in range(len(whole), len(names)))]
+    assert len(stored(tmp_path)) == size + 300
+
+
+async def test_a_last_bundle_that_does_not_unpack_is_damage_and_nothing_is_changed(
+    tmp_path: Path, log: TileLog
+) -> None:
+    await add(log, 256)
+    await log.close()
+    path = tmp_path / "log/tile/entries/000.gz"
+    path.write_bytes(gzip.compress(bytes(2**25)))
+    with pytest.raises(CorruptState, match=r"tile/entries/000\.gz is damaged: it holds more than"):
+        await opened(tmp_path)
+    path.unlink()
+    with pytest.raises(CorruptState, match="tile/entries/000 is missing"):
+        await opened(tmp_path)
 
 
 async def test_the_journal_does_not_grow_with_the_log(tmp_path: Path, log: TileLog) -> None:

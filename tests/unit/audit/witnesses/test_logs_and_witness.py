@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from node.audit.tlog.tiles import ENTRIES, Tile, tiles_between
+from node.audit.tlog.tiles import ENTRIES, Tile, decode_bundle, tiles_between
 from node.audit.witnesses.ours import Witness
 from node.core.signed_note import CosignatureSigner, Verifier
 from tests import log_folders
@@ -203,6 +203,24 @@ async def test_bundles_are_compressed_for_those_who_can(tmp_path: Path) -> None:
         assert zipped["Vary"] == headers["Vary"] == "Accept-Encoding"
         hashes = await door.get("/logs/decisions/tile/0/000", headers={"Accept-Encoding": "gzip"})
         assert "Content-Encoding" not in hashes[2]
+        # Packed in the folder, it is sent as it lies there, and is the same to whoever asks.
+        [lies] = log_folders.pack_bundles(tmp_path)
+        for named in (path, path.replace("decisions", "decisions/epochs/1")):
+            assert (await door.get(named, headers={"Accept-Encoding": "identity"}))[1] == plain
+            _, packed, again = await door.get(named, headers={"Accept-Encoding": "gzip"})
+            assert packed == lies.read_bytes()
+            assert gzip.decompress(packed) == plain
+            same = ("Content-Encoding", "ETag", "Vary", "Content-Type")
+            assert [again[name] for name in same] == [zipped[name] for name in same]
+            assert (await door.get(named, headers={"If-None-Match": again["ETag"]}))[0] == 304
+            _, nothing, head = await door.get(named, "HEAD", headers={"Accept-Encoding": "gzip"})
+            assert (nothing, head["Content-Length"]) == (b"", str(len(packed)))
+        narrow = await door.get("/logs/decisions/tile/entries/000.p/9", headers={"Accept-Encoding": "gzip"})
+        assert decode_bundle(gzip.decompress(narrow[1]), 9) == entries[:9]
+        assert (await door.get("/logs/decisions/tile/entries/000.gz"))[0] == 404
+        lies.write_bytes(gzip.compress(bytes(2**25)))
+        for accepted in ("gzip", "identity"):
+            assert (await door.get(path, headers={"Accept-Encoding": accepted}))[0] == 500
 
 
 async def test_a_receipt_proves_its_entry(tmp_path: Path) -> None:
