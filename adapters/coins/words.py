@@ -37,6 +37,8 @@ _QUOTES = str.maketrans({"’": "'", "‘": "'", "´": "'", "`": "'", "“": '"'
 
 def plain(text: str) -> str:
     """``text`` without Latin accents and curly quotes, its case kept; other scripts stay as they are."""
+    if text.isascii():
+        return text.replace("`", "'")
     out: list[str] = []
     for char in unicodedata.normalize("NFC", text.translate(_QUOTES)):
         code = ord(char)

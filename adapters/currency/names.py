@@ -98,6 +98,8 @@ def _adjectives() -> dict[tuple[str, ...], str]:
 
 
 _ADJECTIVES = _adjectives()
+_MONEY_STARTS = _NOUNS.union(words[0] for words in _SPOKEN)
+"""An adjective names a currency beside one of the nouns only."""
 _COUNTRY = _by_words(_HOMES)
 _SIGN = re.compile("|".join(re.escape(sign) for sign in sorted(_SIGNS, key=len, reverse=True)))
 _MARK, _SIGN_MARK = "iso", "sign"
@@ -186,23 +188,24 @@ def split(plain: str) -> list[str]:
     """The folded text ``plain`` (as of ``Reading.plain``) in words: signs and names in other scripts are
     written as ``iso`` and the code, numbers without separators of thousands."""
     text = _LEADING_POINT.sub("0.", plain[:TEXT_CHARS])
-    text = _CHINESE_NUMBER.sub(lambda match: str(_CHINESE_DIGITS[match[1]]), text)
-    text = _SCRIPT_NAME.sub(lambda match: f" {_MARK}{_SCRIPT[match.group()]} ", text)
-    for pattern, code in _CYRILLIC:
-        text = pattern.sub(f" {_MARK}{code} ", text)
-    text = _IDEOGRAPHIC.sub(_from_ideographs, text)
+    if not text.isascii():
+        text = _CHINESE_NUMBER.sub(lambda match: str(_CHINESE_DIGITS[match[1]]), text)
+        text = _SCRIPT_NAME.sub(lambda match: f" {_MARK}{_SCRIPT[match.group()]} ", text)
+        for pattern, code in _CYRILLIC:
+            text = pattern.sub(f" {_MARK}{code} ", text)
+        text = _IDEOGRAPHIC.sub(_from_ideographs, text)
     text = _GROUPED.sub(_from_grouped, text)
     text = _SIGN.sub(lambda match: f" {_SIGN_MARK}{_SIGNS[match.group()]} ", text)
     words: list[str] = []
     for word in words_of(text):
-        fused = _FUSED.fullmatch(word)
-        parts = word.split("-")
         if word == ",":
             continue
-        course = next(
+        fused = _FUSED.fullmatch(word) if word[0].isdecimal() else None
+        parts = word.split("-")
+        course = word.endswith(_COURSES) and next(
             (end for end in _COURSES if word.endswith(end) and (word[: -len(end)],) in _SPOKEN), None
         )
-        if course is not None:
+        if course:
             words += [word[: -len(course)], "wechselkurs"]
         elif fused is not None and (fused[2] or fused[3]) and (fused[3] is None or (fused[3],) in _SPOKEN):
             words += [part for part in fused.groups() if part]
@@ -260,6 +263,11 @@ def classified(words: Sequence[str]) -> list[Money]:
         out.append(Money("word", words[at]))
         at += 1
     return out
+
+
+def names_money(words: Sequence[str]) -> bool:
+    """Whether one of ``words`` (as of ``split``) can begin a currency: else ``classified`` finds none."""
+    return not _MONEY_STARTS.isdisjoint(words) or any(word.startswith((_MARK, _SIGN_MARK)) for word in words)
 
 
 def at_home(words: Sequence[str]) -> list[str]:

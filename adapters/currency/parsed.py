@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from adapters.currency import words as say
-from adapters.currency.names import Money, at_home, classified, in_adjectives, is_number_unread, split
+from adapters.currency.names import (
+    Money,
+    at_home,
+    classified,
+    in_adjectives,
+    is_number_unread,
+    names_money,
+    split,
+)
 from adapters.grammar import when as times
 from adapters.grammar.when import When
 from node.language.reading import read
@@ -51,7 +59,9 @@ def parse(text: str, today: date) -> Parsed | None:
     script = reading.script in ("japanese", "chinese", "other")
     plain = reading.plain
     whole = split(plain)
-    if len(whole) > WORDS_MAX or not any(token.kind == "currency" for token in classified(whole)):
+    if len(whole) > WORDS_MAX or not names_money(whole):
+        return None
+    if not any(token.kind == "currency" for token in classified(whole)):
         return None
     if script or reading.script == "cyrillic":
         if say.SCRIPT_TRAPS.search(plain):

@@ -49,6 +49,13 @@ def starting_like(word: str, vocabulary: frozenset[str]) -> Iterator[str]:
     return (each for start in dict.fromkeys(word[:2]) for each in starts.get(start, ()))
 
 
+@lru_cache(maxsize=4_096)
+def _meant(word: str, vocabulary: frozenset[str]) -> str | None:
+    """The only word of the vocabulary that is one slip away."""
+    found = [each for each in starting_like(word, vocabulary) if is_one_slip(word, each)]
+    return found[0] if len(found) == 1 else None
+
+
 def mended(
     plain: str, vocabulary: frozenset[str], is_word: Callable[[str], bool] = lambda word: False
 ) -> str | None:
@@ -59,13 +66,11 @@ def mended(
     def mend(match: re.Match[str]) -> str:
         nonlocal count
         word = match.group()
-        if word in vocabulary or is_word(word):
-            return word
-        meant = [each for each in starting_like(word, vocabulary) if is_one_slip(word, each)]
-        if len(meant) != 1:
+        meant = None if word in vocabulary else _meant(word, vocabulary)
+        if meant is None or is_word(word):
             return word
         count += 1
-        return meant[0]
+        return meant
 
     text = _WORD.sub(mend, plain[:400])
     return text if 0 < count <= MENDED_MAX else None

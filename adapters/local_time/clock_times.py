@@ -12,6 +12,7 @@ MARK = "zqclock"
 _LATE = tables.every(ALL, "late")
 _EARLY = tables.every(ALL, "early")
 _DAYTIME = rf"(?: ({'|'.join(sorted(_EARLY | _LATE, key=len, reverse=True))}))?"
+_FIGURE = re.compile(r"\d")
 _ZULU = "|".join(sorted(name.lower() for name in ABBREVIATIONS))
 _CLOCKS: tuple[re.Pattern[str], ...] = tuple(
     tables.later(pattern)
@@ -90,7 +91,8 @@ def take_clocks(plain: str) -> tuple[str, list[str]]:
         found.append(clock)
         return f" {MARK} "
 
-    for pattern in _CLOCKS:
+    figures = _FIGURE.search(plain) is not None
+    for pattern in _CLOCKS if figures else ():
         plain = pattern.sub(
             lambda match: mark(
                 _clock(
@@ -103,6 +105,8 @@ def take_clocks(plain: str) -> tuple[str, list[str]]:
             plain,
         )
     plain = _NAMED.sub(lambda match: mark(_NAMED_CLOCKS[match[1]], match.group()), plain)
+    if plain.isascii() and not figures:
+        return plain, found
     plain = _IDEOGRAPHIC_CLOCK.sub(
         lambda match: mark(
             _clock(

@@ -199,7 +199,7 @@ def _read_latin(reading: Reading, text: str, today: date, hinted: bool) -> Read 
     plain, clocks = take_clocks(reading.plain)
     plain, zones = take_zones(plain, text)
     words = [word for word in words_of(_THERE.sub(r"\1 then \2", plain) if clocks else plain) if word != ","]
-    commas = _commas(plain, words)
+    said = words
     if len(clocks) > 1 or (not clocks and say.MEANING.search(flat)):
         return None
     if not clocks and (
@@ -217,7 +217,8 @@ def _read_latin(reading: Reading, text: str, today: date, hinted: bool) -> Read 
     ):
         return None
     day, words = _day(words, today, bool(clocks))
-    spots = _narrowed(words, _spots(words, zones), commas, say.DIFFERENCE.search(plain) is not None)
+    differs = say.DIFFERENCE.search(plain) is not None
+    spots = _narrowed(words, _spots(words, zones), _commas(plain, said), differs)
     if say.ZONES_OF.search(flat) and len(spots) == 1 and not spots[0].zone and has_many_zones(spots[0].name):
         return None  # that asks for a list
     rest = _rest(words, spots)

@@ -46,6 +46,8 @@ def meant_by(word: str) -> str | None:
 
 # --- tokens ---------------------------------------------------------------------------------------
 
+_FIRSTS: Final = frozenset(words[0] for words in (*NAMES, *LEAGUE_WORDS)) | {"la"}
+"""The words that a name can begin with."""
 _SCORE_LINE: Final = re.compile(r"\d{1,3}[-:]\d{1,3}\Z")
 
 
@@ -96,7 +98,8 @@ def tokens_of(words: Sequence[str], said: str) -> list[Token]:
     out: list[Token] = []
     at = 0
     while at < len(words):
-        for length in range(min(LONGEST_NAME, len(words) - at), 0, -1):
+        longest = min(LONGEST_NAME, len(words) - at) if words[at] in _FIRSTS else 0
+        for length in range(longest, 0, -1):
             run = tuple(words[at : at + length])
             if run == ("la",) and at > 0 and words[at - 1] in WORDS["before_la"]:
                 token: Token | None = Token("la", name=NAMES["los", "angeles"])

@@ -23,6 +23,7 @@ _COORDINATES = re.compile(
     rf"(?P<lon>{_PART})(?P<ew>[EWO]\b)?(?![\w.%])\s?\)?",
     re.IGNORECASE,
 )
+_FIGURE = re.compile(r"\d")
 _NUMBERS_OF = re.compile(r"\d+(?:[.,]\d+)?")
 _PLAINER = (
     (re.compile(r"\bhow fast (?=(?:is|was|are|were|will|does) the (?:wind|gust))"), "how strong "),
@@ -51,6 +52,8 @@ def spot_of(place: str | None) -> tuple[float, float] | None:
 
 def with_place(text: str) -> tuple[str, str | None]:
     """``text`` with a name in the place of coordinates, and those in canonical form; None without any."""
+    if _FIGURE.search(text) is None:
+        return text, None
     for match in itertools.islice(_COORDINATES.finditer(text), 4):
         marks = match["lat"] + match["lon"]
         is_marked = "°" in marks or (match["ns"] and match["ew"]) or "lat" in match[0].lower()

@@ -138,5 +138,6 @@ async def open_memory(ground: Ground) -> Memory:
         u_floor=kept.labels.tightening.u_floor,
         reference=reference.vectors,
         refuted=kept.refuted,
+        changes=ground.store.changes,
     )
     return Memory(kept, semantics, evidence, reference, recaller)

@@ -2,17 +2,20 @@
 
 This file moves bytes; every rule about what may be served is in ``lookup`` (pure). Scope and context are
 a hard filter before any search. A candidate's liveness is read again after the search and before
-it is served, so a record withdrawn meanwhile is never given out.
+it is served, unless the store has acknowledged no change meanwhile: a record that was withdrawn is never
+given out.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import count
 
 from node.cache.keys import keyword_key
 from node.cache.local_precedence import own_first
@@ -34,6 +37,8 @@ from node.peers.rules.values import Tier
 Embed = Callable[[], Awaitable[Embedded | None]]
 Reference = Callable[[Sequence[str]], Awaitable[Sequence[Vector | None] | None]]
 """Vectors of texts by the embedder that the gate was calibrated on; None where it is not to be had."""
+KNOWN_MAX = 64
+"""Look-ups by the very words that wait for the recall behind them."""
 UFloor = Callable[[str, float], float]
 """What labels say of a record's hits: ``quality.tighten``."""
 
@@ -157,7 +162,10 @@ class Recaller:
         reference: Reference | None = None,
         u_floor: UFloor = _nothing_known,
         refuted: Refuted | None = None,
+        changes: Callable[[], int] | None = None,
     ) -> None:
+        """``changes`` counts the changes of answers that ``records`` has acknowledged; without it, whatever
+        was read is read again."""
         self._records = records
         self._semantics = semantics
         self._clock = clock
@@ -166,11 +174,14 @@ class Recaller:
         self._reference = reference
         self._u_floor = u_floor
         self._refuted = refuted or NothingRefuted()
+        self._changes = changes or count().__next__
+        self._known: OrderedDict[Hashable, tuple[int, list[StoredRecord]]] = OrderedDict()
 
     async def recall(self, query: Query, route: Route, embed: Embed, *, clients_too: bool = False) -> Recall:
         """The best record that answers ``query``. ``embed`` is awaited only if the semantic tier is
         reached. ``clients_too``: a search of stored entries whatever their class (``/v1/cache/search``)."""
         scopes, context = query.caller.visible_scopes, query.context
+        changes = self._changes()
         deterministic = route.kind is Kind.DETERMINISTIC
         policy = Policy(
             floor=route.floor if route.floor is not None else 1.0,
@@ -190,9 +201,7 @@ class Recaller:
             """A hit that no record of ours can contest: else what is near has to be heard as well."""
             return choice.hit is not None and not is_a_peer_s_word(met.by_cid[choice.hit.candidate.cid])
 
-        for stored in await self._records.find(
-            "query_hash", query_hash(query.text), scopes=scopes, context=context
-        ):
+        for stored in await self._in_these_words(query, changes):
             met.add(stored, "exact", 1.0, check=False)
         if route.key is not None:
             for stored in await self._records.find("slot_key", route.key, scopes=scopes, context=context):
@@ -217,7 +226,19 @@ class Recaller:
                     choice = await self._behind_a_crowd(met, met.embedded, choice, chosen)
         words_of_peers = {cid for cid, stored in met.by_cid.items() if is_a_peer_s_word(stored)}
         choice = own_first(query.text, choice, words_of_peers, deterministic=deterministic)
-        return await self._finish(choice, policy, met.by_cid, expired)
+        return await self._finish(choice, policy, met.by_cid, expired, changes)
+
+    async def _in_these_words(self, query: Query, changes: int, *, keep: bool = False) -> list[StoredRecord]:
+        """What is stored under the very text. ``keep`` it for the next who asks, if nothing changes."""
+        key = (query.text, query.caller.visible_scopes, query.context)
+        as_of, found = self._known.pop(key, (None, []))
+        if as_of != changes:
+            found = await self._records.find("query_hash", query_hash(key[0]), scopes=key[1], context=key[2])
+        if keep:
+            self._known[key] = changes, found
+            if len(self._known) > KNOWN_MAX:
+                self._known.popitem(last=False)
+        return found
 
     async def _meet_near(
         self, met: _Met, embedded: Embedded, wanted: int, *, thin: bool = False
@@ -259,9 +280,7 @@ class Recaller:
         if query.max_age_s is not None:
             return False
         now = self._clock.now()
-        found = await self._records.find(
-            "query_hash", query_hash(query.text), scopes=query.caller.visible_scopes, context=query.context
-        )
+        found = await self._in_these_words(query, self._changes(), keep=True)
         return any(
             isinstance(one.record, AnswerRecord)
             and one.record.slot_key is None
@@ -308,7 +327,12 @@ class Recaller:
         }
 
     async def _finish(
-        self, choice: Choice, policy: Policy, by_cid: dict[str, StoredRecord], expired: StoredRecord | None
+        self,
+        choice: Choice,
+        policy: Policy,
+        by_cid: dict[str, StoredRecord],
+        expired: StoredRecord | None,
+        changes: int,
     ) -> Recall:
         seen = tuple(
             Seen(judged, record, by_cid[judged.candidate.cid].origin)
@@ -319,7 +343,7 @@ class Recaller:
             code = choice.judged[0].code if choice.judged else "nothing_near"
             return Recall(None, code, choice.reason, seen, expired)
         stored = by_cid[choice.hit.candidate.cid]
-        if stored.cid not in await self._records.live([stored.cid]):
+        if self._changes() != changes and stored.cid not in await self._records.live([stored.cid]):
             return Recall(None, "withdrawn", "the record was withdrawn meanwhile", seen, expired)
         record = stored.record
         assert isinstance(record, AnswerRecord)

@@ -146,7 +146,8 @@ def order(text: str) -> Order | None:
     if not words or _is_long(words):
         return None
     for one in fitting(words):
-        spelt = one.spelt(words)
+        if (spelt := one.spelt(words)) is None:
+            continue
         for kind, phrases in one.orders.items():
             if _match(spelt, [phrases], one) is not None:
                 return Order(kind, one.code, one.named(spelt) if kind == "language" else "")
@@ -230,9 +231,9 @@ def _is_phatic(text: str, span: tuple[int, int]) -> bool:
 
 def _topics(words: Sequence[str], one: Language) -> tuple[str, ...] | None:
     """The topics of a clause, none for fillers alone; None where a word is left over."""
-    if _is_long(words):
+    if _is_long(words) or (spelt := one.spelt(words)) is None:
         return None
-    found = _match(one.spelt(words), [topic.phrases for topic in one.talk], one)
+    found = _match(spelt, [topic.phrases for topic in one.talk], one)
     return None if found is None else tuple(one.talk[place].name for place in sorted(found))
 
 

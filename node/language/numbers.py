@@ -106,7 +106,8 @@ def longest(words: Sequence[str], at: int) -> tuple[int, int] | None:
 
 def _phrase(words: Sequence[str], at: int, end: int, code: str | None) -> tuple[int, int] | None:
     known = phrases(code)
-    for size in range(min(_PHRASE_WORDS_MAX, end - at), 0, -1):
+    sizes = min(_PHRASE_WORDS_MAX, end - at) if at < end and words[at] in starts() else 0
+    for size in range(sizes, 0, -1):
         value = known.get(" ".join(words[at : at + size]))
         if value is not None:
             return value, at + size

@@ -126,22 +126,24 @@ class Language:
         """Whether it is written in Latin letters."""
         return all(map(str.isascii, self.common))
 
-    def spelt(self, words: Iterable[str]) -> Words:
-        """The words as the phrases know them."""
-        return tuple(map(self._spelt, words))
+    def spelt(self, words: Iterable[str]) -> Words | None:
+        """The words as the phrases know them; None where one of them stands in no phrase."""
+        found: list[str] = []
+        for word in words:
+            meant = word if word in self.known else self._meant(word)
+            if meant is None:
+                return None
+            found.append(meant)
+        return tuple(found)
 
     def named(self, words: Words) -> str:
         """The first language that the words name, as a model is told it; empty for none."""
         spans = ((at, end) for at in range(len(words)) for end in self.names.ends(words, at))
         return next((self.languages["".join(words[at:end])] for at, end in spans), "")
 
-    def _spelt(self, word: str) -> str:
-        if word in self.known:
-            return word
-        for short in (_RUN.sub(r"\1", word), _RUN.sub(r"\1\1", word)):
-            if short in self.known:
-                return short
-        return self.typed.get(word, word)
+    def _meant(self, word: str) -> str | None:
+        shorter = (_RUN.sub(r"\1", word), _RUN.sub(r"\1\1", word)) if _RUN.search(word) else ()
+        return next((each for each in (*shorter, self.typed.get(word)) if each in self.known), None)
 
 
 @cache
@@ -150,10 +152,14 @@ def languages() -> tuple[Language, ...]:
     return tuple(sorted(map(_read, codes()), key=lambda one: not one.is_latin))
 
 
+@cache
+def _in_latin() -> tuple[Language, ...]:
+    return tuple(one for one in languages() if one.is_latin)
+
+
 def fitting(words: Iterable[str]) -> tuple[Language, ...]:
     """The languages that folded words may be of: only those in Latin letters where all words are."""
-    found = languages()
-    return tuple(one for one in found if one.is_latin) if all(map(str.isascii, words)) else found
+    return _in_latin() if all(map(str.isascii, words)) else languages()
 
 
 def language(code: str) -> Language:

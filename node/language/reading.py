@@ -102,6 +102,8 @@ def read(text: str) -> Reading:
 def fold(text: str) -> str:
     """Lower case without Latin accents, figures of every writing as 0 to 9; lengths may differ from the
     original by a little."""
+    if text.isascii():
+        return text.replace("`", "'").lower()
     out: list[str] = []
     for char in text.translate(_QUOTES):
         code = ord(char)

@@ -118,7 +118,7 @@ class Pipeline:
         if conversation.talk(part.text) is not None:
             return
         text = part.text
-        if conversation.order(text) is not None and part.route.needs_history:
+        if part.route.needs_history and conversation.order(text) is not None:
             if answer.source.kind == "fallback":
                 return
             text = self._sessions.history(query.caller.tenant, query.session)[-1][0]

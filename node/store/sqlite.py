@@ -380,6 +380,10 @@ class SqliteStore:
         """The same with the multihashes of records and blocks."""
         self.duty.touches.on_blocks = hear
 
+    def changes(self) -> int:
+        """How many such commits were told of: while it stays the same, what was read since still stands."""
+        return self.duty.touches.told
+
     async def _make_ready(self) -> None:
         keys = self.duty.keys
         if await self.file.read(writes.check_keys, keys):

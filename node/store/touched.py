@@ -66,6 +66,7 @@ class Touches:
     def __init__(self) -> None:
         self.on_touched: Callable[[Touched], None] = lambda touched: None
         self.on_blocks: Callable[[frozenset[bytes]], None] = lambda multihashes: None
+        self.told = 0
         self._loop = asyncio.get_running_loop()
         self._keys: set[str] = set()
         self._scopes: set[str] = set()
@@ -92,4 +93,8 @@ class Touches:
             touched = Touched(frozenset(self._keys), frozenset(self._scopes))
             self._keys.clear()
             self._scopes.clear()
-            self._loop.call_soon_threadsafe(lambda: self.on_touched(touched))
+            self._loop.call_soon_threadsafe(self._tell, touched)
+
+    def _tell(self, touched: Touched) -> None:
+        self.told += 1
+        self.on_touched(touched)

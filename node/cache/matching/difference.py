@@ -29,6 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from node.cache.matching import words
 from node.cache.matching.compare import Aligned, done_when, opposites, regraded, turned
@@ -70,12 +71,22 @@ _LETTERS = re.compile(r"[A-Za-z]+")
 _MARKED_MAX = 2_000
 
 
+_MARKS = (_FLAG, _OPERATOR, _SIGN, _FACE)
+
+
+@lru_cache(maxsize=512)
+def _marks(text: str) -> tuple[tuple[list[str], ...], frozenset[str]]:
+    """What each of ``_MARKS`` finds in a text, in order, and its units of two cases."""
+    text = text[:_MARKED_MAX]
+    units = frozenset(word for word in _LETTERS.findall(text) if word in _CASED_UNITS)
+    return tuple(sorted(pattern.findall(text)) for pattern in _MARKS), units
+
+
 def written_differently(one: str, other: str) -> tuple[str, str] | None:
     """What two texts of the same words say by signs and case alone, as (kind, reason): a command's flags,
     operators, a factorial, a sign that is asked about, units such as mW and MW. None: nothing."""
-    one, other = one[:_MARKED_MAX], other[:_MARKED_MAX]
-    for pattern in (_FLAG, _OPERATOR, _SIGN, _FACE):
-        marks, marks2 = sorted(pattern.findall(one)), sorted(pattern.findall(other))
+    (found, units), (found2, units2) = _marks(one), _marks(other)
+    for pattern, marks, marks2 in zip(_MARKS, found, found2, strict=True):
         if pattern is _FACE and not (marks and marks2):
             continue  # a smile more or less says nothing
         if marks != marks2:
@@ -84,9 +95,6 @@ def written_differently(one: str, other: str) -> tuple[str, str] | None:
                 "number",
                 f"written on one side or differently: {(alone or marks + marks2)[0][:_SHOWN_MAX]}",
             )
-    units, units2 = (
-        {word for word in _LETTERS.findall(text) if word in _CASED_UNITS} for text in (one, other)
-    )
     for unit in sorted(units ^ units2):
         if _CASED_UNITS[unit] in units | units2:
             return "unit", f"differs: {unit} ≠ {_CASED_UNITS[unit]}"

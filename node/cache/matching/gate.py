@@ -27,16 +27,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from node.cache.matching.compare import align
 from node.cache.matching.definition import thing
 from node.cache.matching.difference import (
     differs,
-    first_difference,
     with_classes_soft,
     written_differently,
 )
 from node.cache.matching.gate_model import WRONG_RATE, Estimate, packaged
-from node.cache.matching.measure import measure
+from node.cache.matching.measure import compared, measure
 from node.cache.matching.neighbours import SIZE_MAX, Near
 from node.cache.matching.reader import extract
 from node.core.normalise import normalise
@@ -135,8 +133,7 @@ def _compared(asked: str, stored: str, deterministic: bool) -> tuple[Verdict | N
         return Verdict(True, 1.0, 0.0, "same words", None), None
     if not deterministic and (defined := thing(asked)) is not None and defined == thing(stored):
         return Verdict(True, 1.0, 0.0, "asks what the same thing is", None), None
-    aligned = align(one, other)
-    found = first_difference(one, other, aligned)
+    aligned, found = compared(asked, stored)
     if found is not None and (deterministic or found[0] in HARD_VETOES):
         return _veto(*found), found
     left, right = with_classes_soft(one, other, aligned).alone

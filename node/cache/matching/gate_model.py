@@ -28,7 +28,6 @@ import msgspec
 
 from node.cache.matching import measure, neighbours
 from node.cache.matching.features import COMPARISON, NAME, SCOPE, TIME, UNIT
-from node.cache.matching.measure import KINDS
 from node.cache.matching.neighbours import Near
 from node.cache.matching.token import CODE, NUMBER, SYMBOL
 from node.cache.matching.trees import Forest, Tree
@@ -39,6 +38,11 @@ WRONG_RATE = 0.01
 FIRST_NAMES = measure.NAMES + neighbours.NAMES
 NAMES = FIRST_NAMES + neighbours.CONTEST
 AT = {name: index for index, name in enumerate(NAMES)}
+_HIGH = tuple(AT[f"alone_{kind}_high"] for kind in (NUMBER, SYMBOL, UNIT, NAME, CODE, TIME))
+_ORDER = (AT["turned"], AT["inverted"], AT["role_from_to"])
+_HARD = tuple(
+    tuple(AT[f"alone_{kind}_{end}"] for kind in ("hard", COMPARISON, SCOPE)) for end in ("low", "high")
+)
 STAKES = ("value", "asked", "order", "same", "added", "other")
 
 
@@ -49,17 +53,13 @@ def stake(numbers: Sequence[float]) -> str:
     negation, an opposite; ``order`` words in another order or role; ``same`` no content unmatched;
     ``added`` content on one side only; ``other`` content on both sides.
     """
-    high = {kind: numbers[AT[f"alone_{kind}_high"]] for kind in KINDS}
-    if any(high[kind] for kind in (NUMBER, SYMBOL, UNIT, NAME, CODE, TIME)):
+    if any(numbers[at] for at in _HIGH):
         return "value"
     if numbers[AT["opposite"]] or numbers[AT["negations"]] or numbers[AT["asks_differ"]] > 1:
         return "asked"
-    if numbers[AT["turned"]] or numbers[AT["inverted"]] or numbers[AT["role_from_to"]]:
+    if any(numbers[at] for at in _ORDER):
         return "order"
-    hard = [
-        sum(numbers[AT[f"alone_{kind}_{end}"]] for kind in ("hard", COMPARISON, SCOPE))
-        for end in ("low", "high")
-    ]
+    hard = [sum(numbers[at] for at in places) for places in _HARD]
     if not hard[1]:
         return "same"
     return "other" if hard[0] else "added"

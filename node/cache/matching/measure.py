@@ -17,6 +17,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import combinations, pairwise
 
+from rapidfuzz.distance import LCSseq
+
 from node.cache.matching import words
 from node.cache.matching.compare import Aligned, align, opposites, regraded, turned
 from node.cache.matching.difference import first_difference
@@ -86,12 +88,21 @@ def rarity(word: str) -> float:
     return _ranks().get(word, _RARE_FIGURE if word[:1].isdigit() else _RARE)
 
 
+@lru_cache(maxsize=32)
+def compared(asked: str, stored: str) -> tuple[Aligned, tuple[str, str] | None]:
+    """The two aligned and their first difference: remembered while the neighbours of a question are judged,
+    who are looked at more than once."""
+    one, other = extract(asked), extract(stored)
+    aligned = align(one, other)
+    return aligned, first_difference(one, other, aligned)
+
+
 def measure(asked: str, stored: str, cosine: float) -> list[float]:
     """The numbers of a pair, in the order of ``NAMES``."""
-    one, other = sorted((extract(asked), extract(stored)), key=lambda side: side.flat)
-    aligned = align(one, other)
+    first, second = sorted((asked, stored), key=lambda text: extract(text).flat)
+    one, other = extract(first), extract(second)
+    aligned, found = compared(first, second)
     left, right = aligned.alone
-    found = first_difference(one, other, aligned)
     return [
         cosine,
         *_matched(one, other, aligned),
@@ -220,7 +231,7 @@ def _overlaps(one: Features, other: Features) -> list[float]:
     bag, bag2 = set(flat), set(flat2)
     keys, keys2 = ({item.key for item in side.items} for side in (one, other))
     letters, letters2 = _letters(one.flat), _letters(other.flat)
-    shared = sum(min(count, letters2[three]) for three, count in letters.items() if three in letters2)
+    shared = sum(min(letters[three], letters2[three]) for three in letters.keys() & letters2.keys())
     union = letters.total() + letters2.total() - shared
     short, long = sorted((len(flat), len(flat2)))
     pairs, pairs2 = set(pairwise(flat)), set(pairwise(flat2))
@@ -247,13 +258,9 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 
 def _subsequence(one: Sequence[str], other: Sequence[str]) -> int:
     """Length of the longest common subsequence of the first forty words."""
-    before = [0] * (min(len(other), 40) + 1)
-    for word in one[:40]:
-        row = [0]
-        for index, word2 in enumerate(other[:40]):
-            row.append(before[index] + 1 if word == word2 else max(row[index], before[index + 1]))
-        before = row
-    return before[-1]
+    numbers: dict[str, int] = {}
+    rows = [[numbers.setdefault(word, len(numbers)) for word in side[:40]] for side in (one, other)]
+    return LCSseq.similarity(*rows)
 
 
 def _rarity(aligned: Aligned) -> list[float]:
@@ -299,7 +306,7 @@ def _places(one: Features, other: Features, aligned: Aligned) -> list[float]:
         _beside(one.flat, once[0][word], -1) != _beside(other.flat, once[1][word], -1) for word in shared
     )
     figures = [word for word in shared if word[:1].isdigit()]
-    keys = {canonical(word) for word in one.flat} & {canonical(word) for word in other.flat}
+    keys = set.intersection(*(set(map(canonical, side.flat)) for side in (one, other))) if figures else set()
     units = sum(_other_unit(one.flat, once[0][word], other.flat, once[1][word], keys) for word in figures)
     order = [sorted(figures, key=places.__getitem__) for places in once]
     return [

@@ -144,6 +144,57 @@ async def test_a_record_withdrawn_during_the_look_up_is_not_served() -> None:
     assert (recall.found, recall.code) == (None, "withdrawn")
 
 
+class Told(MemoryRecords):
+    """Counts its reads, and the changes that it acknowledged; what is found can be withdrawn at once."""
+
+    reads = changes = 0
+    withdraws = False
+
+    async def find(
+        self, column: str, key: str, *, scopes: Sequence[str], context: str | None, limit: int = 8
+    ) -> list[StoredRecord]:
+        self.reads += 1
+        rows = await super().find(column, key, scopes=scopes, context=context, limit=limit)
+        for row in rows if self.withdraws else ():
+            await self.withdraw(row.cid, "test")
+        return rows
+
+    async def live(self, cids: Sequence[Cid]) -> dict[Cid, StoredRecord]:
+        self.reads += 1
+        return await super().live(cids)
+
+    async def withdraw(self, cid: Cid, reason: str) -> bool:
+        self.changes += 1
+        return await super().withdraw(cid, reason)
+
+
+async def test_what_was_read_is_read_again_only_after_a_change() -> None:
+    records = Told(MemoryStore(own_issuer=US.did), US.did)
+    bench = Bench(records)
+    bench.recaller = Recaller(
+        records,
+        OneModel(HashEmbedder(DIM), bench.index),
+        bench.clock,
+        Limits(),
+        calibrated_on=bench.info.digest,
+        changes=lambda: records.changes,
+    )
+    kept = await bench.keep("What is a heap?", NEAR)
+    query = Query("q", "", "What is a heap", Caller(), bench.clock.now(), bench.clock.monotonic() + 10)
+    assert await bench.recaller.knows(query)
+    assert found(await bench.ask("What is a heap?")) == kept.cid
+    assert records.reads == 1
+    assert found(await bench.ask("What is a heap?")) == kept.cid
+    assert records.reads == 2, "what was found is not kept beyond one recall"
+
+    assert await bench.recaller.knows(query)
+    await records.withdraw(kept.cid, "test")
+    assert (await bench.ask("What is a heap?", vector=None)).code == "nothing_near"
+    await bench.keep("What is a stack?")
+    records.withdraws = True
+    assert (await bench.ask("What is a stack?", vector=None)).code == "withdrawn"
+
+
 async def test_a_vector_whose_record_is_gone_is_not_a_candidate(bench: Bench) -> None:
     kept = await bench.keep("How do I bake bread at home?", NEAR)
     await bench.records.withdraw(kept.cid, "test")

@@ -49,7 +49,9 @@ async def test_each_change_names_the_question(start: Start, what: str) -> None:
     stored = await store.records.add(record, keyword_key="kw2:kept")
     heard: list[Touched] = []
     store.on_touched(heard.append)
+    before = store.changes()
     await CHANGES[what](store, stored.cid)
+    assert store.changes() > before
     assert KEY in frozenset().union(*(one.keys for one in heard))
 
 
