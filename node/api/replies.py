@@ -20,8 +20,13 @@ TEXT = "text/plain; charset=utf-8"
 
 def as_json(body: object, status: int = 200, content_type: str = "application/json") -> web.Response:
     """A body that nobody else may keep."""
-    headers = {"Cache-Control": "private, no-store"}
-    return web.Response(body=orjson.dumps(body), status=status, content_type=content_type, headers=headers)
+    return private(orjson.dumps(body), status, content_type)
+
+
+def private(body: bytes, status: int = 200, content_type: str = "application/json") -> web.Response:
+    """``as_json`` of what is JSON already."""
+    headers = {"Cache-Control": "private, no-store", "Content-Type": content_type}
+    return web.Response(body=body, status=status, headers=headers)
 
 
 def etag_of(data: bytes) -> str:

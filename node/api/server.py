@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
@@ -20,7 +20,7 @@ from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.openapi import document
 from node.api.received import BODY, BODY_TIMEOUT_S, read_body
-from node.api.replies import Handler, Routes, as_json
+from node.api.replies import Handler, Routes, as_json, private
 from node.api.stream import STARTED, as_events, while_there
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
@@ -29,6 +29,7 @@ from node.core.model import Caller
 from node.core.normalise import normalise
 from node.core.ports import Tell
 from node.core.settings import Server, is_loopback
+from node.pipeline.ready import Again
 from node.pipeline.requests import Ask, Entry, Invalidation, Said
 from node.pipeline.service import Service
 
@@ -40,6 +41,7 @@ _BUSY = web.AppKey("busy", asyncio.Semaphore)
 _SERVICE_ID = web.AppKey("service_id", str)
 _CALLER = web.RequestKey("caller", Caller)
 _ID = web.RequestKey("id", str)
+_CHAT = web.RequestKey("chat", bodies.Chat)
 
 GRACE_S = 5.0
 """What a request may take beyond its deadline to store and log what it came to."""
@@ -139,10 +141,13 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
                 return _too_slow(request, wait_s)
     if busy.locked():
         raise Unavailable("too many requests at once; try again in a moment")
+    begun = _again(request) if handler is _chat else None
+    if isinstance(begun, web.Response):
+        return begun
     async with busy:
         try:
             async with asyncio.timeout(limits.request_timeout_s + GRACE_S):
-                return await handler(request)
+                return await (begun or handler(request))
         except TimeoutError as exc:
             raise TimedOut("the request was not finished in time; try again in a moment") from exc
 
@@ -172,8 +177,27 @@ def _too_slow(request: web.Request, wait_s: float) -> web.Response:
 # --- questions ------------------------------------------------------------------------------------
 
 
+def _again(request: web.Request) -> web.Response | Awaitable[web.Response] | None:
+    """The reply to a question, or what it will come from, where it is answered from memory; what has nothing
+    to wait for takes nobody's place."""
+    chat = request[_CHAT] = bodies.parse(request[BODY], bodies.Chat)
+    if not chat.is_plain:
+        return None
+    zone = bodies.zone(chat.time_zone)
+    again = request.app[SERVICE].again(chat.query, request[_CALLER], zone, request[_ID])
+    if again is None:
+        return None
+    if isinstance(again, Again):
+        return private(views.again(again))
+
+    async def logged() -> web.Response:
+        return private(views.again(await again))
+
+    return logged()
+
+
 async def _chat(request: web.Request) -> web.StreamResponse:
-    chat = bodies.parse(request[BODY], bodies.Chat)
+    chat = request[_CHAT]
     ask = Ask(
         text=chat.query,
         caller=request[_CALLER],
@@ -186,8 +210,6 @@ async def _chat(request: web.Request) -> web.StreamResponse:
         zone=bodies.zone(chat.time_zone),
     )
     service, request_id = request.app[SERVICE], request[_ID]
-    if not (chat.verbose or chat.stream) and (again := await service.again(ask, request_id)) is not None:
-        return as_json(views.answer(again, verbose=False))
 
     async def reply(tell: Tell | None = None) -> dict[str, Any]:
         answer = await service.answer(ask, request_id, tell)

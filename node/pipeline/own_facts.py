@@ -193,8 +193,9 @@ class OwnFacts:
             if part.source.kind not in _NOT_ANSWERED and not part.route.about_node:
                 counted[day, "questions"] += 1
                 counted[day, "hits"] += part.hit is not None
-        for old in sorted({one for one, _ in counted})[:-DAYS_MAX]:
-            del counted[old, "questions"], counted[old, "hits"]
+        if len(counted) > 2 * DAYS_MAX:  # two counts a day
+            for old in sorted({one for one, _ in counted})[:-DAYS_MAX]:
+                del counted[old, "questions"], counted[old, "hits"]
         while len(self._days) > SESSIONS_MAX:
             self._days.popitem(last=False)
 
