@@ -36,24 +36,30 @@ async def body_in_time(request: web.Request, max_bytes: int, *, is_json: bool = 
         raise web.HTTPRequestTimeout(reason=f"the body did not arrive within {BODY_TIMEOUT_S:g} s") from None
 
 
-async def read_body(request: web.Request, max_bytes: int, *, is_json: bool = True) -> bytes:
-    """The body as it was sent; where it is not ``is_json`` it says itself what it is, and its type does not
-    matter. Raises ``BadInput``; a body over the limit is not read to its end."""
+def arrived(request: web.Request, max_bytes: int) -> bytes | None:
+    """The body of a request that ``read_body`` would not refuse, if all of it is there already, and sent in
+    the most usual way."""
     headers, content = request.headers, request.content
     is_usual = headers.get("Content-Type") == "application/json" and "Content-Encoding" not in headers
     if is_usual and content.is_eof() and content.exception() is None and content.total_bytes <= max_bytes:
         return content.read_nowait()
+    return None
+
+
+async def read_body(request: web.Request, max_bytes: int, *, is_json: bool = True) -> bytes:
+    """The body as it was sent; where it is not ``is_json`` it says itself what it is, and its type does not
+    matter. Raises ``BadInput``; a body over the limit is not read to its end."""
     too_large = BadInput(f"the body is over {max_bytes} bytes", field="body", limit=f"{max_bytes} bytes")
     if request.content_length is not None and request.content_length > max_bytes:
         raise too_large
     kind = request.content_type.lower()
     if is_json and kind != "application/json" and not kind.endswith("+json"):
         raise BadInput("the body must be sent as application/json", field="Content-Type")
-    if headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+    if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise BadInput("the body must be sent without Content-Encoding", field="Content-Encoding")
     body = bytearray()
     try:
-        async for chunk in content.iter_chunked(16_384):
+        async for chunk in request.content.iter_chunked(16_384):
             body += chunk
             if len(body) > max_bytes:
                 raise too_large

@@ -19,8 +19,8 @@ from node.api import bodies, gateway, ipns, logs, page, peers, routing, views, w
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.openapi import document
-from node.api.received import BODY, BODY_TIMEOUT_S, read_body
-from node.api.replies import Handler, Routes, as_json, private
+from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
+from node.api.replies import COMMON, Handler, Routes, as_json, told
 from node.api.stream import STARTED, as_events, while_there
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
@@ -118,7 +118,7 @@ async def _common_headers(request: web.Request, response: web.StreamResponse) ->
     errors included."""
     if _ID in request:  # not where aiohttp refuses a request by itself
         response.headers["X-Request-Id"] = request[_ID]
-    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers.update(COMMON)
     if request.path.startswith(OPEN):
         response.headers.update({name: CORS[name] for name in CORS if name not in response.headers})
 
@@ -129,7 +129,10 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
     if request.path in _UNLIMITED or request.path.startswith(_BLOCKS):
         return await handler(request)
     limits, busy = request.app[_LIMITS], request.app[_BUSY]
-    if request.method == "POST" and request.match_info.http_exception is None:
+    body = arrived(request, limits.max_body_bytes) if handler is _chat else None
+    if body is not None:
+        request[BODY] = body
+    elif request.method == "POST" and request.match_info.http_exception is None:
         if request.content.is_eof():
             request[BODY] = await _body(request, limits)
         else:
@@ -142,7 +145,7 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
     if busy.locked():
         raise Unavailable("too many requests at once; try again in a moment")
     begun = _again(request) if handler is _chat else None
-    if isinstance(begun, web.Response):
+    if isinstance(begun, web.StreamResponse):
         return begun
     async with busy:
         try:
@@ -177,7 +180,7 @@ def _too_slow(request: web.Request, wait_s: float) -> web.Response:
 # --- questions ------------------------------------------------------------------------------------
 
 
-def _again(request: web.Request) -> web.Response | Awaitable[web.Response] | None:
+def _again(request: web.Request) -> web.StreamResponse | Awaitable[web.StreamResponse] | None:
     """The reply to a question, or what it will come from, where it is answered from memory; what has nothing
     to wait for takes nobody's place."""
     chat = request[_CHAT] = bodies.parse(request[BODY], bodies.Chat)
@@ -188,10 +191,11 @@ def _again(request: web.Request) -> web.Response | Awaitable[web.Response] | Non
     if again is None:
         return None
     if isinstance(again, Again):
-        return private(views.again(again))
+        return told(request, views.again(again), again.request)
 
-    async def logged() -> web.Response:
-        return private(views.again(await again))
+    async def logged() -> web.StreamResponse:
+        done = await again
+        return told(request, views.again(done), done.request)
 
     return logged()
 

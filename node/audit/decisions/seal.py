@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from node.audit.decisions.entry import records_of
 from node.audit.decisions.entry_fields import request_of
 from node.audit.tlog import leaf
-from node.core.clock import random_bytes
+from node.core.clock import fresh_bytes
 from node.core.errors import Rejected
 from node.core.model import Json
 from node.core.ports import Sealed
@@ -25,7 +25,7 @@ def sealed(entry: Mapping[str, Json], private_texts: Mapping[str, str]) -> Seale
         raise Rejected(f"log: an entry may not bring its own {leaf.COMMITMENTS}")
     if not private_texts:
         return Sealed(leaf.canonical(body), None, ())
-    key = random_bytes(leaf.KEY_BYTES)
+    key = fresh_bytes()
     made = leaf.commitments(key, map(leaf.encoded, private_texts.values()))
     body[leaf.COMMITMENTS] = dict(zip(private_texts, made, strict=True))
     return Sealed(leaf.canonical(body), key, records_of(entry, private_texts))
@@ -59,7 +59,7 @@ class Form:
         texts, named = self._texts, request_of(request, {})
         if named is None:
             texts = sorted([*texts, ("request", leaf.encoded(request))])
-        key = random_bytes(leaf.KEY_BYTES)
+        key = fresh_bytes()
         made = leaf.commitments(key, [text for _, text in texts])
         stated = ",".join([f'"{name}":"{one}"' for (name, _), one in zip(texts, made, strict=True)])
         data = self._entry.filled(f"{{{stated}}}", max(0, age_s), "null" if named is None else f'"{named}"')
