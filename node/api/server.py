@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
@@ -41,13 +42,13 @@ _BUSY = web.AppKey("busy", asyncio.Semaphore)
 _SERVICE_ID = web.AppKey("service_id", str)
 _CALLER = web.RequestKey("caller", Caller)
 _ID = web.RequestKey("id", str)
-_CHAT = web.RequestKey("chat", bodies.Chat)
 
 GRACE_S = 5.0
 """What a request may take beyond its deadline to store and log what it came to."""
 
 _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 _UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"}) | peers.OWN_LIMITS
+_TOO_MANY = "too many requests at once; try again in a moment"
 _LOCAL = Caller()
 _BLOCKS = "/ipfs/"
 _NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
@@ -58,12 +59,13 @@ _NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
 @web.middleware
 async def _door(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Every failure becomes a problem document; nothing internal leaks."""
-    given = request.headers.get("X-Request-Id", "")
-    request_id = given if _OWN_ID.match(given) else new_id()
-    request[_ID] = request_id
-    request[_CALLER] = _LOCAL
+    given = request.headers.get("X-Request-Id")
+    request_id = request[_ID] = given if given and _OWN_ID.match(given) else new_id()
     try:
         _only_local_pages(request)
+        if handler is _chat and (reply := _at_once(request, request_id)) is not None:
+            return reply
+        request[_CALLER] = _LOCAL
         response = await _bounded(request, handler)
     except NodeError as exc:
         if isinstance(exc, CorruptState):
@@ -129,10 +131,7 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
     if request.path in _UNLIMITED or request.path.startswith(_BLOCKS):
         return await handler(request)
     limits, busy = request.app[_LIMITS], request.app[_BUSY]
-    body = arrived(request, limits.max_body_bytes) if handler is _chat else None
-    if body is not None:
-        request[BODY] = body
-    elif request.method == "POST" and request.match_info.http_exception is None:
+    if request.method == "POST" and BODY not in request and request.match_info.http_exception is None:
         if request.content.is_eof():
             request[BODY] = await _body(request, limits)
         else:
@@ -143,14 +142,11 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
             except TimeoutError:
                 return _too_slow(request, wait_s)
     if busy.locked():
-        raise Unavailable("too many requests at once; try again in a moment")
-    begun = _again(request) if handler is _chat else None
-    if isinstance(begun, web.StreamResponse):
-        return begun
+        raise Unavailable(_TOO_MANY)
     async with busy:
         try:
             async with asyncio.timeout(limits.request_timeout_s + GRACE_S):
-                return await (begun or handler(request))
+                return await handler(request)
         except TimeoutError as exc:
             raise TimedOut("the request was not finished in time; try again in a moment") from exc
 
@@ -180,28 +176,46 @@ def _too_slow(request: web.Request, wait_s: float) -> web.Response:
 # --- questions ------------------------------------------------------------------------------------
 
 
-def _again(request: web.Request) -> web.StreamResponse | Awaitable[web.StreamResponse] | None:
-    """The reply to a question, or what it will come from, where it is answered from memory; what has nothing
-    to wait for takes nobody's place."""
-    chat = request[_CHAT] = bodies.parse(request[BODY], bodies.Chat)
-    if not chat.is_plain:
-        return None
-    zone = bodies.zone(chat.time_zone)
-    again = request.app[SERVICE].again(chat.query, request[_CALLER], zone, request[_ID])
-    if again is None:
-        return None
-    if isinstance(again, Again):
-        return told(request, views.again(again), again.request)
+@dataclass(slots=True)
+class _Begun:
+    """A question, and where it is answered from memory the answer, or what that will come from."""
 
-    async def logged() -> web.StreamResponse:
-        done = await again
-        return told(request, views.again(done), done.request)
+    chat: bodies.Chat
+    again: Again | Awaitable[Again] | None = None
 
-    return logged()
+    @classmethod
+    def of(cls, app: web.Application, body: bytes, request_id: str) -> _Begun:
+        chat = bodies.parse(body, bodies.Chat)
+        if not chat.is_plain:
+            return cls(chat)
+        return cls(chat, app[SERVICE].again(chat.query, _LOCAL, bodies.zone(chat.time_zone), request_id))
+
+
+_BEGUN = web.RequestKey("begun", _Begun)
+
+
+def _at_once(request: web.Request, request_id: str) -> web.StreamResponse | None:
+    """The reply to a question that is there whole, where it is answered from memory and nothing has to be
+    waited for: it takes nobody's place. Else what has begun goes the way of all requests."""
+    app = request.app
+    body = arrived(request, app[_LIMITS].max_body_bytes)
+    if body is None:
+        return None
+    if app[_BUSY].locked():
+        raise Unavailable(_TOO_MANY)
+    begun = _Begun.of(app, body, request_id)
+    if isinstance(begun.again, Again):
+        return told(request, views.again(begun.again), request_id)
+    request[BODY], request[_BEGUN] = body, begun
+    return None
 
 
 async def _chat(request: web.Request) -> web.StreamResponse:
-    chat = request[_CHAT]
+    begun = request.get(_BEGUN) or _Begun.of(request.app, request[BODY], request[_ID])
+    chat, again = begun.chat, begun.again
+    if again is not None:
+        again = again if isinstance(again, Again) else await again
+        return told(request, views.again(again), again.request)
     ask = Ask(
         text=chat.query,
         caller=request[_CALLER],

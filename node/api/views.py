@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -109,9 +110,15 @@ def again(value: Again) -> bytes:
             ready.reply = Template(orjson.dumps(body).decode(), _PLACES)
         except Rejected:  # a text of its own has the name of a place
             return orjson.dumps(answer(value.answer, verbose=False))
-    ref = orjson.dumps(decision(value.decision)).decode()
-    logged = "false" if value.decision is None else "true"
-    return ready.reply.filled(f'"{value.request}"', value.age_s, logged, ref)
+    logged, place, ref = "false", "null", value.decision
+    if ref is not None:
+        logged, place = "true", f'{{"log":{_quoted(ref.log)},"index":{ref.index}}}'
+    return ready.reply.filled(f'"{value.request}"', value.age_s, logged, place)
+
+
+@lru_cache(16)
+def _quoted(text: str) -> str:
+    return orjson.dumps(text).decode()
 
 
 def route(parts: Sequence[tuple[str, Route]]) -> dict[str, Any]:

@@ -142,11 +142,10 @@ class Service:
         again = self._p.pipeline.again(request_id, text, caller, zone or self._p.zone)
         if again is None or isinstance(again, Again):
             return again and self._counted(again, started)
+        return self._counted_later(again, started)
 
-        async def logged() -> Again:
-            return self._counted(await again, started)
-
-        return logged()
+    async def _counted_later(self, again: Awaitable[Again], started: float) -> Again:
+        return self._counted(await again, started)
 
     def _counted(self, again: Again, started: float) -> Again:
         ready, took_s = again.ready, self._p.clock.monotonic() - started

@@ -145,18 +145,17 @@ class Pipeline:
         ready = self._ready.find(text, caller, zone, now)
         if ready is None:
             return None
-        age_s = ready.age_s(now)
-        entered = self._decisions.begin_again(ready.answer, ready.form, request, age_s)
+        again = Again(ready, request, now, ready.age_s(now), None)
+        entered = self._decisions.begin_again(ready.answer, ready.form, request, again.age_s)
         if isinstance(entered, Entered):
-            return self._served(Again(ready, request, now, age_s, entered.ref))
+            return self._served(again, entered)
+        return self._served_later(again, entered)
 
-        async def logged() -> Again:
-            return self._served(Again(ready, request, now, age_s, (await entered).ref))
+    async def _served_later(self, again: Again, entered: Awaitable[Entered]) -> Again:
+        return self._served(again, await entered)
 
-        return logged()
-
-    def _served(self, again: Again) -> Again:
-        ready = again.ready
+    def _served(self, again: Again, entered: Entered) -> Again:
+        ready, again.decision = again.ready, entered.ref
         self._note_asked(again.request, ready.answer.query.caller.tenant, ready.text)
         if self._watch is not None:
             if ready.recall.seen:  # the gate may have decided it, for this request
