@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from datetime import tzinfo
 from functools import cache
@@ -24,7 +23,8 @@ TAG_CHARS_MAX = 64
 TTL_S_MAX = 10 * 365 * 86_400
 CIDS_MAX = 1_000
 CID_CHARS_MAX = 128
-_TEXT_CONTROLS = "\t\n\r"
+_CONTROLS = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]")
+"""Control characters and lone surrogates (Unicode's Cc and Cs) but for tab and line breaks."""
 
 Text = Annotated[str, Meta(min_length=1)]
 """As long as the body may be."""
@@ -63,6 +63,13 @@ class Chat(Body):
     ttl_s: Lifetime | None = None
     tags: Tags = ()
     time_zone: Zone | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the reply depends on nothing but the words, the caller, the place and the moment."""
+        is_bound = self.session_id or self.tags or self.no_cache or self.no_store
+        is_plain = self.max_age_s is None and self.ttl_s is None
+        return is_plain and not (is_bound or self.verbose or self.stream)
 
 
 class Form(Body):
@@ -152,11 +159,17 @@ def _schema(kind: type[Body]) -> dict[str, Any]:
 _Body = TypeVar("_Body", bound=Body)
 
 _shape_of = cache(lambda kind: _schema(kind)["properties"])
+_decoder_of = cache(msgspec.json.Decoder)
 
 
 def parse(body: bytes, kind: type[_Body]) -> _Body:
     """A body as it was sent. Raises ``BadInput``."""
-    return read(parse_json(body), kind)
+    try:
+        sent: _Body = _decoder_of(kind).decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):  # also a null where none may stand
+        return read(parse_json(body), kind)
+    _check_texts(sent, kind)
+    return sent
 
 
 def read(value: Mapping[str, Any], kind: type[_Body]) -> _Body:
@@ -172,12 +185,18 @@ def read(value: Mapping[str, Any], kind: type[_Body]) -> _Body:
         at = re.search(r"`(?:\$\.)?(\w+)", str(exc)[str(exc).rfind(" ") :])
         assert at is not None
         raise _refusal(at[1], given.get(at[1]), shapes[at[1]]) from exc
-    for name, one in given.items():
+    _check_texts(body, kind)
+    return body
+
+
+def _check_texts(body: Body, kind: type[Body]) -> None:
+    shapes: Mapping[str, dict[str, Any]] = _shape_of(kind)
+    for name in kind.__struct_fields__:
+        one = getattr(body, name)
         if isinstance(one, str):
             _check_text(name, one, shapes[name])
-        elif name == "tags" and not all(map(str.isprintable, one)):
+        elif name == "tags" and one and not all(map(str.isprintable, one)):
             raise _refusal(name, one, shapes[name])
-    return body
 
 
 def _refusal(name: str, value: object, shape: Mapping[str, Any]) -> BadInput:
@@ -223,13 +242,12 @@ def _check_text(name: str, value: str, shape: Mapping[str, Any]) -> None:
     """No control characters (tab and line breaks may stand in it), not blank. Raises ``BadInput``."""
     if not value.strip():
         raise _refusal(name, value, shape)
-    for position, char in enumerate(value):
-        if unicodedata.category(char) in ("Cc", "Cs") and char not in _TEXT_CONTROLS:
-            raise BadInput(
-                f"{name} holds the control character U+{ord(char):04X} at position {position}",
-                field=name,
-                limit="no control characters",
-            )
+    if (found := _CONTROLS.search(value)) is not None:
+        raise BadInput(
+            f"{name} holds the control character U+{ord(found[0]):04X} at position {found.start()}",
+            field=name,
+            limit="no control characters",
+        )
     if "pattern" in shape and not re.fullmatch(shape["pattern"], value):
         raise BadInput(f"{name} may hold {shape['description']}", field=name)
 

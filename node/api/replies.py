@@ -8,6 +8,9 @@ from typing import TypeAlias
 
 import orjson
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.helpers import rfc822_formatted_time
+from aiohttp.http import SERVER_SOFTWARE, HttpVersion11
 
 from node.api.downloads import is_unchanged
 
@@ -16,12 +19,52 @@ Routes: TypeAlias = tuple[tuple[str, str, Handler], ...]
 """Method, path and what answers, in the order in which they are looked at."""
 
 TEXT = "text/plain; charset=utf-8"
+PRIVATE = "private, no-store"
+COMMON = {"X-Content-Type-Options": "nosniff"}
+"""What every response says."""
+_HEAD = (
+    "HTTP/1.1 200 OK\r\n"
+    f"Cache-Control: {PRIVATE}\r\nContent-Type: application/json\r\nServer: {SERVER_SOFTWARE}\r\n"
+    + "".join(f"{name}: {value}\r\n" for name, value in COMMON.items())
+    + "Content-Length: %d\r\nDate: %b\r\nX-Request-Id: %b\r\n\r\n"
+).encode()
 
 
 def as_json(body: object, status: int = 200, content_type: str = "application/json") -> web.Response:
     """A body that nobody else may keep."""
-    headers = {"Cache-Control": "private, no-store"}
-    return web.Response(body=orjson.dumps(body), status=status, content_type=content_type, headers=headers)
+    return _response(orjson.dumps(body), status, content_type)
+
+
+def told(request: web.Request, body: bytes, request_id: str) -> web.StreamResponse:
+    """``as_json`` of what is JSON already, as the reply to this request."""
+    if request.version == HttpVersion11 and request.keep_alive:
+        return _Whole(body, request_id)
+    return _response(body)
+
+
+def _response(body: bytes, status: int = 200, content_type: str = "application/json") -> web.Response:
+    headers = {"Cache-Control": PRIVATE}
+    return web.Response(body=body, status=status, content_type=content_type, headers=headers)
+
+
+class _Whole(web.StreamResponse):
+    """A JSON body that nobody else may keep, status 200, for a connection that stays open (HTTP/1.1): its
+    head is written as it is, not put together from a dictionary. Hooks on responses do not see it."""
+
+    def __init__(self, body: bytes, request_id: str) -> None:
+        super().__init__()
+        self._data = _HEAD % (len(body), rfc822_formatted_time().encode(), request_id.encode()) + body
+
+    @property
+    def keep_alive(self) -> bool:
+        return True
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter:
+        self._writer = request.writer
+        return self._writer
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        await self._writer.write(self._data)
 
 
 def etag_of(data: bytes) -> str:

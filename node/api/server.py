@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
@@ -19,8 +20,8 @@ from node.api import bodies, gateway, ipns, logs, page, peers, routing, views, w
 from node.api.downloads import CORS, OPEN
 from node.api.errors import from_error, problem
 from node.api.openapi import document
-from node.api.received import BODY, BODY_TIMEOUT_S, read_body
-from node.api.replies import Handler, Routes, as_json
+from node.api.received import BODY, BODY_TIMEOUT_S, arrived, read_body
+from node.api.replies import COMMON, Handler, Routes, as_json, told
 from node.api.stream import STARTED, as_events, while_there
 from node.audit.witnesses.ours import BODY_BYTES_MAX, Witness
 from node.core.clock import new_id
@@ -29,6 +30,7 @@ from node.core.model import Caller
 from node.core.normalise import normalise
 from node.core.ports import Tell
 from node.core.settings import Server, is_loopback
+from node.pipeline.ready import Again
 from node.pipeline.requests import Ask, Entry, Invalidation, Said
 from node.pipeline.service import Service
 
@@ -46,6 +48,7 @@ GRACE_S = 5.0
 
 _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 _UNLIMITED = frozenset({"/livez", "/readyz", "/health", "/metrics"}) | peers.OWN_LIMITS
+_TOO_MANY = "too many requests at once; try again in a moment"
 _LOCAL = Caller()
 _BLOCKS = "/ipfs/"
 _NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
@@ -56,12 +59,13 @@ _NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
 @web.middleware
 async def _door(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Every failure becomes a problem document; nothing internal leaks."""
-    given = request.headers.get("X-Request-Id", "")
-    request_id = given if _OWN_ID.match(given) else new_id()
-    request[_ID] = request_id
-    request[_CALLER] = _LOCAL
+    given = request.headers.get("X-Request-Id")
+    request_id = request[_ID] = given if given and _OWN_ID.match(given) else new_id()
     try:
         _only_local_pages(request)
+        if handler is _chat and (reply := _at_once(request, request_id)) is not None:
+            return reply
+        request[_CALLER] = _LOCAL
         response = await _bounded(request, handler)
     except NodeError as exc:
         if isinstance(exc, CorruptState):
@@ -116,7 +120,7 @@ async def _common_headers(request: web.Request, response: web.StreamResponse) ->
     errors included."""
     if _ID in request:  # not where aiohttp refuses a request by itself
         response.headers["X-Request-Id"] = request[_ID]
-    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers.update(COMMON)
     if request.path.startswith(OPEN):
         response.headers.update({name: CORS[name] for name in CORS if name not in response.headers})
 
@@ -127,7 +131,7 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
     if request.path in _UNLIMITED or request.path.startswith(_BLOCKS):
         return await handler(request)
     limits, busy = request.app[_LIMITS], request.app[_BUSY]
-    if request.method == "POST" and request.match_info.http_exception is None:
+    if request.method == "POST" and BODY not in request and request.match_info.http_exception is None:
         if request.content.is_eof():
             request[BODY] = await _body(request, limits)
         else:
@@ -138,7 +142,7 @@ async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse
             except TimeoutError:
                 return _too_slow(request, wait_s)
     if busy.locked():
-        raise Unavailable("too many requests at once; try again in a moment")
+        raise Unavailable(_TOO_MANY)
     async with busy:
         try:
             async with asyncio.timeout(limits.request_timeout_s + GRACE_S):
@@ -172,8 +176,46 @@ def _too_slow(request: web.Request, wait_s: float) -> web.Response:
 # --- questions ------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class _Begun:
+    """A question, and where it is answered from memory the answer, or what that will come from."""
+
+    chat: bodies.Chat
+    again: Again | Awaitable[Again] | None = None
+
+    @classmethod
+    def of(cls, app: web.Application, body: bytes, request_id: str) -> _Begun:
+        chat = bodies.parse(body, bodies.Chat)
+        if not chat.is_plain:
+            return cls(chat)
+        return cls(chat, app[SERVICE].again(chat.query, _LOCAL, bodies.zone(chat.time_zone), request_id))
+
+
+_BEGUN = web.RequestKey("begun", _Begun)
+
+
+def _at_once(request: web.Request, request_id: str) -> web.StreamResponse | None:
+    """The reply to a question that is there whole, where it is answered from memory and nothing has to be
+    waited for: it takes nobody's place. Else what has begun goes the way of all requests."""
+    app = request.app
+    body = arrived(request, app[_LIMITS].max_body_bytes)
+    if body is None:
+        return None
+    if app[_BUSY].locked():
+        raise Unavailable(_TOO_MANY)
+    begun = _Begun.of(app, body, request_id)
+    if isinstance(begun.again, Again):
+        return told(request, views.again(begun.again), request_id)
+    request[BODY], request[_BEGUN] = body, begun
+    return None
+
+
 async def _chat(request: web.Request) -> web.StreamResponse:
-    chat = bodies.parse(request[BODY], bodies.Chat)
+    begun = request.get(_BEGUN) or _Begun.of(request.app, request[BODY], request[_ID])
+    chat, again = begun.chat, begun.again
+    if again is not None:
+        again = again if isinstance(again, Again) else await again
+        return told(request, views.again(again), again.request)
     ask = Ask(
         text=chat.query,
         caller=request[_CALLER],
@@ -186,8 +228,6 @@ async def _chat(request: web.Request) -> web.StreamResponse:
         zone=bodies.zone(chat.time_zone),
     )
     service, request_id = request.app[SERVICE], request[_ID]
-    if not (chat.verbose or chat.stream) and (again := await service.again(ask, request_id)) is not None:
-        return as_json(views.answer(again, verbose=False))
 
     async def reply(tell: Tell | None = None) -> dict[str, Any]:
         answer = await service.answer(ask, request_id, tell)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from node import __version__
 from node.cache.quality.estimate import Estimate
 from node.cache.recall import Recall
+from node.core.errors import Rejected
 from node.core.model import CLAIM, PPM, Answer, Check, Citation, DecisionRef, HitInfo, Route, Slots
 from node.core.ports import StoredRecord
 from node.core.record import AnswerRecord, as_map, format_time
+from node.core.template import Template
 from node.pipeline.health import worst
+from node.pipeline.ready import Again
 from node.pipeline.requests import CacheStats, Feedback, Merged
 
 
@@ -88,6 +94,31 @@ def answer(value: Answer, *, verbose: bool, receipt: str | None = None) -> dict[
         body["slots"] = _slots(value.route.slots)
         body["trace"] = [_of(step, "stage outcome reason ms") for step in value.trace]
     return body
+
+
+_PLACES = ('"@request"', '"@age_s"', '"@logged"', '"@decision"')
+
+
+def again(value: Again) -> bytes:
+    """The reply of ``POST /chat`` to an answer from memory, in the bytes that ``answer`` comes to."""
+    ready = value.ready
+    if ready.reply is None:
+        body = answer(ready.answer, verbose=False)
+        body |= {"request_id": "@request", "logged": "@logged", "decision": "@decision"}
+        body["hit"]["age_s"] = "@age_s"
+        try:
+            ready.reply = Template(orjson.dumps(body).decode(), _PLACES)
+        except Rejected:  # a text of its own has the name of a place
+            return orjson.dumps(answer(value.answer, verbose=False))
+    logged, place, ref = "false", "null", value.decision
+    if ref is not None:
+        logged, place = "true", f'{{"log":{_quoted(ref.log)},"index":{ref.index}}}'
+    return ready.reply.filled(f'"{value.request}"', value.age_s, logged, place)
+
+
+@lru_cache(16)
+def _quoted(text: str) -> str:
+    return orjson.dumps(text).decode()
 
 
 def route(parts: Sequence[tuple[str, Route]]) -> dict[str, Any]:

@@ -118,7 +118,7 @@ async def open_walk(ground: Ground, memory: Memory) -> Walk:
 
 def _ready_hits(ground: Ground, kept: Kept) -> ReadyHits:
     """Told of whatever may make another answer right."""
-    ready = ReadyHits(ground.clock)
+    ready = ReadyHits()
     ground.store.on_touched(ready.touched)
     kept.refuted.on_change = kept.labels.on_change = ready.clear
     return ready

@@ -47,11 +47,16 @@ class Recorder:
         appending = self._log.append(entry, private_texts=private_texts)
         return await self._entered(appending, kind, is_refused=self._refuses and not is_done, said=said)
 
-    async def enter_sealed(self, what: Sealed, *, kind: str) -> Entered:
-        """``enter`` for what was sealed before."""
-        return await self._entered(
-            self._log.append_sealed(what), kind, is_refused=self._refuses, said=REFUSED
-        )
+    def begin(self, what: Sealed, *, kind: str) -> Entered | Awaitable[Entered]:
+        """``enter`` without the wait, for what was sealed before."""
+        try:
+            place = self._log.begin(what)
+        except NodeError as exc:
+            return self._failed(exc, kind, is_refused=self._refuses, said=REFUSED)
+        if not isinstance(place, Appended):
+            return self._entered(place, kind, is_refused=self._refuses, said=REFUSED)
+        self._unlogged.logged()
+        return Entered(place)
 
     async def _entered(
         self, appending: Awaitable[Appended], kind: str, *, is_refused: bool, said: str
@@ -59,9 +64,12 @@ class Recorder:
         try:
             place = await appending
         except NodeError as exc:
-            self._unlogged.failed(kind, exc, stands=not is_refused)
-            if is_refused:
-                raise Unavailable(f"{said}: {exc}") from exc
-            return Entered(None, str(exc))
+            return self._failed(exc, kind, is_refused=is_refused, said=said)
         self._unlogged.logged()
         return Entered(place)
+
+    def _failed(self, exc: NodeError, kind: str, *, is_refused: bool, said: str) -> Entered:
+        self._unlogged.failed(kind, exc, stands=not is_refused)
+        if is_refused:
+            raise Unavailable(f"{said}: {exc}") from exc
+        return Entered(None, str(exc))

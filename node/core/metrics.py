@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -93,32 +93,46 @@ class Metrics:
 
     def observe(self, answer: Answer, seconds: float) -> None:
         """Count one finished answer and what it took."""
-        kind, source = str(answer.route.kind), answer.source.kind
-        self.count("requests", kind, source)
-        self._one("request_duration_seconds", source).observe(seconds)
-        self._one("confidence", kind).observe(answer.confidence.value)
+        self.observer(answer)(seconds)
+
+    def observer(self, answer: Answer) -> Callable[[float], None]:
+        """What counts an answer as finished once more, after so many seconds."""
+        kind, source, hit = str(answer.route.kind), answer.source.kind, answer.hit
+        seen: list[tuple[Callable[[float], None], float]] = []
+
+        def count(name: str, *labels: str, by: int = 1) -> None:
+            seen.append((self._one(f"{name}_total", *labels).inc, by))
+
+        count("requests", kind, source)
+        took = self._one("request_duration_seconds", source).observe
+        seen.append((self._one("confidence", kind).observe, answer.confidence.value))
         for part, value in answer.confidence.parts.items():
-            self._one("confidence_part", part).observe(value)
+            seen.append((self._one("confidence_part", part).observe, value))
         if answer.stale:
             served = [step.code for step in answer.trace if step.stage == "stale"]
-            self.count("stale_served", served[-1] if served else "by_source")
-        if answer.hit is not None and answer.hit.similarity is not None and answer.hit.kind == "semantic":
-            self._of["similarity"].observe(answer.hit.similarity)
+            count("stale_served", served[-1] if served else "by_source")
+        if hit is not None and hit.similarity is not None and hit.kind == "semantic":
+            seen.append((self._of["similarity"].observe, hit.similarity))
         for step in answer.trace:
             if step.stage == "recall":
-                self.count("lookups", kind, answer.hit.kind if answer.hit is not None else step.outcome)
+                count("lookups", kind, hit.kind if hit is not None else step.outcome)
             elif step.stage.startswith("adapter:"):
-                self.count("adapter_requests", step.stage.removeprefix("adapter:"), step.outcome)
+                count("adapter_requests", step.stage.removeprefix("adapter:"), step.outcome)
             elif step.stage == "negative":
-                self.count("negative_hits", step.outcome)
+                count("negative_hits", step.outcome)
             elif step.stage == "embed":
-                self._of["embedding_duration_seconds"].observe(step.ms / 1_000)
-        for what, tokens in (
-            ("prompt", answer.usage.prompt_tokens),
-            ("completion", answer.usage.completion_tokens),
-        ):
-            if tokens:
-                self.count("llm_tokens", what, by=tokens)
+                seen.append((self._of["embedding_duration_seconds"].observe, step.ms / 1_000))
+        if answer.usage.prompt_tokens:
+            count("llm_tokens", "prompt", by=answer.usage.prompt_tokens)
+        if answer.usage.completion_tokens:
+            count("llm_tokens", "completion", by=answer.usage.completion_tokens)
+
+        def observe(seconds: float) -> None:
+            took(seconds)
+            for tell, value in seen:
+                tell(value)
+
+        return observe
 
     def admission(self, result: str, reason: str) -> None:
         """Count what became of something that a peer published; words that are in no list count as other."""

@@ -8,7 +8,7 @@ foreign exceptions never escape (``node.core.errors`` only); ``close`` is idempo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -347,8 +347,9 @@ class AuditLog(Protocol):
         ``Unavailable``."""
         ...
 
-    async def append_sealed(self, what: Sealed) -> Appended:
-        """The same for an entry that was sealed before; it is neither critical nor about an erasure."""
+    def begin(self, what: Sealed) -> Appended | Awaitable[Appended]:
+        """``append`` without the wait, for an entry that was sealed before and is neither critical nor about
+        an erasure: where it stands, or what that will come from."""
         ...
 
     async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:

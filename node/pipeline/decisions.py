@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from node.audit.decisions.answer_entry import decision_entry
 from node.audit.decisions.entry_fields import Entry
 from node.audit.decisions.seal import Form
-from node.audit.recorder import Recorder
+from node.audit.recorder import Entered, Recorder
 from node.core.clock import Clock
 from node.core.model import Answer, Json, Step
 from node.core.ports import Semantics
@@ -53,9 +53,9 @@ class Decisions:
         step = Step("record", "logged", "", since_ms(self.clock, started))
         return replace(answer, decision=entered.ref, trace=(*answer.trace, step))
 
-    async def record_same(self, answer: Answer, form: Form) -> Answer:
-        """An answer from memory, as it was given before."""
+    def begin_again(
+        self, answer: Answer, form: Form, request: str, age_s: int
+    ) -> Entered | Awaitable[Entered]:
+        """An answer from memory, given to another request: what the log says, or what that will come from."""
         self.hear(answer, {})  # it has no session, whose turns alone are told by their entries
-        age_s = answer.hit.age_s if answer.hit is not None else 0
-        entered = await self.recorder.enter_sealed(form.sealed(answer.query.id, age_s), kind="answer")
-        return replace(answer, decision=entered.ref)
+        return self.recorder.begin(form.sealed(request, age_s), kind="answer")

@@ -187,14 +187,17 @@ class OwnFacts:
     def _count_in(self, answer: Answer) -> None:
         """Count the questions of a request that were answered, and those that what is stored answered."""
         day, tenant = answer.query.local.date(), answer.query.caller.tenant
-        counted = self._days.setdefault(tenant, Counter())
+        counted = self._days.get(tenant)
+        if counted is None:
+            counted = self._days[tenant] = Counter()
         self._days.move_to_end(tenant)
         for part in answer.parts or (answer,):
             if part.source.kind not in _NOT_ANSWERED and not part.route.about_node:
                 counted[day, "questions"] += 1
                 counted[day, "hits"] += part.hit is not None
-        for old in sorted({one for one, _ in counted})[:-DAYS_MAX]:
-            del counted[old, "questions"], counted[old, "hits"]
+        if len(counted) > 2 * DAYS_MAX:  # two counts a day
+            for old in sorted({one for one, _ in counted})[:-DAYS_MAX]:
+                del counted[old, "questions"], counted[old, "hits"]
         while len(self._days) > SESSIONS_MAX:
             self._days.popitem(last=False)
 

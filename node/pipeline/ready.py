@@ -18,10 +18,11 @@ from node.audit.decisions.seal import Form
 from node.cache.keys import keyword_key
 from node.cache.lookup import EXACT, SLOT
 from node.cache.recall import Recall, Recalled, is_a_peer_s_word
-from node.core.clock import Clock
 from node.core.errors import Rejected
-from node.core.model import Answer, Caller, Query, Step
+from node.core.ipld.cid import Cid
+from node.core.model import Answer, Caller, DecisionRef, Query, Step
 from node.core.normalise import query_hash
+from node.core.template import Template
 from node.peers.rules import kept as beside
 from node.store.touched import Touched
 
@@ -35,13 +36,15 @@ LIVE_LIVES = timedelta(seconds=20)
 _KEPT_STEPS = frozenset({"understand", "recall"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Ready:
     """A reply but for its request, its moment and its place in the log; ``form`` is its decision, ``text``
-    what was asked in itself."""
+    what was asked in itself, ``cid`` and ``stored_at`` of the record."""
 
     text: str
     answer: Answer
+    cid: Cid | None
+    stored_at: datetime
     recall: Recall
     form: Form
     made: datetime
@@ -49,10 +52,32 @@ class Ready:
     keys: frozenset[str]
     size: int
 
+    observe: Callable[[float], None] | None = None
+    """Counts it as served in so many seconds. Kept here by whoever counts, and made once."""
+    reply: Template | None = None
+    """The same for whoever writes the reply."""
+
     def age_s(self, now: datetime) -> int:
         """Of the record."""
-        found = self.recall.found
-        return 0 if found is None else max(0, int((now - found.record.timestamp).total_seconds()))
+        return max(0, int((now - self.stored_at).total_seconds()))
+
+
+@dataclass(slots=True)
+class Again:
+    """An answer from memory, and what is of this request alone."""
+
+    ready: Ready
+    request: str
+    received: datetime
+    age_s: int
+    decision: DecisionRef | None
+
+    @property
+    def answer(self) -> Answer:
+        was = self.ready.answer
+        assert was.hit is not None
+        query = replace(was.query, id=self.request, received=self.received)
+        return replace(was, query=query, hit=replace(was.hit, age_s=self.age_s), decision=self.decision)
 
 
 @dataclass(eq=False, slots=True)
@@ -67,20 +92,19 @@ class Attempt:
 class ReadyHits:
     """See the module. ``begin`` and ``end`` stand around a walk; ``keep`` comes between them."""
 
-    def __init__(self, clock: Clock, bytes_max: int = BYTES_MAX) -> None:
-        self._clock = clock
+    def __init__(self, bytes_max: int = BYTES_MAX) -> None:
         self._bytes_max = bytes_max
         self._bytes = 0
         self._ready: OrderedDict[Hashable, Ready] = OrderedDict()
         self._by: dict[str, set[Hashable]] = {}
         self._attempts: set[Attempt] = set()
 
-    def find(self, text: str, caller: Caller, zone: tzinfo) -> Ready | None:
+    def find(self, text: str, caller: Caller, zone: tzinfo, now: datetime) -> Ready | None:
         key = (text, caller, zone)
         found = self._ready.get(key)
         if found is None:
             return None
-        if not found.made <= self._clock.now() < found.until:
+        if not found.made <= now < found.until:
             self._drop(key)
             return None
         self._ready.move_to_end(key)
@@ -133,7 +157,10 @@ class ReadyHits:
         except Rejected:
             return
         size = EACH_BYTES + form.size + 2 * (len(query.asked) + len(answer.text))
-        self._put(attempt.key, Ready(text, kept, _light(recall), form, query.received, until, keys, size))
+        cid = None if kept.cid is None else Cid.parse(kept.cid)
+        at = found.record.timestamp
+        ready = Ready(text, kept, cid, at, _light(recall), form, query.received, until, keys, size)
+        self._put(attempt.key, ready)
 
     def touched(self, touched: Touched) -> None:
         """The store has changed."""

@@ -28,12 +28,6 @@ class Ask:
     zone: tzinfo | None = None
     """The asker's time zone; None: the node's own (setting ``time_zone``)."""
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the answer depends on nothing but the words, the caller and the moment."""
-        is_bound = self.session or self.context or self.tags or self.no_cache or self.no_store
-        return not is_bound and self.max_age_s is None and self.ttl_s is None
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 
 from node.audit.decisions.answer_entry import decision_entry
 from node.audit.decisions.entry import tombstone_entry
@@ -43,6 +45,7 @@ from node.pipeline.feedback import Judging, visible
 from node.pipeline.health import Health, within
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.ports import Ports
+from node.pipeline.ready import Again
 from node.pipeline.replies import is_semantic, search_answer, shadow_step
 from node.pipeline.requests import Ask, CacheStats, Entry, Feedback, Invalidation, Kept, Merged, Said
 from node.pipeline.understanding.understand import Part
@@ -128,17 +131,33 @@ class Service:
         )
         return answer
 
-    async def again(self, ask: Ask, request_id: str) -> Answer | None:
-        """The answer from memory, if just this was asked before and what answered it has not changed; without
-        a trace and without a line in the program's log. Raises ``Unavailable`` only where a setting says
-        so."""
-        if not ask.is_plain:
-            return None
+    def again(
+        self, text: str, caller: Caller, zone: tzinfo | None, request_id: str
+    ) -> Again | Awaitable[Again] | None:
+        """The answer to a plain question (nothing but its words, its caller and the moment matter) from
+        memory, or what it will come from, if just this was asked before and what answered it has not changed;
+        without a trace and without a line in the program's log. Raises ``Unavailable`` only where a setting
+        says so."""
         started = self._p.clock.monotonic()
-        answer = await self._p.pipeline.again(request_id, ask.text, ask.caller, ask.zone or self._p.zone)
-        if answer is not None:
-            self._count(request_id, answer, self._p.clock.monotonic() - started)
-        return answer
+        again = self._p.pipeline.again(request_id, text, caller, zone or self._p.zone)
+        if again is None or isinstance(again, Again):
+            return again and self._counted(again, started)
+        return self._counted_later(again, started)
+
+    async def _counted_later(self, again: Awaitable[Again], started: float) -> Again:
+        return self._counted(await again, started)
+
+    def _counted(self, again: Again, started: float) -> Again:
+        ready, took_s = again.ready, self._p.clock.monotonic() - started
+        if ready.observe is None:
+            ready.observe = self._p.metrics.observer(ready.answer)
+        ready.observe(took_s)
+        self._served.add(took_s)
+        if ready.cid is not None:
+            if self._p.uses is not None:
+                self._p.uses.note(ready.cid)
+            self._p.state.remember_request(again.request, ready.cid)
+        return again
 
     def _count(self, request: str, answer: Answer, took_s: float) -> None:
         self._p.metrics.observe(answer, took_s)

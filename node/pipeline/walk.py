@@ -18,6 +18,7 @@ from datetime import tzinfo
 from node.answer import reasons
 from node.answer.score.confidence import Origin, judge, observe
 from node.answer.stream import Audience, without_text
+from node.audit.recorder import Entered
 from node.cache.watch import Watch
 from node.core.clock import Clock, new_id
 from node.core.model import Answer, Caller, Freshness, Kind, Outcome, Query, Route, Source, SourceRef, Step
@@ -29,7 +30,7 @@ from node.pipeline.decisions import Decisions
 from node.pipeline.exact_sources import ExactSources
 from node.pipeline.failures import PATIENCE, Failure, NegativeCache
 from node.pipeline.generation import Generation
-from node.pipeline.ready import Attempt, ReadyHits
+from node.pipeline.ready import Again, Attempt, ReadyHits
 from node.pipeline.single_flight import SingleFlight
 from node.pipeline.statements import Statements
 from node.pipeline.stored import Stored
@@ -136,21 +137,33 @@ class Pipeline:
             self._ready.end(attempt)
             self._under_way -= 1
 
-    async def again(self, request: str, text: str, caller: Caller, zone: tzinfo) -> Answer | None:
+    def again(self, request: str, text: str, caller: Caller, zone: tzinfo) -> Again | Awaitable[Again] | None:
         """The answer to a question that was asked in just these words before, of a stored answer that has
-        not changed since; None where a walk has to find it. Raises as ``answer`` does."""
-        ready = self._ready.find(text, caller, zone)
-        if ready is None or ready.answer.hit is None:
+        not changed since, or what it will come from once the log has it; None where a walk has to find it.
+        Raises as ``answer`` does."""
+        now = self._clock.now()
+        ready = self._ready.find(text, caller, zone, now)
+        if ready is None:
             return None
-        now, was = self._clock.now(), ready.answer
-        query = replace(was.query, id=request, received=now)
-        age_s = ready.age_s(now)
-        answer = replace(was, query=query, hit=replace(ready.answer.hit, age_s=age_s))
-        logged = await self._decisions.record_same(answer, ready.form)
-        self.note_asked(query, ready.text)
+        again = Again(ready, request, now, ready.age_s(now), None)
+        entered = self._decisions.begin_again(ready.answer, ready.form, request, again.age_s)
+        if isinstance(entered, Entered):
+            return self._served(again, entered)
+        return self._served_later(again, entered)
+
+    async def _served_later(self, again: Again, entered: Awaitable[Entered]) -> Again:
+        return self._served(again, await entered)
+
+    def _served(self, again: Again, entered: Entered) -> Again:
+        ready, again.decision = again.ready, entered.ref
+        self._note_asked(again.request, ready.answer.query.caller.tenant, ready.text)
         if self._watch is not None:
-            self._watch.recalled(query, logged, ready.recall)
-        return logged
+            if ready.recall.seen:  # the gate may have decided it, for this request
+                answer = again.answer
+                self._watch.recalled(answer.query, answer, ready.recall)
+            else:
+                self._watch.recalled(ready.answer.query, ready.answer, ready.recall)
+        return again
 
     @property
     def under_way(self) -> int:
@@ -193,8 +206,11 @@ class Pipeline:
     def note_asked(self, query: Query, text: str) -> None:
         """The self-contained question of a request, normalised, so that feedback on it is about what was
         asked."""
-        self._asked[query.id] = (query.caller.tenant, text)
-        self._asked.move_to_end(query.id)
+        self._note_asked(query.id, query.caller.tenant, text)
+
+    def _note_asked(self, request: str, tenant: str, text: str) -> None:
+        self._asked[request] = (tenant, text)
+        self._asked.move_to_end(request)
         if len(self._asked) > ASKED_MAX:
             self._asked.popitem(last=False)
 

@@ -25,18 +25,20 @@ class UseTally:
     def __init__(self, records: RecordStore, clock: Clock) -> None:
         self._records = records
         self._clock = clock
-        self._uses: dict[Cid, Use] = {}
+        self._uses: dict[Cid, list[int]] = {}
+        """Hits, and the second of the last."""
 
     def note(self, cid: Cid) -> None:
         """The record was served just now."""
-        self._count(Use(cid, 1, int(self._clock.now().timestamp())))
+        self._count(cid, 1, int(self._clock.now().timestamp()))
 
-    def _count(self, use: Use) -> None:
-        known = self._uses.get(use.cid)
+    def _count(self, cid: Cid, hits: int, at_s: int) -> None:
+        known = self._uses.get(cid)
         if known is not None:
-            self._uses[use.cid] = Use(use.cid, known.hits + use.hits, max(known.at_s, use.at_s))
+            known[0] += hits
+            known[1] = max(known[1], at_s)
         elif len(self._uses) < TALLY_MAX:
-            self._uses[use.cid] = use
+            self._uses[cid] = [hits, at_s]
 
     async def flush(self) -> int:
         """Write what was counted and return of how many records. A store that cannot be written now is no
@@ -45,10 +47,10 @@ class UseTally:
         if not uses:
             return 0
         try:
-            await self._records.note_uses(list(uses.values()))
+            await self._records.note_uses([Use(cid, hits, at_s) for cid, (hits, at_s) in uses.items()])
         except NodeError as exc:
             _log.warning("event=uses_not_noted records=%d reason=%s", len(uses), exc)
-            for use in uses.values():
-                self._count(use)
+            for cid, (hits, at_s) in uses.items():
+                self._count(cid, hits, at_s)
             return 0
         return len(uses)

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from node.core.errors import NodeError, Rejected
 from node.core.ipld.cid import Cid
-from node.store.writer import FileStore, Schema, SqliteFile, insert
+from node.store.writer import FileStore, Schema, SqliteFile
 
 _log = logging.getLogger(__name__)
 
 REQUESTS_MAX = 10_000
 FLUSH_S = 1.0
+ROWS_AT_ONCE = 250
 KEY_CHARS_MAX = 256
 VALUE_CHARS_MAX = 64 * 1024
 
@@ -105,17 +106,21 @@ class StateStore(FileStore):
             _log.warning("event=requests_wait count=%d reason=%s", len(self._waiting), exc)
 
     async def _flush(self) -> None:
-        rows = [{"id": request_id, "cid": bytes(cid)} for request_id, cid in self._waiting.items()]
-        statement = insert("request", rows[0]).replace("INSERT", "INSERT OR REPLACE", 1)
+        rows = list(self._waiting.items())
 
         def job(connection: sqlite3.Connection) -> None:
-            connection.executemany(statement, rows)
+            # Many rows a statement: at each, the event loop's thread and this one change places.
+            for some in (rows[at : at + ROWS_AT_ONCE] for at in range(0, len(rows), ROWS_AT_ONCE)):
+                places = ",".join(["(?,?)"] * len(some))
+                values = [value for request_id, cid in some for value in (request_id, bytes(cid))]
+                statement = f"INSERT OR REPLACE INTO request (id, cid) VALUES {places}"  # noqa: S608 - question marks
+                connection.execute(statement, values)
             connection.execute(
                 "DELETE FROM request WHERE number <= (SELECT max(number) FROM request) - ?",
                 (self._requests_max,),
             )
 
         await self._file.write(job)
-        for row in rows:
-            if bytes(self._waiting.get(str(row["id"]), b"")) == row["cid"]:
-                del self._waiting[str(row["id"])]
+        for request_id, cid in rows:
+            if self._waiting.get(request_id) == cid:
+                del self._waiting[request_id]

@@ -20,6 +20,7 @@ import hmac
 import os
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from node.audit.tlog.leaf import KEY_BYTES
@@ -79,7 +80,7 @@ class KeyTable:
     def slot(self, key: bytes | None, about: Sequence[str]) -> bytes:
         """What ``write`` takes for a leaf with this key about the records with these CIDs (``TAGS_MAX`` of
         them at most). Any thread."""
-        tags = b"".join(self._tag(cid) for cid in about[:TAGS_MAX])
+        tags = b"".join([_tag(self._binding, cid) for cid in about[:TAGS_MAX]])
         return ((key or _NO_KEY) + tags).ljust(SLOT_BYTES, b"\0")
 
     def write(self, first: int, slots: Sequence[bytes | None]) -> None:
@@ -109,7 +110,7 @@ class KeyTable:
     def destroy_about(self, cid: str) -> list[int]:
         """Overwrite the slots of all leaves about a record; their indexes. One pass over the file."""
         with self._lock:
-            indexes = self._about(self._tag(cid))
+            indexes = self._about(_tag(self._binding, cid))
             for index in indexes:
                 DISK.write(self._fd, _NONE, self._offset(index))
             if indexes:
@@ -144,10 +145,12 @@ class KeyTable:
                 at = data.find(tag, at + 1)
         return found
 
-    def _tag(self, cid: str) -> bytes:
-        tag = hmac.digest(self._binding, cid.encode(), "sha256")[:TAG_BYTES]
-        return tag if any(tag) else b"\1".ljust(TAG_BYTES, b"\0")
-
     @staticmethod
     def _offset(index: int) -> int:
         return _HEADER_BYTES + index * SLOT_BYTES
+
+
+@lru_cache(4_096)
+def _tag(binding: bytes, cid: str) -> bytes:
+    tag = hmac.digest(binding, cid.encode(), "sha256")[:TAG_BYTES]
+    return tag if any(tag) else b"\1".ljust(TAG_BYTES, b"\0")

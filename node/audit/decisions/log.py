@@ -13,7 +13,7 @@ only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from node.audit.decisions.disk import on_disk
 from node.audit.decisions.entry import is_critical
 from node.audit.decisions.origin import origin_of
 from node.audit.decisions.seal import sealed
-from node.audit.decisions.shards import Shards, Signers, Terms
+from node.audit.decisions.shards import Shard, Shards, Signers, Terms
 from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Published, TileLog
 from node.core.clock import Clock
@@ -75,8 +75,10 @@ class DecisionLog:
             self._shards.critical.publish_soon(place)
         return place
 
-    async def append_sealed(self, what: Sealed) -> Appended:
-        return await self._enter(self._without_erased(what))
+    def begin(self, what: Sealed) -> Appended | Awaitable[Appended]:
+        what = self._without_erased(what)
+        shard = self._shards.place()
+        return self._enter(what) if shard is None else self._begin(shard, what)
 
     async def receipt(self, index: int, *, timeout_s: float, log: str | None = None) -> bytes | None:
         shard = self._shards.now
@@ -171,13 +173,17 @@ class DecisionLog:
         self._shards.critical.on_published(callback)
 
     async def _enter(self, what: Sealed) -> Appended:
-        shard = await self._shards.admitted()
-        return Appended(shard.tile_log.origin, await self._shards.enter(shard, what))
+        begun = self._begin(await self._shards.admitted(), what)
+        return begun if isinstance(begun, Appended) else await begun
+
+    def _begin(self, shard: Shard, what: Sealed) -> Appended | Awaitable[Appended]:
+        origin, begun = shard.tile_log.origin, self._shards.put(shard, what)
+        return Appended(origin, begun) if isinstance(begun, int) else _appended(origin, begun)
 
     def _without_erased(self, what: Sealed) -> Sealed:
         """The key of a leaf about an erased record is dropped before it reaches the disk; the leaf that tells
         of the erasure itself keeps its own."""
-        if what.key is None or self._erased.keys().isdisjoint(what.about):
+        if what.key is None or not self._erased or self._erased.keys().isdisjoint(what.about):
             return what
         return replace(what, key=None)
 
@@ -192,6 +198,10 @@ class DecisionLog:
                     raise NotFound(f"the log {origin} has no published entry {index}")
                 return await _receipt(reader, index, newest.size, note)
         raise NotFound(f"there is no log {origin} here")
+
+
+async def _appended(origin: str, index: Awaitable[int]) -> Appended:
+    return Appended(origin, await index)
 
 
 async def _receipt(reader: LogReader, index: int, size: int, note: bytes) -> bytes:

@@ -38,13 +38,13 @@ class MemoryLog:
         return self._origin
 
     async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
-        place = await self.append_sealed(sealed(entry, private_texts))
+        place = self.begin(sealed(entry, private_texts))
         if is_critical(entry):
             for callback in self._told_critical:
                 callback(place)
         return place
 
-    async def append_sealed(self, what: Sealed) -> Appended:
+    def begin(self, what: Sealed) -> Appended:
         self._check_open()
         index = self._size
         self._leaves[index] = leaf.compose(what.entry, index, time_us(self._clock.now()))

@@ -128,22 +128,28 @@ class Shards:
         """Whether the folder at the top may not be this shard's any more."""
         return shard is not self.now or (self._turn is not None and self._turn.number == shard.number)
 
+    def place(self) -> Shard | None:
+        """The shard that has a place for one more leaf; the place is taken. None where the next one begins
+        first."""
+        shard = self.open_now()
+        is_ending = self._turn is not None or self._has_last_leaf or self._is_full(shard)
+        if is_ending or self._turning is not None:
+            return None
+        self._taken += 1
+        return shard
+
     async def admitted(self) -> Shard:
-        """The shard that has a place for one more leaf; the place is taken."""
-        while True:
-            shard = self.open_now()
-            is_ending = self._turn is not None or self._has_last_leaf or self._is_full(shard)
-            if self._turning is None and not is_ending:
-                self._taken += 1
-                return shard
+        """``place``, after the next shard has begun where one must."""
+        while (shard := self.place()) is None:
             if self._turning is None:
                 self._turning = asyncio.create_task(self._turn_over(), name="decision log: next shard")
                 self._turning.add_done_callback(self._has_turned)
             await asyncio.shield(self._turning)
+        return shard
 
-    async def enter(self, shard: Shard, what: Sealed) -> int:
-        """Append to a shard in which a place was taken. Whoever gives up, it counts as in flight until it is
-        through."""
+    def put(self, shard: Shard, what: Sealed) -> int | asyncio.Future[int]:
+        """Append to a shard in which a place was taken: the index, or what it will come from. Whoever gives
+        up, it counts as in flight until it is through."""
         slot = None if what.key is None else shard.keys.slot(what.key, what.about)
         try:
             begun = shard.tile_log.begin(partial(leaf.compose, what.entry), slot)
@@ -151,13 +157,11 @@ class Shards:
             self._taken -= 1
             raise
         if isinstance(begun, int):
-            index = begun
-        else:
-            self._in_flight.add(begun)
-            begun.add_done_callback(self._landed)
-            index = await asyncio.shield(begun)
-        self.folder.grew(len(what.entry))
-        return index
+            self.folder.grew(len(what.entry))
+            return begun
+        self._in_flight.add(begun)
+        begun.add_done_callback(partial(self._landed, len(what.entry)))
+        return asyncio.shield(begun)
 
     async def all_entered(self) -> None:
         """Wait for the appends that are under way."""
@@ -212,13 +216,16 @@ class Shards:
     def _is_full(self, shard: Shard) -> bool:
         """One place is kept for the leaf that says what follows. A log whose checkpoints are held back cannot
         be closed: it grows on."""
-        is_published = not (shard.tile_log.is_held or shard.tile_log.suspended)
-        return self._taken >= self.terms.shard_entries - 1 and is_published
+        if self._taken < self.terms.shard_entries - 1:
+            return False
+        return not (shard.tile_log.is_held or shard.tile_log.suspended)
 
-    def _landed(self, appending: asyncio.Future[int]) -> None:
+    def _landed(self, size_bytes: int, appending: asyncio.Future[int]) -> None:
         self._in_flight.discard(appending)
         if appending.cancelled() or appending.exception() is not None:
             self._taken -= 1
+        else:
+            self.folder.grew(size_bytes)
 
     async def _with_table(self, number: int, work: Callable[[KeyTable], int]) -> int:
         if number == self.now.number and not self.now.keys.is_closed:
@@ -313,7 +320,8 @@ class Shards:
         """A leaf of the log about itself. Past the limit of the shard, which keeps a place for it."""
         body, private_texts = entry
         self._taken += 1
-        index = await self.enter(self.now, sealed(body, private_texts))
+        begun = self.put(self.now, sealed(body, private_texts))
+        index = begun if isinstance(begun, int) else await begun
         if is_critical(body):
             self.critical.publish_soon(Appended(self.now.tile_log.origin, index))
 

@@ -38,7 +38,7 @@ STOPPED = "the log has stopped"
 _log = logging.getLogger("neuroswarm.log")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Append:
     """One entry on its way; ``token`` is whatever the sender knows it by."""
 

@@ -394,9 +394,9 @@ class TileLog:
             self._queued_bytes -= outcome.bytes
         else:
             self._size = self._durable
-        for index, append in enumerate(outcome.accepted, start=outcome.first):
-            if isinstance(append.token, asyncio.Future):
-                _succeed(append.token, index)
+            for index, append in enumerate(outcome.accepted, start=outcome.first):
+                if isinstance(append.token, asyncio.Future):
+                    _succeed(append.token, index)
         self._when_durable.reached(self._durable, None)
 
     def _end(self, outcome: Outcome) -> None:

@@ -12,6 +12,7 @@ Pure: no file, clock or randomness.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Mapping
@@ -29,6 +30,8 @@ COMMITMENTS = "commitments"
 """The member of an entry that holds its keyed commitments; only the log fills it in."""
 KEY_BYTES = 32
 
+_INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))
+_BLOCK_BYTES = hashlib.sha256().block_size
 _INTEGER_MAX = 2**53 - 1  # beyond it RFC 8785 (IEEE doubles) is not exact
 _DEPTH_MAX = 12
 _HEAD = b'{"entry":'
@@ -55,7 +58,26 @@ def commitment(key: bytes, text: str) -> str:
 
     A lone surrogate, which JSON input can smuggle in, is encoded rather than refused: every text commits.
     """
-    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
+    return hmac.digest(key, encoded(text), "sha256").hex()
+
+
+def encoded(text: str) -> bytes:
+    """What is committed to."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def commitments(key: bytes, texts: Iterable[bytes]) -> list[str]:
+    """``commitment`` of each, encoded before. What HMAC (RFC 2104) does with the key is done once for all of
+    them: that takes a third of the time."""
+    block = key.ljust(_BLOCK_BYTES, b"\0")
+    inner, outer = hashlib.sha256(block.translate(_INNER)), hashlib.sha256(block.translate(_OUTER))
+    found = []
+    for text in texts:
+        within, around = inner.copy(), outer.copy()
+        within.update(text)
+        around.update(within.digest())
+        found.append(around.hexdigest())
+    return found
 
 
 def canonical(entry: Mapping[str, Json]) -> bytes:

@@ -393,6 +393,8 @@ def _gated(query: Query, kind: str, recall: Recall) -> Hit | None:
     """The hit, if the gate decided it: a semantic one, or one found by its words."""
     found = recall.found
     assert found is not None
+    if not recall.seen:
+        return None
     cid = str(found.stored.cid)
     judged = next((seen.judged for seen in recall.seen if seen.judged.candidate.cid == cid), None)
     if judged is None or not (judged.candidate.tier == SEMANTIC or judged.candidate.check_text):

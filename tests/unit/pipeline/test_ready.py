@@ -6,12 +6,17 @@ import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
+import orjson
+import pytest
+
+from node.api import views
 from node.cache.recall import Recall, Recalled
 from node.core.ipld.cid import RAW, Cid
 from node.core.model import (
     Answer,
     Caller,
     Confidence,
+    DecisionRef,
     Freshness,
     HitInfo,
     Kind,
@@ -23,12 +28,14 @@ from node.core.model import (
 )
 from node.core.normalise import query_hash
 from node.core.ports import StoredRecord
-from node.pipeline.ready import Attempt, ReadyHits
+from node.pipeline.ready import Again, Attempt, ReadyHits
 from node.store.touched import Touched
 from tests.manual_clock import ManualClock
 from tests.record_builders import Author
 
 US = Author(1)
+TEXTS = ("The tools, 100 % of them.", 'größe \u2028 "@age_s" %s \\', "@decision", "@request")
+REFS = (DecisionRef("log/one", 7), DecisionRef('a "log" of ü %d', 2**40), None)
 WORDS = tuple(f"what is {word}" for word in ("tin", "wax", "hemp", "jute", "boron"))
 CALLERS = (Caller(), Caller("b", "private:b"))
 ZONES: tuple[tzinfo, ...] = (UTC, timezone(timedelta(hours=9)))
@@ -70,10 +77,10 @@ def query_of(clock: ManualClock, text: str, caller: Caller, zone: tzinfo) -> Que
     return Query("r", f"{text}?", text, caller, clock.now(), clock.monotonic() + 30, zone=zone)
 
 
-def keep(ready: ReadyHits, attempt: Attempt, query: Query, found: tuple[int, datetime | None]) -> None:
+def keep(ready: ReadyHits, attempt: Attempt, query: Query, found: tuple[int | str, datetime | None]) -> None:
     number, expires = found
     record = US.answer(query.text, answer=str(number), timestamp=query.received, expires=expires)
-    stored = StoredRecord(Cid.of(str(number).encode(), RAW), record, number, "live", "local", 0, 0)
+    stored = StoredRecord(Cid.of(str(number).encode(), RAW), record, 1, "live", "local", 0, 0)
     hit = HitInfo("exact", 1.0, 0.9, None, 1.0, 0, "local", "same question", "same_question")
     route = Route(Kind.GENERATIVE, (Source.CACHE,), 0.8, "")
     answer = Answer(
@@ -92,7 +99,7 @@ def keep(ready: ReadyHits, attempt: Attempt, query: Query, found: tuple[int, dat
 
 def test_it_says_what_a_walk_would_say_over_a_hundred_thousand_steps() -> None:
     chance, clock = random.Random(20_261_128), ManualClock()
-    ready, model = ReadyHits(clock, bytes_max=90_000), Model(clock)
+    ready, model = ReadyHits(bytes_max=90_000), Model(clock)
     served = 0
     for _ in range(STEPS):
         text, caller, zone = chance.choice(WORDS), chance.choice(CALLERS), chance.choice(ZONES)
@@ -107,7 +114,7 @@ def test_it_says_what_a_walk_would_say_over_a_hundred_thousand_steps() -> None:
             case x if x < 0.095:
                 ready.clear()
             case _:
-                found, again = model.found(text, caller), ready.find(f"{text}?", caller, zone)
+                found, again = model.found(text, caller), ready.find(f"{text}?", caller, zone, clock.now())
                 if again is not None:
                     served += 1
                     assert found is not None
@@ -128,7 +135,7 @@ def test_it_says_what_a_walk_would_say_over_a_hundred_thousand_steps() -> None:
 
 def test_only_what_hangs_on_the_words_alone_is_kept() -> None:
     clock = ManualClock()
-    ready, query = ReadyHits(clock), query_of(clock, WORDS[0], CALLERS[0], UTC)
+    ready, query = ReadyHits(), query_of(clock, WORDS[0], CALLERS[0], UTC)
     changes = (
         {"session": "s"},
         {"context": "c"},
@@ -141,3 +148,19 @@ def test_only_what_hangs_on_the_words_alone_is_kept() -> None:
     for change in changes:
         assert ready.begin(replace(query, **change)) is None  # type: ignore[arg-type]
     assert ready.begin(query) is not None
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("ref", REFS)
+def test_a_reply_from_memory_has_the_bytes_of_one_written_anew(text: str, ref: DecisionRef | None) -> None:
+    clock, ready = ManualClock(), ReadyHits()
+    query = query_of(clock, WORDS[0], CALLERS[0], UTC)
+    attempt = ready.begin(query)
+    assert attempt is not None
+    keep(ready, attempt, query, (text, None))
+    found = ready.find(query.asked, query.caller, query.zone, clock.now())
+    assert found is not None
+    for request, age_s in (("one", 0), ("two", 86_400)):
+        again = Again(found, request, clock.now(), age_s, ref)
+        assert again.answer.query.id == request
+        assert views.again(again) == orjson.dumps(views.answer(again.answer, verbose=False))

@@ -29,7 +29,7 @@ PRIVATE = {"query": "Größe?", "answer": "\ud800 one", "tenant": "local", "cid"
 def test_the_bytes_are_those_of_an_entry_made_anew(
     monkeypatch: pytest.MonkeyPatch, request_id: str, age_s: int
 ) -> None:
-    monkeypatch.setattr(seal, "random_bytes", lambda count: b"k" * count)
+    monkeypatch.setattr(seal, "fresh_bytes", lambda: b"k" * leaf.KEY_BYTES)
     texts = dict(PRIVATE)
     made = {
         **ENTRY,

@@ -80,3 +80,9 @@ def test_a_commitment_is_hmac_sha_256_of_the_text() -> None:
     key = bytes(range(32))
     assert leaf.commitment(key, "naïve") == hmac.new(key, "naïve".encode(), hashlib.sha256).hexdigest()
     assert leaf.commitment(key, "\ud800") != leaf.commitment(key, "")
+
+
+@given(st.binary(min_size=32, max_size=32), st.lists(st.text(), max_size=4))
+def test_commitments_made_together_are_those_made_one_by_one(key: bytes, texts: list[str]) -> None:
+    together = leaf.commitments(key, [leaf.encoded(text) for text in texts])
+    assert together == [leaf.commitment(key, text) for text in texts]
