@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, tzinfo
 from node.audit.decisions.entry_fields import Entry
 from node.audit.decisions.seal import Form
 from node.cache.keys import keyword_key
-from node.cache.lookup import EXACT, SLOT
+from node.cache.lookup import EXACT, SEMANTIC, SLOT
 from node.cache.recall import Recall, Recalled, is_a_peer_s_word
 from node.core.errors import Rejected
 from node.core.ipld.cid import Cid
@@ -27,7 +27,7 @@ from node.peers.rules import kept as beside
 from node.store.touched import Touched
 
 BYTES_MAX = 96 * 2**20
-EACH_BYTES = 5_000
+EACH_BYTES = 7_000
 """What one takes beside its texts (measured)."""
 LIVES = timedelta(minutes=10)
 """Adapters may learn what they recognise: a walk looks again so often."""
@@ -156,7 +156,7 @@ class ReadyHits:
             form = Form(*decide(kept))
         except Rejected:
             return
-        size = EACH_BYTES + form.size + 2 * (len(query.asked) + len(answer.text))
+        size = EACH_BYTES + form.size + 2 * len(query.asked) + 4 * len(answer.text)
         cid = None if kept.cid is None else Cid.parse(kept.cid)
         at = found.record.timestamp
         ready = Ready(text, kept, cid, at, _light(recall), form, query.received, until, keys, size)
@@ -209,7 +209,9 @@ def _light(recall: Recall) -> Recall:
     found = recall.found
     assert found is not None
     record = replace(found.record, embedding=None)
-    seen = recall.seen if found.hit.kind == SLOT else ()
+    candidates = [one.judged.candidate for one in recall.seen] if found.hit.kind == SLOT else []
+    is_gated = any(one.check_text or one.tier == SEMANTIC for one in candidates)
+    seen = recall.seen if is_gated else ()
     light = Recalled(replace(found.stored, record=record), record, found.hit)
     return Recall(light, recall.code, recall.reason, tuple(replace(one, record=record) for one in seen))
 

@@ -158,11 +158,10 @@ class Pipeline:
         ready, again.decision = again.ready, entered.ref
         self._note_asked(again.request, ready.answer.query.caller.tenant, ready.text)
         if self._watch is not None:
-            if ready.recall.seen:  # the gate may have decided it, for this request
-                answer = again.answer
-                self._watch.recalled(answer.query, answer, ready.recall)
-            else:
-                self._watch.recalled(ready.answer.query, ready.answer, ready.recall)
+            query = ready.answer.query
+            if ready.recall.seen:  # the gate decided, and what it let through is told by its request
+                query = replace(query, id=again.request, received=again.received)
+            self._watch.recalled(query, ready.answer, ready.recall)
         return again
 
     @property

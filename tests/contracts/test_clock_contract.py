@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from node.core.clock import Clock, SystemClock, new_id, random_bytes
+from node.core.clock import Clock, SystemClock, fresh_bytes, new_id, random_bytes
 from tests.manual_clock import ManualClock
 
 
@@ -70,3 +72,21 @@ def test_the_wall_can_jump_without_the_monotonic_clock() -> None:
 def test_ids_and_keys_do_not_repeat() -> None:
     assert len({new_id() for _ in range(1_000)}) == 1_000
     assert len(random_bytes(32)) == 32
+
+
+def test_fresh_bytes_repeat_in_no_thread_and_no_forked_process() -> None:
+    with ThreadPoolExecutor(4) as threads:
+        made = list(threads.map(lambda _: fresh_bytes(), range(4_000)))
+    assert {len(one) for one in made} == {32}
+    fresh_bytes()  # some are waiting now
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writer, b"".join(fresh_bytes() for _ in range(100)))
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writer)
+    theirs = os.read(reader, 3_200)
+    os.close(reader)
+    made += [theirs[at : at + 32] for at in range(0, 3_200, 32)] + [fresh_bytes() for _ in range(100)]
+    assert len(set(made)) == len(made) == 4_200

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlsplit
 
+import orjson
 import pytest
 
 from tests.faults.node_kit import eventually
@@ -52,6 +55,62 @@ async def test_the_second_reply_says_the_same_and_is_a_decision_of_its_own(start
         assert told["trace"], "who wants the trace gets the walk"
         status, _ = await node.post("/feedback", {"request_id": replies[3]["request_id"], "verdict": "valid"})
         assert status == 200
+
+
+async def _sent(node: Client, head: str, body: bytes) -> tuple[dict[str, str], bytes, bool]:
+    """The head of the reply to these bytes, its body, and whether the connection was then closed."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(node.url).port)
+    writer.write(f"{head}\r\nHost: 127.0.0.1\r\n\r\n".encode() + body)
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[:-2]
+    fields = dict(line.split(": ", 1) for line in lines)
+    said = await reader.readexactly(int(fields["Content-Length"]))
+    try:
+        async with asyncio.timeout(0.3):
+            is_closed = not await reader.read(1)
+    except TimeoutError:
+        is_closed = False
+    writer.close()
+    return {"": first, **fields}, said, is_closed
+
+
+async def test_the_head_is_that_of_any_reply(start: Start) -> None:
+    body = orjson.dumps({"query": QUESTION})
+    chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    sent = f"Content-Length: {len(body)}\r\nContent-Type: application/json"
+    async with start() as node:
+        await warm(node)
+        usual, said, is_closed = await _sent(node, f"POST /chat HTTP/1.1\r\n{sent}", body)
+        assert not is_closed
+        walked = orjson.dumps({"query": QUESTION, "verbose": True})
+        length = sent.replace(str(len(body)), str(len(walked)))
+        other, _, _ = await _sent(node, f"POST /chat HTTP/1.1\r\n{length}", walked)
+        own = {"X-Request-Id": orjson.loads(said)["request_id"], "Content-Length": str(len(said))}
+        assert usual == {**other, **own, "Date": usual["Date"]}
+        ways = {
+            "1.1\r\nConnection: close\r\n" + sent: (body, True),
+            "1.0\r\n" + sent: (body, True),
+            "1.1\r\nX-Request-Id: my-own-id\r\n" + sent + "; charset=utf-8": (body, False),
+            "1.1\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json": (chunked, False),
+        }
+        for way, (data, closes) in ways.items():
+            fields, said, is_closed = await _sent(node, f"POST /chat HTTP/{way}", data)
+            assert orjson.loads(said)["hit"]["kind"] == "exact", way
+            assert orjson.loads(said)["request_id"] == fields["X-Request-Id"]
+            assert ("my-own-id" in way) == (fields["X-Request-Id"] == "my-own-id")
+            assert is_closed == closes, way
+            assert fields.keys() - {"Connection"} == usual.keys()
+        for refused, status in (("Content-Encoding: gzip", 400), ("Origin: http://elsewhere", 400)):
+            fields, _, _ = await _sent(node, f"POST /chat HTTP/1.1\r\n{refused}\r\n{sent}", body)
+            assert fields[""].split()[1] == str(status), refused
+
+
+async def test_it_waits_for_the_log_where_the_log_waits_for_the_disk(start: Start) -> None:
+    async with start(log={"durability": "before_reply"}) as node:
+        await warm(node)
+        log = node.service._p.log
+        for _ in range(3):
+            reply = await plain(node)
+            assert log.tile_log._durable > reply["decision"]["index"]
 
 
 async def _correct(node: Client) -> str:
