@@ -101,7 +101,7 @@ class Node:
             decisions,
             policy,
             failures=failures,
-            ready=ReadyHits(clock),
+            ready=ReadyHits(),
         )
 
     async def know(self, town: str, asked: str = "") -> None:
