@@ -64,9 +64,11 @@ class Folder:
         return Published(size, root, note, ManualClock().now())
 
     def write(self, name: str, data: bytes) -> None:
-        path = self.path / name
+        """Whole or not at all, as our publisher writes."""
+        path, aside = self.path / name, self.path / "aside"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        aside.write_bytes(data)
+        aside.replace(path)
 
     def needed(self) -> dict[str, bytes]:
         """What a copy of the folder holds that was taken at this checkpoint and no earlier one."""

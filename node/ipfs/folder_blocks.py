@@ -1,8 +1,9 @@
 """Blocks of a log's complete tiles and bundles: not stored, but made from its folder when they are asked for.
 
 Promises: what is given out has the hash that was asked for, whatever lies in the folder; a file that is
-damaged, or of an epoch that was moved away, is an absent block. Everything else (heads, pages, checkpoints,
-right edges) is the inner store's, and so is what an earlier version stored, until ``drop_stored``.
+damaged, or of an epoch that was moved away, is an absent block; what cannot be read now is ``Unavailable``.
+Everything else (heads, pages, checkpoints, right edges) is the inner store's, and so is what an earlier
+version stored, until ``drop_stored``.
 
 Where a block is made is kept in memory, 16 bytes for each: a tile and a bundle for 256 entries, 1.3 MB for
 ten million. The pages of the list (``log_head``) say it again after a restart.
@@ -22,7 +23,7 @@ from node.audit.decisions.epoch_check import FOLDER
 from node.audit.decisions.origin import epoch_of
 from node.audit.log.reader import FolderSource
 from node.audit.tlog.tiles import Tile
-from node.core.errors import NotFound, Rejected, Unavailable
+from node.core.errors import NotFound, Rejected
 from node.core.ipld.cid import SHA2_256, Cid
 from node.core.ports import BlockStore
 from node.ipfs.log_head import part_of
@@ -158,14 +159,16 @@ class FolderBlocks:
                 data = part_of(source.read_now(place.tile.path, place.tile.bytes_max), place.part)
             except NotFound:
                 continue
-            except (Rejected, Unavailable) as exc:
+            except Rejected as exc:
                 problem = str(exc)
                 continue
             if cid.matches(data):
                 self._damaged.pop(place, None)
                 return data
             problem = "has other bytes"
-        if (is_newest or problem != "is missing") and place not in self._damaged:
+        if problem == "is missing" and not is_newest:
+            self._damaged.pop(place, None)
+        elif place not in self._damaged:
             if len(self._damaged) < _DAMAGED_MAX:
                 self._damaged[place] = f"{place.tile.path} of epoch {place.epoch}: {problem}"
             _log.warning(

@@ -55,6 +55,8 @@ EVERY_S = 600.0
 HASTENED_EVERY_S = 10.0
 """However many critical decisions there are, so that few heads are replaced within ``KEPT_S``."""
 KEPT_S = 300.0
+LOAD_TIMEOUT_S = 2.0
+"""A page takes some 10 ms: those of ten million entries are read in this time."""
 AT_ONCE = 4
 """Files that are read together: 4 x 16 MiB is the most they hold."""
 GIVEN_AT_ONCE = 16
@@ -86,7 +88,7 @@ class LogBlocks:
         self._daemon = daemon
         self._every_s = every_s
         self._state = State()
-        self._is_loaded = False
+        self._loaded = asyncio.Event()
         self._fat: Cid | None = None
         self._size = 0
         self._done = 0
@@ -103,10 +105,12 @@ class LogBlocks:
         return self._state.head
 
     async def start(self) -> None:
-        """Begin to follow, with what the folder has already. What earlier runs made can be had on return."""
-        with contextlib.suppress(NodeError):  # the follower tries again, and says so
-            await self._load()
+        """Begin to follow, with what the folder has already. What earlier runs made can be had on return, but
+        for a log whose pages take longer to read than ``LOAD_TIMEOUT_S``."""
         self._follower.start()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOAD_TIMEOUT_S):
+                await self._loaded.wait()
 
     def published(self, _published: Published) -> None:
         """The log has a new checkpoint (``TileLog.on_published``). Cheap."""
@@ -136,8 +140,9 @@ class LogBlocks:
 
     async def _follow(self) -> Rest:
         """Bring blocks and daemon up to date with the folder."""
-        if not self._is_loaded:
+        if not self._loaded.is_set():
             await self._load()
+            self._loaded.set()
         is_hastened, self._is_hastened = self._is_hastened, False
         now = self._clock.monotonic()
         is_due = (
@@ -436,7 +441,6 @@ class LogBlocks:
             self._new = _complete(head)
             self.blocks.know(head.origin, self._new)
             self._size, self._done = head.size, head.size - head.size % WIDTH
-        self._is_loaded = True
 
     async def _learn(self, page: Cid | None) -> bool:
         """Where the blocks of a page and of all before it are made; False where one of these is missing."""

@@ -110,8 +110,8 @@ async def test_a_block_lost_here_that_the_daemon_lacks_is_made_again(world: Worl
     await world.shelf.delete(lost)
     async with KuboStandIn("kubo") as daemon, reaching(daemon, world.clock) as there:
         async with world.job(daemon=there) as job:
-            pass
-        assert str(lost) in job.health().output
+            while str(lost) not in job.health().output:
+                await asyncio.sleep(0)
         assert await world.once(daemon=there) == head
         assert await rebuild(head, there.blocks.get) == world.folder.needed()
 
