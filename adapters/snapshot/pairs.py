@@ -32,10 +32,8 @@ def read_pair(text: str) -> Reader | None:
     reading = read(text)
     if not 2 <= len(reading.words) <= WORDS_MAX or reading.script != "latin":
         return None
-    if finds("trap", PATTERNS["comparing"].sub(" ", reading.flat)):
-        return None
     named = take_space(list(reading.words))
-    if named is None or named[0] is None:
+    if named is None or named[0] is None or finds("trap", PATTERNS["comparing"].sub(" ", reading.flat)):
         return None
     words = [word for word in named[1] if word]
     flat = " ".join(words)

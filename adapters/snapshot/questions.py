@@ -34,18 +34,17 @@ def read_question(text: str, today: date, *, hinted: bool = False) -> Reader | N
         return None
     if reading.script in ("japanese", "chinese", "cyrillic"):
         return _read_script(reading)
-    flat = reading.flat
-    if finds("trap", flat):
-        return None
-    words = list(reading.words)
-    named = take_space(words)
-    if named is None:
+    named = take_space(list(reading.words))
+    if named is None or finds("trap", reading.flat):
         return None
     space, spaceless = named
     return _read_about(space, spaceless, reading, today, hinted=hinted)
 
 
 # --- spaces -------------------------------------------------------------------------------------------
+
+
+_NAME_STARTS = frozenset(name[0] for name in BY_NAME)
 
 
 def take_space(words: list[str]) -> tuple[str | None, list[str]] | None:
@@ -59,7 +58,7 @@ def take_space(words: list[str]) -> tuple[str | None, list[str]] | None:
             found.setdefault(word, []).append((at, at + 1))
             at += 1
             continue
-        for size in (3, 2, 1):
+        for size in (3, 2, 1) if word in _NAME_STARTS else ():
             space = BY_NAME.get(tuple(words[at : at + size]))
             if space is not None and len(words[at : at + size]) == size:
                 if not space.common or _tells(words, at, at + size):

@@ -175,7 +175,8 @@ class Pipeline:
         took_ms = since_ms(self._clock, started)
         if tell is not None and len(parts) > 1:
             tell = without_text(tell)
-        outcomes = await asyncio.gather(*(self._joined(asked, part, took_ms, tell) for asked, part in parts))
+        walks = [self._joined(asked, part, took_ms, tell) for asked, part in parts]
+        outcomes = [await walks[0]] if len(walks) == 1 else await asyncio.gather(*walks)
         for outcome in outcomes:
             if outcome.draft is not None:
                 self._stations.storing.drafts.answered(query.id, outcome.draft)
