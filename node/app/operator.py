@@ -40,7 +40,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
         async def drop_copies() -> None:
             """Of records and their vectors; the next node makes them anew."""
             await drop(ground.data_dir / EXPORT)
-            for file in await asyncio.to_thread(list, (ground.data_dir / "index").glob("*")):
+            for file in await asyncio.to_thread(list, (ground.data_dir / "index").rglob("*.*")):
                 await drop(file)
 
         ledger = ledger_of(ground)

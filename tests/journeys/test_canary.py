@@ -251,6 +251,9 @@ async def test_after_an_erasure_without_a_node_the_canary_is_in_no_byte(
     done = await run("cache", "erase", planted.cid, folder=folder)
     assert done.returncode == 0, done.stderr
     assert found_on_disk(folder, planted, vector) == {}
+    assert not [path for path in (folder / "data" / "index").rglob("*") if path.is_file()], (
+        "vectors of answers"
+    )
     async with start() as node:
         assert other.words["answer"] in (await node.ask(other.question))["answer"]
         assert planted.words["answer"] not in (await node.ask(planted.question))["answer"]

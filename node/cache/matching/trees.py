@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LEAVES_MAX = 64
 _SHORT = {"number": "n", "limit": "at", "left": "l", "right": "r", "leaf": "v"}
@@ -33,6 +36,8 @@ class Forest:
     with a node that takes no leaf away, so that one without inner nodes has a place too."""
 
     def __init__(self, trees: Sequence[Tree]) -> None:
+        import numpy as np  # here and below: without it the node starts too, and has no semantic tier
+
         if any(len(tree.leaf) > LEAVES_MAX for tree in trees):
             raise ValueError(f"a tree has more than {LEAVES_MAX} leaves")
         numbers: list[int] = []
@@ -57,6 +62,8 @@ class Forest:
 
     def sums(self, rows: Sequence[Sequence[float]] | NDArray[np.floating]) -> NDArray[np.float64]:
         """The sum of one leaf of each tree, for each row of numbers."""
+        import numpy as np
+
         if not len(self._starts) or not len(rows):
             return np.zeros(len(rows))
         is_left = np.array(rows, np.float64).take(self._numbers, axis=1) <= self._limits
