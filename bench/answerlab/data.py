@@ -179,4 +179,6 @@ def _packed(said: Mapping[str, Any]) -> dict[str, Any]:
     given = [one[1] if isinstance(one, list) else one for one in said.get("logprobs") or ()]
     if given:
         out["logprobs"] = [round(float(one), 3) for one in given]
+    if "found" in said:  # how surely its notes held the answer
+        out["found"] = said["found"]
     return out

@@ -139,8 +139,8 @@ class Reader:
     @classmethod
     async def load(cls, *, threads: int) -> Reader:
         """Raises ``Unavailable``, ``ImportError``: a package is missing."""
-        import onnxruntime  # noqa: F401
-        import tokenizers  # noqa: F401
+        import onnxruntime  # noqa: F401 - is it there?
+        import tokenizers  # noqa: F401 - is it there?
 
         await asyncio.to_thread(lambda: parts_of(_packaged()))  # a damaged file is told of at the start
         return cls(await asyncio.to_thread(installed_files), threads)
