@@ -27,6 +27,7 @@ OUTSIDE = (
 """Sources outside this machine: off, unless a measurement names a stand-in."""
 START_TIMEOUT_S = 900.0
 STOP_TIMEOUT_S = 90.0
+_TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _ROOT = Path(__file__).resolve().parents[1]
 _LISTENING = "listening on "
@@ -91,6 +92,12 @@ async def fresh_node(folder: Path, more: Mapping[str, str]) -> AsyncIterator[Fre
         except TimeoutError:
             process.kill()
             await process.wait()
+
+
+def processor_s(pid: int) -> float:
+    """Seconds that all threads of this process have worked so far, ended ones too."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def spread(values_ms: list[float]) -> str:

@@ -30,7 +30,7 @@ from node.models.generators.llama import LlamaGenerator
 from node.models.llama.process import LLAMA_CPP, XLLAMACPP
 
 LAB = Path(__file__).parent / "newcomerlab"
-COMMUNITIES = ("harbour", "library", "company", "theatre", "cohousing")
+COMMUNITIES = ("harbour", "library", "company", "theatre", "cohousing", "vet", "makers")
 """Each with facts, questions in other words and questions that no fact answers."""
 WAIT_S = 600
 HONEST = re.compile(

@@ -19,10 +19,12 @@ import argparse
 import asyncio
 import random
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.__main__ import machine
+from bench.fresh_node import processor_s
 from node.core.clock import SystemClock
 from node.core.ipld.cid import Cid
 from node.core.record import block_of
@@ -58,13 +60,22 @@ def publish(one: Liar, query: str, answer: str) -> Cid:
     return cid
 
 
-async def round_of(node: Peer) -> tuple[dict[str, Any], float]:
-    """One round with everybody, as the last of its requests reports it, and how long it took, in seconds. A
-    round of many records takes several requests."""
+@dataclass(frozen=True, slots=True)
+class Took:
+    """Seconds by the wall clock, and of the node's process."""
+
+    wall: float
+    processor: float
+
+
+async def round_of(node: Peer) -> tuple[dict[str, Any], Took]:
+    """One round with everybody, as the last of its requests reports it, and what it took. A round of many
+    records takes several requests."""
     clock = SystemClock()
-    began = clock.monotonic()
+    began, worked = clock.monotonic(), processor_s(node.child.process.pid)
     [*reports] = await node.sync(within_s=1_800)
-    return reports[-1], clock.monotonic() - began
+    took = Took(clock.monotonic() - began, processor_s(node.child.process.pid) - worked)
+    return reports[-1], took
 
 
 async def lookups(node: Peer, queries: list[str]) -> list[float]:
@@ -86,7 +97,10 @@ async def measure(records: int, crowd: int) -> list[str]:
     truth = publish(honest, QUESTION, "A copper beech grows there.")
     for number in range(crowd):
         publish(crowding, f"{QUESTION[:-1]} number {number}?", "A plastic palm grows there.")
-    rows = ["| what | records | seconds | a second | bytes read |", "| --- | ---: | ---: | ---: | ---: |"]
+    rows = [
+        "| what | records | seconds | a second | processor, ms each | bytes read |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
     notes = []
     with tempfile.TemporaryDirectory() as folder:
         async with PeerStandIn(honest) as good, PeerStandIn(crowding) as bad:
@@ -137,8 +151,11 @@ async def held(node: Peer, root: str) -> int:
     return int(one["usage"]["records"])
 
 
-def _row(what: str, records: int, took: float, size: int | None) -> str:
-    return f"| {what} | {records} | {took:.1f} | {records / took:.0f} | {'' if size is None else size} |"
+def _row(what: str, records: int, took: Took, size: int | None) -> str:
+    return (
+        f"| {what} | {records} | {took.wall:.1f} | {records / took.wall:.0f} "
+        f"| {took.processor * 1_000 / records:.1f} | {'' if size is None else size} |"
+    )
 
 
 def main() -> None:

@@ -19,7 +19,6 @@ import argparse
 import asyncio
 import itertools
 import multiprocessing
-import os
 import random
 import statistics
 import sys
@@ -38,7 +37,7 @@ import orjson
 from aiohttp import web
 
 from bench.__main__ import machine
-from bench.fresh_node import FreshNode, fresh_node, load_average
+from bench.fresh_node import FreshNode, fresh_node, load_average, processor_s
 from bench.hits import EXACT, MISS, SEMANTIC, SLOT, write_index
 from bench.load import Driven, drive
 from bench.questions import Question, questions
@@ -52,7 +51,6 @@ WINDOW_MAX = 20_000
 ONCE_MAX = 400
 SEED = 20_261_128
 _TIER = {FIRST: EXACT, EXACT: EXACT, SLOT: SLOT, SEMANTIC: SEMANTIC}
-_TICKS = os.sysconf("SC_CLK_TCK")
 _BODY_MAX = 65_536
 
 
@@ -180,11 +178,6 @@ def _has(one: Question, which: int) -> bool:
 # --- measuring ------------------------------------------------------------------------------------
 
 
-def _processor_s(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
-
-
 class Bench:
     """One node, one bare handler, one client."""
 
@@ -213,19 +206,19 @@ class Bench:
         texts = [ask.text for ask in asks]
 
         async def ours() -> None:
-            before = _processor_s(self._node.pid)
+            before = processor_s(self._node.pid)
             driven = await self.drive(self._port, texts, cell.connections)
-            cell.processor_us.append((_processor_s(self._node.pid) - before) * 1e6 / len(driven.times_ms))
+            cell.processor_us.append((processor_s(self._node.pid) - before) * 1e6 / len(driven.times_ms))
             cell.ours.append(driven.per_s)
             cell.times_ms += driven.times_ms
             self._look_at(cell, asks, driven)
 
         async def theirs() -> None:
             port, process = bare
-            before = _processor_s(process)
+            before = processor_s(process)
             again = list(itertools.islice(itertools.cycle(texts), WINDOW_MAX))
             driven = await self.drive(port, again, cell.connections)
-            cell.bare_processor_us.append((_processor_s(process) - before) * 1e6 / len(driven.times_ms))
+            cell.bare_processor_us.append((processor_s(process) - before) * 1e6 / len(driven.times_ms))
             cell.bare.append(driven.per_s)
 
         for one in (theirs, ours) if turned else (ours, theirs):

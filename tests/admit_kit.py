@@ -22,7 +22,7 @@ from node.peers.rules.admission import ClassLimit
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Level, Quota, Terms
-from node.peers.sync.admit import Admitter, Reading
+from node.peers.sync.admit import Admitter, Arrived, Reading
 from node.peers.sync.ledger import PeerLedger
 from node.peers.sync.serving import Serving
 from node.store.sqlite import SqliteStore
@@ -107,7 +107,7 @@ class Door:
         async def recompute(record: AnswerRecord) -> bool | None:
             return self.recomputed.get(record.answer)
 
-        async def is_private(record: AnswerRecord) -> str | None:
+        def is_private(record: AnswerRecord) -> str | None:
             return "name" if record.query in self.private else None
 
         def count(result: str, reason: str) -> None:
@@ -147,9 +147,9 @@ class Door:
         cid, block = block_of(record)
         issuer.entries += 1
         entry = Publish(cid, "general", record.query_hash, record.expires)
-        return await self.admitter.admit(
-            issuer.did, issuer.ring, issuer.entries, entry, cid, block if data is None else data
-        )
+        arrived = Arrived(issuer.entries, entry, cid, block if data is None else data)
+        [outcome] = await self.admitter.admit(issuer.did, issuer.ring, [arrived])
+        return outcome
 
     async def certify(self, issuer: Issuer, record: KeyRecord) -> None:
         """As if a sync had brought a key record."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from node.audit.witnesses.ours import Witness
@@ -11,9 +11,10 @@ from node.core.ipld.cid import Cid
 from node.core.record import AnswerRecord, decode
 from node.core.signed_note import open_checkpoint
 from node.peers.ports import PeerLink
-from node.peers.rules.entry import Publish, Retract
+from node.peers.rules.entry import Retract
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Contact, Position
+from node.peers.sync.admit import Arrived
 from node.peers.sync.follow import Limits, PeerSync, Watch, Ways
 from tests.manual_clock import ManualClock
 from tests.peer_builders import held_of
@@ -41,17 +42,18 @@ class RecordingAdmitter:
     def of(self, what: str) -> list[str]:
         return [of for one, of in self.did if one == what]
 
-    async def admit(
-        self, root: str, ring: KeyRing, index: int, entry: Publish | None, cid: Cid, data: bytes
-    ) -> str:
-        self._note("admit", cid)
-        record = decode(data)
+    async def admit(self, root: str, ring: KeyRing, arrived: Sequence[Arrived]) -> list[str]:
+        return [await self._admit(root, ring, one) for one in arrived]
+
+    async def _admit(self, root: str, ring: KeyRing, one: Arrived) -> str:
+        self._note("admit", one.cid)
+        record = decode(one.data)
         assert isinstance(record, AnswerRecord)
-        if code := self.codes.get(cid):
+        if code := self.codes.get(one.cid):
             return code
         if code := ring.good(record.key, "node", record.timestamp):
             return code
-        await self.store.hold([held_of(record, root, data, index)])
+        await self.store.hold([held_of(record, root, one.data, one.index)])
         return "held"
 
     async def retract(self, root: str, entry: Retract, tombstone_block: bytes | None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.swarmlab.loop import START, VirtualClock
 from bench.swarmlab.net import Net
@@ -50,6 +50,8 @@ from tests.references.record_store import MemoryStore
 from tests.simulators.hash_embedder import HashEmbedder
 from tests.simulators.semantics import OneModel
 from tests.tlog_memory import MemoryLog
+
+T = TypeVar("T")
 
 QUESTIONS = (
     "how much is six times seven",
@@ -197,7 +199,7 @@ class Honest:
             self.store,
             serving,
             self.clock,
-            Reading(class_limit, recompute, _is_private),
+            Reading(class_limit, recompute, _is_private, _at_once),
             Terms(self.root, Quota(), QUORUM),
             PeerLedger(recorder, self.clock, "swarm"),
             self._count,
@@ -334,5 +336,10 @@ def _decoded(data: bytes) -> Record:
     return decode(data, check_signature=False)
 
 
-async def _is_private(record: AnswerRecord) -> str | None:
+async def _at_once(work: Callable[[], T]) -> T:
+    """No thread: a seed has to repeat exactly."""
+    return work()
+
+
+def _is_private(record: AnswerRecord) -> str | None:
     return None

@@ -297,8 +297,8 @@ def _schedule(
     scheduler.every(COUNT_EVERY_S, "count_peers", count)
 
 
-async def _private(record: AnswerRecord) -> str | None:
+def _private(record: AnswerRecord) -> str | None:
     """What keeps a peer's record from being served here, by our own privacy gate."""
     if volatility(record.query).personal:
         return "personal_question"
-    return await asyncio.to_thread(private_reason, *shown(record))
+    return private_reason(*shown(record))

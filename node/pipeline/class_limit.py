@@ -67,7 +67,8 @@ def class_limit(router: Router, clock: Clock, zone: ZoneInfo) -> Callable[[Answe
             time_sensitive=route.time_sensitive and not only_sounds_of_now(record.query),
             now=now,
         )
-        return ClassLimit(str(freshness), seconds, freshness in _LIVE)
+        is_ours = route.adapter is not None and route.strength >= CLAIM
+        return ClassLimit(str(freshness), seconds, freshness in _LIVE, is_ours)
 
     return limit
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import aiohttp
@@ -15,10 +15,11 @@ import aiohttp
 from node.core.clock import SystemClock
 from node.core.ipld.cid import Cid
 from node.core.record import AnswerRecord, decode
-from node.peers.rules.entry import Publish, Retract
+from node.peers.rules.entry import Retract
 from node.peers.rules.keys import KeyRing
 from node.peers.rules.values import Contact
 from node.peers.store.sqlite import SqlitePeerStore
+from node.peers.sync.admit import Arrived
 from node.peers.sync.client import HttpPeer
 from node.peers.sync.follow import Limits, PeerSync, Watch, Ways
 from tests.peer_builders import held_of
@@ -31,14 +32,13 @@ class Keeper:
     def __init__(self, store: SqlitePeerStore) -> None:
         self._store = store
 
-    async def admit(
-        self, root: str, ring: KeyRing, index: int, entry: Publish | None, cid: Cid, data: bytes
-    ) -> str:
-        record = decode(data)
-        assert isinstance(record, AnswerRecord)
-        await self._store.hold([held_of(record, root, data, index)])
-        print("admit", cid, flush=True)
-        return "held"
+    async def admit(self, root: str, ring: KeyRing, arrived: Sequence[Arrived]) -> list[str]:
+        for one in arrived:
+            record = decode(one.data)
+            assert isinstance(record, AnswerRecord)
+            await self._store.hold([held_of(record, root, one.data, one.index)])
+            print("admit", one.cid, flush=True)
+        return ["held"] * len(arrived)
 
     async def retract(self, root: str, entry: Retract, tombstone_block: bytes | None) -> str:
         await self._store.release(entry.cid)

@@ -30,7 +30,7 @@ from node.core.record import (
     format_time,
     sign,
 )
-from node.peers.rules.admission import CODES, ClassLimit, Examined, Refused, examine
+from node.peers.rules.admission import CODES, ClassLimit, Examined, Refused, examine, read_block
 from node.peers.rules.entry import Publish
 from node.peers.rules.injection import screen
 from node.peers.rules.keys import AHEAD_MAX, KeyRing
@@ -67,7 +67,12 @@ def seen(
 ) -> Examined | Refused:
     limit = ClassLimit("definition", limit_s, is_live=False)
     return examine(
-        cid, data, issuer_root=ROOT.did, entry=entry, ring=RING, now=now, limit=lambda record: limit
+        read_block(cid, data),
+        issuer_root=ROOT.did,
+        entry=entry,
+        ring=RING,
+        now=now,
+        limit=lambda record: limit,
     )
 
 

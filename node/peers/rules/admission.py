@@ -98,19 +98,32 @@ ADMISSION_REASONS = frozenset({*map(str, Tier), *CODES, "held", "retracted", "wi
 @dataclass(frozen=True, slots=True)
 class ClassLimit:
     """The class of a question by our own reading, and the longest life of an answer to it in seconds (None:
-    as long as the record says). ``is_live``: prices, weather and the like."""
+    as long as the record says). ``is_live``: prices, weather and the like; ``is_ours``: an adapter here
+    may claim the question."""
 
     name: str
     limit_s: int | None
     is_live: bool
+    is_ours: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A block that holds an answer. ``written_for_a_model``: the rule of ``injection`` that one of its texts
+    breaks."""
+
+    record: AnswerRecord
+    written_for_a_model: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A record that may count. ``until``: when it ends here; None: it does not by itself."""
+    """A record that may count. ``until``: when it ends here; None: it does not by itself; ``is_ours``: an
+    adapter here claims its question."""
 
     record: AnswerRecord
     until: datetime | None
+    is_ours: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +146,9 @@ def look(entry: Publish, *, now: datetime, limit_s: int | None = None) -> str:
     return ""
 
 
-def examine(
-    cid: Cid,
-    data: bytes,
-    *,
-    issuer_root: str,
-    entry: Publish | None,
-    ring: KeyRing,
-    now: datetime,
-    limit: Callable[[AnswerRecord], ClassLimit],
-) -> Examined | Refused:
-    """Look at a block that ``issuer_root`` has published. ``entry``: what its log says of it, where that is
-    known; ``limit``: our own reading of the question. Never raises. One or two milliseconds, half of
-    them for the signature."""
+def read_block(cid: Cid, data: bytes) -> Read | Refused:
+    """The answer that a block holds, and whether any of its texts is written for a model. Never raises. One
+    or two milliseconds, half of them for the signature; nothing else is asked, so it may run in a thread."""
     if len(data) > BLOCK_BYTES_MAX:
         return _refused("size")
     if cid.codec != DAG_CBOR or cid.function != SHA2_256 or not cid.matches(data):
@@ -156,19 +159,36 @@ def examine(
         return Refused("schema", str(exc))
     if not isinstance(record, AnswerRecord):
         return _refused("kind")
+    return Read(record, _written_for_a_model(record))
+
+
+def examine(
+    block: Read | Refused,
+    *,
+    issuer_root: str,
+    entry: Publish | None,
+    ring: KeyRing,
+    now: datetime,
+    limit: Callable[[AnswerRecord], ClassLimit],
+) -> Examined | Refused:
+    """Look at a block (``read_block``) that ``issuer_root`` has published. ``entry``: what its log says of
+    it, where that is known; ``limit``: our own reading of the question. Never raises."""
+    if isinstance(block, Refused):
+        return block
+    record = block.record
     code = _code(record, issuer_root, entry, ring, now)
     if code:
         return _refused(code)
-    if (rule := _written_for_a_model(record)) is not None:
-        return Refused("injection", f"{CODES['injection']} ({rule})")
+    if block.written_for_a_model is not None:
+        return Refused("injection", f"{CODES['injection']} ({block.written_for_a_model})")
     until = record.expires
-    limit_s = limit(record).limit_s
-    if limit_s is not None:
-        capped = min(record.timestamp, now) + timedelta(seconds=limit_s)
+    ours = limit(record)
+    if ours.limit_s is not None:
+        capped = min(record.timestamp, now) + timedelta(seconds=ours.limit_s)
         until = capped if until is None else min(until, capped)
     if until is not None and until <= now:
         return _refused("expired")
-    return Examined(record, until)
+    return Examined(record, until, ours.is_ours)
 
 
 def _code(record: AnswerRecord, issuer_root: str, entry: Publish | None, ring: KeyRing, now: datetime) -> str:

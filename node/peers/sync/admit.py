@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, TypeVar
 
 from node.core.clock import Clock
 from node.core.errors import Rejected
@@ -30,25 +31,40 @@ from node.core.ipld.cid import Cid
 from node.core.record import AnswerRecord, TombstoneRecord, ValidationRecord
 from node.peers.ports import PeerStore
 from node.peers.rules import standing as standings
-from node.peers.rules.admission import ClassLimit, Refused, examine, statement
+from node.peers.rules.admission import ClassLimit, Examined, Refused, examine, read_block, statement
 from node.peers.rules.entry import Publish, Retract
 from node.peers.rules.keys import KeyRing
-from node.peers.rules.values import SERVED, Held, Terms, Tier
+from node.peers.rules.values import SERVED, Held, Standing, Terms, Tier
 from node.peers.sync.ledger import PeerLedger
 from node.peers.sync.serving import Place, Serving
 from node.peers.sync.weigh import REFUTED, Scales, age, agreed, answer_of, asks_the_same, has_voice
 
 _PAGE = 256
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What this node makes of a peer's record. ``recompute``: whether what is computed or looked up here says
-    the same (None: cannot tell); ``private``: what the privacy gate finds in it."""
+    the same (None: cannot tell); ``private``: what the privacy gate finds in it; ``off_loop`` runs what only
+    computes in another place than the event loop, if there is one."""
 
     class_limit: Callable[[AnswerRecord], ClassLimit]
     recompute: Callable[[AnswerRecord], Awaitable[bool | None]]
-    private: Callable[[AnswerRecord], Awaitable[str | None]]
+    private: Callable[[AnswerRecord], str | None]
+    off_loop: Callable[[Callable[[], Any]], Awaitable[Any]] = asyncio.to_thread
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A block that came under ``cid``, for entry ``index`` of its issuer's log. ``entry``: what the log says
+    of it, where that is known."""
+
+    index: int
+    entry: Publish | None
+    cid: Cid
+    data: bytes
 
 
 class Admitter:
@@ -83,28 +99,87 @@ class Admitter:
 
     # --- records in -------------------------------------------------------------------------------
 
-    async def admit(
-        self, root: str, ring: KeyRing, index: int, entry: Publish | None, cid: Cid, data: bytes
-    ) -> str:
-        """Look at a block that ``root`` published under ``cid`` as entry ``index`` of its log. The tier that
-        it is served in, ``held`` (kept aside), ``known``, or the code of why it is refused or held back.
-        Raises ``Unavailable``."""
+    async def admit(self, root: str, ring: KeyRing, arrived: Sequence[Arrived]) -> list[str]:
+        """Look at blocks that ``root`` has published, each under a CID of its own. For each, in order: the
+        tier that it is served in, ``held`` (kept aside), ``known``, or the code of why it is refused or held
+        back. Answers to different questions are decided at once and share embeddings and commits, those to
+        the same question one after the other. Raises ``Unavailable``: what was not decided comes again."""
         self._scales.remember(root, ring)
         now, changes = self._clock.now(), self._changes
-        if code := await self._stopped(root, cid, data, now):
-            return code if code == "known" else await self._refuse(root, cid, code)
-        examined = examine(
-            cid, data, issuer_root=root, entry=entry, ring=ring, now=now, limit=self._reading.class_limit
+        outcomes = await self._stopped(root, arrived, now)
+        looked = await self._looked(root, ring, [one for one in arrived if one.cid not in outcomes], now)
+        outcomes |= {cid: one for cid, one in looked.items() if isinstance(one, str)}
+        held = [one for one in looked.values() if isinstance(one, Held)]
+        async with self._deciding:
+            if self._changes != changes:
+                again = [Arrived(one.log_index or 0, None, one.cid, one.data) for one in held]
+                outcomes |= await self._stopped(root, again, now)
+                held = [one for one in held if one.cid not in outcomes]
+            stopped = [(cid, code) for cid, code in outcomes.items() if code != "known"]
+            outcomes |= await self._decided(held)
+        await _all(self._refuse(root, cid, code) for cid, code in stopped)
+        return [outcomes[one.cid] for one in arrived]
+
+    async def _stopped(self, root: str, arrived: Sequence[Arrived], now: datetime) -> dict[Cid, str]:
+        """Those that are not even looked at: ``known``, or why."""
+        cids = [one.cid for one in arrived]
+        if root == self._own_root:
+            return dict.fromkeys(cids, "own")
+        known, standing, buried, usage = await asyncio.gather(
+            self._store.known(cids),
+            self._store.standing(root),
+            self._store.tombstones(cids, root),
+            self._store.usage(root, now),
         )
-        if isinstance(examined, Refused):
-            return await self._refuse(root, cid, examined.code)
+        stopped: dict[Cid, str] = {}
+        records, size = usage.records, usage.bytes
+        for one in arrived:
+            if one.cid in known:
+                code = "known"
+            elif standing.unheard or one.cid in buried:
+                code = standing.unheard or "tombstoned"
+            elif records >= self._quota.records:
+                code = "quota_records"
+            elif size + len(one.data) > self._quota.bytes:
+                code = "quota_bytes"
+            else:
+                records, size = records + 1, size + len(one.data)
+                continue
+            stopped[one.cid] = code
+        return stopped
+
+    async def _looked(
+        self, root: str, ring: KeyRing, arrived: Sequence[Arrived], now: datetime
+    ) -> dict[Cid, Held | str]:
+        """Each as it may be held, or the code of its refusal."""
+        reading = self._reading
+        if not arrived:
+            return {}
+        blocks = await reading.off_loop(lambda: [read_block(one.cid, one.data) for one in arrived])
+        looked: dict[Cid, Held | str] = {}
+        good: list[tuple[Arrived, Examined]] = []
+        for one, block in zip(arrived, blocks, strict=True):
+            found = examine(
+                block, issuer_root=root, entry=one.entry, ring=ring, now=now, limit=reading.class_limit
+            )
+            if isinstance(found, Refused):
+                looked[one.cid] = found.code
+            else:
+                good.append((one, found))
+            await asyncio.sleep(
+                0
+            )  # our own reading of a question takes a millisecond: others have their turn
+        private = await reading.off_loop(lambda: [reading.private(found.record) for _, found in good])
+        for (one, found), why in zip(good, private, strict=True):
+            looked[one.cid] = await self._to_hold(root, one, found, now) if why is None else "private"
+        return looked
+
+    async def _to_hold(self, root: str, one: Arrived, examined: Examined, now: datetime) -> Held:
         record = examined.record
-        if await self._reading.private(record) is not None:
-            return await self._refuse(root, cid, "private")
-        is_verified = await self._reading.recompute(record)
-        held = Held(
-            cid=cid,
-            data=data,
+        is_verified = await self._reading.recompute(record) if examined.is_ours else None
+        return Held(
+            cid=one.cid,
+            data=one.data,
             issuer=root,
             key=record.key,
             tier=Tier.VERIFIED if is_verified else Tier.UNTRUSTED,
@@ -114,32 +189,8 @@ class Admitter:
             received=now,
             until=examined.until,
             trust_ppm=0,
-            log_index=index,
+            log_index=one.index,
         )
-        async with self._deciding:
-            if self._changes != changes and (code := await self._stopped(root, cid, data, now)):
-                return code if code == "known" else await self._refuse(root, cid, code)
-            return await self._enter(held, record)
-
-    async def _stopped(self, root: str, cid: Cid, data: bytes, now: datetime) -> str:
-        """``known``, or why a block is not even looked at."""
-        if root == self._own_root:
-            return "own"
-        known, standing, buried, usage = await asyncio.gather(
-            self._store.known([cid]),
-            self._store.standing(root),
-            self._store.tombstones([cid], root),
-            self._store.usage(root, now),
-        )
-        if known:
-            return "known"
-        if code := standing.unheard:
-            return code
-        if buried:
-            return "tombstoned"
-        if usage.records >= self._quota.records:
-            return "quota_records"
-        return "quota_bytes" if usage.bytes + len(data) > self._quota.bytes else ""
 
     async def _refuse(self, root: str, cid: Cid, code: str) -> str:
         self._count("refused", code)
@@ -147,34 +198,44 @@ class Admitter:
         await self._ledger.quarantined(root, cid, code)
         return code
 
-    async def _enter(self, held: Held, record: AnswerRecord) -> str:
-        """Decide and keep."""
+    async def _decided(self, some: Sequence[Held]) -> dict[Cid, str]:
+        """What becomes of each, kept. Called by who decides."""
+        outcomes: dict[Cid, str] = {}
+        for apart in _rounds(some):
+            self._changes += 1
+            known = await self._store.standings()
+            entered = await _all(self._enter(held, known) for held in apart)
+            for held, (outcome, is_held) in zip(apart, entered, strict=True):
+                outcomes[held.cid] = outcome
+                if is_held and has_voice(known.get(held.issuer)):
+                    await self._weigh_rivals(held)
+        return outcomes
+
+    async def _enter(self, held: Held, known: Mapping[str, Standing]) -> tuple[str, bool]:
+        """Decide and keep: what became of it, and whether it is held."""
         root, cid = held.issuer, held.cid
-        self._changes += 1
         rivals = await self._scales.rivals(held)
         is_refuted = held.agreed == REFUTED
         earlier = [] if is_refuted else [one for one in rivals if one.issuer == root]
         if any(age(one) > age(held) for one in earlier):
-            return await self._refuse(root, cid, "superseded")
-        known = await self._store.standings()
+            return await self._refuse(root, cid, "superseded"), False
         tier, why = await self._scales.tier(held, [one for one in rivals if one.issuer != root], known)
         if why in ("blocked", "dropped"):
-            return await self._refuse(root, cid, why)
+            return await self._refuse(root, cid, why), False
         if is_refuted:
             await self._store.note(root, "refuted")
         # First into service, then held: what a kill leaves in between comes again, for it is not known.
-        held, why = await self._served(held, record, tier, why, tuple(one.cid for one in earlier))
+        record, replaces = answer_of(held), tuple(one.cid for one in earlier)
+        held, why = await self._served(held, record, tier, why, replaces)
         outcome = held.tier.value if held.tier in SERVED else why or "held"
         counted = "admitted" if held.tier in SERVED else outcome
         await asyncio.gather(self._store.hold([held]), self._store.count(root, counted))
         for one in earlier:
             await self._let_go(one)
-        if has_voice(known.get(root)):
-            await self._weigh_rivals(held)
         self._count("admitted" if held.tier in SERVED else "held", outcome)
         if why:
             await self._ledger.quarantined(root, cid, why)
-        return outcome
+        return outcome, True
 
     # --- weighing ---------------------------------------------------------------------------------
 
@@ -401,3 +462,31 @@ class Admitter:
             after = page[-1].cid.multihash
             for held in page:
                 yield held
+
+
+def _rounds(some: Sequence[Held]) -> Iterator[list[Held]]:
+    """What may be decided at once: first each that was refuted, alone, for it changes what its issuer's word
+    counts for; then those in whose round no other is to the same question, in the order of their coming."""
+    yield from ([held] for held in some if held.agreed == REFUTED)
+    left = [held for held in some if held.agreed != REFUTED]
+    while left:
+        questions: set[tuple[str, str]] = set()
+        apart: list[Held] = []
+        later: list[Held] = []
+        for held in left:
+            own = {("words", held.query_hash)}
+            if held.slot_key is not None:
+                own.add(("slots", held.slot_key))
+            (later if own & questions else apart).append(held)
+            questions |= own  # what waits makes its like wait too: their order stays
+        yield apart
+        left = later
+
+
+async def _all(work: Iterable[Awaitable[T]]) -> list[T]:
+    """The results of all of it, once all has ended. Raises the first exception."""
+    results = await asyncio.gather(*work, return_exceptions=True)
+    for one in results:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in results if not isinstance(one, BaseException)]

@@ -21,7 +21,7 @@ from node.peers.ports import PeerStore
 from node.peers.rules import entry as entries
 from node.peers.rules.admission import look
 from node.peers.rules.entry import Key, PublicationEntry, Publish, Retract, Validate
-from node.peers.sync.admit import Admitter
+from node.peers.sync.admit import Admitter, Arrived
 from node.peers.sync.certified_keys import PeerKeys
 from node.peers.sync.fetch import Missing
 from node.peers.sync.round import Round
@@ -32,6 +32,10 @@ RETRACTED = "retracted"
 MISSING = "missing"
 MISSING_EVERY_S = 600.0
 MISSING_AT_ONCE = 256
+AT_ONCE = 32
+"""Answers that are admitted together."""
+BYTES_AT_ONCE = 2**20
+"""Of their blocks; the last one may pass it."""
 
 _Wanted: TypeAlias = dict[Cid, tuple[int, PublicationEntry]]
 """Block → the entry that names it, and its index."""
@@ -179,13 +183,24 @@ class Entries:
         if not wanted:
             return
         is_cut = False
+        answers: list[Arrived] = []
         async with contextlib.aclosing(now.fetcher.fetch(list(wanted))) as coming:
-            async for cid, data in coming:
-                index, one = wanted.pop(cid)
-                await self._take(now, root, index, one, cid, data)
-                self._missing.found(root, cid)
-                if is_cut := bool(now.full) and isinstance(one, Publish):
-                    break
+            try:
+                async for cid, data in coming:
+                    index, one = wanted.pop(cid)
+                    if not isinstance(one, Publish):
+                        await self._take(now, root, index, one, cid, data)
+                        self._missing.found(root, cid)
+                        continue
+                    answers.append(Arrived(index, one, cid, data))
+                    if len(answers) >= AT_ONCE or sum(len(one.data) for one in answers) >= BYTES_AT_ONCE:
+                        await self._take_answers_in(now, root, answers)
+                        if is_cut := bool(now.full):
+                            break
+            except NodeError:
+                await self._take_answers_in(now, root, answers)  # what came is kept: each round gets on
+                raise
+        await self._take_answers_in(now, root, answers)
         await self._count(now, root, Counter({now.full if is_cut else MISSING: len(wanted)}))
         if is_cut:
             return
@@ -193,6 +208,16 @@ class Entries:
             self._missing_at.setdefault(root, self._clock.monotonic() + MISSING_EVERY_S)
         for cid, (index, one) in wanted.items():
             self._missing.add(root, cid, index, one)
+
+    async def _take_answers_in(self, now: Round, root: str, answers: list[Arrived]) -> None:
+        """Have these admitted; none is left in ``answers``."""
+        some, answers[:] = answers[:], []
+        if not some:
+            return
+        outcomes = await self._admitter.admit(root, await self._keys.ring(root), some)
+        for one, outcome in zip(some, outcomes, strict=True):
+            now.note(outcome)
+            self._missing.found(root, one.cid)
 
     async def _take(
         self, now: Round, root: str, index: int, one: PublicationEntry, cid: Cid, data: bytes
@@ -205,9 +230,6 @@ class Entries:
                 await self._take_back_one(now, root, one, data)
             case Validate():
                 now.note(await self._admitter.validation(root, await self._keys.ring(root), cid, data))
-            case Publish():
-                ring = await self._keys.ring(root)
-                now.note(await self._admitter.admit(root, ring, index, one, cid, data))
 
     async def _count(self, now: Round, root: str, counted: Counter[str]) -> None:
         for code, times in counted.items():

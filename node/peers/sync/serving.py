@@ -11,7 +11,7 @@ It must not know why a record is served: ``node.peers.sync.admit`` decides.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from node.core.errors import Unavailable, Withdrawn
@@ -45,6 +45,19 @@ class Place:
     replaces: tuple[Cid, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _OnItsWay:
+    place: Place
+    keyword_key: str | None
+    embedded: Embedded | None
+
+    def key(self, column: str) -> str | None:
+        """What counts for its crowd: a slot key only if our own reading does not give it."""
+        if column == "keyword_key":
+            return self.keyword_key
+        return self.place.record.slot_key if self.place.held.slot_key is None else None
+
+
 class Serving:
     """Use from one event loop. ``slot_key``: our own reading of a question's slots; without it no peer's slot
     key is believed."""
@@ -65,6 +78,8 @@ class Serving:
         self._keyword_key = keyword_key
         self._slot_key = slot_key
         self._near = near
+        self._coming: dict[Cid, _OnItsWay] = {}
+        """What is on its way into service: it counts for the crowd of those that came behind it."""
 
     def slot_key_of(self, record: AnswerRecord) -> str | None:
         """The record's slot key if our own reading of its question gives the same."""
@@ -85,16 +100,26 @@ class Serving:
         embedded = await self._embed(record.query)
         if embedded is not None and _why_degenerate(embedded):
             return "degenerate"
-        if there is None and await self._is_crowded(place, embedded):
-            return "crowd"
-        if there is not None:
-            await self.take_out(held.cid, held.issuer)
+        one = _OnItsWay(place, self._keyword_key(record.query), embedded)
+        before = [other for other in self._coming.values() if other.place.held.issuer == held.issuer]
+        self._coming[held.cid] = one
+        try:
+            if there is None and await self._is_crowded(one, before):
+                return "crowd"
+            if there is not None:
+                await self.take_out(held.cid, held.issuer)
+            return await self._stored(one, kept)
+        finally:
+            del self._coming[held.cid]
+
+    async def _stored(self, one: _OnItsWay, kept: Mapping[str, Json]) -> str:
+        place = one.place
         try:
             stored = await self._records.add(
-                record,
-                origin=held.issuer,
+                place.record,
+                origin=place.held.issuer,
                 supersede=place.replaces,
-                keyword_key=self._keyword_key(record.query),
+                keyword_key=one.keyword_key,
                 kept=kept,
             )
         except Withdrawn:
@@ -103,7 +128,7 @@ class Serving:
             self._semantics.remove(gone)
         if stored.state != LIVE:
             return "withdrawn"
-        self._semantics.keep(stored, embedded)
+        self._semantics.keep(stored, one.embedded)
         return ""
 
     async def _embed(self, query: str) -> Embedded | None:
@@ -153,23 +178,30 @@ class Serving:
         )
         return {**known, OWED: True}
 
-    async def _is_crowded(self, place: Place, embedded: Embedded | None) -> bool:
-        record, held = place.record, place.held
-        keys = [("keyword_key", self._keyword_key(record.query))]
-        if held.slot_key is None:
-            keys.append(("slot_key", record.slot_key))
-        for column, key in keys:
-            if key is not None and await self._count_under(column, key, place) >= BY_WORDS_MAX:
+    async def _is_crowded(self, one: _OnItsWay, before: Sequence[_OnItsWay]) -> bool:
+        """Whether its issuer has enough like it: in service, or on their way there before it."""
+        place, embedded = one.place, one.embedded
+        for column in ("keyword_key", "slot_key"):
+            if (key := one.key(column)) is None:
+                continue
+            like = {other.place.held.cid for other in before if other.key(column) == key}
+            if len(like | await self._under(column, key, place)) >= BY_WORDS_MAX:
                 return True
-        near = [] if embedded is None else await self._near_to(embedded)
-        if len(near) < self._near:
+        if embedded is None:
+            return False
+        like = {other.place.held.cid for other in before if _are_near(other.embedded, embedded)}
+        near = await self._near_to(embedded)
+        if len(near) + len(like) < self._near:
             return False
         live = await self._records.live(near)
-        return sum(_is_of(live, cid, held.issuer) for cid in live if cid not in place.replaces) >= self._near
+        issuer = place.held.issuer
+        like |= {cid for cid in live if _is_of(live, cid, issuer) and cid not in place.replaces}
+        return len(like) >= self._near
 
-    async def _count_under(self, column: str, key: str, place: Place) -> int:
+    async def _under(self, column: str, key: str, place: Place) -> set[Cid]:
         found = await self._records.find(column, key, scopes=[SCOPE_PUBLIC], context=None, limit=_FOUND_MAX)
-        return sum(one.origin == place.held.issuer and one.cid not in place.replaces for one in found)
+        mine = (one.cid for one in found if one.origin == place.held.issuer)
+        return {cid for cid in mine if cid not in place.replaces}
 
     async def _near_to(self, embedded: Embedded) -> list[Cid]:
         index, vector = self._semantics.index(embedded.info), embedded.vector
@@ -186,6 +218,10 @@ class Serving:
 def _is_of(live: Mapping[Cid, StoredRecord], cid: Cid, issuer: str) -> bool:
     stored = live.get(cid)
     return stored is not None and stored.origin == issuer
+
+
+def _are_near(one: Embedded | None, other: Embedded) -> bool:
+    return one is not None and one.info == other.info and float(one.vector @ other.vector) >= NEAR_COSINE
 
 
 def _why_degenerate(embedded: Embedded) -> str | None:

@@ -38,8 +38,10 @@ def test_a_day_that_is_past_is_settled() -> None:
 
 
 def test_what_no_adapter_claims_lives_as_our_own_would() -> None:
-    assert limit_of("Why is the sky blue?", "documents") == ClassLimit("definition", 90 * DAY_S, False)
-    assert limit_of("Why is the sky blue?", "llm") == ClassLimit("general", 7 * DAY_S, False)
+    assert limit_of("Why is the sky blue?", "documents") == ClassLimit(
+        "definition", 90 * DAY_S, False, is_ours=False
+    )
+    assert limit_of("Why is the sky blue?", "llm") == ClassLimit("general", 7 * DAY_S, False, is_ours=False)
 
 
 def test_the_wording_can_only_shorten_it() -> None:

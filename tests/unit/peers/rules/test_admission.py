@@ -22,6 +22,7 @@ from node.peers.rules.admission import (
     Refused,
     examine,
     look,
+    read_block,
 )
 from node.peers.rules.entry import Publish
 from node.peers.rules.keys import AHEAD_MAX, KeyRing
@@ -64,7 +65,7 @@ def look_at(
     """``cid`` and ``data``: in the place of the record's own."""
     own, block = block_of(record)
     cid, data, keys = cid or own, block if data is None else data, keys or ring()
-    return examine(cid, data, issuer_root=ROOT.did, entry=entry, ring=keys, now=now, limit=limit)
+    return examine(read_block(cid, data), issuer_root=ROOT.did, entry=entry, ring=keys, now=now, limit=limit)
 
 
 def until(record: Record, limit: ClassLimit) -> datetime | None:

@@ -10,6 +10,7 @@ from node.core.ipld.cid import Cid
 from node.core.record import block_of
 from node.peers.rules.admission import CODES, ClassLimit
 from node.peers.rules.values import Level, Quota, Tier
+from node.peers.sync.admit import Arrived
 from tests.admit_kit import US, Door, Issuer
 from tests.record_builders import START
 from tests.unit.peers.sync.steps import kept
@@ -120,9 +121,9 @@ async def test_our_own_record_does_not_come_back_as_a_peer_s(door: Door, a: Issu
     record = US.answer("Ours?", scope="public")
     ours = await door.records.add(record)
     cid, data = block_of(record)
-    assert await door.admitter.admit(US.did, a.ring, 0, None, cid, data) == "own"
+    assert await door.admitter.admit(US.did, a.ring, [Arrived(0, None, cid, data)]) == ["own"]
     await door.stand(a)
-    assert await door.admitter.admit(a.did, a.ring, 0, None, cid, data) == "issuer"
+    assert await door.admitter.admit(a.did, a.ring, [Arrived(0, None, cid, data)]) == ["issuer"]
     assert (await door.records.live([cid]))[cid] == ours
     assert await door.retract(a, cid) == "withdrawn"
     assert (await door.records.live([cid]))[cid] == ours

@@ -12,7 +12,7 @@ from node.audit.witnesses.ours import Witness, origin_hash
 from node.core.errors import NotFound
 from node.core.signed_note import Checkpoint, CosignatureSigner, Note, cosigned, open_checkpoint
 from node.peers.rules.entry import Publish
-from node.peers.sync.entries import MISSING_EVERY_S
+from node.peers.sync.entries import AT_ONCE, MISSING_EVERY_S
 from node.peers.sync.feed import CHUNK_BUNDLES
 from node.peers.sync.follow import IDENTITY_EVERY_S, Limits
 from tests.follow_kit import A, World, is_evidence, questions
@@ -258,8 +258,8 @@ async def test_where_a_root_has_no_room_nothing_more_is_fetched(world: World, pe
     cids = questions(peer, 400)
     world.admitter.codes = {cids[3]: "quota_records"}
     report = await world.sync.sync(A)
-    assert len(world.admitter.of("admit")) == 4
-    assert report.refused == {"quota_records": 397}
+    assert len(world.admitter.of("admit")) == AT_ONCE
+    assert report.refused == {"quota_records": 400 - AT_ONCE + 1}
     assert (await world.position(peer)).size == 400
 
 
