@@ -17,6 +17,7 @@ neither protocols nor what an answer means: ``accept`` judges."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -42,6 +43,8 @@ GRACE_S = 0.25
 """What an engine's driver may take to hand over what it has when its time is up."""
 PAUSE_FIRST_S = 1.0
 PAUSE_MAX_S = 5.0
+SOON_S = 5
+"""The least that somebody is told to wait for an engine that was too slow."""
 QUICK_S = 0.5
 """A failure within this costs a question nothing worth speaking of."""
 LEAVE_ALONE_MAX_S = 300.0
@@ -50,11 +53,13 @@ REASON_CHARS_MAX = 200
 
 
 class NotAsked(Unavailable):
-    """The engine failed a moment ago and was not asked. ``cause`` is what it failed with."""
+    """The engine failed a moment ago and was not asked. ``cause`` is what it failed with; ``retry_after_s``:
+    when it is worth asking again, where it is there and was too slow."""
 
-    def __init__(self, message: str, *, cause: str) -> None:
+    def __init__(self, message: str, *, cause: str, retry_after_s: int | None = None) -> None:
         super().__init__(message)
         self.cause = cause
+        self.retry_after_s = retry_after_s
 
 
 class NoGenerator:
@@ -93,7 +98,7 @@ def answers(check: Check) -> bool:
 @dataclass(frozen=True, slots=True)
 class Failing:
     """Why an engine is not up. Times are monotonic seconds but ``since``. ``quick``: its last failure cost
-    nothing. ``gone``: a probe has found it dead since."""
+    nothing; ``slow``: it did not answer in time. ``gone``: a probe has found it dead since."""
 
     since: datetime
     reason: str
@@ -101,6 +106,7 @@ class Failing:
     next_try: float
     times: int
     quick: bool
+    slow: bool
     gone: bool = False
 
 
@@ -254,6 +260,7 @@ class Engine:
             next_try=now + (pause_s or min(PAUSE_MAX_S, PAUSE_FIRST_S * 2.0 ** min(times - 1, 8))),
             times=times,
             quick=pause_s is None and not isinstance(error, TimedOut) and now - began <= QUICK_S,
+            slow=isinstance(error, TimedOut),
         )
 
     def _refuse_if_failing(self, elsewhere: bool, *, trial: bool) -> None:
@@ -262,10 +269,12 @@ class Engine:
             return
         now = self._clock.monotonic()
         said = f"failed {now - failing.at:.0f} s ago: {failing.reason}"
-        if now < failing.next_try:
-            raise NotAsked(said, cause=failing.reason)
-        if self._trying:
-            raise NotAsked(f"{said} (another question is trying it)", cause=failing.reason)
+        if now >= failing.next_try and not self._trying:
+            return
+        if now >= failing.next_try:
+            said += " (another question is trying it)"
+        again = max(SOON_S, math.ceil(failing.next_try - now)) if failing.slow and not failing.gone else None
+        raise NotAsked(said, cause=failing.reason, retry_after_s=again)
 
     async def probe(self) -> Check:
         """What the engine says of itself, and a failure of the last few seconds that it does not know of. An
@@ -350,7 +359,7 @@ class Chain:
             except NodeError as exc:
                 steps.append(Step("generate", _code(exc), _said(engine, exc), self._since(began)))
                 failures.append(_reason(exc))
-                if isinstance(exc, Busy):
+                if isinstance(exc, Busy | NotAsked) and exc.retry_after_s is not None:
                     busy.append(exc.retry_after_s)
                 if tell is not None:
                     tell("reset", {})
@@ -437,4 +446,6 @@ _CODES = (
 
 
 def _code(error: NodeError) -> str:
+    if isinstance(error, NotAsked) and error.retry_after_s is not None:
+        return "busy"
     return next((code for kind, code in _CODES if isinstance(error, kind)), "failed")

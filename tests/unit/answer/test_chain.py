@@ -265,7 +265,8 @@ async def test_what_hung_costs_nobody_its_time_again_until_the_pause_is_over() -
     passed = line.passed()
     result = await line.ask()
     assert line.passed() == passed
-    assert trace(result) == ["skipped one: failed 0 s ago: one did not answer in time"]
+    assert trace(result) == ["busy one: failed 0 s ago: one did not answer in time"]
+    assert result.retry_after_s == chain.SOON_S
     assert result.failures == ("one did not answer in time",)
     line.clock.advance(1.0)
     alone.comes_back()
@@ -280,7 +281,7 @@ async def test_one_trial_at_a_time() -> None:
     results = await line.crowd(*[60] * 9)
     assert values(results) == ["b says so."] * 9
     assert len(first.timeouts) == 2
-    said = [result.steps[0].reason for result in results if result.steps[0].outcome == "skipped"]
+    said = [result.steps[0].reason for result in results if result.steps[0].outcome == "busy"]
     assert len(said) == 8
     assert all("another question is trying it" in reason for reason in said)
 
@@ -479,7 +480,7 @@ async def test_a_hang_is_waited_out_once_not_once_for_each_that_waits() -> None:
     results = await line.crowd(*[60] * 20)
     assert len(engine.timeouts) == 1
     assert line.passed() < 50
-    assert {one for result in results for one in outcomes(result)} == {"busy", "skipped", "timeout", "waited"}
+    assert {one for result in results for one in outcomes(result)} == {"busy", "timeout", "waited"}
 
 
 async def test_waiting_for_the_turn_is_bounded_by_the_question_not_by_the_queue() -> None:
