@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from node import __version__
+from node.audit.decisions.epoch_check import FOLDER as EPOCHS
 from node.audit.decisions.epoch_check import EpochReport, verify_epochs
 from node.audit.log.reader import WITNESSED, LogReader
 from node.audit.log.verify import Report, verify_log
@@ -276,6 +277,9 @@ def prove(args: argparse.Namespace, settings: Settings) -> int:
     """A receipt that an entry is in the log."""
     policy = policy_of(args, settings)
     with place_of(args, settings) as place:
+        if args.epoch is not None:
+            path = f"{EPOCHS}/{args.epoch}"
+            place = Place(f"{place.name}/{path}", place.below(path), place.below)
         found = asyncio.run(proven(args, settings, place, args.index, policy))
     receipt, checkpoint = found.receipt, found.checkpoint
     show_remark(found.trust)

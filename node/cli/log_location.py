@@ -21,8 +21,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from node.audit.decisions.epoch_check import keys_of
+from node.audit.decisions.moved import source_in
 from node.audit.decisions.origin import epoch_of
-from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, FolderSource, Source
+from node.audit.log.archive import archives_of
+from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, Source
 from node.audit.tlog.policy import POLICY_BYTES_MAX, WitnessPolicy
 from node.core.errors import BadInput, NodeError, NotFound, Rejected, Unavailable
 from node.core.record import KeyRecord, decode, public_key_of
@@ -56,7 +58,9 @@ def place_of(args: argparse.Namespace, settings: Settings) -> Iterator[Place]:
     """The log that the options name, for as long as the context lasts. Raises ``BadInput``."""
     if not args.url:
         directory = Path(args.dir or settings.governance_dir)
-        yield Place(str(directory), FolderSource(directory), lambda path: FolderSource(directory, path))
+        archives = archives_of(settings.archive)
+        source = source_in(directory, archives)
+        yield Place(str(directory), source, lambda path: source_in(directory, archives, path))
         return
     url = log_address(args.url)
     with contextlib.ExitStack() as connections:
