@@ -115,7 +115,7 @@ async def open_decisions(
     Raises ``CorruptState``, ``Unavailable``, ``Misconfigured``.
     """
     log = settings.log
-    _check_archive(settings)
+    check_archive(settings)
     if log.durability == MEMORY:
         return MemoryLog(identity.decisions_origin, clock)
     policy = await policy_of(settings)
@@ -137,7 +137,7 @@ async def open_decisions(
     )
 
 
-def _check_archive(settings: Settings) -> None:
+def check_archive(settings: Settings) -> None:
     """An archive is for another disk: in these folders it would be counted, and copied, with what is here."""
     to = settings.archive.to
     if not to or to.startswith(SCHEME):
