@@ -138,8 +138,11 @@ async def open_decisions(
 
 
 def check_archive(settings: Settings) -> None:
-    """An archive is for another disk: in these folders it would be counted, and copied, with what is here."""
+    """An archive is for another disk: in these folders it would be counted, and copied, with what is here.
+    Raises ``Misconfigured``."""
     to = settings.archive.to
+    if to.startswith(SCHEME):
+        archives_of(settings.archive)(to)  # says what is missing for it
     if not to or to.startswith(SCHEME):
         return
     place = Path(to).absolute()

@@ -73,9 +73,9 @@ class Folder:
         self._to_sweep.append(place)
         self._begin()
 
-    @property
-    def is_swept(self) -> bool:
-        return not self._to_sweep
+    def is_swept(self, place: Path) -> bool:
+        """Whether this closed epoch has what it keeps, and no more."""
+        return place not in self._to_sweep
 
     async def close(self) -> None:
         """Begin nothing more, and wait for what is under way."""

@@ -169,12 +169,12 @@ class EpochKeeper:
     async def _move_what_may(self) -> None:
         if self._archive is None or self._clock.monotonic() < self._again_at:
             return
-        if not self._log.folder.is_swept:
-            return
         is_full = bool(self._bounds.log_bytes) and self.log_bytes >= self._bounds.log_bytes
         here = [one for one in await on_disk(_here, self._log.directory) if one < self._log.epoch]
         trouble = ""
         for number in movable(here, 0 if is_full else self._bounds.kept_here, self._followed()):
+            if not self._log.folder.is_swept(epochs.folder_of(self._log.directory, number)):
+                continue
             if self._is_too_much(number):
                 trouble = (
                     f"epoch {number} of the decision log stays here: with it the archive would have more "

@@ -160,6 +160,7 @@ class Shards:
         if tile_log.is_held or tile_log.suspended:
             return False
         if not self._has_last_leaf:
+            await tile_log.publish()  # so that appends wait for little
             self._reason = reason
         await self._turned_over()
         return True

@@ -87,4 +87,5 @@ def test_an_archive_lies_outside_what_it_is_for(tmp_path: Path) -> None:
         with pytest.raises(Misconfigured, match=r"archive\.to"):
             check_archive(replace(settings, archive=Archive(to=str(tmp_path / inside))))
     check_archive(replace(settings, archive=Archive(to=str(tmp_path / "cold"))))
-    check_archive(replace(settings, archive=Archive(to="s3://bucket")))
+    with pytest.raises(Misconfigured, match=r"archive\.secret"):
+        check_archive(replace(settings, archive=Archive(to="s3://bucket")))

@@ -110,6 +110,11 @@ async def test_an_epoch_ends_by_its_bytes(tmp_path: Path) -> None:
     await log.close()
 
 
+async def swept(world: World) -> None:
+    while not all(world.log.folder.is_swept(world.aside(one)) for one in (1, 2, 3)):
+        await asyncio.sleep(0)
+
+
 async def three_epochs(world: World) -> None:
     log = await world.open()
     for count in (300, 20, 600):
@@ -118,8 +123,7 @@ async def three_epochs(world: World) -> None:
         await log.end_epoch("age")
     await fill(log, 5)
     await log.tile_log.publish()
-    while not log.folder.is_swept:
-        await asyncio.sleep(0)
+    await swept(world)
 
 
 async def test_moved_epochs_verify_from_the_first_to_the_last_and_prove_their_entries(tmp_path: Path) -> None:
@@ -332,8 +336,7 @@ async def test_the_verified_copy_is_what_the_newest_checkpoint_says(tmp_path: Pa
     await fill(await other.open(), 290)
     await other.log.tile_log.publish()
     await other.log.end_epoch("age")
-    while not other.log.folder.is_swept:
-        await asyncio.sleep(0)
+    await swept(other)
     await move(other.log_folder, 1, world.to_folder(), other.clock)
     before = {path: path.read_bytes() for path in world.archive_folder.rglob("*") if path.is_file()}
     with pytest.raises(Rejected):
@@ -341,4 +344,15 @@ async def test_the_verified_copy_is_what_the_newest_checkpoint_says(tmp_path: Pa
     assert {path: path.read_bytes() for path in before} == before
     assert all(one.ok for one in await world.verified())
     await other.log.close()
+    await world.log.close()
+
+
+async def test_an_epoch_that_is_still_tidied_keeps_no_other_from_moving(tmp_path: Path) -> None:
+    """A node that closes one at each look would else move none at all."""
+    world = World(tmp_path)
+    await three_epochs(world)
+    world.log.folder.sweep(world.aside(3))
+    keeper = world.keeper(world.to_folder(), kept_here=0)
+    await keeper.tick()
+    assert keeper.moved == 1
     await world.log.close()
