@@ -37,6 +37,7 @@ from node.cli.log_location import (
     policy_of,
     trust_of,
     trust_without_place,
+    with_epochs,
 )
 from node.cli.terminal import Progress, say
 from node.core.errors import BadInput, NodeError, NotFound, Rejected
@@ -311,6 +312,8 @@ def verify_receipt(args: argparse.Namespace, settings: Settings) -> int:
     """Check a receipt offline."""
     receipt = Receipt.parse(file_bytes(args.file, RECEIPT_BYTES_MAX))
     policy = policy_of(args, settings)
+    if policy is not None:
+        policy = with_epochs(policy, receipt.checkpoint)
     entry = receipt.extra if args.leaf is None else file_bytes(args.leaf, ENTRY_BYTES_MAX)
     if entry is None:
         raise BadInput("the receipt does not bring the entry; give its bytes with --leaf FILE", field="leaf")

@@ -261,6 +261,17 @@ def test_an_entry_that_is_not_under_the_checkpoint_is_not_proved(operator: Opera
     assert operator("log", "prove", 1, "--vkey", KEY).status == 2
 
 
+def test_a_policy_that_names_a_log_s_first_epoch_takes_receipts_of_later_ones(operator: Operator) -> None:
+    second = signer(f"{ORIGIN}/2", seed=ORIGIN)
+    write_log(operator.log, leaves(20), signers=[second], origin=second.verifier.name)
+    out = operator.folder / "receipt"
+    assert operator("log", "prove", 7, "--vkey", KEY, "--out", out).status == 0
+    policy = operator.file("policy", f"log {KEY}\nquorum none\n".encode())
+    assert operator("log", "verify-receipt", out, "--policy", policy).status == 0
+    other = operator.file("other", f"log {signer(seed='another').verifier.vkey}\nquorum none\n".encode())
+    assert operator("log", "verify-receipt", out, "--policy", other).status == 1
+
+
 def test_the_witness_policy_is_asked_of_receipts(operator: Operator) -> None:
     entries = leaves(20)
     write_log(operator.log, entries)

@@ -52,6 +52,16 @@ class Folder:
             running, self._files, closed = await asyncio.to_thread(_sizes, self.directory, dict(self._closed))
         self.running_bytes, self._closed, self._uncounted = running, closed, 0
 
+    async def count_if_stale(self) -> None:
+        """``count``, where much was added since the last time; what was added is taken for more than it is,
+        as it is not compressed yet. Raises ``Unavailable``."""
+        if self._is_stale:
+            await self.count()
+
+    @property
+    def _is_stale(self) -> bool:
+        return self._uncounted >= max(COUNT_EVERY, self._files)
+
     def bytes_of(self, place: Path) -> int:
         """What a closed epoch takes, as of the last count."""
         return self._closed.get(place.name, 0)
@@ -65,7 +75,7 @@ class Folder:
         """By one entry of that size."""
         self.running_bytes += size_bytes
         self._uncounted += 1
-        if self._uncounted >= max(COUNT_EVERY, self._files):
+        if self._is_stale:
             self._begin()
 
     def sweep(self, place: Path) -> None:

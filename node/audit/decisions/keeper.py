@@ -120,8 +120,8 @@ class EpochKeeper:
 
     async def look(self) -> None:
         """Rule 4, for the start. Raises ``Unavailable``, ``CorruptState``."""
-        await self._count()
-        self._refuse_if_full()
+        await self._count(exactly=True)
+        await self._refuse_if_full()
 
     async def tick(self) -> None:
         """Rules 1 to 4, once. Raises ``NodeError`` where an epoch cannot be closed, or the disk not read."""
@@ -130,7 +130,7 @@ class EpochKeeper:
             await self._close_if_due()
         finally:
             await self._move_what_may()
-            self._refuse_if_full()
+            await self._refuse_if_full()
 
     def health(self) -> Check:
         """What was moved, and why more was not."""
@@ -142,18 +142,23 @@ class EpochKeeper:
 
     # --- closing ----------------------------------------------------------------------------------
 
-    async def _count(self) -> None:
-        await self._log.folder.count()
+    async def _count(self, *, exactly: bool = False) -> None:
+        await (self._log.folder.count() if exactly else self._log.folder.count_if_stale())
         keys = await on_disk(_keys_bytes, self._keys)
         self.log_bytes = self._log.folder.size_bytes + keys
         self._moved = await on_disk(_moved, self._log.directory)
 
     async def _close_if_due(self) -> None:
-        epoch = Standing(self._log.size(), self._log.folder.running_bytes, await self._age_s())
+        age_s = await self._age_s()
+        epoch = Standing(self._log.size(), self._log.folder.running_bytes, age_s)
         why = ends_for(epoch, self._bounds)
+        if why == "bytes":
+            await self._count(exactly=True)
+            epoch = Standing(self._log.size(), self._log.folder.running_bytes, age_s)
+            why = ends_for(epoch, self._bounds)
         if why and await self._log.end_epoch(why):
             log.info("event=epoch_closed reason=%s entries=%d bytes=%d", why, epoch.entries, epoch.bytes)
-            await self._count()
+            await self._count(exactly=True)
 
     async def _age_s(self) -> float | None:
         if not self._bounds.epoch_days or not self._is_clock_sure():
@@ -210,8 +215,10 @@ class EpochKeeper:
         self._again_at = self._clock.monotonic() + min(_AGAIN_S * 2**self._failures, _AGAIN_MAX_S)
         self._failures = min(self._failures + 1, 16)
 
-    def _refuse_if_full(self) -> None:
+    async def _refuse_if_full(self) -> None:
         bound = self._bounds.log_bytes
+        if bound and self.log_bytes >= bound:
+            await self._count(exactly=True)
         why = ""
         if bound and self.log_bytes >= bound:
             why = (
