@@ -93,13 +93,7 @@ async def open_logs(
     )
     stack.push_async_callback(store.close)
 
-    async def shrink() -> None:
-        row = await store.file.row(
-            "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count"
-        )
-        if row is not None and row[0] * 2 > row[1]:  # else it is still as large as what the other log stored
-            await store.file.compact()
-
+    shrink = partial(_shrink, store)
     made = LogBlocks(
         folder,
         store.blocks,
@@ -138,6 +132,14 @@ async def open_logs(
         keeper = _keeper(ground, decisions, blocks, is_clock_sure)
         probes.append(fact(keeper.health))
     return Logs(publications, folders, witness, public, heads, tuple(probes), keeper)
+
+
+async def _shrink(store: SqliteStore) -> None:
+    row = await store.file.row(
+        "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count"
+    )
+    if row is not None and row[0] * 2 > row[1]:  # else it is still as large as what the other log stored
+        await store.file.compact()
 
 
 def _keeper(
