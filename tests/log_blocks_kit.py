@@ -20,6 +20,7 @@ from node.core.signed_note import Checkpoint, Ed25519Signer, Note
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks import HASTENED_EVERY_S, KEPT_S, LogBlocks
 from node.ipfs.log_head import Head, completed_between, split
+from tests.epoch_kit import folders
 from tests.manual_clock import ManualClock
 from tests.references.record_store import MemoryStore
 
@@ -211,6 +212,7 @@ class World:
             self.clock,
             daemon=daemon,
             compact=self.shelf.compact,
+            archives=folders,
         )
         self.blocks = job.blocks
         await job.start()

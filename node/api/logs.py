@@ -5,7 +5,9 @@ and nothing else that lies in a log's folder; a partial tile of any width that a
 from a larger one where the publisher has deleted it. A request is answered from one epoch of the log only,
 also while that is moved aside. Tiles may be cached for ever where the address names their epoch, for a
 minute where it means the newest one, checkpoints for a second.
-The folder is the only thing read, so what is served is what a copy of the folder holds.
+The folder, and the archive where epochs were moved to from it, are the only things read: what is served is
+what a copy of them holds. What lies in an archive is passed on, not redirected to: an archive is seldom
+public.
 Must not know: who writes the folder, what entries say.
 """
 
@@ -14,7 +16,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +25,9 @@ from aiohttp import web
 
 from node.api.replies import TEXT, Handler, Routes, etag_of, validated
 from node.audit.decisions import epochs
+from node.audit.decisions.moved import MovedSource, closed_source
 from node.audit.decisions.origin import epoch_of
+from node.audit.log.archive import Archives
 from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, WITNESSED, FolderSource, LogReader
 from node.audit.tlog.packed import is_packed
 from node.audit.tlog.tiles import ENTRIES, HEIGHT, WIDTH, Tile, decode_bundle, encode_bundle
@@ -34,6 +39,7 @@ log = logging.getLogger("neuroswarm.api")
 
 LOGS: web.AppKey[Mapping[str, Path]] = web.AppKey("logs", Mapping)
 """Log name (``decisions``, ``publications``) → its folder."""
+AWAY: web.AppKey[Away] = web.AppKey("away")
 
 NEWEST = "public, max-age=1"
 """How long a checkpoint may be cached: the time between two publications."""
@@ -43,6 +49,8 @@ CHANGES = "public, max-age=60"
 """A tile of whichever epoch is the newest: the next one has other bytes at the same address."""
 CUT_TRIES = 4
 """How often a tile is looked for again because the publisher replaced it between two reads."""
+AWAY_AT_ONCE = 8
+AWAY_TIMEOUT_S = 20.0
 MOVE_TRIES = 3
 """How often an epoch is looked for again because it was moved aside meanwhile, which happens once to each."""
 
@@ -54,21 +62,44 @@ NUMBER = re.compile(r"^(0|[1-9][0-9]{0,18})$", re.ASCII)
 _Found = TypeVar("_Found")
 
 
+class Away:
+    """The archives of epochs that were moved away: a few are read at once, whoever asks beyond that is told
+    to come again."""
+
+    def __init__(self, archives: Archives) -> None:
+        self.archives = archives
+        self._reading = 0
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Raises ``Unavailable``."""
+        if self._reading >= AWAY_AT_ONCE:
+            raise Unavailable(
+                "many read epochs that were moved to an archive just now; ask again in a second"
+            )
+        self._reading += 1
+        try:
+            yield
+        finally:
+            self._reading -= 1
+
+
 class ServedLog:
     """One epoch of a log as strangers may see it, at the top of the log's folder or aside. Raises
     ``NotFound``, ``Unavailable`` (also for what is being moved or begun now) and ``CorruptState``; what the
     first two say names no path of this machine. It is a ``Source``: proofs are made of what is served."""
 
-    def __init__(self, directory: Path, number: int) -> None:
+    def __init__(self, directory: Path, number: int, away: Away | None = None) -> None:
         self._directory = directory
+        self._away = away
         self._number = number
         self._top = FolderSource(directory)
         self._aside = FolderSource(epochs.folder_of(directory, number))
 
     @classmethod
-    async def newest(cls, directory: Path) -> ServedLog:
+    async def newest(cls, directory: Path, away: Away | None = None) -> ServedLog:
         """The epoch that stands at the top now, and no later one."""
-        return cls(directory, await asyncio.to_thread(_running, directory))
+        return cls(directory, await asyncio.to_thread(_running, directory), away)
 
     async def file(self, name: str, bytes_max: int = NOTE_BYTES_MAX) -> bytes:
         """A file of the log's folder: the newest checkpoint, the newest one with enough cosignatures, the
@@ -77,10 +108,29 @@ class ServedLog:
 
     async def tile(self, tile: Tile) -> bytes:
         """The bytes of a tile or bundle that the newest checkpoint covers."""
-        return await self._get(lambda folder: _cut(folder, tile))
+        try:
+            return await self._get(lambda folder: _cut(folder, tile))
+        except NotFound:
+            moved = await self._moved()
+            if moved is None or self._away is None:
+                raise
+        size = _parsed(await self.file(CHECKPOINT)).size
+        larger = _largest(tile, size)
+        with self._away.reading():
+            try:
+                async with asyncio.timeout(AWAY_TIMEOUT_S):
+                    data = await moved.read(larger.path, larger.bytes_max)
+            except NotFound as exc:
+                log.error("a moved epoch lacks a file: %s", exc)
+                raise CorruptState(str(exc)) from exc
+            except Rejected as exc:
+                raise CorruptState(str(exc)) from exc
+            except (Unavailable, TimeoutError) as exc:
+                raise _unreadable(exc) from exc
+        return _slice(data, larger, tile.width)
 
     async def packed(self, tile: Tile) -> bytes | None:
-        """The gzip bytes of a complete bundle; None where the folder has it plain."""
+        """The gzip bytes of a complete bundle; None where it does not lie in the folder like that."""
         return await self._get(lambda folder: _packed(folder, tile))
 
     async def receipt(self, index: int, size: int | None, origin: str | None) -> bytes:
@@ -112,6 +162,16 @@ class ServedLog:
         if witnessed and _parsed(witnessed).size == size:
             return witnessed
         raise NotFound(f"no checkpoint of size {size} is held; the newest has {newest.size} entries")
+
+    async def _moved(self) -> MovedSource | None:
+        """Where the tiles of this epoch were moved to; None where they were not."""
+        if self._away is None or self._number < 1:
+            return None
+        try:
+            found = await asyncio.to_thread(closed_source, self._directory, self._number, self._away.archives)
+        except Unavailable as exc:
+            raise _unreadable(exc) from exc
+        return found if isinstance(found, MovedSource) else None
 
     async def _get(self, read: Callable[[FolderSource], _Found]) -> _Found:
         return await asyncio.to_thread(self._whole, read)
@@ -215,8 +275,9 @@ def _cut(folder: FolderSource, tile: Tile) -> bytes:
     and the tile the publisher may go on and delete what was newest: then both are read again."""
     for _ in range(CUT_TRIES):
         size = _parsed(_read(folder, CHECKPOINT, NOTE_BYTES_MAX)).size
-        have = min(WIDTH, (size >> HEIGHT * max(0, tile.level)) - tile.index * WIDTH)
-        if tile.width > have:
+        try:
+            have = _largest(tile, size).width
+        except NotFound:
             break
         for width in dict.fromkeys((have, WIDTH, tile.width)):
             larger = Tile(tile.level, tile.index, width)
@@ -226,6 +287,14 @@ def _cut(folder: FolderSource, tile: Tile) -> bytes:
                 continue
             return _slice(data, larger, tile.width)
     raise NotFound(f"{tile.path} is not under the newest checkpoint of this log")
+
+
+def _largest(tile: Tile, size: int) -> Tile:
+    """This tile as a log of that size has it. Raises ``NotFound`` where it has less of it."""
+    have = min(WIDTH, (size >> HEIGHT * max(0, tile.level)) - tile.index * WIDTH)
+    if tile.width > have:
+        raise NotFound(f"{tile.path} is not under the newest checkpoint of this log")
+    return Tile(tile.level, tile.index, have)
 
 
 def _parsed(note: bytes) -> Checkpoint:
@@ -260,11 +329,12 @@ def _directory_of(request: web.Request) -> Path:
 async def _log_of(request: web.Request) -> ServedLog:
     directory = _directory_of(request)
     epoch = request.match_info.get("epoch")
+    away = request.app.get(AWAY)
     if epoch is None:
-        return await ServedLog.newest(directory)
+        return await ServedLog.newest(directory, away)
     if not EPOCH.fullmatch(epoch):
         raise NotFound("this log has no such epoch")
-    return ServedLog(directory, int(epoch))
+    return ServedLog(directory, int(epoch), away)
 
 
 def _file(name: str, bytes_max: int) -> Handler:
@@ -313,7 +383,7 @@ async def _proof(request: web.Request) -> web.Response:
     if origin is None or "epoch" in request.match_info:
         served = await _log_of(request)
     else:
-        served = ServedLog(_directory_of(request), epoch_of(origin)[1])
+        served = ServedLog(_directory_of(request), epoch_of(origin)[1], request.app.get(AWAY))
     receipt = await served.receipt(int(index), None if size is None else int(size), origin)
     return _reply(request, receipt, TEXT, NEWEST)
 

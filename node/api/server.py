@@ -385,9 +385,11 @@ def build(
     folders: Mapping[str, Path] = _NO_FOLDERS,
     cosigner: Witness | None = None,
     peering: peers.Peering | None = None,
+    away: logs.Away | None = None,
 ) -> web.Application:
     """The application, not yet listening. ``router``: what strangers may fetch, and where; ``folders``: the
-    logs that are served, by name; ``cosigner``: our witness; ``peering``: what peers are answered from."""
+    logs that are served, by name; ``cosigner``: our witness; ``peering``: what peers are answered from;
+    ``away``: where epochs of logs were moved to."""
     app = web.Application(middlewares=[_door], client_max_size=limits.max_body_bytes + 1)
     app.on_response_prepare.append(_common_headers)
     app[SERVICE] = service
@@ -395,6 +397,8 @@ def build(
     app[_BUSY] = asyncio.Semaphore(limits.concurrent_requests_max)
     app[_SERVICE_ID] = service_id
     app[logs.LOGS] = folders
+    if away is not None:
+        app[logs.AWAY] = away
     if cosigner is not None:
         app[witness.WITNESS] = cosigner
     if peering is not None:

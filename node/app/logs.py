@@ -19,7 +19,9 @@ from node.audit.anchors.anchor import Anchor, AnchorState, NoAnchor
 from node.audit.anchors.anchoring import Anchoring
 from node.audit.anchors.opentimestamps import OpenTimestamps
 from node.audit.decisions.entry import anchor_entry
+from node.audit.decisions.keeper import Bounds, EpochKeeper
 from node.audit.decisions.log import DecisionLog
+from node.audit.log.archive import archives_of
 from node.audit.log.writer import Pace, TileLog
 from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import Witnesses
@@ -43,7 +45,7 @@ LAST_BLOCKS_TIMEOUT_S = 2.0
 class Logs:
     """What serves, cosigns and anchors. ``publications``: the log of what this node shares; ``folders``: the
     logs that are served, by name; ``blocks``: what they were made into; ``heads``: the newest head of those
-    blocks, by log."""
+    blocks, by log; ``keeper``: of the decision log's epochs, None where that is not on the disk."""
 
     publications: TileLog
     folders: Mapping[str, Path]
@@ -51,10 +53,17 @@ class Logs:
     blocks: BlockStore
     heads: Mapping[str, Callable[[], Cid | None]]
     probes: tuple[Probe, ...]
+    keeper: EpochKeeper | None
 
 
-async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Scheduler) -> Logs:
-    """What stands beside the decision log. Raises ``CorruptState``, ``Unavailable``, ``Misconfigured``."""
+async def open_logs(
+    ground: Ground,
+    daemon: KuboBlockStore | None,
+    scheduler: Scheduler,
+    is_clock_sure: Callable[[], bool] = lambda: True,
+) -> Logs:
+    """What stands beside the decision log. ``is_clock_sure``: asked before an epoch ends by its age. Raises
+    ``CorruptState``, ``Unavailable``, ``Misconfigured``."""
     settings, data_dir, identity, clock = ground.settings, ground.data_dir, ground.identity, ground.clock
     stack, decisions = ground.stack, ground.decisions
     policy = await policy_of(settings)
@@ -84,13 +93,7 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
     )
     stack.push_async_callback(store.close)
 
-    async def shrink() -> None:
-        row = await store.file.row(
-            "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count"
-        )
-        if row is not None and row[0] * 2 > row[1]:  # else it is still as large as what the other log stored
-            await store.file.compact()
-
+    shrink = partial(_shrink, store)
     made = LogBlocks(
         folder,
         store.blocks,
@@ -110,6 +113,7 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
         fact(witness.health),
         fact(lambda: replace(made.health(), name="log:publications:blocks")),
     ]
+    keeper: EpochKeeper | None = None
     if isinstance(decisions, DecisionLog):
         folders["decisions"] = decisions.directory
         blocks = LogBlocks(
@@ -119,12 +123,39 @@ async def open_logs(ground: Ground, daemon: KuboBlockStore | None, scheduler: Sc
             clock,
             daemon=daemon,
             compact=shrink,
+            archives=archives_of(settings.archive),
         )
         public = blocks.blocks
         heads["decisions"] = lambda: blocks.head
         probes += await _follow(ground, decisions, policy, blocks)
         probes.append(await _anchored(ground, decisions, scheduler))
-    return Logs(publications, folders, witness, public, heads, tuple(probes))
+        keeper = _keeper(ground, decisions, blocks, is_clock_sure)
+        probes.append(fact(keeper.health))
+    return Logs(publications, folders, witness, public, heads, tuple(probes), keeper)
+
+
+async def _shrink(store: SqliteStore) -> None:
+    row = await store.file.row(
+        "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count"
+    )
+    if row is not None and row[0] * 2 > row[1]:  # else it is still as large as what the other log stored
+        await store.file.compact()
+
+
+def _keeper(
+    ground: Ground, decisions: DecisionLog, blocks: LogBlocks, is_clock_sure: Callable[[], bool]
+) -> EpochKeeper:
+    """Of the decision log's epochs. Raises ``Misconfigured``."""
+    own, log, disk = ground.settings.archive, ground.settings.log, ground.settings.disk
+    return EpochKeeper(
+        decisions,
+        ground.data_dir / "keys",
+        ground.clock,
+        Bounds(log.epoch_bytes, log.epoch_days, own.epochs_here, disk.log_bytes, disk.cold_bytes),
+        archives_of(own)(own.to) if own.to else None,
+        followed=lambda: blocks.epoch,
+        is_clock_sure=is_clock_sure,
+    )
 
 
 async def _follow(

@@ -22,8 +22,10 @@ from aiohttp import web
 
 from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
 from node.api import local, server
+from node.api.logs import Away
 from node.api.peers import Peering
 from node.app import door
+from node.app.disk import watch_disk
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
 from node.app.ipfs import Ipfs, open_ipfs, routing
 from node.app.links import Links
@@ -35,6 +37,7 @@ from node.app.storage import EXPORT, MEMORY, VERSION, Ground, Probe, fact, open_
 from node.app.transfer.portable import Keeping, PortableIndex
 from node.app.walk import Walk, open_walk
 from node.audit.decisions.entry import policy_entry
+from node.audit.log.archive import archives_of
 from node.core.clock import Clock, SystemClock
 from node.core.errors import NodeError
 from node.core.model import Check
@@ -151,6 +154,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         ipfs.probe_foreign,
         *peers.probes,
         *logs.probes,
+        *await watch_disk(ground, memory.kept.rememberer, logs.keeper, scheduler),
         *not_configured(walk.generators),
     )
     service = _service(ground, memory, walk, probes, eraser, uses, mirror)
@@ -327,6 +331,7 @@ async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peer
         router=routing(ground, ipfs, public, url),
         gateway_concurrent_max=settings.ipfs.gateway_concurrent_max,
         peering=peering,
+        away=Away(archives_of(settings.archive)),
     )
     runner = web.AppRunner(
         application,

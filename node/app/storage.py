@@ -18,6 +18,8 @@ from node import __version__
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.shards import Terms
+from node.audit.log.archive import archives_of
+from node.audit.log.s3 import SCHEME
 from node.audit.recorder import Recorder
 from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import load_policy
@@ -113,6 +115,7 @@ async def open_decisions(
     Raises ``CorruptState``, ``Unavailable``, ``Misconfigured``.
     """
     log = settings.log
+    check_archive(settings)
     if log.durability == MEMORY:
         return MemoryLog(identity.decisions_origin, clock)
     policy = await policy_of(settings)
@@ -130,7 +133,22 @@ async def open_decisions(
             policy=VERSION,
         ),
         is_held=policy is not None and asks(policy),
+        archives=archives_of(settings.archive),
     )
+
+
+def check_archive(settings: Settings) -> None:
+    """An archive is for another disk: in these folders it would be counted, and copied, with what is here.
+    Raises ``Misconfigured``."""
+    to = settings.archive.to
+    if to.startswith(SCHEME):
+        archives_of(settings.archive)(to)  # says what is missing for it
+    if not to or to.startswith(SCHEME):
+        return
+    place = Path(to).absolute()
+    for key, inside in (("data_dir", settings.data_dir), ("governance_dir", settings.governance_dir)):
+        if place.is_relative_to(Path(inside).absolute()):
+            raise Misconfigured(f"setting archive.to must not lie in {key} ({inside})")
 
 
 def asks(policy: WitnessPolicy) -> bool:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from node import __version__
+from node.audit.decisions.epoch_check import FOLDER as EPOCHS
 from node.audit.decisions.epoch_check import EpochReport, verify_epochs
 from node.audit.log.reader import WITNESSED, LogReader
 from node.audit.log.verify import Report, verify_log
@@ -36,6 +37,7 @@ from node.cli.log_location import (
     policy_of,
     trust_of,
     trust_without_place,
+    with_epochs,
 )
 from node.cli.terminal import Progress, say
 from node.core.errors import BadInput, NodeError, NotFound, Rejected
@@ -276,6 +278,9 @@ def prove(args: argparse.Namespace, settings: Settings) -> int:
     """A receipt that an entry is in the log."""
     policy = policy_of(args, settings)
     with place_of(args, settings) as place:
+        if args.epoch is not None:
+            path = f"{EPOCHS}/{args.epoch}"
+            place = Place(f"{place.name}/{path}", place.below(path), place.below)
         found = asyncio.run(proven(args, settings, place, args.index, policy))
     receipt, checkpoint = found.receipt, found.checkpoint
     show_remark(found.trust)
@@ -307,6 +312,8 @@ def verify_receipt(args: argparse.Namespace, settings: Settings) -> int:
     """Check a receipt offline."""
     receipt = Receipt.parse(file_bytes(args.file, RECEIPT_BYTES_MAX))
     policy = policy_of(args, settings)
+    if policy is not None:
+        policy = with_epochs(policy, receipt.checkpoint)
     entry = receipt.extra if args.leaf is None else file_bytes(args.leaf, ENTRY_BYTES_MAX)
     if entry is None:
         raise BadInput("the receipt does not bring the entry; give its bytes with --leaf FILE", field="leaf")

@@ -15,15 +15,17 @@ import socket
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from node.audit.decisions.epoch_check import keys_of
+from node.audit.decisions.moved import source_in
 from node.audit.decisions.origin import epoch_of
-from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, FolderSource, Source
-from node.audit.tlog.policy import POLICY_BYTES_MAX, WitnessPolicy
+from node.audit.log.archive import archives_of
+from node.audit.log.reader import CHECKPOINT, VKEY, VKEY_BYTES_MAX, Source
+from node.audit.tlog.policy import POLICY_BYTES_MAX, LogLine, WitnessPolicy
 from node.core.errors import BadInput, NodeError, NotFound, Rejected, Unavailable
 from node.core.record import KeyRecord, decode, public_key_of
 from node.core.settings import Settings
@@ -56,7 +58,9 @@ def place_of(args: argparse.Namespace, settings: Settings) -> Iterator[Place]:
     """The log that the options name, for as long as the context lasts. Raises ``BadInput``."""
     if not args.url:
         directory = Path(args.dir or settings.governance_dir)
-        yield Place(str(directory), FolderSource(directory), lambda path: FolderSource(directory, path))
+        archives = archives_of(settings.archive)
+        source = source_in(directory, archives)
+        yield Place(str(directory), source, lambda path: source_in(directory, archives, path))
         return
     url = log_address(args.url)
     with contextlib.ExitStack() as connections:
@@ -259,6 +263,18 @@ def policy_of(args: argparse.Namespace, settings: Settings) -> WitnessPolicy | N
         return WitnessPolicy.parse(file_bytes(path, POLICY_BYTES_MAX))
     except Rejected as exc:
         raise BadInput(f"{path}: {exc}", field="policy") from exc
+
+
+def with_epochs(policy: WitnessPolicy, note: bytes) -> WitnessPolicy:
+    """The policy for the log of the checkpoint ``note``: a line that names a log's first epoch names its
+    later ones too, which have the same key under their own names."""
+    with contextlib.suppress(Rejected):
+        origin = Checkpoint.of_note(note).origin
+        base, number = epoch_of(origin)
+        first = [line.verifier for line in policy.logs if number > 1 and line.verifier.name == base]
+        later = [LogLine(Verifier(origin, one.kind, one.public), None) for one in first]
+        return replace(policy, logs=(*policy.logs, *later))
+    return policy
 
 
 def file_bytes(name: str, bytes_max: int) -> bytes:

@@ -174,6 +174,11 @@ class Metrics:
             self._of["adapter_budget_remaining"].labels(*labels).set(budget.remaining)
             self._of["adapter_budget_limit"].labels(*labels).set(budget.limit)
 
+    def disk(self, kind: str, used: int, bound: int) -> None:
+        """What a kind of data takes on the disk, and what it may take."""
+        self._of["disk_bytes"].labels(kind).set(used)
+        self._of["disk_limit_bytes"].labels(kind).set(bound)
+
     def set(self, **values: float) -> None:
         """Set gauges by name."""
         for name, value in values.items():

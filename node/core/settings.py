@@ -30,6 +30,11 @@ def _between(least: float, default: _T, most: float) -> _T:
     return field(default=default, metadata={"range": (least, most)})
 
 
+def _bound(least: float, default: _T, most: float) -> _T:
+    """A number with its bounds, or 0: none."""
+    return field(default=default, metadata={"range": (least, most), "or_zero": True})
+
+
 def _one_of(*choices: str) -> str:
     """One of these words, the first where nothing is said."""
     return field(default=choices[0], metadata={"choices": choices})
@@ -206,12 +211,15 @@ class Peers:
 class Log:
     """The decision log. ``durability``: before_reply, behind_50ms, memory (lost at stop). ``witness_policy``:
     path of a tlog-policy file: who must cosign our checkpoints, and whose we cosign. ``anchor_calendars``:
-    OpenTimestamps calendars by URL; none by default. ``block_headers_url``: who knows the block headers."""
+    OpenTimestamps calendars by URL; none by default. ``block_headers_url``: who knows the block headers.
+    ``shard_entries``, ``epoch_bytes``, ``epoch_days``: where an epoch ends; of the last two 0 means never."""
 
     durability: str = _one_of("before_reply", "behind_50ms", "memory")
     on_failure: str = _one_of("answer", "refuse")
     publish_every_s: float = _between(0.05, 1.0, 3_600)
     shard_entries: int = _between(256, 10_000_000, 10**9)
+    epoch_bytes: int = _bound(2**20, 2**30, 2**50)
+    epoch_days: int = _between(0, 90, 36_500)
     alarm_bytes: int = _between(2**20, 20 * 2**30, 2**50)
     witness_policy: str = ""
     witness_timeout_s: float = _between(0.1, 10.0, 120)
@@ -219,6 +227,36 @@ class Log:
     anchor_calendars: tuple[str, ...] = _url(())
     anchor_every_s: int = _between(60, 3_600, 10**8)
     block_headers_url: str = _url("")
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Where closed epochs of the decision log are moved. ``to``: a folder, or ``s3://bucket/prefix`` (the
+    extra ``s3``); empty: they stay. ``endpoint``: of an S3-compatible store, empty: Amazon's.
+    ``epochs_here``: so many of the newest closed ones stay. ``timeout_s``: one request to the store."""
+
+    to: str = ""
+    endpoint: str = _url("")
+    region: str = "us-east-1"
+    key_id: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
+    epochs_here: int = _between(0, 1, 1_000)
+    timeout_s: float = _between(1, 30.0, 600)
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """What may lie on the disk, by kind, in bytes; 0: no bound. From ``warn_share`` of a bound on ``/health``
+    warns; at the bound of ``log_bytes`` closed epochs are moved early, then entries are refused; at that of
+    records, index or state nothing new is stored; at that of ``cold_bytes`` (what lies in the archive) epochs
+    stay here. Nothing is deleted."""
+
+    warn_share: float = _between(0.1, 0.8, 1)
+    log_bytes: int = _bound(2**20, 64 * 2**30, 2**50)
+    records_bytes: int = _bound(2**20, 64 * 2**30, 2**50)
+    index_bytes: int = _bound(2**20, 16 * 2**30, 2**50)
+    state_bytes: int = _bound(2**20, 16 * 2**30, 2**50)
+    cold_bytes: int = _bound(2**20, 2**40, 2**60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +276,8 @@ class Settings:
     sharing: Sharing = Sharing()
     peers: Peers = Peers()
     log: Log = Log()
+    archive: Archive = Archive()
+    disk: Disk = Disk()
 
 
 _Node = TypeVar("_Node")
@@ -347,8 +387,11 @@ def _check_each(node: Any, prefix: str) -> None:
         elif "choices" in bounds and value not in bounds["choices"]:
             raise Misconfigured(f"setting {key} must be one of {', '.join(bounds['choices'])}, not {value!r}")
         elif "range" in bounds and not bounds["range"][0] <= value <= bounds["range"][1]:
+            if value == 0 and "or_zero" in bounds:
+                continue
             least, most = bounds["range"]
-            raise Misconfigured(f"setting {key} must lie between {least:g} and {most:g}, not {value:g}")
+            none = "be 0 or " if "or_zero" in bounds else ""
+            raise Misconfigured(f"setting {key} must {none}lie between {least:g} and {most:g}, not {value:g}")
         elif "is_url" in bounds and value:
             for url in (value,) if isinstance(value, str) else value:
                 _check_url(key, url)

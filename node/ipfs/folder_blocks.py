@@ -1,7 +1,8 @@
 """Blocks of a log's complete tiles and bundles: not stored, but made from its folder when they are asked for.
 
 Promises: what is given out has the hash that was asked for, whatever lies in the folder; a file that is
-damaged, or of an epoch that was moved away, is an absent block; what cannot be read now is ``Unavailable``.
+damaged, or of an epoch that somebody took away, is an absent block; what cannot be read now is
+``Unavailable``. Epochs that the node moved to an archive are read there.
 Everything else (heads, pages, checkpoints, right edges) is the inner store's, and so is what an earlier
 version stored, until ``drop_stored``.
 
@@ -20,7 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node.audit.decisions.epoch_check import FOLDER
+from node.audit.decisions.moved import closed_source, nowhere
 from node.audit.decisions.origin import epoch_of
+from node.audit.log.archive import Archives
 from node.audit.log.reader import FolderSource
 from node.audit.tlog.tiles import Tile
 from node.core.errors import NotFound, Rejected
@@ -90,9 +93,10 @@ def _key(cid: Cid) -> int:
 class FolderBlocks:
     """A ``BlockStore``: what the folder makes, and what ``inner`` stores."""
 
-    def __init__(self, inner: BlockStore, directory: Path) -> None:
+    def __init__(self, inner: BlockStore, directory: Path, archives: Archives = nowhere) -> None:
         self._inner = inner
         self._directory = directory
+        self._archives = archives
         self._index = Index()
         self._epoch = 0
         self._damaged: dict[Place, str] = {}
@@ -145,7 +149,20 @@ class FolderBlocks:
         for place in self._index.find(cid):
             if (data := await asyncio.to_thread(self._made, cid, place)) is not None:
                 return data
+            if place.epoch != self._epoch and (data := await self._made_away(cid, place)) is not None:
+                return data
         return None
+
+    async def _made_away(self, cid: Cid, place: Place) -> bytes | None:
+        """The block of a file that was moved to an archive."""
+        try:
+            source = await asyncio.to_thread(closed_source, self._directory, place.epoch, self._archives)
+            if isinstance(source, FolderSource):
+                return None
+            data = part_of(await source.read(place.tile.path, place.tile.bytes_max), place.part)
+        except (NotFound, Rejected):
+            return None
+        return data if cid.matches(data) else None
 
     # --- blocking ---------------------------------------------------------------------------------
 

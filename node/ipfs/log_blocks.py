@@ -28,11 +28,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from node.audit.decisions.moved import closed_source, nowhere
 from node.audit.decisions.origin import epoch_of
-from node.audit.log.reader import CHECKPOINT, FolderSource
+from node.audit.log.archive import Archives
+from node.audit.log.reader import FolderSource
 from node.audit.log.writer import Published
 from node.audit.tlog.tiles import WIDTH, Tile, tiles_at
 from node.core.clock import Clock
@@ -41,11 +43,12 @@ from node.core.follower import Follower, Rest
 from node.core.ipld.cid import RAW, Cid
 from node.core.model import Check
 from node.core.ports import BlockStore
-from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint
+from node.core.signed_note import NOTE_BYTES_MAX
 from node.ipfs import log_blocks_state
 from node.ipfs.folder_blocks import FolderBlocks
 from node.ipfs.kubo import KuboBlockStore
 from node.ipfs.log_blocks_state import GIVEN_OLDER_MAX, OLDER_MAX, State, first
+from node.ipfs.log_folder import OpenFolder
 from node.ipfs.log_head import BESIDE, PAGE_ENTRIES, Head, completed_between, split
 
 _log = logging.getLogger("neuroswarm.log_blocks")
@@ -79,9 +82,11 @@ class LogBlocks:
         daemon: KuboBlockStore | None = None,
         every_s: float = EVERY_S,
         compact: Callable[[], Awaitable[None]],
+        archives: Archives = nowhere,
     ) -> None:
-        self.blocks = FolderBlocks(store, folder)
+        self.blocks = FolderBlocks(store, folder, archives)
         self._folder = folder
+        self._archives = archives
         self._compact = compact
         self._state_path = state_path
         self._clock = clock
@@ -103,6 +108,11 @@ class LogBlocks:
     def head(self) -> Cid | None:
         """The newest head: what to give to whoever wants the log. None before the first one."""
         return self._state.head
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that is followed now: those before it are in blocks."""
+        return epoch_of(self._state.origin)[1]
 
     async def start(self) -> None:
         """Begin to follow, with what the folder has already. What earlier runs made can be had on return, but
@@ -173,7 +183,7 @@ class LogBlocks:
     async def _follow_folder(self, *, is_due: bool) -> bool:
         for _ in range(_TRIES):
             try:
-                now = await _Folder.open(self._folder)
+                now = await OpenFolder.open(FolderSource(self._folder))
             except NotFound:
                 return False  # nothing was published yet
             try:
@@ -202,7 +212,8 @@ class LogBlocks:
             known = 1
         for earlier in range(known, number):
             try:
-                before = await _Folder.open(self._folder / "epochs" / str(earlier))
+                source = await asyncio.to_thread(closed_source, self._folder, earlier, self._archives)
+                before = await OpenFolder.open(source)
             except NotFound:
                 continue  # moved away by its operator
             if before.checkpoint.origin != self._state.origin:
@@ -218,7 +229,7 @@ class LogBlocks:
 
     # --- growing ----------------------------------------------------------------------------------
 
-    async def _grow(self, folder: _Folder, *, is_due: bool) -> bool:
+    async def _grow(self, folder: OpenFolder, *, is_due: bool) -> bool:
         """Blocks for all that is complete, and, when due, a head; True when one is owed later."""
         size = folder.checkpoint.size
         if size < self._size:
@@ -247,7 +258,7 @@ class LogBlocks:
         await self._change(replace(state, pages=state.pages + 1, page=cid))
         self._new = {}
 
-    async def _write_head(self, folder: _Folder) -> None:
+    async def _write_head(self, folder: OpenFolder) -> None:
         """Raises ``NotFound`` where the right edge is gone meanwhile: the log has a newer checkpoint then."""
         state, checkpoint = self._state, folder.checkpoint
         beside = [name for name in BESIDE if await folder.has(name)]
@@ -264,7 +275,7 @@ class LogBlocks:
             await self._change(replace(state, head=cid, older=first(OLDER_MAX, *replaced)))
             _log.info("event=log_head cid=%s size=%d", cid, checkpoint.size)
 
-    async def _put_files(self, folder: _Folder, paths: Sequence[str]) -> dict[str, tuple[Cid, ...]]:
+    async def _put_files(self, folder: OpenFolder, paths: Sequence[str]) -> dict[str, tuple[Cid, ...]]:
         """Blocks for these files. Raises ``NotFound`` where one is gone or may be of another log already."""
         found: dict[str, tuple[Cid, ...]] = {}
         for start in range(0, len(paths), AT_ONCE):
@@ -284,7 +295,7 @@ class LogBlocks:
                 await self.blocks.drop_stored(cid)
         return found
 
-    async def _put_file(self, folder: _Folder, path: str) -> tuple[Cid, ...]:
+    async def _put_file(self, folder: OpenFolder, path: str) -> tuple[Cid, ...]:
         bytes_max = NOTE_BYTES_MAX if path in BESIDE else Tile.parse(path).bytes_max
         data = await folder.source.read(path, bytes_max)
         parts = [(Cid.of(part, RAW), part) for part in split(data)]
@@ -451,41 +462,6 @@ class LogBlocks:
             self.blocks.know(block.origin, _complete(block))
             page = block.prev
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """A log's folder as of its newest checkpoint."""
-
-    source: FolderSource
-    note: bytes
-    cid: Cid
-    checkpoint: Checkpoint
-
-    @classmethod
-    async def open(cls, folder: Path) -> _Folder:
-        """Raises ``NotFound`` (no checkpoint), ``Rejected``, ``Unavailable``."""
-        source = FolderSource(folder)
-        note = await source.read(CHECKPOINT, NOTE_BYTES_MAX)
-        return cls(source, note, Cid.of(note, RAW), _checkpoint(note))
-
-    async def has(self, path: str) -> bool:
-        try:
-            await self.source.read(path, NOTE_BYTES_MAX)
-        except NotFound:
-            return False
-        return True
-
-    async def check(self) -> None:
-        """What was read before this call is of this log: it was not moved aside for a new epoch meanwhile.
-        Raises ``NotFound`` where it was."""
-        now = _checkpoint(await self.source.read(CHECKPOINT, NOTE_BYTES_MAX))
-        if now.origin != self.checkpoint.origin:
-            raise NotFound(f"the log {self.checkpoint.origin} was moved aside")
-
-
-def _checkpoint(note: bytes) -> Checkpoint:
-    return Checkpoint.of_note(note)
 
 
 def _complete(head: Head) -> dict[str, tuple[Cid, ...]]:

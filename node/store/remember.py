@@ -156,6 +156,8 @@ class Rememberer:
         self._queue = queue
         self._questions = questions
         self._report = report
+        self.refusal = ""
+        """Why nothing new is stored now; empty: it is."""
 
     async def submit(self, memory: Memory) -> asyncio.Future[Remembered]:
         """Queue one write. The future is done when the record is durable (or the write failed);
@@ -214,6 +216,8 @@ class Rememberer:
         survivor = next((twin for twin in twins if _stands_for(twin, memory, now)), None)
         if survivor is not None and await self._is_alias(memory, survivor):
             return Remembered("known", "the same answer is already stored", memory, survivor)
+        if self.refusal:
+            raise Unavailable(self.refusal)
         twins = [] if survivor is not None else [twin for twin in twins if _gives_way(twin, memory, now)]
         stored = await self._add(memory, now, embedded, rivals, twins, survivor)
         for gone in (*rivals, *twins):

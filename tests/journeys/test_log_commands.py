@@ -22,7 +22,9 @@ from node.audit.anchors.files import AnchorFiles, AnchorStatus
 from node.audit.decisions.answer_entry import store_entry
 from node.audit.decisions.entry import policy_entry
 from node.audit.decisions.log import DecisionLog
+from node.audit.decisions.moving import move
 from node.audit.decisions.shards import Terms
+from node.audit.log.archive import FolderArchive
 from node.audit.tlog.proofs import Receipt
 from node.cli.main import main
 from node.core.clock import SystemClock
@@ -257,6 +259,17 @@ def test_an_entry_that_is_not_under_the_checkpoint_is_not_proved(operator: Opera
     assert operator("log", "prove", 1, "--vkey", KEY).status == 1
     tile.unlink()
     assert operator("log", "prove", 1, "--vkey", KEY).status == 2
+
+
+def test_a_policy_that_names_a_log_s_first_epoch_takes_receipts_of_later_ones(operator: Operator) -> None:
+    second = signer(f"{ORIGIN}/2", seed=ORIGIN)
+    write_log(operator.log, leaves(20), signers=[second], origin=second.verifier.name)
+    out = operator.folder / "receipt"
+    assert operator("log", "prove", 7, "--vkey", KEY, "--out", out).status == 0
+    policy = operator.file("policy", f"log {KEY}\nquorum none\n".encode())
+    assert operator("log", "verify-receipt", out, "--policy", policy).status == 0
+    other = operator.file("other", f"log {signer(seed='another').verifier.vkey}\nquorum none\n".encode())
+    assert operator("log", "verify-receipt", out, "--policy", other).status == 1
 
 
 def test_the_witness_policy_is_asked_of_receipts(operator: Operator) -> None:
@@ -508,6 +521,37 @@ def test_a_log_in_shards_is_checked_as_one(operator: Operator) -> None:
         first = (1, writer.identity.decisions_origin)
         assert (shown["index"], shown["origin"]) == first, "in the first shard"
     assert operator("explain", "cd" * 16).status == 1
+
+
+def test_moved_epochs_are_verified_proved_and_explained(operator: Operator) -> None:
+    writer = Writer(operator)
+    writer.write([start(), answered(), *(start(number) for number in range(10))], shard_entries=4)
+    receipt = operator.folder / "before.receipt"
+    assert operator("log", "prove", 1, "--epoch", 1, "--out", receipt).status == 0
+    archive = operator.folder / "archive"
+    archive.mkdir()
+    for number in (1, 2):
+        asyncio.run(move(operator.log, number, FolderArchive(archive), SystemClock()))
+    shown = operator("log", "verify", "--json")
+    assert shown.status == 0, shown.out
+    assert [one["is_absent"] for one in shown.json["epochs"]] == [False] * len(shown.json["epochs"])
+    assert [one["number"] for one in shown.json["epochs"]][-2:] == [2, 1]
+    again = operator.folder / "again.receipt"
+    assert operator("log", "prove", 1, "--epoch", 1, "--out", again).status == 0
+    assert again.read_bytes() == receipt.read_bytes()
+    assert operator("log", "verify-receipt", receipt).status == 0
+    assert operator("log", "prove", 0, "--epoch", 99).status == 2
+    explained = operator("explain", REQUEST, "--json").json
+    assert (explained["index"], explained["origin"]) == (1, writer.identity.decisions_origin)
+    assert operator("log", "verify", "--dir", operator.log / "epochs/1").status == 0
+    assert operator("log", "verify", "--dir", archive / writer.identity.decisions_origin / "1").status == 0
+    archive.rename(operator.folder / "elsewhere")
+    done = operator("log", "verify")
+    assert (done.status, "mount it" in done.err) == (2, True)
+    more = f'\n[archive]\nto = "{operator.folder / "elsewhere"}"\n'
+    config = operator.folder / "neuroswarm.toml"
+    config.write_text(config.read_text() + more)
+    assert operator("log", "verify").status == 0
 
 
 def test_an_answer_is_explained_by_request_number_and_record_with_its_proof(operator: Operator) -> None:

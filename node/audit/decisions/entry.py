@@ -176,9 +176,10 @@ def policy_entry(
     """The rules in force from here on, and where the log itself begins and ends. ``event``:
 
     - start, stop, change: ``settings_digest`` is the hex SHA-256 of the settings without their secrets;
-    - epoch: the first leaf of a log that follows ``previous``; ``reason`` is size or recover, ``kept_size``
-      how many leaves of it a checkpoint in the folder covers;
-    - shard_closed: the last leaf of a log that is full; ``next_origin`` goes on;
+    - epoch: the first leaf of a log that follows ``previous``; ``reason`` is size, bytes, age or recover,
+      ``kept_size`` how many leaves of it a checkpoint in the folder covers;
+    - shard_closed: the last leaf of a log that is full, or (``reason``) large or old enough; ``next_origin``
+      goes on;
     - chain_closed: an older log lies beside this one, the file with this SHA-256 and length;
     - peer_standing: ``peer`` has another level or trust group from here on, which decides whose answers are
       served; peer_followed, peer_unfollowed: its address is polled, or is no more; peer_dropped: it is not

@@ -22,7 +22,7 @@ from node.audit.decisions.origin import epoch_of, origin_of
 from node.audit.log.reader import VKEY, VKEY_BYTES_MAX, LogReader, Source
 from node.audit.log.verify import Progress, check_leaf, verify_log
 from node.core import merkle
-from node.core.errors import NotFound, Rejected
+from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.signed_note import NOTE_BYTES_MAX, Checkpoint, Verifier
 
 FOLDER = "epochs"
@@ -81,10 +81,13 @@ async def verify_epochs(
     """Check the closed logs before the one behind ``source``, which has been checked up to ``newest``.
 
     ``below`` gives the source of a closed log by its path (``epochs/1``). The newest comes first; the first
-    one that does not hold or is absent ends the list. Raises ``Unavailable``.
+    one that does not hold or is absent ends the list. Raises ``Unavailable``, also in the moment in which an
+    epoch begins.
     """
     reports: list[EpochReport] = []
     base, number = epoch_of(newest.origin)
+    if number > 1 and not newest.size:
+        raise Unavailable(f"{newest.origin} begins just now and names no log before it yet; look again")
     while number > 1:
         try:
             previous = await _previous(source, newest)

@@ -51,7 +51,8 @@ _KEY_FILE = re.compile(
 class Turn:
     """From epoch ``number``, which moves aside to ``epochs/<place>``, to epoch ``following``. ``origin``,
     ``size``, ``root`` (hex): the newest checkpoint that was signed, of the closed log or (recovery) of one
-    that is lost; ``kept_size``: what of it a checkpoint in a folder covers; ``reason``: size or recover."""
+    that is lost; ``kept_size``: what of it a checkpoint in a folder covers; ``reason``: size, bytes, age or
+    recover."""
 
     number: int
     origin: str

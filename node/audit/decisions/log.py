@@ -15,16 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from node.audit.decisions import epochs
 from node.audit.decisions.disk import on_disk
 from node.audit.decisions.entry import is_critical
+from node.audit.decisions.folder import Folder
+from node.audit.decisions.moved import closed_source, nowhere
 from node.audit.decisions.origin import origin_of
 from node.audit.decisions.seal import sealed
 from node.audit.decisions.shards import Shard, Shards, Signers, Terms
-from node.audit.log.reader import FolderSource, LogReader
+from node.audit.log.archive import Archives
+from node.audit.log.reader import LogReader
 from node.audit.log.writer import Published, TileLog
+from node.audit.tlog.leaf import read_leaf
 from node.core.clock import Clock
 from node.core.errors import NodeError, NotFound, Unavailable
 from node.core.model import Check, Json
@@ -39,8 +44,9 @@ _ERASED_MAX = 4_096
 class DecisionLog:
     """``AuditLog`` over a folder. Build with ``open``."""
 
-    def __init__(self, shards: Shards) -> None:
+    def __init__(self, shards: Shards, archives: Archives = nowhere) -> None:
         self.directory = shards.folder.directory
+        self._archives = archives
         self._shards = shards
         self._erased: dict[str, None] = {}  # the newest last
 
@@ -55,23 +61,27 @@ class DecisionLog:
         keys: Path,
         terms: Terms = USUAL,
         is_held: bool = False,
+        archives: Archives = nowhere,
     ) -> DecisionLog:
         """Open or create the log in ``directory``.
 
         ``origin`` is that of the first epoch; ``keys`` the private directory that holds key tables and
-        high-water marks; with ``is_held`` nothing is signed before witnesses were asked. Raises
+        high-water marks; with ``is_held`` nothing is signed before witnesses were asked; ``archives`` leads
+        to closed epochs that were moved away. Raises
         ``CorruptState``, ``Unavailable`` (in use, or the disk says no), ``Misconfigured``.
         """
         shards = Shards(Path(directory), origin, signers, clock, Path(keys), terms)
         await shards.open(is_held=is_held)
-        return cls(shards)
+        return cls(shards, archives)
 
     # --- the port ---------------------------------------------------------------------------------
 
     async def append(self, entry: Mapping[str, Json], *, private_texts: Mapping[str, str]) -> Appended:
         what = sealed(entry, private_texts)
-        place = await self._enter(what if entry.get("kind") == "tombstone" else self._without_erased(what))
-        if is_critical(entry):
+        what = what if entry.get("kind") == "tombstone" else self._without_erased(what)
+        is_needed = is_critical(entry)
+        place = await self._enter(what, is_needed=is_needed)
+        if is_needed:
             self._shards.critical.publish_soon(place)
         return place
 
@@ -135,21 +145,46 @@ class DecisionLog:
         status, said = check.status, check.output
         if shards.is_closed:
             status, said = "fail", "the decision log is closed"
-        elif shards.trouble:
-            status, said = "fail", shards.trouble
+        elif shards.trouble or shards.refusal:
+            status, said = "fail", shards.trouble or shards.refusal
         elif shards.is_turning and status != "pass":
             status, said = "warn", "the next shard begins"
         elif status == "pass" and shards.folder.is_too_large:
             status = "warn"
             said = (
                 f"the decision log has {shards.folder.size_bytes} bytes, more than log.alarm_bytes; "
-                f"move closed epochs from {self.directory / epochs.FOLDER} to an archive that stays readable"
+                "name a place for closed epochs in archive.to"
             )
         return replace(check, name="log", status=status, output=said, observed=self.size(), unit="entries")
 
     async def close(self) -> None:
         """See ``Shards.close``."""
         await self._shards.close()
+
+    # --- for whoever keeps its epochs (``keeper``) ------------------------------------------------
+
+    @property
+    def folder(self) -> Folder:
+        """What it takes on the disk."""
+        return self._shards.folder
+
+    async def begun_at(self) -> datetime | None:
+        """When the epoch that is written now got its first entry, by that entry; None before it is
+        published. Raises ``NodeError``."""
+        shard = self._shards.open_now()
+        if shard.tile_log.published is None or not shard.tile_log.published.size:
+            return None
+        [data] = await shard.reader.entries(0, 1, shard.tile_log.published.size)
+        return datetime.fromtimestamp(read_leaf(data).time_us / 1e6, UTC)
+
+    async def end_epoch(self, reason: str) -> bool:
+        """Close the epoch that is written now and begin the next one. Appends wait meanwhile, and none is
+        lost. False where checkpoints are held back. Raises ``NodeError``."""
+        return await self._shards.end_now(reason)
+
+    def refuse(self, why: str) -> None:
+        """Take no entries but critical ones, for this reason; empty: take all."""
+        self._shards.refusal = why
 
     # --- for those who serve, witness and anchor it -----------------------------------------------
 
@@ -172,8 +207,8 @@ class DecisionLog:
         """Call ``callback`` on the event loop for each checkpoint, of this log and those that follow it."""
         self._shards.critical.on_published(callback)
 
-    async def _enter(self, what: Sealed) -> Appended:
-        begun = self._begin(await self._shards.admitted(), what)
+    async def _enter(self, what: Sealed, *, is_needed: bool = False) -> Appended:
+        begun = self._begin(await self._shards.admitted(is_needed=is_needed), what)
         return begun if isinstance(begun, Appended) else await begun
 
     def _begin(self, shard: Shard, what: Sealed) -> Appended | Awaitable[Appended]:
@@ -191,7 +226,8 @@ class DecisionLog:
         for number in await on_disk(epochs.closed, self.directory):
             if origin_of(self._shards.base, number) == origin:
                 folder = epochs.folder_of(self.directory, number)
-                reader = LogReader(FolderSource(folder))
+                source = await on_disk(closed_source, self.directory, number, self._archives)
+                reader = LogReader(source)
                 note = await reader.checkpoint()
                 newest = await on_disk(epochs.newest, folder / "checkpoint")
                 if newest is None or not 0 <= index < newest.size:

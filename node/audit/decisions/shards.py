@@ -1,8 +1,9 @@
 """The log that is written now, and the turn from one that is full to the next.
 
 Promises:
-1. A log holds ``shard_entries`` leaves at most, and what it had to say of repairs. The last one names the log
-   that follows, and nothing that was acknowledged is lost on the way; appends wait meanwhile.
+1. A log holds ``shard_entries`` leaves at most, and what it had to say of repairs; ``end_now`` closes it
+   sooner. The last leaf names the log that follows, and nothing that was acknowledged is lost on the way;
+   appends wait meanwhile.
 2. What is unusual about a log stands in its first leaves: the log that it follows, an older log of another
    format beside it (left where it is), a repair after a crash.
 3. A leaf whose key was destroyed, or dropped before it was written, is found by nobody: keys are on disk
@@ -47,6 +48,8 @@ _T = TypeVar("_T")
 BEFORE_REPLY = "before_reply"
 BEHIND_50MS = "behind_50ms"
 
+FULL = "size"
+"""Why a shard ends that nobody ended sooner."""
 OLD_FILE = "decisions.jsonl"
 """Where versions before this format kept their decisions."""
 KEYS_IN_FLIGHT_MAX = 4_096
@@ -100,6 +103,8 @@ class Shards:
         self.now: Shard
         self.trouble = ""
         """Why the next log could not begin."""
+        self.refusal = ""
+        """Why nothing is entered now but what must be."""
         self.is_closed = False
         self._clock = clock
         self._taken = 0  # indexes given out in this shard, or about to be
@@ -108,6 +113,7 @@ class Shards:
         self._turning: asyncio.Task[None] | None = None
         self._turn: Turn | None = None
         self._has_last_leaf = False
+        self._reason = FULL
         self._to_say: list[Entry] = []
 
     @property
@@ -128,24 +134,36 @@ class Shards:
         """Whether the folder at the top may not be this shard's any more."""
         return shard is not self.now or (self._turn is not None and self._turn.number == shard.number)
 
-    def place(self) -> Shard | None:
+    def place(self, *, is_needed: bool = False) -> Shard | None:
         """The shard that has a place for one more leaf; the place is taken. None where the next one begins
-        first."""
+        first. ``is_needed``: it is entered in spite of a ``refusal``. Raises ``Unavailable``."""
         shard = self.open_now()
+        if self.refusal and not is_needed:
+            raise Unavailable(self.refusal)
         is_ending = self._turn is not None or self._has_last_leaf or self._is_full(shard)
         if is_ending or self._turning is not None:
             return None
         self._taken += 1
         return shard
 
-    async def admitted(self) -> Shard:
+    async def admitted(self, *, is_needed: bool = False) -> Shard:
         """``place``, after the next shard has begun where one must."""
-        while (shard := self.place()) is None:
-            if self._turning is None:
-                self._turning = asyncio.create_task(self._turn_over(), name="decision log: next shard")
-                self._turning.add_done_callback(self._has_turned)
-            await asyncio.shield(self._turning)
+        while (shard := self.place(is_needed=is_needed)) is None:
+            await self._turned_over()
         return shard
+
+    async def end_now(self, reason: str) -> bool:
+        """Close this shard, which is not full, for ``reason`` (a code), and begin the next one; False where
+        checkpoints are held back, so that it cannot be closed. Raises ``NodeError``; then the next append,
+        or the next call, goes on with it."""
+        tile_log = self.open_now().tile_log
+        if tile_log.is_held or tile_log.suspended:
+            return False
+        if not self._has_last_leaf:
+            await tile_log.publish()  # so that appends wait for little
+            self._reason = reason
+        await self._turned_over()
+        return True
 
     def put(self, shard: Shard, what: Sealed) -> int | asyncio.Future[int]:
         """Append to a shard in which a place was taken: the index, or what it will come from. Whoever gives
@@ -284,7 +302,10 @@ class Shards:
         if shard.tile_log.suspended:
             return  # nothing can be appended, and health says why
         size = shard.tile_log.size()
-        self._has_last_leaf = bool(size) and await _is_ended(shard, size - 1)
+        if size and (why := await _ended_for(shard, size - 1)):
+            self._has_last_leaf, self._reason = True, why
+        else:
+            self._has_last_leaf = False
         with translated("the key table of the decision log cannot be read"):
             extra = await asyncio.to_thread(shard.keys.count) - size
             if extra > 0:
@@ -331,6 +352,14 @@ class Shards:
         self._turning = None
         problem = None if task.cancelled() else task.exception()
         self.trouble = "" if problem is None else str(problem)
+        if self._turn is None and not self._has_last_leaf:
+            self._reason = FULL  # nothing was begun
+
+    async def _turned_over(self) -> None:
+        if self._turning is None:
+            self._turning = asyncio.create_task(self._turn_over(), name="decision log: next shard")
+            self._turning.add_done_callback(self._has_turned)
+        await asyncio.shield(self._turning)
 
     async def _turn_over(self) -> None:
         """Close this shard and begin the next. Each step is done once; what fails is tried again by the next
@@ -345,7 +374,7 @@ class Shards:
             self.now = await self._opened(self._turn.following)
         await self._begin(self._turn)
         self.folder.sweep(directory / epochs.FOLDER / self._turn.place)
-        self._turn = None
+        self._turn, self._reason = None, FULL
 
     async def _ended(self, shard: Shard) -> Turn:
         """The shard has its last leaf, a checkpoint over it, and is let go of."""
@@ -354,7 +383,9 @@ class Shards:
         place = await on_disk(epochs.free_place, directory, shard.number)
         if not self._has_last_leaf:
             origin = origin_of(self.base, following)
-            await self._say(policy_entry(event="shard_closed", policy=self.terms.policy, next_origin=origin))
+            why = "" if self._reason == FULL else self._reason
+            policy = self.terms.policy
+            await self._say(policy_entry(event="shard_closed", policy=policy, reason=why, next_origin=origin))
             self._has_last_leaf = True
         published = await shard.tile_log.publish()
         await shard.tile_log.close()
@@ -366,7 +397,7 @@ class Shards:
             size=published.size,
             root=published.root.hex(),
             kept_size=published.size,
-            reason="size",
+            reason=self._reason,
             following=following,
             place=place,
         )
@@ -387,12 +418,13 @@ def _repairs(tile_log: TileLog, extra_keys: int) -> list[Entry]:
     ]
 
 
-async def _is_ended(shard: Shard, last: int) -> bool:
-    """Whether the last leaf says that another log follows: a crash came before the turn."""
+async def _ended_for(shard: Shard, last: int) -> str:
+    """Why this log ended, where its last leaf says that another one follows: a crash came before the turn."""
     published = shard.tile_log.published
     if published is not None and published.size > last:
         [data] = await shard.reader.entries(last, 1, published.size)
     else:
         folder, origin = shard.tile_log.directory / "journal", shard.tile_log.origin
         data = (await on_disk(journal.find, DISK, folder, origin)).entries[-1]
-    return leaf.read_leaf(data).entry.get("event") == "shard_closed"
+    entry = leaf.read_leaf(data).entry
+    return str(entry.get("reason") or FULL) if entry.get("event") == "shard_closed" else ""

@@ -67,6 +67,7 @@ class Folder:
         self.files = files
         self.directory = directory
         self.checkpoint = directory / "checkpoint"
+        self.witnessed = directory / "checkpoint.witnessed"
         self.vkey = directory / "vkey"
         self.staging = directory / ".staging"
         self.journal = directory / "journal"
@@ -216,12 +217,15 @@ class Publisher:
             self._retire()
         return published
 
-    def cosign(self, data: bytes) -> bool:
-        """Add signatures to ``checkpoint``; False where they are for another one than the newest.
+    def cosign(self, data: bytes, *, is_enough: bool = False) -> bool:
+        """Add signatures to ``checkpoint``; False where they are for another one than the newest. With
+        ``is_enough`` the note is also the new ``checkpoint.witnessed``.
 
         Raises ``Rejected`` (not this log's checkpoint), ``OSError``.
         """
         opened = open_checkpoint(data, [one.verifier for one in self._signers])
+        if is_enough:
+            self._files.replace(self._folder.witnessed, data)
         if self._note is None or opened.note.text != self._note.text:
             return False
         merged = self._note.with_signatures(opened.note.signatures)

@@ -302,13 +302,13 @@ class TileLog:
         if not self._suspended:
             await self.publish()
 
-    async def add_cosignatures(self, note: bytes) -> None:
+    async def add_cosignatures(self, note: bytes, *, is_enough: bool = False) -> None:
         """More signatures for the newest checkpoint: ``checkpoint`` is rewritten with them, if it is still
-        that.
+        that. Where they are enough by the policy the note is ``checkpoint.witnessed`` from now on.
 
         Raises ``Rejected`` (not a checkpoint of this log), ``Unavailable``.
         """
-        await self._on_thread(lambda: self._schedule.publisher.cosign(note))
+        await self._on_thread(lambda: self._schedule.publisher.cosign(note, is_enough=is_enough))
 
     def health(self) -> Check:
         """pass; warn: no new checkpoints, entries wait; fail: no entries."""

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from node.audit.log.contradictions import Evidence
-from node.audit.log.reader import WITNESSED, FolderSource, LogReader
+from node.audit.log.reader import FolderSource, LogReader
 from node.audit.log.writer import Published, TileLog
 from node.audit.tlog.policy import POLICY_BYTES_MAX, WitnessLine, WitnessPolicy
 from node.audit.witnesses.client import Cosigned, Holds, WitnessClient
@@ -302,11 +302,7 @@ class Witnesses:
 
     async def _keep(self, ours: _Ours, cosigners: dict[Verifier, Signature], *, has_quorum: bool) -> None:
         note = ours.note.with_signatures(cosigners.values()).encode()
-        await ours.log.add_cosignatures(note)
-        if has_quorum and self._current() is ours.log:
-            path = ours.log.directory / WITNESSED
-            with translated(f"{path} cannot be written"):
-                await asyncio.to_thread(DISK.replace, path, note)
+        await ours.log.add_cosignatures(note, is_enough=has_quorum)
 
     # --- one witness ------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from node.audit.decisions.origin import epoch_of
 from node.audit.log.contradictions import Evidence
 from node.core.clock import Clock
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
@@ -52,6 +53,8 @@ UNPROVEN = "unproven"
 """Kind of evidence: a signed checkpoint that came with a proof that does not hold. Whoever can read a log can
 submit its checkpoint with a wrong proof, so this alone says nothing against the log."""
 
+_HELD_MAX = 65_536
+"""Beyond so many epochs, each of which leaves a file, none is taken that is not named itself."""
 _OLD = re.compile(rb"old (0|[1-9][0-9]{0,18})")
 _SUFFIX = ".checkpoint"
 
@@ -223,8 +226,8 @@ class Witness:
             checkpoint = _checkpoint_of(submission.note)
         except Rejected as exc:
             return Verdict(400, reason=str(exc))
-        verifiers = self._logs.get(checkpoint.origin)
-        if verifiers is None:
+        verifiers = self._keys_of(checkpoint.origin)
+        if not verifiers:
             return Verdict(404, reason="this witness does not know the log of this checkpoint")
         try:
             opened = open_checkpoint(submission.note, verifiers)
@@ -250,6 +253,15 @@ class Witness:
                 self._keep(UNPROVEN, checkpoint, {"held": held.note, "shown": submission.note})
             return Verdict(422, reason=str(exc))
         return self._cosign(origin, opened, held)
+
+    def _keys_of(self, origin: str) -> tuple[Verifier, ...]:
+        """The keys that are known for this log. A log that goes on in epochs keeps its key, whose name is
+        that of the epoch that it signs: who knows the first epoch knows the later ones."""
+        known = self._logs.get(origin, ())
+        base, number = epoch_of(origin)
+        if known or number == 1 or len(self._held) >= _HELD_MAX:
+            return known
+        return tuple(Verifier(origin, one.kind, one.public) for one in self._logs.get(base, ()))
 
     def _cosign(self, origin: str, opened: Opened, held: _Held | None) -> Verdict:
         """Sign, make durable, and only then answer."""

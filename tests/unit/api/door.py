@@ -80,9 +80,11 @@ async def listening(app: web.Application) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def served(folders: Mapping[str, Path], witness: Witness | None = None) -> AsyncIterator[Door]:
+async def served(
+    folders: Mapping[str, Path], witness: Witness | None = None, **more: Any
+) -> AsyncIterator[Door]:
     """The application over loopback."""
-    async with application(folders=folders, cosigner=witness) as app, listening(app) as url:
+    async with application(folders=folders, cosigner=witness, **more) as app, listening(app) as url:
         headers = {"Accept-Encoding": "identity"}
         async with aiohttp.ClientSession(trust_env=False, auto_decompress=False, headers=headers) as http:
             yield Door(url, http)

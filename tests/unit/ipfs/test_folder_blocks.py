@@ -9,6 +9,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from node.audit.decisions.moved import Moved, mark
+from node.audit.tlog.packed import pack, place_of
 from node.audit.tlog.tiles import ENTRIES, Tile
 from node.core.errors import NotFound
 from node.core.ipld.cid import BLAKE2B_256, RAW, Cid
@@ -157,3 +159,35 @@ def test_the_index_tells_every_place_of_a_block_and_knows_it_once(monkeypatch: p
     for cid, _ in added:
         assert sorted(map(int, index.find(cid))) == sorted(int(place) for one, place in added if one == cid)
     assert index.find(Cid.of(b"another", RAW)) == []
+
+
+async def test_an_epoch_in_the_archive_gives_its_blocks_and_is_made_into_blocks_anew(world: World) -> None:
+    old = world.folder
+    old.grow(1_400)
+    await world.once()
+    complete = complete_of(old)
+    old.move(world.tmp_path / "aside")
+    world.folder = Folder(world.tmp_path / "log", f"{ORIGIN}/2")
+    old.move(world.tmp_path / "log" / "epochs" / "1")
+    earlier = {f"epochs/1/{name}": data for name, data in old.needed().items()}
+    world.folder.grow(300)
+    before = await world.once()
+    archive = world.tmp_path / "archive"
+    archive.mkdir()
+    # Its leaves are no decisions, which ``move`` would refuse: what it leaves is made by hand.
+    moved = Moved(str(archive), "1", 1, 1, "2026")
+    for name, data in old.needed().items():
+        path = (
+            archive / "1" / place_of(Tile.parse(name)) if name.startswith("tile/") else archive / "1" / name
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pack(data) if path.suffix == ".gz" else data)
+    mark(world.folder.path / "epochs" / "1", moved)
+    shutil.rmtree(world.folder.path / "epochs" / "1" / "tile")
+    async with world.job() as job:
+        assert job.epoch == 2
+        for cid in complete:
+            assert cid.matches(await job.blocks.get(cid))
+        assert earlier.items() <= (await rebuild(before, job.blocks.get)).items()
+    world.state.unlink()  # all blocks are made again, of what lies in the archive
+    assert await world.once() == before

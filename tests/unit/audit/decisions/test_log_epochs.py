@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import orjson
 import pytest
 
+from node.api.logs import AWAY_AT_ONCE, Away
 from node.audit.decisions import epochs
 from node.audit.decisions.epochs import Turn
+from node.audit.decisions.moving import move
+from node.audit.log.archive import FolderArchive
 from tests import log_folders, log_kit
+from tests.epoch_kit import folders
+from tests.manual_clock import ManualClock
 from tests.simulators import rfc6962
 from tests.unit.api.door import Door, served
 
@@ -227,3 +233,72 @@ async def test_readers_of_a_log_that_turns_over_see_one_log_at_a_time(tmp_path: 
         for path, data in tiles.items():
             status, again, _ = await door.get(f"{BASE}/{path}")
             assert (status, again) == (200, data)
+
+
+async def moved(folder: Path, count: int) -> Path:
+    """Two epochs, the first of which was moved away; the archive."""
+    log_folders.write_log(folder / "log", NEW, origin=SECOND)
+    log_folders.write_log(folder / "log/epochs/1", log_folders.leaves(count, "old"), origin=FIRST)
+    archive = folder / "archive"
+    archive.mkdir()
+    await move(folder / "log", 1, FolderArchive(archive), ManualClock())
+    return archive
+
+
+async def test_what_was_moved_to_an_archive_is_served_as_before(tmp_path: Path) -> None:
+    count = 600
+    entries = log_folders.leaves(count, "old")
+    await moved(tmp_path, count)
+    written = log_folders.log_files(entries, origin=FIRST)
+    async with served({"decisions": tmp_path / "log"}, away=Away(folders)) as door:
+        for path, data in written.items():
+            assert await door.body(f"{BASE}/epochs/1/{path}") == data, path
+        assert await door.body(f"{BASE}/epochs/1/tile/0/002.p/7") == written["tile/0/002.p/88"][: 7 * 32]
+        status, _, headers = await door.get(f"{BASE}/epochs/1/tile/0/000")
+        assert (status, headers["Cache-Control"]) == (200, FOR_EVER)
+        status, data, headers = await door.get(
+            f"{BASE}/epochs/1/tile/entries/000", headers={"Accept-Encoding": "gzip"}
+        )
+        assert (status, headers["Content-Encoding"]) == (200, "gzip")
+        assert gzip.decompress(data) == written["tile/entries/000"]
+        assert entry_of(await door.body(f"{BASE}/proof/599?log={FIRST}")) == entries[599]
+        assert entry_of(await door.body(f"{BASE}/epochs/1/proof/0")) == entries[0]
+        for path in ("tile/0/003", "tile/0/002.p/89", "tile/3/000", "proof/600"):
+            assert (await door.get(f"{BASE}/epochs/1/{path}"))[0] == 404, path
+        assert (await door.get(f"{BASE}/epochs/7/tile/0/000"))[0] == 404
+
+
+async def test_an_archive_that_is_away_is_503_and_a_lost_file_no_404(tmp_path: Path) -> None:
+    archive = await moved(tmp_path, 300)
+    async with served({"decisions": tmp_path / "log"}, away=Away(folders)) as door:
+        lost = archive / FIRST / "1/tile/0/000"
+        lost.rename(archive / "lost")
+        assert (await door.get(f"{BASE}/epochs/1/tile/0/000"))[0] == 500
+        (archive / "lost").rename(lost)
+        archive.rename(tmp_path / "unmounted")
+        status, data, _ = await door.get(f"{BASE}/epochs/1/tile/0/000")
+        assert (status, b"unmounted" in data, str(tmp_path).encode() in data) == (503, False, False)
+        assert (await door.get(f"{BASE}/epochs/1/checkpoint"))[0] == 200
+        (tmp_path / "unmounted").rename(archive)
+        assert (await door.get(f"{BASE}/epochs/1/tile/0/000"))[0] == 200
+
+
+async def test_few_read_an_archive_at_once(tmp_path: Path) -> None:
+    await moved(tmp_path, 300)
+    held, asked = asyncio.Event(), asyncio.Queue[None]()
+
+    class Slow(FolderArchive):
+        async def get(self, path: str, bytes_max: int) -> bytes:
+            asked.put_nowait(None)
+            await held.wait()
+            return await super().get(path, bytes_max)
+
+    away = Away(lambda address: Slow(Path(address)))
+    async with served({"decisions": tmp_path / "log"}, away=away) as door:
+        asking = [asyncio.create_task(door.get(f"{BASE}/epochs/1/tile/0/000")) for _ in range(AWAY_AT_ONCE)]
+        for _ in asking:
+            await asked.get()
+        assert (await door.get(f"{BASE}/epochs/1/tile/0/000"))[0] == 503
+        assert (await door.get(f"{BASE}/epochs/2/checkpoint"))[0] == 200
+        held.set()
+        assert {status for status, _, _ in await asyncio.gather(*asking)} == {200}

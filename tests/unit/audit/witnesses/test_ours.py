@@ -460,3 +460,21 @@ async def test_no_change_of_a_body_is_cosigned_or_breaks_it(tmp_path: Path) -> N
             for changed in (body[:at], body[:at] + b"\xff" + body[at + 1 :], body[:at] + b"0" + body[at:]):
                 assert (await witness.add_checkpoint(changed)).status in (400, 403, 404, 422), changed
         assert held(witness) == 20
+
+
+async def test_who_knows_a_log_s_first_epoch_cosigns_the_later_ones(tmp_path: Path) -> None:
+    first = Key("zOne.neuroswarm/decisions")
+    second = Key(f"{first.name}/2", seed=first.name)
+    forged = Key(f"{first.name}/2")
+    async with opened(tmp_path, ManualClock(), first) as witness:
+
+        async def told(origin: str, key: Key, old: int, new: int) -> int:
+            entries = ENTRIES[:new]
+            body = submission(old, consistency(old, entries), signed(entries, key, origin=origin))
+            return (await witness.add_checkpoint(body)).status
+
+        assert await told(first.name, first, 0, 5) == 200
+        assert await told(second.name, second, 0, 3) == 200
+        assert await told(second.name, second, 3, 9) == 200
+        assert await told(second.name, forged, 9, 10) == 403
+        assert await told("zTwo.neuroswarm/decisions/2", second, 0, 3) == 404
