@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from node.core.errors import Rejected
+from node.store.file_store import FileStore
 from node.store.hit_label import Hit, Label
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.writer import Schema, SqliteFile
 
 LABELS_MAX = 100_000
 REQUESTS_MAX = 10_000

@@ -25,8 +25,9 @@ from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavai
 from node.core.ipld.car import CarReader, refuse_gzip
 from node.core.ipld.cid import BLAKE2B_256, RAW, SHA2_256, SHA2_512, Cid
 from node.core.ports import BlockStore
+from node.store.file_store import FileStore
 from node.store.verifying import BLOCK_BYTES_MAX
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.writer import Schema, SqliteFile
 
 PAGE_BYTES = 16_384
 """As for records: most foreign blocks are small or of 256 KiB."""

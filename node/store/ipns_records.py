@@ -25,7 +25,8 @@ from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld import ipns
 from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.record import time_us
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.file_store import FileStore
+from node.store.writer import Schema, SqliteFile
 
 NAMES_MAX = 1_000
 """Names of strangers. A record has at most 10 KiB, so they take 10 MB."""

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from node.core.normalise import query_hash
+from node.store.file_store import FileStore
 from node.store.record_rules import is_private
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.writer import Schema, SqliteFile
 
 ROWS_MAX = 1_024
 ANSWER_CHARS_MAX = 4_000

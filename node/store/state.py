@@ -16,7 +16,8 @@ from pathlib import Path
 
 from node.core.errors import NodeError, Rejected
 from node.core.ipld.cid import Cid
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.file_store import FileStore
+from node.store.writer import Schema, SqliteFile
 
 _log = logging.getLogger(__name__)
 

@@ -47,6 +47,7 @@ from node.app.transfer.index_records import (
     kept_of,
     record_cid,
 )
+from node.app.transfer.kept_export import Lost, drop, keep_lost
 from node.cache.keys import keyword_key
 from node.core.blocking import in_thread
 from node.core.clock import Clock, new_id
@@ -105,6 +106,7 @@ class PortableIndex:
     blocks: Gets | None = None
     publish: str = "none"
     class_limit: Callable[[AnswerRecord], ClassLimit] | None = None
+    lost: Lost | None = None
 
     # --- in ---------------------------------------------------------------------------------------
 
@@ -405,10 +407,13 @@ class PortableIndex:
     # --- out --------------------------------------------------------------------------------------
 
     async def export(self, path: Path) -> int:
-        """Write every live record that is not private; how many. Left out while the store is large."""
+        """Write every live record that is not private; how many. Left out while the store is large. What an
+        older export says of records that are lost here is kept beside it (``kept_export``)."""
         counts = await self.keeping.records.counts()
         if counts["live"] > EXPORT_ENTRIES_MAX:
             log.info("knowledge index not exported: over %d entries", EXPORT_ENTRIES_MAX)
+            if self.lost is not None:
+                await keep_lost(path, self.lost)
             await drop(path)  # an old one would keep what was erased
             return 0
         entries: list[IndexEntry] = []
@@ -423,16 +428,11 @@ class PortableIndex:
                 ends = beside.ends(record, stored.origin, stored.kept)
                 if ends is None or ends > now:
                     entries.append(exported(stored, record))
+        if self.lost is not None:
+            held = [Cid.parse(entry.cid) for entry in entries if entry.cid is not None]
+            await keep_lost(path, self.lost, held=held)
         await asyncio.to_thread(index_file.write, path, entries, self.keeping.semantics.info.model)
         return len(entries)
-
-
-async def drop(path: Path) -> None:
-    """Delete a copy of records that is written anew later. Raises ``Unavailable``."""
-    try:
-        await asyncio.to_thread(path.unlink, missing_ok=True)
-    except OSError as exc:
-        raise Unavailable(f"{path}, a copy of records, cannot be deleted: {exc.strerror}") from exc
 
 
 def _noted(text: str | None) -> Mapping[str, object]:
