@@ -75,4 +75,5 @@ def operator_desk(
             forget_question=kept.refuted.forget_question,
         ),
         peers,
+        ground.data_dir,
     )

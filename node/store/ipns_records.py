@@ -34,7 +34,7 @@ KEPT = timedelta(hours=48)
 """As in the network's own routing: whoever wants a record kept for longer gives it again."""
 _STRANGERS, _OURS, _OPERATORS = 0, 1, 2
 
-_SCHEMA = Schema(
+SCHEMA = Schema(
     name="name store",
     application_id=int.from_bytes(b"NSn1", "big"),
     version=1,
@@ -71,7 +71,7 @@ class Names(FileStore):
     @classmethod
     async def open(cls, path: Path, clock: Clock, *, own: IpnsName, names_max: int = NAMES_MAX) -> Self:
         """Open or create the file. Raises ``Unavailable``, ``CorruptState``."""
-        names = cls(await SqliteFile.open(path, _SCHEMA, readers=2), clock, own, names_max)
+        names = cls(await SqliteFile.open(path, SCHEMA, readers=2), clock, own, names_max)
         rows = await names._file.rows("SELECT multihash FROM name WHERE own = ?", (_OURS,))
         names._own |= {bytes(row[0]) for row in rows}
         return names

@@ -347,6 +347,15 @@ def known(connection: sqlite3.Connection, multihashes: Sequence[bytes]) -> set[b
     return {row[0] for row in _among(connection, "SELECT multihash FROM record WHERE multihash", multihashes)}
 
 
+def gone_for_good(connection: sqlite3.Connection, multihashes: Sequence[bytes]) -> set[bytes]:
+    """Those of these that are withdrawn, or that a tombstone is about."""
+    asked = (
+        "SELECT multihash FROM record WHERE state = 'withdrawn' AND multihash",
+        "SELECT target FROM record WHERE kind = 'tombstone' AND target",
+    )
+    return {row[0] for statement in asked for row in _among(connection, statement, multihashes)}
+
+
 def public_blocks(
     connection: sqlite3.Connection, cids: Sequence[Cid], bytes_max: int
 ) -> dict[Cid, bytes | None]:

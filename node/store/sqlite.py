@@ -424,6 +424,11 @@ class SqliteStore:
         known = await self.file.read(reads.known, [cid.multihash for cid in cids])
         return {cid for cid in cids if cid.multihash not in known}
 
+    async def gone_for_good(self, cids: Sequence[Cid]) -> set[Cid]:
+        """Those of these that were withdrawn here, or that a tombstone is about. Raises ``Unavailable``."""
+        gone = await self.file.read(reads.gone_for_good, [cid.multihash for cid in cids])
+        return {cid for cid in cids if cid.multihash in gone}
+
     async def stored(self) -> list[Cid]:
         """Every block. For a file with few of them. Raises ``Unavailable``."""
         rows = await self.file.rows("SELECT codec, multihash FROM block")

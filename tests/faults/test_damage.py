@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 
-from tests.faults.damage_kit import COUNT, QUESTIONS, asked, filled, flip, ruin_page
-from tests.faults.node_kit import eventually, start
+from node.app.fix import Fixed, fix
+from node.core.errors import Damaged
+from node.core.ipld.car import header, section
+from node.core.ipld.cid import Cid
+from node.core.settings import load
+from node.store.guard import accept_loss
+from tests.faults.damage_kit import COUNT, QUESTIONS, answer, asked, filled, flip, ruin_page
+from tests.faults.node_kit import environ_of, eventually, start
+
+
+async def fixed(folder: Path, *sources: Path) -> Fixed:
+    """What ``doctor --fix`` does."""
+    return await fix(load(environ_of(folder)), sources)
 
 
 def exported(folder: Path, name: str = "knowledge-index.json") -> set[str]:
@@ -73,7 +85,87 @@ async def test_a_damaged_page_takes_only_what_lies_on_it(
     monkeypatch.setattr("node.store.writer.CHECK_BYTES_MAX", 0)
     async with start(tmp_path) as node:
         said = await asked(node, cids)
-        assert said["error"] == said["wrong"] == 0
+        assert not said["error"] + said["wrong"]
         assert said["right"] >= COUNT - rows
         check = await eventually(lambda: node.check("ipfs:blocks"), lambda check: check["status"] == "fail")
         assert "doctor --fix" in check["output"]
+
+
+async def test_every_whole_row_of_a_damaged_file_comes_back(tmp_path: Path) -> None:
+    cids = await filled(tmp_path)
+    path = tmp_path / "data" / "blocks.sqlite"
+    rows = ruin_page(path, QUESTIONS[30])
+    assert rows
+    (tmp_path / "data" / "knowledge-index.json").unlink()
+    with pytest.raises(Damaged, match="doctor --fix"):
+        async with start(tmp_path):
+            pass
+    done = await fixed(tmp_path)
+    assert len(done.lost) == rows, done
+    assert set(done.lost) <= set(cids.values()), "by CID"
+    for _ in range(2):
+        async with start(tmp_path) as node:
+            assert await asked(node, cids) == {"right": COUNT - rows, "none": rows}
+            check = await node.check("ipfs:blocks")
+            assert check["status"] == "fail"
+            assert f"{rows} of them" in check["output"]
+    assert list((tmp_path / "data" / "damaged").iterdir()), "the damaged file is kept"
+    assert (await fixed(tmp_path)).lost == done.lost, "once more changes nothing"
+    assert doctor_accepts(tmp_path) == done.lost
+    async with start(tmp_path) as node:
+        assert (await node.check("ipfs:blocks"))["status"] == "pass"
+
+
+def doctor_accepts(folder: Path) -> list[str]:
+    loss = accept_loss(folder / "data")
+    assert loss is not None
+    return list(loss.cids)
+
+
+async def test_what_is_lost_comes_back_from_export_and_car(tmp_path: Path) -> None:
+    cids = await filled(tmp_path)
+    data = tmp_path / "data"
+    car = tmp_path / "given" / "some.car"
+    car.parent.mkdir()
+    blocks = dict(sqlite3.connect(data / "blocks.sqlite").execute("SELECT multihash, data FROM block"))
+    named = [Cid.parse(cids[text]) for text in QUESTIONS[:5]]
+    car.write_bytes(header(named[:1]) + b"".join(section(cid, blocks[cid.multihash]) for cid in named))
+    for path in data.glob("blocks.sqlite*"):
+        path.unlink()
+    async with start(tmp_path) as node:
+        assert (await node.check("ipfs:blocks"))["status"] == "fail"
+    done = await fixed(tmp_path, car.parent)
+    assert done.lost == []
+    async with start(tmp_path) as node:
+        assert (await node.check("ipfs:blocks"))["status"] == "pass"
+        assert await asked(node, cids) == {"right": COUNT}
+        for text in QUESTIONS[:5]:
+            assert (await node.search(text))["cid"] == cids[text], "as it was"
+
+
+async def test_nothing_erased_comes_back(tmp_path: Path) -> None:
+    """Neither out of the damaged file, nor out of an export from before, with and without the store's own
+    tombstones."""
+    cids = await filled(tmp_path)
+    data = tmp_path / "data"
+    before = tmp_path / "before" / "knowledge-index.json"
+    before.parent.mkdir()
+    before.write_bytes((data / "knowledge-index.json").read_bytes())
+    async with start(tmp_path) as node:
+        for text in QUESTIONS[:3]:
+            assert await node.delete(cids[text]) == 200
+        await node.judge("invalid", cid=cids[QUESTIONS[4]])
+    gone = {*QUESTIONS[:3], QUESTIONS[4]}
+    ruin_page(data / "blocks.sqlite", QUESTIONS[30])
+    for is_store_there in (True, False):
+        if not is_store_there:
+            for path in data.glob("blocks.sqlite*"):
+                path.unlink()
+        done = await fixed(tmp_path, before.parent)
+        assert not set(done.lost) & {cids[text] for text in QUESTIONS[:3]}
+        async with start(tmp_path) as node:
+            for number, text in enumerate(QUESTIONS):
+                if text in gone:
+                    assert (await node.search(text))["hit"] is None, text
+                else:
+                    assert (await node.search(text))["answer"] == answer(number)
