@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from node.app.data_files import DERIVED, FILES, STATE_FILE, mend, put_derived_aside, stamp_of
 from node.app.engines import mirror_of
 from node.app.found_files import FileBlocks
 from node.app.guard import exported_cids, guard_of
@@ -39,40 +39,18 @@ from node.core.identity import Identity
 from node.core.ipld.cid import Cid
 from node.core.record import AnswerRecord, decode, format_time
 from node.core.settings import Settings
-from node.peers.store.schema import SCHEMA as PEERS
 from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
 from node.store import guard as loss
-from node.store.hit_labels import SCHEMA as LABELS
-from node.store.imported_blocks import SCHEMA as FOREIGN
-from node.store.ipns_records import SCHEMA as NAMES
 from node.store.lock import DataLock
 from node.store.record_keys import RecordKeys
 from node.store.record_rules import LIVE, LOCAL
 from node.store.record_schema import schema as block_schema
-from node.store.refuted_answers import SCHEMA as REFUTED
 from node.store.salvage import files
 from node.store.salvage.blocks import Rebuilding, Rebuilt
 from node.store.salvage.tables import Salvage, Take, tables_of
-from node.store.state import SCHEMA as STATE
 
 BLOCKS = "blocks.sqlite"
-DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite")
-"""Made anew by the next start from what is kept elsewhere."""
-_STATES_OF: dict[str, tuple[str, ...]] = {
-    "head_blocks.sqlite": ("head.json",),
-    "log_blocks.sqlite": ("log_blocks.json", "publications_blocks.json"),
-}
-"""What says how far a derived file has come."""
-_COUNTED = dict.fromkeys(("records", "bytes", "keys", "tombstones", "statements"), 0)
-FILES: dict[str, tuple[Any, files.Fill[int]]] = {
-    "state.sqlite": (STATE, files.all_rows(STATE)),
-    "names.sqlite": (NAMES, files.all_rows(NAMES)),
-    "labels.sqlite": (LABELS, files.all_rows(LABELS)),
-    "refuted.sqlite": (REFUTED, files.all_rows(REFUTED)),
-    "foreign.sqlite": (FOREIGN, files.all_rows(FOREIGN, derived=("total",))),
-    "peers.sqlite": (PEERS, files.all_rows(PEERS, derived=("total", "tally"), reset={"root": _COUNTED})),
-}
 
 
 @dataclass(slots=True)
@@ -81,6 +59,7 @@ class Fixed:
 
     done: list[tuple[str, str, str]] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    is_state_mended: bool = False
 
     def say(self, what: str, outcome: str, text: str) -> None:
         self.done.append((what, outcome, text))
@@ -96,6 +75,8 @@ async def fix(settings: Settings, sources: Sequence[Path] = ()) -> Fixed:
         lost = await asyncio.to_thread(_files, folder, clock, fixed)
     async with AsyncExitStack() as stack:
         ground = await open_ground(settings, clock, stack)
+        if fixed.is_state_mended:
+            await (await _portable(ground)).note_imported(Path(settings.index_file))
         lost |= dict.fromkeys(await _missing(ground, fixed))
         await _bring_back(ground, list(lost), sources, fixed)
     return fixed
@@ -103,7 +84,7 @@ async def fix(settings: Settings, sources: Sequence[Path] = ()) -> Fixed:
 
 def _files(folder: Path, clock: Clock, fixed: Fixed) -> dict[Cid, None]:
     """Step 1, blocking; which live records are lost with their blocks."""
-    stamp = clock.now().strftime("%Y%m%dT%H%M%SZ")
+    stamp = stamp_of(clock)
     lost: dict[Cid, None] = {}
     for name in (BLOCKS, *FILES, *DERIVED):
         path = folder / name
@@ -119,19 +100,12 @@ def _files(folder: Path, clock: Clock, fixed: Fixed) -> dict[Cid, None]:
             said = f"{done.value.whole + done.value.from_block} records are whole, {len(lost)} are not"
             fixed.say(name, "repaired", f"{trouble}; {said} (kept: {done.kept})")
         else:
-            schema, fill = FILES[name]
-            rows = files.mend(path, schema, stamp, fill)
+            rows = mend(path, stamp)
+            fixed.is_state_mended |= name == STATE_FILE
             fixed.say(
                 name, "repaired", f"{trouble}; {rows.value} whole rows brought over (kept: {rows.kept})"
             )
     return lost
-
-
-def put_derived_aside(path: Path, stamp: str) -> Path:
-    """Move a derived file away with what says how far it has come. Blocking. Raises ``Unavailable``."""
-    for state in _STATES_OF.get(path.name, ()):
-        (path.parent / state).unlink(missing_ok=True)
-    return files.put_aside(path, stamp)
 
 
 def _blocks(folder: Path, stamp: str, clock: Clock) -> files.Mended[Rebuilt]:

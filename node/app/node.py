@@ -226,6 +226,8 @@ async def _index_file(
         class_limit=class_limit(walk.router, ground.clock, ground.zone),
         lost=guard.lost,
     )
+    if ground.is_state_renewed:
+        await portable.note_imported(Path(settings.index_file))
     await portable.import_changed(Path(settings.index_file))
 
     async def export_last() -> None:

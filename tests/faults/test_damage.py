@@ -14,6 +14,7 @@ from node.core.ipld.car import header, section
 from node.core.ipld.cid import Cid
 from node.core.settings import load
 from node.store.guard import accept_loss
+from node.store.salvage.files import problem
 from tests.faults.damage_kit import COUNT, QUESTIONS, answer, asked, filled, flip, ruin_page
 from tests.faults.node_kit import environ_of, eventually, start
 
@@ -169,3 +170,30 @@ async def test_nothing_erased_comes_back(tmp_path: Path) -> None:
                     assert (await node.search(text))["hit"] is None, text
                 else:
                     assert (await node.search(text))["answer"] == answer(number)
+
+
+@pytest.mark.parametrize("name", ["head_blocks", "log_blocks", "names", "state"])
+async def test_a_damaged_derived_file_does_not_stop_the_start(tmp_path: Path, name: str) -> None:
+    cids = await filled(tmp_path)
+    path = tmp_path / "data" / f"{name}.sqlite"
+    data = path.read_bytes()
+    path.write_bytes(data[:8] + bytes(byte ^ 0xA5 for byte in data[8:4_000]) + data[4_000:])
+    async with start(tmp_path) as node:
+        assert await asked(node, cids) == {"right": COUNT}
+        assert (await node.get("/readyz"))[0] == 200
+    assert problem(path) == ""
+    assert [one for one in (tmp_path / "data" / "damaged").iterdir() if name in one.name]
+
+
+async def test_a_state_file_that_lost_its_notes_brings_nothing_back(tmp_path: Path) -> None:
+    """What was erased of the file that is imported at a start."""
+    index = tmp_path / "starter.json"
+    entries = [{"query": f"Who built boat {n}?", "answer": f"Yard {n}.", "confidence": 0.9} for n in range(5)]
+    index.write_text(json.dumps({"version": 1, "entries": entries}))
+    async with start(tmp_path, index_file=index) as node:
+        assert await node.delete((await node.search("Who built boat 3?"))["cid"]) == 200
+    path = tmp_path / "data" / "state.sqlite"
+    path.write_bytes(b"\xee" * path.stat().st_size)
+    async with start(tmp_path, index_file=index) as node:
+        assert (await node.search("Who built boat 3?"))["hit"] is None
+        assert (await node.search("Who built boat 2?"))["answer"] == "Yard 2."

@@ -145,6 +145,17 @@ class PortableIndex:
             await self.keeping.state.set_meta(_IMPORTED, orjson.dumps(note).decode())
         return kept
 
+    async def note_imported(self, path: Path) -> None:
+        """Where the notes of what was imported are lost: take the file for imported, so that nothing of it
+        comes back that was erased here since. An empty store takes it in all the same."""
+        if not (await self.keeping.records.counts())["live"]:
+            return
+        try:
+            digest = await in_thread(lambda: index_file.digest_of(path))
+        except NodeError:
+            return
+        await self.keeping.state.set_meta(_IMPORTED, orjson.dumps({"digest": digest}).decode())
+
     async def bring_back(self, path: Path, wanted: Collection[Cid]) -> set[Cid]:
         """Import those entries again that name a record in ``wanted``, whatever was imported before; of which
         that was done. Raises ``NodeError`` where the file cannot be read."""
