@@ -59,6 +59,8 @@ class Fixed:
 
     done: list[tuple[str, str, str]] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    unnamed: int | None = 0
+    """How many more are lost whose names nobody knows; None where nobody knows how many."""
     is_state_mended: bool = False
 
     def say(self, what: str, outcome: str, text: str) -> None:
@@ -153,14 +155,18 @@ async def _bring_back(ground: Ground, lost: list[Cid], sources: Sequence[Path], 
     noted = await asyncio.to_thread(loss.read_loss, folder)
     for certificate in ground.identity.certificates():
         await store.records.add(certificate)
-    lost = [cid for cid in lost if not await _is_here(ground, cid)]
+    given = await asyncio.to_thread(FileBlocks.open, sources)
+    named = set(lost)
+    if noted is not None and noted.unnamed != 0:
+        lost += await store.unknown(await asyncio.to_thread(given.names))
+    lost = [cid for cid in dict.fromkeys(lost) if not await _is_here(ground, cid)]
     gone = await store.gone_for_good(lost)
     if lost and isinstance(ground.decisions, DecisionLog):
         gone |= {Cid.parse(cid) for cid in await ground.decisions.tombstoned([str(cid) for cid in lost])}
     if gone:
         fixed.say("tombstones", "kept", f"{len(gone)} of them were withdrawn here, and stay so")
     wanted = {cid: None for cid in lost if cid not in gone}
-    given = await asyncio.to_thread(FileBlocks.open, sources)
+    asked = wanted.keys()
     if wanted:
         for name, blocks in _places(ground, given, await _outside(ground)):
             back = await _from_blocks(ground, list(wanted), blocks)
@@ -175,7 +181,12 @@ async def _bring_back(ground: Ground, lost: list[Cid], sources: Sequence[Path], 
             if back:
                 fixed.say(str(path), "brought back", f"{len(back)} answers, as texts under new CIDs")
             wanted = {cid: None for cid in wanted if cid not in back}
-    await _note(ground, list(wanted), noted, fixed)
+    came = len(asked - wanted.keys() - named)
+    unnamed = noted.unnamed if noted is not None else 0
+    unnamed = None if unnamed is None else max(0, unnamed - came)
+    why = noted.why if noted is not None else "records were lost with a damaged file"
+    at = format_time(ground.clock.now())
+    await _note(ground, loss.Loss(at, why, tuple(str(cid) for cid in wanted if cid in named), unnamed), fixed)
 
 
 async def _is_here(ground: Ground, cid: Cid) -> bool:
@@ -234,19 +245,17 @@ async def _portable(ground: Ground) -> PortableIndex:
     )
 
 
-async def _note(ground: Ground, still: list[Cid], noted: loss.Loss | None, fixed: Fixed) -> None:
+async def _note(ground: Ground, still: loss.Loss, fixed: Fixed) -> None:
     """Step 4. The export is made anew at the next start; what it says of lost records is kept beside it."""
     folder = ground.data_dir
-    fixed.lost = [str(cid) for cid in still]
-    is_unnamed = noted is not None and not noted.cids and not still
-    if still or is_unnamed:
-        why = noted.why if noted is not None else f"{len(still)} records were lost with a damaged file"
-        at = format_time(ground.clock.now())
-        await asyncio.to_thread(loss.write_loss, folder, loss.Loss(at, why, tuple(fixed.lost)))
+    fixed.lost, fixed.unnamed = list(still.cids), still.unnamed
+    if still.cids or still.unnamed != 0:
+        await asyncio.to_thread(loss.write_loss, folder, still)
     else:
         await asyncio.to_thread(loss.accept_loss, folder)
+    await guard_of(ground)[0].mark()
     export = folder / EXPORT
-    missing = set(still)
+    missing = {Cid.parse(cid) for cid in still.cids}
 
     async def lost(cids: Sequence[Cid]) -> set[Cid]:
         return missing & set(cids)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from node.app.transfer import kept_export
 from node.core.errors import BadInput, NotFound, Rejected
 from node.core.files import translated
 from node.core.ipld.car import CarReader
@@ -53,6 +54,13 @@ class FileBlocks:
     def count(self) -> int:
         """Places with blocks."""
         return len(self._cars) + len(self._files)
+
+    def names(self) -> list[Cid]:
+        """Every record that could be in them. Blocking."""
+        from_cars = [cid for car in self._cars for cid, _ in _blocks(car)]
+        from_indexes = [cid for path in self.indexes for cid, _ in kept_export.entries(path)]
+        from_files = [Cid.parse(path.stem) for path in self._files.values()]
+        return list(dict.fromkeys([*from_cars, *from_files, *from_indexes]))
 
     async def get(self, cid: Cid) -> bytes:
         """Raises ``NotFound``, ``Unavailable``, ``Rejected`` (a CAR that is none)."""

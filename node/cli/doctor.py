@@ -170,7 +170,11 @@ def _fix(args: argparse.Namespace, settings: Settings) -> int:
     fixed = asyncio.run(fix(settings, [Path(one) for one in args.sources or ()]))
     lines = [f"{outcome:<12}  {what:<20} {text}" for what, outcome, text in fixed.done]
     lines += [f"{'lost':<12}  {cid}" for cid in fixed.lost]
-    if fixed.lost:
+    if fixed.unnamed != 0:
+        many = "an unknown number of" if fixed.unnamed is None else str(fixed.unnamed)
+        lines.append(f"{'lost':<12}  {many} answers whose CIDs nobody knows")
+    is_lost = bool(fixed.lost) or fixed.unnamed != 0
+    if is_lost:
         lines.append(
             "the node answers without these, and its health is fail until they are back or you type: "
             "neuroswarm doctor --accept-loss"
@@ -181,8 +185,8 @@ def _fix(args: argparse.Namespace, settings: Settings) -> int:
             f"copies of damaged files lie in {aside}, with all that was in them: delete them in the end"
         )
     rows = [{"what": what, "outcome": outcome, "output": text} for what, outcome, text in fixed.done]
-    tell(args, {"done": rows, "lost": fixed.lost}, lines)
-    return 1 if fixed.lost else 0
+    tell(args, {"done": rows, "lost": fixed.lost, "unnamed": fixed.unnamed}, lines)
+    return 1 if is_lost else 0
 
 
 def _accept_loss(args: argparse.Namespace, settings: Settings) -> int:

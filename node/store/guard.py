@@ -52,16 +52,19 @@ WHAT_TO_TYPE = (
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What the store lacks. ``cids`` are those of the records that are known by name; ``at`` in ISO 8601."""
+    """What the store lacks. ``cids`` are those of the answers that are known by name, ``unnamed`` how many
+    more there are, None where nobody knows; ``at`` in ISO 8601."""
 
     at: str
     why: str
     cids: tuple[str, ...] = ()
+    unnamed: int | None = 0
 
     @property
     def said(self) -> str:
-        count = f"{len(self.cids)} of them named in {LOSS}" if self.cids else "none of them known by name"
-        return f"{self.why} ({count})"
+        more = "an unknown number more" if self.unnamed is None else f"{self.unnamed} more"
+        more = f", and {more} not known by name" if self.unnamed != 0 else ""
+        return f"{self.why}; lost: {len(self.cids)} answers named in {LOSS}{more}"
 
 
 def read_loss(folder: Path) -> Loss | None:
@@ -69,19 +72,20 @@ def read_loss(folder: Path) -> Loss | None:
     try:
         return state_file.read_json(folder / LOSS, _BYTES_MAX, _loss)
     except Rejected as exc:
-        return Loss("", f"records are lost, and the note of which is damaged: {exc}")
+        return Loss("", f"records are lost, and the note of which is damaged: {exc}", (), None)
 
 
 def _loss(data: Any) -> Loss:
     if data["v"] != _VERSION:
         raise Rejected("it is of another version")
-    return Loss(str(data["at"]), str(data["why"]), tuple(str(Cid.parse(cid)) for cid in data["cids"]))
+    cids, unnamed = tuple(str(Cid.parse(cid)) for cid in data["cids"]), data["unnamed"]
+    return Loss(str(data["at"]), str(data["why"]), cids, None if unnamed is None else int(unnamed))
 
 
 def write_loss(folder: Path, loss: Loss) -> None:
     """Blocking; durable on return. Raises ``Unavailable``."""
     cids = list(loss.cids[:CIDS_MAX])
-    fields = {"v": _VERSION, "at": loss.at, "why": loss.why, "cids": cids}
+    fields = {"v": _VERSION, "at": loss.at, "why": loss.why, "cids": cids, "unnamed": loss.unnamed}
     put(folder / LOSS, orjson.dumps(fields, option=orjson.OPT_INDENT_2))
 
 
@@ -95,26 +99,26 @@ def accept_loss(folder: Path) -> Loss | None:
 
 def known_sequence(folder: Path) -> int:
     """How far the store is known to have come. Blocking. Raises ``Unavailable``."""
-    return max(_sequence(folder / MARK), _sequence(folder / HEAD))
+    return max(_number(folder / MARK, "sequence") or 0, _number(folder / HEAD, "sequence") or 0)
 
 
-def write_mark(folder: Path, sequence: int) -> None:
+def write_mark(folder: Path, sequence: int, live: int) -> None:
     """Blocking; durable on return. Raises ``Unavailable``."""
-    put(folder / MARK, orjson.dumps({"v": _VERSION, "sequence": sequence}))
+    put(folder / MARK, orjson.dumps({"v": _VERSION, "sequence": sequence, "live": live}))
 
 
-def _sequence(path: Path) -> int:
+def _number(path: Path, name: str) -> int | None:
     def parsed(data: Any) -> int:
-        sequence = data["sequence"]
-        if type(sequence) is not int or not 0 <= sequence < 2**63:
-            raise Rejected("no sequence number")
-        return sequence
+        number = data[name]
+        if type(number) is not int or not 0 <= number < 2**63:
+            raise Rejected(f"{name} is no such number")
+        return number
 
     try:
-        return state_file.read_json(path, _BYTES_MAX, parsed) or 0
+        return state_file.read_json(path, _BYTES_MAX, parsed)
     except Rejected as exc:
         _log.warning("event=mark_unread reason=%s", exc)
-        return 0
+        return None
 
 
 class StoreGuard:
@@ -125,38 +129,44 @@ class StoreGuard:
         self._folder = folder
         self._scan = scan
         self._clock = clock
-        self._marked = 0
+        self._marked = (0, 0)
         self._since: datetime | None = None
 
-    async def _last(self) -> int:
-        return int((await self._store.records.counts())["last_sequence"])
+    async def _state_now(self) -> tuple[int, int]:
+        """The last sequence number, and how many answers are live."""
+        counts = await self._store.records.counts()
+        return int(counts["last_sequence"]), int(counts["live"])
 
     async def falls_short(self) -> bool:
         """Whether the store has come less far than it is known to have."""
-        return await self._last() < await asyncio.to_thread(known_sequence, self._folder)
+        return (await self._state_now())[0] < await asyncio.to_thread(known_sequence, self._folder)
 
     async def note_loss(self, named: Sequence[Cid]) -> None:
         """The store falls short: note it with those of the records in ``named`` that it lacks, and follow the
         store that is here from now on. Raises ``Unavailable``."""
-        last, known = await self._last(), await asyncio.to_thread(known_sequence, self._folder)
+        last, live = await self._state_now()
+        known = await asyncio.to_thread(known_sequence, self._folder)
+        lived = await asyncio.to_thread(_number, self._folder / MARK, "live")
         missing = await self._store.unknown(named)
         before = await asyncio.to_thread(read_loss, self._folder)
         cids = dict.fromkeys(
             [*(before.cids if before else ()), *(str(cid) for cid in named if cid in missing)]
         )
+        unnamed = None if lived is None else max(0, lived - live - len(missing))
+        if before is not None:
+            unnamed = None if before.unnamed is None or unnamed is None else before.unnamed + unnamed
         why = f"the store has come to record {last}, and this node had stored up to record {known} before"
-        loss = Loss(format_time(self._clock.now()), why, tuple(cids))
+        loss = Loss(format_time(self._clock.now()), why, tuple(cids), unnamed)
         await asyncio.to_thread(write_loss, self._folder, loss)
         _log.error("event=records_lost reason=%s", loss.said)
-        await asyncio.to_thread(write_mark, self._folder, last)
-        self._marked = last
+        await self.mark()
 
     async def mark(self) -> None:
         """Note how far the store has come. Raises ``Unavailable``."""
-        last = await self._last()
-        if last != self._marked:
-            await asyncio.to_thread(write_mark, self._folder, last)
-            self._marked = last
+        now = await self._state_now()
+        if now != self._marked:
+            await asyncio.to_thread(write_mark, self._folder, *now)
+            self._marked = now
 
     async def lost(self, cids: Sequence[Cid]) -> set[Cid]:
         """Those of these records that the store cannot account for. Raises ``Unavailable``."""

@@ -123,7 +123,8 @@ def read_row(keys: RecordKeys, row: Sequence[Any]) -> StoredRecord:
         )
     try:
         record = decode(data, check_signature=False)
-    except Rejected as exc:
+        said = None if kept is None else orjson.loads(kept)
+    except (Rejected, orjson.JSONDecodeError) as exc:
         raise CorruptState(f"record {cid} does not decode any more: {exc}") from exc
     return StoredRecord(
         sequence=sequence,
@@ -133,7 +134,7 @@ def read_row(keys: RecordKeys, row: Sequence[Any]) -> StoredRecord:
         origin=origin,
         valid=valid,
         invalid=invalid,
-        kept=None if kept is None else orjson.loads(kept),
+        kept=said,
     )
 
 

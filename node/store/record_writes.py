@@ -214,7 +214,10 @@ def _value(connection: sqlite3.Connection, multihash: bytes) -> record_rules.Val
     if row is None:
         return None
     cost_us, uses, used_s, size, key_id = row
-    return record_rules.Value(cost_us, uses, used_s, size if key_id is None else size - SEALED_EXTRA_BYTES)
+    if not all(isinstance(one, int | float) for one in (cost_us, uses, used_s, size)):
+        return None  # the row is damaged
+    size -= 0 if key_id is None else SEALED_EXTRA_BYTES
+    return record_rules.Value(max(1, int(cost_us)), max(1e-12, uses), int(used_s), max(1, size))
 
 
 def _drop_alias(connection: sqlite3.Connection, multihash: bytes) -> None:

@@ -109,7 +109,7 @@ async def test_every_whole_row_of_a_damaged_file_comes_back(tmp_path: Path) -> N
             assert await asked(node, cids) == {"right": COUNT - rows, "none": rows}
             check = await node.check("ipfs:blocks")
             assert check["status"] == "fail"
-            assert f"{rows} of them" in check["output"]
+            assert f"lost: {rows} answers named" in check["output"]
     assert list((tmp_path / "data" / "damaged").iterdir()), "the damaged file is kept"
     assert (await fixed(tmp_path)).lost == done.lost, "once more changes nothing"
     assert doctor_accepts(tmp_path) == done.lost

@@ -99,7 +99,7 @@ class Image:
         if kind == TABLE_LEAF:
             rowid, at = _varint(page, at)
             rowid -= 2**64 if rowid >= 2**63 else 0
-        if not 0 < length <= PAYLOAD_BYTES_MAX:
+        if not 0 < length <= min(PAYLOAD_BYTES_MAX, self.count * self.page_bytes):
             raise Unreadable("no such length")
         return Cell(rowid, _values(self._payload(page, at, length, is_table=kind == TABLE_LEAF)))
 

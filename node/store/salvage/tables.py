@@ -84,13 +84,15 @@ def take_none(_: str, __: tuple[Value, ...]) -> bool:
 @dataclass(slots=True)
 class Salvage:
     """``rows`` by table, in the order of their keys; ``keys`` what the indexes of a table hold; ``torn`` the
-    tables of which something could not be read, ``torn_keys`` those of whose indexes that holds."""
+    tables of which something could not be read, ``torn_keys`` those of whose indexes that holds; ``shapes`` what the keys of
+    indexes look like."""
 
     tables: dict[str, Table]
     rows: dict[str, list[tuple[Value, ...]]] = field(default_factory=dict)
     keys: dict[str, list[tuple[Value, ...]]] = field(default_factory=dict)
     torn: set[str] = field(default_factory=set)
     torn_keys: set[str] = field(default_factory=set)
+    shapes: list[Table] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -107,7 +109,7 @@ def salvage(path: Path, schema: Schema, take: Take = take_none) -> Salvage:
         if wal.exists():
             with translated(f"{wal} cannot be read"):
                 newer = of_wal(wal.read_bytes(), page_bytes)
-        return read(Image(data, page_bytes, newer), tables_of(schema), take)
+        return read(Image(data, page_bytes, newer), schema, take)
 
 
 @contextmanager
@@ -128,6 +130,19 @@ def tables_of(schema: Schema) -> dict[str, Table]:
         return {name: _table(connection, name, sql) for name, sql in found}
 
 
+def shapes_of(schema: Schema) -> list[Table]:
+    """The keys of the schema's indexes, as if they were tables: a page of them is no page of a table."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema.statements)
+        found: list[Table] = []
+        for table in tables_of(schema).values():
+            for _, name, *_ in connection.execute(f"PRAGMA index_list({table.name})").fetchall():
+                at = [row[1] for row in connection.execute(f"PRAGMA index_info({name})").fetchall()]
+                columns = [Column("", table.columns[one].type, False, None) for one in at if one >= 0]
+                found.append(Table(name, (*columns, Column("", "INTEGER", True, None)), None, True))
+        return found
+
+
 def _table(connection: sqlite3.Connection, name: str, sql: str) -> Table:
     columns, alias = [], None
     rows = connection.execute(f"PRAGMA table_info({name})").fetchall()
@@ -143,9 +158,12 @@ def _table(connection: sqlite3.Connection, name: str, sql: str) -> Table:
     return Table(name, tuple(columns), alias, is_index)
 
 
-def read(image: Image, tables: dict[str, Table], take: Take = take_none) -> Salvage:
+def read(image: Image, schema: Schema, take: Take = take_none) -> Salvage:
     """See ``salvage``."""
-    done = Salvage(tables, {name: [] for name in tables}, {name: [] for name in tables})
+    tables = tables_of(schema)
+    done = Salvage(
+        tables, {name: [] for name in tables}, {name: [] for name in tables}, shapes=shapes_of(schema)
+    )
     owner, is_index_of = _owners(image, done)
     seen: dict[str, set[object]] = {name: set() for name in tables}
     orphans: list[int] = []
@@ -160,7 +178,7 @@ def read(image: Image, tables: dict[str, Table], take: Take = take_none) -> Salv
     for number in orphans:
         cells = [cell for cell in image.cells(number) if cell is not None]
         fitting = [table for table in tables.values() if cells and all(map(table.row, cells))]
-        if len(fitting) == 1:
+        if len(fitting) == 1 and not any(all(map(keys.row, cells)) for keys in done.shapes):
             _take_rows(image, number, fitting[0], done, seen, take)
     for name, rows in done.rows.items():
         if (at := tables[name].alias) is not None:
