@@ -84,8 +84,8 @@ def take_none(_: str, __: tuple[Value, ...]) -> bool:
 @dataclass(slots=True)
 class Salvage:
     """``rows`` by table, in the order of their keys; ``keys`` what the indexes of a table hold; ``torn`` the
-    tables of which something could not be read, ``torn_keys`` those of whose indexes that holds; ``shapes`` what the keys of
-    indexes look like."""
+    tables of which something could not be read, ``torn_keys`` those of whose indexes that holds; ``shapes``
+    what the keys of indexes look like."""
 
     tables: dict[str, Table]
     rows: dict[str, list[tuple[Value, ...]]] = field(default_factory=dict)
