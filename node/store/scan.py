@@ -191,7 +191,7 @@ def _look_at_pages(connection: sqlite3.Connection) -> tuple[str, int]:
         if size <= CHECK_BYTES_MAX:
             said = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         last = connection.execute("SELECT max(id) FROM block").fetchone()[0]
-        return "" if said == "ok" else said[:200], last or 0
+        return "" if said == "ok" else " ".join(said.split())[:200], last or 0
     except sqlite3.Error as exc:
         if not is_damage(exc):
             raise

@@ -396,7 +396,7 @@ class SqliteFile:
             return
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
-            raise _damaged(self.path, f"damaged ({str(found)[:200]})")
+            raise _damaged(self.path, f"damaged ({' '.join(str(found).split())[:200]})")
 
     def _run_batch(self, jobs: Sequence[Job[Any]]) -> list[_Outcome]:
         """One transaction for all; if the disk refuses it as a whole, each job on its own."""

@@ -47,7 +47,7 @@ def problem(path: Path) -> str:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
             said = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
-            return "" if said == "ok" else said[:200]
+            return "" if said == "ok" else " ".join(said.split())[:200]
     except sqlite3.OperationalError as exc:
         raise Unavailable(f"{path} cannot be read: {exc}") from exc
     except (sqlite3.DatabaseError, UnicodeDecodeError) as exc:
