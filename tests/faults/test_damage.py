@@ -28,6 +28,7 @@ def exported(folder: Path, name: str = "knowledge-index.json") -> set[str]:
     return {entry["query"] for entry in json.loads((folder / "data" / name).read_bytes())["entries"]}
 
 
+@pytest.mark.slow
 async def test_a_store_that_is_gone_is_said_and_its_export_is_kept(tmp_path: Path) -> None:
     cids = await filled(tmp_path)
     assert exported(tmp_path) >= set(QUESTIONS)
@@ -61,7 +62,10 @@ async def test_what_was_erased_is_not_kept_beside_the_export(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("is_restarted", [True, False])
-async def test_health_sees_a_damaged_block(tmp_path: Path, is_restarted: bool) -> None:
+async def test_health_sees_a_damaged_block(
+    tmp_path: Path, is_restarted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("node.store.scan.EVERY_S", 0.05)
     cids = await filled(tmp_path)
     path = tmp_path / "data" / "blocks.sqlite"
     if is_restarted:
@@ -92,6 +96,7 @@ async def test_a_damaged_page_takes_only_what_lies_on_it(
         assert "doctor --fix" in check["output"]
 
 
+@pytest.mark.slow
 async def test_every_whole_row_of_a_damaged_file_comes_back(tmp_path: Path) -> None:
     cids = await filled(tmp_path)
     path = tmp_path / "data" / "blocks.sqlite"
@@ -123,6 +128,7 @@ def doctor_accepts(folder: Path) -> list[str]:
     return list(loss.cids)
 
 
+@pytest.mark.slow
 async def test_what_is_lost_comes_back_from_export_and_car(tmp_path: Path) -> None:
     cids = await filled(tmp_path)
     data = tmp_path / "data"
@@ -144,6 +150,7 @@ async def test_what_is_lost_comes_back_from_export_and_car(tmp_path: Path) -> No
             assert (await node.search(text))["cid"] == cids[text], "as it was"
 
 
+@pytest.mark.slow
 async def test_nothing_erased_comes_back(tmp_path: Path) -> None:
     """Neither out of the damaged file, nor out of an export from before, with and without the store's own
     tombstones."""
