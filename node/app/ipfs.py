@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from node.api.routing import Router
+from node.app.data_files import renewed
 from node.app.storage import Ground
 from node.core.errors import NodeError
 from node.core.ipld.cid import Cid
@@ -85,13 +86,15 @@ async def open_ipfs(ground: Ground, daemon: KuboBlockStore | None) -> Ipfs:
     foreign = await ForeignStore.open(data_dir / "foreign.sqlite", bytes_max=foreign_max)
     stack.push_async_callback(foreign.close)
     # Apart from the cache's blocks: the index of a large cache must not drive answers out of them.
-    blocks = await SqliteStore.open(
-        data_dir / "head_blocks.sqlite",
-        own_issuer=identity.root,
-        keys=data_dir / "keys" / "head_block_keys",  # never made: no records, nothing private
+    path = data_dir / "head_blocks.sqlite"
+    keys_of = data_dir / "keys" / "head_block_keys"  # never made: no records, nothing private
+    blocks, _ = await renewed(
+        path, clock, lambda: SqliteStore.open(path, own_issuer=identity.root, keys=keys_of)
     )
     stack.push_async_callback(blocks.close)
-    names = await Names.open(data_dir / "names.sqlite", clock, own=IpnsName.parse(identity.ipns_name))
+    own = IpnsName.parse(identity.ipns_name)
+    named = data_dir / "names.sqlite"
+    names, _ = await renewed(named, clock, lambda: Names.open(named, clock, own=own))
     stack.push_async_callback(names.close)
     log_heads: dict[str, LogHead] = {}
 

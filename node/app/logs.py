@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from node.app.data_files import renewed
 from node.app.storage import VERSION, Ground, Probe, asks, fact, policy_of
 from node.audit.anchors import anchoring
 from node.audit.anchors.anchor import Anchor, AnchorState, NoAnchor
@@ -86,10 +87,10 @@ async def open_logs(
     )
     stack.push_async_callback(witness.close)
     # Apart from the cache's blocks: a growing log must not drive answers out of them.
-    store = await SqliteStore.open(
-        data_dir / "log_blocks.sqlite",
-        own_issuer=identity.root,
-        keys=data_dir / "keys" / "log_block_keys",  # never made: no records, nothing private
+    path = data_dir / "log_blocks.sqlite"
+    keys_of = data_dir / "keys" / "log_block_keys"  # never made: no records, nothing private
+    store, _ = await renewed(
+        path, clock, lambda: SqliteStore.open(path, own_issuer=identity.root, keys=keys_of)
     )
     stack.push_async_callback(store.close)
 

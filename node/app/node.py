@@ -27,6 +27,7 @@ from node.api.peers import Peering
 from node.app import door
 from node.app.disk import watch_disk
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
+from node.app.guard import MARK_EVERY_S, open_guard
 from node.app.ipfs import Ipfs, open_ipfs, routing
 from node.app.links import Links
 from node.app.logs import Logs, open_logs
@@ -50,6 +51,7 @@ from node.peers.sync.blocks import Gets
 from node.pipeline.class_limit import class_limit
 from node.pipeline.ports import Ports
 from node.pipeline.service import Service
+from node.store.guard import StoreGuard
 from node.store.hit_counts import UseTally
 from node.store.retention.erase import Eraser
 from node.store.retention.sweeps import evict, sweep
@@ -110,6 +112,7 @@ async def throwaway(settings: Settings, clock: Clock) -> AsyncIterator[Running]:
 async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Running:
     ground = await open_ground(settings, clock, stack)
     data_dir, store = ground.data_dir, ground.store
+    guard = await open_guard(ground)
     for certificate in ground.identity.certificates():
         await store.records.add(certificate)
     await _log_rules(ground)
@@ -120,7 +123,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     ipfs = await open_ipfs(ground, daemon)
     links = Links(settings, ground.http, ipfs.names, daemon, clock)
     fetch = links.blocks if mirror is not None or settings.peers.urls else None
-    portable = await _index_file(ground, memory, walk, fetch)
+    portable = await _index_file(ground, memory, walk, fetch, guard)
     if mirror is not None:
         stack.push_async_callback(stop_mirror, mirror)
         mirror.start()
@@ -138,6 +141,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     stack.push_async_callback(uses.flush)
     scheduler = Scheduler()
     _schedule(scheduler, ground, memory, portable, eraser, uses)
+    scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
     logs = await open_logs(ground, daemon, scheduler)
     ipfs.start(logs.heads)
     admitter = admitter_of(ground, peer_store, memory.semantics, walk.router, ledger)
@@ -157,7 +161,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         *await watch_disk(ground, memory.kept.rememberer, logs.keeper, scheduler),
         *not_configured(walk.generators),
     )
-    service = _service(ground, memory, walk, probes, eraser, uses, mirror)
+    service = _service(ground, memory, walk, guard, probes, eraser, uses, mirror)
     await _catch_up(ground, memory, peer_store, admitter)
     walk.auditor.start(walk.pipeline.afresh, lambda: walk.pipeline.under_way)
     stack.callback(service.release)
@@ -174,6 +178,7 @@ def _service(
     ground: Ground,
     memory: Memory,
     walk: Walk,
+    guard: StoreGuard,
     probes: tuple[Probe, ...],
     eraser: Eraser,
     uses: UseTally,
@@ -193,6 +198,7 @@ def _service(
             adapters=walk.adapters,
             generators=walk.composer.engines,
             probes=probes,
+            store_check=guard.check,
             metrics=ground.metrics,
             watch=walk.auditor,
             eraser=eraser,
@@ -208,7 +214,9 @@ def _service(
     )
 
 
-async def _index_file(ground: Ground, memory: Memory, walk: Walk, fetch: Gets | None) -> PortableIndex:
+async def _index_file(
+    ground: Ground, memory: Memory, walk: Walk, fetch: Gets | None, guard: StoreGuard
+) -> PortableIndex:
     """The index file, imported where it has changed, and exported at the end. ``fetch``: where blocks that
     it names are asked for."""
     settings = ground.settings
@@ -220,7 +228,10 @@ async def _index_file(ground: Ground, memory: Memory, walk: Walk, fetch: Gets | 
         blocks=fetch,
         publish=settings.sharing.publish,
         class_limit=class_limit(walk.router, ground.clock, ground.zone),
+        lost=guard.lost,
     )
+    if ground.is_state_renewed:
+        await portable.note_imported(Path(settings.index_file))
     await portable.import_changed(Path(settings.index_file))
 
     async def export_last() -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
+from node.app.guard import guard_of
 from node.app.ipfs import Ipfs, open_ipfs
 from node.app.links import Links
 from node.app.memory import Kept, open_kept
@@ -15,7 +16,7 @@ from node.app.peers import Known, admitter_of, desk_of, ledger_of, open_store, p
 from node.app.storage import EXPORT, VERSION, Ground, open_ground, router_of
 from node.app.transfer.cache_file import CacheFile
 from node.app.transfer.car_file import CarFile
-from node.app.transfer.portable import drop
+from node.app.transfer.kept_export import drop, keep_lost
 from node.audit.decisions.rotation import KeyRotation
 from node.core.clock import SystemClock
 from node.core.settings import Settings
@@ -39,6 +40,7 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
 
         async def drop_copies() -> None:
             """Of records and their vectors; the next node makes them anew."""
+            await keep_lost(ground.data_dir / EXPORT, guard_of(ground)[0].lost)
             await drop(ground.data_dir / EXPORT)
             for file in await asyncio.to_thread(list, (ground.data_dir / "index").rglob("*.*")):
                 await drop(file)
@@ -73,4 +75,5 @@ def operator_desk(
             forget_question=kept.refuted.forget_question,
         ),
         peers,
+        ground.data_dir,
     )

@@ -6,10 +6,13 @@ The same desk serves the local socket of a running node and a command that has o
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from node.app.transfer.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
@@ -23,7 +26,10 @@ from node.core.record import format_time
 from node.peers.sync.desk import PeerDesk
 from node.pipeline.invalidation import Invalidator
 from node.pipeline.requests import Invalidation
+from node.store.guard import accept_loss
 from node.store.retention.erasure import Erased, Erasure
+
+log = logging.getLogger("neuroswarm")
 
 _TEXT_MAX = 65_536
 _AGE_S_MAX = 10 * 365 * 86_400
@@ -90,11 +96,12 @@ class OperatorDesk:
     cars: CarFile
     erasure: Erasure
     peers: PeerDesk
+    folder: Path
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate`` or one of
-        ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``, ``Rejected``, ``Unavailable``,
-        ``Misconfigured``."""
+        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate``,
+        ``accept_loss`` or one of ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``, ``Rejected``,
+        ``Unavailable``, ``Misconfigured``."""
         commands: dict[str, Command] = {
             "import": self.take,
             "export": self.page,
@@ -103,6 +110,7 @@ class OperatorDesk:
             "export_car": partial(_blocks, self.cars),
             "name": partial(_name, self.cars),
             "erase": partial(_erase, self.erasure),
+            "accept_loss": partial(_accept_loss, self.folder),
             **self.peers.commands(),
         }
         if what not in commands:
@@ -241,6 +249,17 @@ async def _erase(erasure: Erasure, asked: Mapping[str, Any]) -> dict[str, Any]:
         raise BadInput(f"query must be {limit}", field="query", limit=limit)
     found, more = await erasure.of_question(query, most=ERASED_MAX, dry_run=is_dry)
     return {"erased": [_erased(one) for one in found], "more": more}
+
+
+async def _accept_loss(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """``{}`` -> ``{"why", "cids"}`` of what was noted as lost and is given up; empty where nothing was."""
+    if asked:
+        raise BadInput("accept_loss takes nothing", field="accept_loss")
+    given_up = await asyncio.to_thread(accept_loss, folder)
+    if given_up is None:
+        return {"why": "", "cids": []}
+    log.warning("event=loss_accepted reason=%s", given_up.said)
+    return {"why": given_up.said, "cids": list(given_up.cids)}
 
 
 def _erased(one: Erased) -> dict[str, Any]:

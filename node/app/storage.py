@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
@@ -15,6 +15,7 @@ import aiohttp
 
 from adapters import registry
 from node import __version__
+from node.app.data_files import STATE_FILE, renewed
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.shards import Terms
@@ -63,6 +64,8 @@ class Ground:
     http: aiohttp.ClientSession
     state: StateStore
     metrics: Metrics
+    is_state_renewed: bool = False
+    """The state file was damaged, and has only those rows that were whole."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -92,12 +95,14 @@ async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -
     for adapter in adapters:
         stack.push_async_callback(adapter.close)
         await asyncio.to_thread(adapter.warm)
-    state = await StateStore.open(data_dir / "state.sqlite")
+    path = data_dir / STATE_FILE
+    state, is_renewed = await renewed(path, clock, lambda: StateStore.open(path))
     stack.push_async_callback(state.close)
     metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
-    return Ground(
+    ground = Ground(
         settings, clock, stack, data_dir, identity, store, decisions, adapters, http, state, metrics
     )
+    return replace(ground, is_state_renewed=is_renewed)
 
 
 async def policy_of(settings: Settings) -> WitnessPolicy | None:

@@ -7,11 +7,14 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from node import __version__
+from node.cli.desk import desk
 from node.cli.http import NOBODY, base, call
 from node.cli.terminal import tell
+from node.core.errors import Misconfigured
 from node.core.settings import Settings
 
 MARK = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
@@ -160,8 +163,51 @@ def _look(settings: Settings, address: str) -> list[Row]:
     return rows
 
 
+def _fix(args: argparse.Namespace, settings: Settings) -> int:
+    """Mend the data directory, which no node may use meanwhile; 1 where something is lost."""
+    from node.app.fix import fix
+    from node.store.salvage.files import DAMAGED
+
+    try:
+        fixed = asyncio.run(fix(settings, [Path(one) for one in args.sources or ()]))
+    except Misconfigured as exc:
+        raise Misconfigured(f"nothing was mended: {exc}; a node that runs has to be stopped first") from exc
+    lines = [f"{outcome:<12}  {what:<20} {text}" for what, outcome, text in fixed.done]
+    lines += [f"{'lost':<12}  {cid}" for cid in fixed.lost]
+    if fixed.unnamed != 0:
+        many = "an unknown number of" if fixed.unnamed is None else str(fixed.unnamed)
+        lines.append(f"{'lost':<12}  {many} answers whose CIDs nobody knows")
+    is_lost = bool(fixed.lost) or fixed.unnamed != 0
+    if is_lost:
+        lines.append(
+            "the node answers without these, and its health is fail until they are back or you type: "
+            "neuroswarm doctor --accept-loss"
+        )
+    aside = Path(settings.data_dir) / DAMAGED
+    if aside.exists():
+        lines.append(
+            f"copies of damaged files lie in {aside}, with all that was in them: delete them in the end"
+        )
+    rows = [{"what": what, "outcome": outcome, "output": text} for what, outcome, text in fixed.done]
+    tell(args, {"done": rows, "lost": fixed.lost, "unnamed": fixed.unnamed}, lines)
+    return 1 if is_lost else 0
+
+
+def _accept_loss(args: argparse.Namespace, settings: Settings) -> int:
+    """Give up what is noted as lost."""
+    with desk(settings) as do:
+        done = do("accept_loss", {})
+    said = f"given up: {done['why']}" if done["why"] else "nothing is noted as lost"
+    tell(args, done, [*done["cids"], said])
+    return 0
+
+
 def doctor(args: argparse.Namespace, settings: Settings) -> int:
-    """Look, and tell."""
+    """Look, and tell; or mend."""
+    if args.fix or args.sources:
+        return _fix(args, settings)
+    if args.accept_loss:
+        return _accept_loss(args, settings)
     rows = _look(settings, base(args, settings))
     if args.all:
         lines = [f"{MARK.get(row.status, row.status)}  {row.name:<22} {row.text}" for row in rows]

@@ -61,5 +61,9 @@ class CorruptState(NodeError):
     """Something on disk is not what this program wrote; it says which file and what to do."""
 
 
+class Damaged(CorruptState):
+    """The bytes of a whole file are not those that were written: what is whole in it can be brought back."""
+
+
 class Misconfigured(NodeError):
     """A setting is unknown, malformed or contradicts another; the message is one sentence."""

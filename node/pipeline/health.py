@@ -61,6 +61,8 @@ class Health:
         return replace(check, output=f"{check.output}; {missing}" if check.output else missing)
 
     async def store(self) -> Check:
+        """What its guard says of it, with the figures of what is in it."""
+        check = await self._p.store_check()
         counts = await self._p.records.counts()
         semantic = self._p.semantics.facts()
         self._p.metrics.set(
@@ -73,7 +75,7 @@ class Health:
             reembedding_done=semantic.done,
             reembedding_total=semantic.total,
         )
-        return Check("ipfs:blocks", "pass", "embedded block store", observed=counts["blocks"], unit="blocks")
+        return replace(check, observed=counts["blocks"], unit="blocks")
 
     async def _entries_check(self) -> Check:
         """Whether what is stored can be found by its meaning, or soon will."""

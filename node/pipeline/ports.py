@@ -51,6 +51,7 @@ class Ports:
     adapters: Sequence[Adapter]
     generators: Sequence[Generator]
     probes: Sequence[Callable[[], Awaitable[Check]]]
+    store_check: Callable[[], Awaitable[Check]]
     metrics: Metrics
     policy: Policy
     request_timeout_s: float

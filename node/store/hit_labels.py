@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from node.core.errors import Rejected
+from node.store.file_store import FileStore
 from node.store.hit_label import Hit, Label
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.writer import Schema, SqliteFile
 
 LABELS_MAX = 100_000
 REQUESTS_MAX = 10_000
@@ -30,7 +31,7 @@ _HIT = (
     "cid TEXT NOT NULL, kind TEXT NOT NULL, tier TEXT NOT NULL, similarity REAL, score REAL NOT NULL, "
     "u REAL, query_hash TEXT NOT NULL, near TEXT NOT NULL"
 )
-_SCHEMA = Schema(
+SCHEMA = Schema(
     name="label file",
     application_id=int.from_bytes(b"NSl1", "big"),
     version=1,
@@ -63,7 +64,7 @@ class LabelStore(FileStore):
         cls, path: Path, *, labels_max: int = LABELS_MAX, requests_max: int = REQUESTS_MAX
     ) -> LabelStore:
         """Open or create the file. Raises ``Unavailable``, ``CorruptState``."""
-        return cls(await SqliteFile.open(path, _SCHEMA, readers=1), labels_max, requests_max)
+        return cls(await SqliteFile.open(path, SCHEMA, readers=1), labels_max, requests_max)
 
     async def add(self, label: Label) -> None:
         """Keep a label; the oldest is forgotten when there are too many."""

@@ -25,8 +25,9 @@ from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavai
 from node.core.ipld.car import CarReader, refuse_gzip
 from node.core.ipld.cid import BLAKE2B_256, RAW, SHA2_256, SHA2_512, Cid
 from node.core.ports import BlockStore
+from node.store.file_store import FileStore
 from node.store.verifying import BLOCK_BYTES_MAX
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.writer import Schema, SqliteFile
 
 PAGE_BYTES = 16_384
 """As for records: most foreign blocks are small or of 256 KiB."""
@@ -36,7 +37,7 @@ BATCH_BYTES = 4 * 2**20
 _HASH_HERE_BYTES_MAX = 16 * 2**10
 """Up to this size reading and hashing costs less than going to a thread is worth."""
 
-_SCHEMA = Schema(
+SCHEMA = Schema(
     name="store of foreign blocks",
     application_id=int.from_bytes(b"NSf1", "big"),
     version=1,
@@ -161,7 +162,7 @@ class ForeignStore(FileStore):
     async def open(cls, path: Path, *, bytes_max: int) -> ForeignStore:
         """Open or create ``path``. ``bytes_max``: what all blocks together may take; 0 takes none. Raises
         ``CorruptState`` (damaged, foreign, newer) and ``Unavailable``."""
-        return cls(await SqliteFile.open(path, _SCHEMA), bytes_max)
+        return cls(await SqliteFile.open(path, SCHEMA), bytes_max)
 
     async def add(self, chunks: AsyncIterator[bytes]) -> Imported:
         """Import a CAR (version 1, or the payload of version 2) that arrives in pieces of any size, best

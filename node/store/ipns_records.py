@@ -25,7 +25,8 @@ from node.core.errors import NotFound, Rejected, Unavailable
 from node.core.ipld import ipns
 from node.core.ipld.ipns import IpnsName, IpnsRecord
 from node.core.record import time_us
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.file_store import FileStore
+from node.store.writer import Schema, SqliteFile
 
 NAMES_MAX = 1_000
 """Names of strangers. A record has at most 10 KiB, so they take 10 MB."""
@@ -33,7 +34,7 @@ KEPT = timedelta(hours=48)
 """As in the network's own routing: whoever wants a record kept for longer gives it again."""
 _STRANGERS, _OURS, _OPERATORS = 0, 1, 2
 
-_SCHEMA = Schema(
+SCHEMA = Schema(
     name="name store",
     application_id=int.from_bytes(b"NSn1", "big"),
     version=1,
@@ -70,7 +71,7 @@ class Names(FileStore):
     @classmethod
     async def open(cls, path: Path, clock: Clock, *, own: IpnsName, names_max: int = NAMES_MAX) -> Self:
         """Open or create the file. Raises ``Unavailable``, ``CorruptState``."""
-        names = cls(await SqliteFile.open(path, _SCHEMA, readers=2), clock, own, names_max)
+        names = cls(await SqliteFile.open(path, SCHEMA, readers=2), clock, own, names_max)
         rows = await names._file.rows("SELECT multihash FROM name WHERE own = ?", (_OURS,))
         names._own |= {bytes(row[0]) for row in rows}
         return names

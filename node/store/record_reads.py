@@ -22,6 +22,7 @@ from node.core.ports import Alias, BlockChanges, BlockRef, Selection, StoredReco
 from node.core.record import AnswerRecord, decode
 from node.store import private_rows, record_rules
 from node.store.record_keys import RecordKeys
+from node.store.writer import is_damage
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +53,12 @@ FIND_ALIASED = {
     for column in ("query_hash", "keyword_key")
 }
 
+_NUMBERS = {
+    column: f"SELECT r.sequence FROM record AS r WHERE {LIVE_ANSWER} AND r.{column} = ? AND r.context IS ?"
+    " AND r.scope = ? ORDER BY r.timestamp DESC, r.sequence DESC LIMIT ?"
+    for column in record_rules.FIND_COLUMNS
+}
+_NUMBERED = f"{SELECT} WHERE r.sequence = ?"
 _FOR_STRANGERS = (
     "SELECT CASE WHEN r.scope = 'public' AND r.state = 'live' THEN b.data END"
     " FROM record AS r LEFT JOIN block AS b ON b.id = r.block_id WHERE r.multihash = ?"
@@ -116,7 +123,8 @@ def read_row(keys: RecordKeys, row: Sequence[Any]) -> StoredRecord:
         )
     try:
         record = decode(data, check_signature=False)
-    except Rejected as exc:
+        said = None if kept is None else orjson.loads(kept)
+    except (Rejected, orjson.JSONDecodeError) as exc:
         raise CorruptState(f"record {cid} does not decode any more: {exc}") from exc
     return StoredRecord(
         sequence=sequence,
@@ -126,7 +134,7 @@ def read_row(keys: RecordKeys, row: Sequence[Any]) -> StoredRecord:
         origin=origin,
         valid=valid,
         invalid=invalid,
-        kept=None if kept is None else orjson.loads(kept),
+        kept=said,
     )
 
 
@@ -161,11 +169,30 @@ def find(
             if not keys.is_here:
                 continue  # nothing private was ever stored
             named = private_rows.mark(keys, column, key), private_rows.mark(keys, "context", context)
-        rows += connection.execute(FIND[column], (*named, scope, limit)).fetchall()
+        values = (*named, scope, limit)
+        rows += _around_damage(connection, FIND[column], values, _NUMBERS[column])
         if column in FIND_ALIASED:
-            rows += connection.execute(FIND_ALIASED[column], (*named, scope, limit)).fetchall()
+            rows += _around_damage(connection, FIND_ALIASED[column], values)
     found = sorted({row[0]: row for row in rows}.values(), key=lambda row: (row[8], row[0]), reverse=True)
     return read_whole_rows(keys, found[:limit])
+
+
+def _around_damage(
+    connection: sqlite3.Connection, statement: str, values: Sequence[object], numbers: str | None = None
+) -> list[Sequence[Any]]:
+    """The rows of a statement. Where a page of the file is damaged, those of the records that ``numbers``
+    finds, without reading them, and that are on sound pages: a look-up goes on with the next candidate."""
+    try:
+        return connection.execute(statement, values).fetchall()
+    except sqlite3.DatabaseError as exc:
+        if not is_damage(exc):
+            raise
+        _log.error("event=page_damaged reason=%s", exc)
+    found: list[Sequence[Any]] = []
+    if numbers is not None:
+        for (number,) in _around_damage(connection, numbers, values):
+            found += _around_damage(connection, _NUMBERED, (number,))
+    return found
 
 
 def aliases(connection: sqlite3.Connection, keys: RecordKeys, survivor: bytes) -> list[Alias]:
@@ -272,21 +299,35 @@ def live(
     connection: sqlite3.Connection, keys: RecordKeys, multihashes: Sequence[bytes]
 ) -> list[StoredRecord]:
     asked = f"{SELECT} WHERE {LIVE_ANSWER} AND r.multihash"
-    return read_whole_rows(keys, list(_among(connection, asked, multihashes)))
+    try:
+        rows = list(_among(connection, asked, multihashes))
+    except sqlite3.DatabaseError as exc:
+        if not is_damage(exc):
+            raise
+        one_by_one = (_around_damage(connection, f"{asked} = ?", (one,)) for one in multihashes)
+        rows = [row for found in one_by_one for row in found]
+    return read_whole_rows(keys, rows)
 
 
 def since(connection: sqlite3.Connection, keys: RecordKeys, sequence: int, limit: int) -> list[StoredRecord]:
     """Reads on past damaged rows: an empty list must mean that there is nothing more."""
     found: list[StoredRecord] = []
     while len(found) < limit:
-        rows = connection.execute(
-            f"{SELECT} WHERE {LIVE_ANSWER} AND r.sequence > ? ORDER BY r.sequence LIMIT ?",
-            (sequence, limit - len(found)),
-        ).fetchall()
-        if not rows:
+        behind = f"WHERE {LIVE_ANSWER} AND r.sequence > ? ORDER BY r.sequence LIMIT ?"
+        values = (sequence, limit - len(found))
+        try:
+            rows = connection.execute(f"{SELECT} {behind}", values).fetchall()
+            last = rows[-1][0] if rows else None
+        except sqlite3.DatabaseError as exc:
+            if not is_damage(exc):
+                raise
+            numbers = connection.execute(f"SELECT r.sequence FROM record AS r {behind}", values).fetchall()
+            rows = [row for number in numbers for row in _around_damage(connection, _NUMBERED, number)]
+            last = numbers[-1][0] if numbers else None
+        if last is None:
             break
         found += read_whole_rows(keys, rows)
-        sequence = rows[-1][0]
+        sequence = last
     return found
 
 
@@ -302,19 +343,32 @@ def public_block(connection: sqlite3.Connection, cid: Cid) -> bytes:
     return bytes(row[0])
 
 
+def known(connection: sqlite3.Connection, multihashes: Sequence[bytes]) -> set[bytes]:
+    """Those of these that have a row, whatever is left of the record."""
+    return {row[0] for row in _among(connection, "SELECT multihash FROM record WHERE multihash", multihashes)}
+
+
+def gone_for_good(connection: sqlite3.Connection, multihashes: Sequence[bytes]) -> set[bytes]:
+    """Those of these that are withdrawn, or that a tombstone is about."""
+    asked = (
+        "SELECT multihash FROM record WHERE state = 'withdrawn' AND multihash",
+        "SELECT target FROM record WHERE kind = 'tombstone' AND target",
+    )
+    return {row[0] for statement in asked for row in _among(connection, statement, multihashes)}
+
+
 def public_blocks(
     connection: sqlite3.Connection, cids: Sequence[Cid], bytes_max: int
 ) -> dict[Cid, bytes | None]:
     """None: no record. Left out: what ``public_block`` refuses, and records behind ``bytes_max``. At most
     ``CHUNK`` CIDs."""
     names = {cid: cid.multihash for cid in cids}
-    asked = "SELECT multihash FROM record WHERE multihash"
-    known = {row[0] for row in _among(connection, asked, list(names.values()))}
-    found: dict[Cid, bytes | None] = {cid: None for cid, name in names.items() if name not in known}
+    here = known(connection, list(names.values()))
+    found: dict[Cid, bytes | None] = {cid: None for cid, name in names.items() if name not in here}
     for cid, name in names.items():
         if bytes_max <= 0:
             break
-        if name in known:
+        if name in here:
             try:
                 data = found[cid] = public_block(connection, cid)
             except (NotFound, CorruptState):

@@ -82,13 +82,13 @@ def _sealed_by(connection: sqlite3.Connection) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
-def _note_withdrawal(connection: sqlite3.Connection, multihash: bytes, reason: str) -> None:
+def note_withdrawal(connection: sqlite3.Connection, multihash: bytes, reason: str) -> None:
     connection.execute(
         "INSERT OR REPLACE INTO withdrawal (multihash, reason) VALUES (?, ?)", (multihash, reason[:256])
     )
 
 
-def _recount(connection: sqlite3.Connection, target: bytes) -> None:
+def recount(connection: sqlite3.Connection, target: bytes) -> None:
     """Count our own verdicts on ``target`` and the latest of each other issuer, if the target is here."""
     connection.execute(
         "WITH latest AS (SELECT verdict, row_number() OVER"
@@ -103,16 +103,16 @@ def _recount(connection: sqlite3.Connection, target: bytes) -> None:
     )
 
 
-def _withdraw(connection: sqlite3.Connection, multihash: bytes, reason: str) -> bool:
+def withdraw(connection: sqlite3.Connection, multihash: bytes, reason: str) -> bool:
     row = connection.execute(
         "UPDATE record SET state = 'withdrawn' WHERE multihash = ? AND state = 'live' RETURNING kind, target",
         (multihash,),
     ).fetchone()
     if row is None:
         return False
-    _note_withdrawal(connection, multihash, reason)
+    note_withdrawal(connection, multihash, reason)
     if row[0] == "validation":
-        _recount(connection, row[1])
+        recount(connection, row[1])
     return True
 
 
@@ -136,43 +136,33 @@ def _apply_word(connection: sqlite3.Connection, checked: record_rules.Checked, o
     record = checked.record
     if isinstance(record, ValidationRecord):
         target = Cid.parse(record.target).multihash
-        _recount(connection, target)
+        recount(connection, target)
         if record.verdict == "invalid" and record_rules.is_own_word(
             record.issuer, checked.origin, own_issuer
         ):
-            _withdraw(connection, target, "invalid")
+            withdraw(connection, target, "invalid")
             survivor = record_reads.survivor(connection, target)
             if survivor is not None:
-                _withdraw(connection, survivor, "invalid")
+                withdraw(connection, survivor, "invalid")
     elif isinstance(record, TombstoneRecord):
         target = Cid.parse(record.target).multihash
         row = connection.execute("SELECT issuer FROM record WHERE multihash = ?", (target,)).fetchone()
         if row is not None and record_rules.may_tombstone(record.issuer, checked.origin, row[0], own_issuer):
-            _withdraw(connection, target, "tombstone")
+            withdraw(connection, target, "tombstone")
             _drop_alias(connection, target)
 
 
-def _insert_record(
-    connection: sqlite3.Connection,
-    keys: RecordKeys,
-    checked: record_rules.Checked,
-    block_id: int,
-    own_issuer: str,
-) -> str:
-    """Add the row, live or withdrawn on arrival, and return its state."""
-    record, multihash = checked.record, checked.cid.multihash
-    reason = _withdrawn_before(connection, multihash, record.issuer, own_issuer)
-    state = record_rules.LIVE if reason is None else record_rules.WITHDRAWN
+def columns_of(keys: RecordKeys, checked: record_rules.Checked) -> dict[str, object]:
+    """What the row of a record says of it that is in its bytes, and whose word it is."""
+    record = checked.record
     answer = record if isinstance(record, AnswerRecord) else None
     word = record if isinstance(record, ValidationRecord | TombstoneRecord) else None
     embedding = answer.embedding if answer else None
     names = row_names(keys, answer, checked.keyword_key) if answer else {}
     kept = None if checked.kept is None or record_rules.is_private(record.scope) else checked.kept.decode()
-    row = {
-        "multihash": multihash,
-        "block_id": block_id,
+    return {
+        "multihash": checked.cid.multihash,
         "kind": record.kind,
-        "state": state,
         "issuer": record.issuer,
         "origin": checked.origin,
         "scope": record.scope,
@@ -186,11 +176,25 @@ def _insert_record(
         "source_kind": answer.source.kind if answer else None,
         **names,
     }
+
+
+def _insert_record(
+    connection: sqlite3.Connection,
+    keys: RecordKeys,
+    checked: record_rules.Checked,
+    block_id: int,
+    own_issuer: str,
+) -> str:
+    """Add the row, live or withdrawn on arrival, and return its state."""
+    record, multihash = checked.record, checked.cid.multihash
+    reason = _withdrawn_before(connection, multihash, record.issuer, own_issuer)
+    state = record_rules.LIVE if reason is None else record_rules.WITHDRAWN
+    row = columns_of(keys, checked) | {"block_id": block_id, "state": state}
     connection.execute(insert("record", row), row)
     _set_value(connection, multihash, checked.value)
-    _recount(connection, multihash)
+    recount(connection, multihash)
     if reason is not None:
-        _note_withdrawal(connection, multihash, reason)
+        note_withdrawal(connection, multihash, reason)
     return state
 
 
@@ -210,7 +214,10 @@ def _value(connection: sqlite3.Connection, multihash: bytes) -> record_rules.Val
     if row is None:
         return None
     cost_us, uses, used_s, size, key_id = row
-    return record_rules.Value(cost_us, uses, used_s, size if key_id is None else size - SEALED_EXTRA_BYTES)
+    if not all(isinstance(one, int | float) for one in (cost_us, uses, used_s, size)):
+        return None  # the row is damaged
+    size -= 0 if key_id is None else SEALED_EXTRA_BYTES
+    return record_rules.Value(max(1, int(cost_us)), max(1e-12, uses), int(used_s), max(1, size))
 
 
 def _drop_alias(connection: sqlite3.Connection, multihash: bytes) -> None:
@@ -245,7 +252,7 @@ def _merge(
             (slot, sealed, other),
         )
     _take_aliases(connection, other, survivor)
-    _withdraw(connection, other, "merged")
+    withdraw(connection, other, "merged")
 
 
 def _follow(connection: sqlite3.Connection, other: bytes, survivor: bytes, *, timed: bool) -> None:
@@ -368,7 +375,7 @@ def _delete(connection: sqlite3.Connection, multihash: bytes) -> None:
         (multihash,),
     ).fetchone()
     if row is not None and row[0] == "removed":
-        _note_withdrawal(connection, multihash, "removed")
+        note_withdrawal(connection, multihash, "removed")
     connection.execute("DELETE FROM alias WHERE survivor = ?", (multihash,))
     connection.execute("DELETE FROM block WHERE multihash = ?", (multihash,))
 
@@ -380,7 +387,7 @@ def delete_for_good(connection: sqlite3.Connection, multihash: bytes) -> None:
 
 def _end(connection: sqlite3.Connection, multihash: bytes, reason: str) -> bool:
     """A record's time is over; a private one is deleted with its key (``record_rules``, rule 8)."""
-    ended = _withdraw(connection, multihash, reason)
+    ended = withdraw(connection, multihash, reason)
     if ended:
         row = connection.execute("SELECT scope FROM record WHERE multihash = ?", (multihash,)).fetchone()
         if record_rules.is_private(row[0]):
@@ -436,7 +443,7 @@ def shred(connection: sqlite3.Connection, keys: RecordKeys, multihashes: Sequenc
         slots |= {key_id for (key_id,) in aliases}
     keys.destroy(sorted(slots))
     for multihash in sealed:
-        _withdraw(connection, multihash, "erased")
+        withdraw(connection, multihash, "erased")
     return frozenset(slots)
 
 
@@ -480,7 +487,7 @@ def give_up_sealed(connection: sqlite3.Connection) -> int:
 def withdraw_one(connection: sqlite3.Connection, multihash: bytes, reason: str) -> bool:
     """A merged record has only its wording to lose."""
     _drop_alias(connection, multihash)
-    return _withdraw(connection, multihash, reason)
+    return withdraw(connection, multihash, reason)
 
 
 def note_uses(connection: sqlite3.Connection, uses: Sequence[Use]) -> None:

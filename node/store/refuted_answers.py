@@ -15,14 +15,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from node.core.normalise import query_hash
+from node.store.file_store import FileStore
 from node.store.record_rules import is_private
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.writer import Schema, SqliteFile
 
 ROWS_MAX = 1_024
 ANSWER_CHARS_MAX = 4_000
 """As much of an answer as ``language.same_answer`` reads."""
 
-_SCHEMA = Schema(
+SCHEMA = Schema(
     name="file of refuted answers",
     application_id=int.from_bytes(b"NSr1", "big"),
     version=1,
@@ -66,7 +67,7 @@ class RefutedStore(FileStore):
     @classmethod
     async def open(cls, path: Path, *, rows_max: int = ROWS_MAX) -> RefutedStore:
         """Open or create the file. Raises ``Unavailable``, ``CorruptState``."""
-        return cls(await SqliteFile.open(path, _SCHEMA, readers=1), rows_max)
+        return cls(await SqliteFile.open(path, SCHEMA, readers=1), rows_max)
 
     async def add(self, row: RefutedRow) -> None:
         """Keep a row; the oldest is forgotten when there are too many."""

@@ -118,7 +118,11 @@ class _View:
         try:
             return await self._file.read(job, *args, **more)
         except CorruptState:
-            return await self._file.read(job, *args, **more)
+            try:
+                return await self._file.read(job, *args, **more)
+            except CorruptState:
+                self._file.on_damage()
+                raise
 
     async def _change(
         self, job: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **more: P.kwargs
@@ -414,6 +418,16 @@ class SqliteStore:
         record of this node. Left out: what may not be had, what is damaged, and the records behind those
         that have ``bytes_max`` or more together. Raises ``Unavailable``."""
         return await self.file.read(reads.public_blocks, cids, bytes_max)
+
+    async def unknown(self, cids: Sequence[Cid]) -> set[Cid]:
+        """Those of these that no record, live or not, was ever stored as. Raises ``Unavailable``."""
+        known = await self.file.read(reads.known, [cid.multihash for cid in cids])
+        return {cid for cid in cids if cid.multihash not in known}
+
+    async def gone_for_good(self, cids: Sequence[Cid]) -> set[Cid]:
+        """Those of these that were withdrawn here, or that a tombstone is about. Raises ``Unavailable``."""
+        gone = await self.file.read(reads.gone_for_good, [cid.multihash for cid in cids])
+        return {cid for cid in cids if cid.multihash in gone}
 
     async def stored(self) -> list[Cid]:
         """Every block. For a file with few of them. Raises ``Unavailable``."""

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from node.core.errors import NodeError, Rejected
 from node.core.ipld.cid import Cid
-from node.store.writer import FileStore, Schema, SqliteFile
+from node.store.file_store import FileStore
+from node.store.writer import Schema, SqliteFile
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ ROWS_AT_ONCE = 250
 KEY_CHARS_MAX = 256
 VALUE_CHARS_MAX = 64 * 1024
 
-_SCHEMA = Schema(
+SCHEMA = Schema(
     name="state file",
     application_id=int.from_bytes(b"NSs1", "big"),
     version=1,
@@ -53,7 +54,7 @@ class StateStore(FileStore):
     @classmethod
     async def open(cls, path: Path, *, requests_max: int = REQUESTS_MAX) -> StateStore:
         """Open or create the file; keeps the last ``requests_max`` requests."""
-        return cls(await SqliteFile.open(path, _SCHEMA, readers=1), requests_max)
+        return cls(await SqliteFile.open(path, SCHEMA, readers=1), requests_max)
 
     async def get_meta(self, key: str) -> str | None:
         """The value set last, or None."""

@@ -17,11 +17,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from node.core.errors import CorruptState, NodeError, Rejected, Unavailable
+from node.core.errors import CorruptState, Damaged, NodeError, Rejected, Unavailable
+from node.store.schema import Schema as Schema
 
 _log = logging.getLogger(__name__)
 
@@ -48,21 +49,6 @@ _MAY_BE_ONE_ITEM = {
     sqlite3.SQLITE_NOMEM,
     sqlite3.SQLITE_TOOBIG,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """What a file has to hold. ``statements`` creates version ``version`` from nothing; ``upgrades`` has for
-    each older version what turns it into the next one, inside a transaction that is not its own.
-    ``synchronous`` is FULL for what is promised to somebody, NORMAL for what may be lost in a power cut."""
-
-    name: str
-    application_id: int
-    version: int
-    statements: str
-    synchronous: str
-    page_bytes: int
-    upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +84,15 @@ def _primary_code(exc: sqlite3.Error) -> int:
     return code & 0xFF
 
 
-def _damaged(path: Path, what: str) -> CorruptState:
-    return CorruptState(
-        f"{path} is {what}; stop the node, keep the file aside, and restore it from a backup or start "
-        "without it"
+def is_damage(exc: sqlite3.Error) -> bool:
+    """Whether an error says that the file's bytes are not what was written."""
+    return _primary_code(exc) in _DAMAGED
+
+
+def _damaged(path: Path, what: str) -> Damaged:
+    return Damaged(
+        f"{path} is {what}; leave it where it is, stop the node and type: neuroswarm doctor --fix (which "
+        "keeps the damaged file and brings back what is whole in it)"
     )
 
 
@@ -132,6 +123,11 @@ class SqliteFile:
         self._reader_local = threading.local()
         self.commits = 0
         """Transactions since the file was opened: shows how many writes share a sync."""
+        self.turned_away = 0
+        """Writes since then that the disk refused; ``trouble`` says why, until one is taken again."""
+        self.trouble = ""
+        self.on_damage: Callable[[], None] = lambda: None
+        """Called in whatever thread meets a damaged page; must not raise."""
 
     @classmethod
     async def open(
@@ -208,8 +204,11 @@ class SqliteFile:
             raise Unavailable(f"the {self._schema.name} has {self._queue_max} reads waiting already")
         self._reading += 1
         run = asyncio.get_running_loop().run_in_executor(self._readers, work)
-        run.add_done_callback(self._count_down)
+        run.add_done_callback(self._end_read)
         return await run
+
+    def _end_read(self, _: asyncio.Future[Any]) -> None:
+        self._reading -= 1
 
     async def scrub(self) -> None:
         """Merge the WAL into the file and empty it, so that it holds nothing of what was deleted. Raises
@@ -239,6 +238,7 @@ class SqliteFile:
         code, name = _primary_code(exc), self._schema.name
         error: NodeError
         if code in _DAMAGED:
+            self.on_damage()
             error = _damaged(self.path, f"damaged or not a {name} ({exc})")
         elif code in _REFUSED:
             error = Rejected(f"the {name} refused a value: {exc}")
@@ -264,9 +264,6 @@ class SqliteFile:
                 raise self._translated(exc) from exc
 
         return await asyncio.get_running_loop().run_in_executor(self._writer, job)
-
-    def _count_down(self, _: asyncio.Future[Any]) -> None:
-        self._reading -= 1
 
     async def _drain(self) -> None:
         """Hand what waits to the writer thread, batch after batch; while one syncs, the next one gathers."""
@@ -360,6 +357,9 @@ class SqliteFile:
                 f"PRAGMA user_version = {schema.version}; COMMIT;"
             )
         elif application != schema.application_id:
+            names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
+            if schema.may_be_ours(application, names):
+                raise _damaged(self.path, f"a {schema.name} whose header is damaged")
             raise CorruptState(f"{self.path} is not a {schema.name}; move it away and start again")
         elif version > schema.version:
             raise CorruptState(
@@ -396,7 +396,7 @@ class SqliteFile:
             return
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
-            raise _damaged(self.path, f"damaged ({str(found)[:200]})")
+            raise _damaged(self.path, f"damaged ({' '.join(str(found).split())[:200]})")
 
     def _run_batch(self, jobs: Sequence[Job[Any]]) -> list[_Outcome]:
         """One transaction for all; if the disk refuses it as a whole, each job on its own."""
@@ -409,6 +409,8 @@ class SqliteFile:
             self._hooks.after_rollback()
             if len(jobs) > 1 and _primary_code(exc) in _MAY_BE_ONE_ITEM:
                 return [outcome for job in jobs for outcome in self._run_batch([job])]
+            self.turned_away += len(jobs)
+            self.trouble = str(exc)
             return [_Outcome(error=self._translated(exc)) for _ in jobs]
         finally:
             self._roll_back(connection)
@@ -418,6 +420,7 @@ class SqliteFile:
         outcomes = [self._run_one(connection, job) for job in jobs]
         connection.execute("COMMIT")
         self.commits += 1
+        self.trouble = ""
         self._tell(connection)
         return outcomes
 
@@ -482,18 +485,3 @@ class SqliteFile:
             raise self._translated(exc) from exc
         except (UnicodeEncodeError, OverflowError) as exc:
             raise Rejected(f"the {self._schema.name} cannot hold a value: {exc}") from exc
-
-
-class FileStore:
-    """A store that is one file: the base of those that have nothing else to close."""
-
-    def __init__(self, file: SqliteFile) -> None:
-        self._file = file
-
-    async def scrub(self) -> None:
-        """Leave nothing of what was deleted on disk. Raises ``Unavailable``."""
-        await self._file.scrub()
-
-    async def close(self) -> None:
-        """Idempotent."""
-        await self._file.close()

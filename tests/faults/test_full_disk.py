@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,11 @@ class Disk:
         return found.f_bavail * found.f_frsize
 
     def fill(self, left: int) -> None:
-        """Up to ``left`` bytes."""
-        size = self._ballast.stat().st_size if self._ballast.exists() else 0
-        if (more := self.left() - left) > 0:
-            with self._ballast.open("ab") as file:
-                os.posix_fallocate(file.fileno(), size, more)
+        """Up to ``left`` bytes, though others write meanwhile."""
+        with self._ballast.open("ab") as file:
+            while (more := self.left() - left) > 0:
+                with suppress(OSError):
+                    os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, more)
 
     def empty(self) -> None:
         self._ballast.unlink()
@@ -213,6 +213,23 @@ async def test_an_erasure_on_a_full_disk(tmp_path: Path) -> None:
         async with start(disk.folder) as again:
             assert (await again.send("GET", f"/v1/cache/entries/{cid}"))[0] == 404
             assert (await again.search("What is my boat called?"))["cid"] == kept
+
+
+async def test_health_tells_that_nothing_can_be_stored(tmp_path: Path) -> None:
+    with mounted(tmp_path / "node") as disk:
+        async with child(disk.folder) as (_, node):
+            assert (await node.check("ipfs:blocks"))["status"] == "warn", "48 MiB are little"
+            disk.fill(0)
+            await fill_up(node)
+            check = await node.check("ipfs:blocks")
+            assert check["status"] == "fail"
+            assert "nothing can be stored now" in check["output"]
+            assert "writes turned away since the start: 1" in check["output"]
+            disk.empty()
+            await node.store("What is there again?", "Room.")
+            check = await node.check("ipfs:blocks")
+            assert check["status"] == "warn"
+            assert "writes turned away since the start: 1" in check["output"]
 
 
 async def fill_up(node: Client) -> None:

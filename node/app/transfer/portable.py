@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from datetime import timedelta
 from itertools import islice
@@ -47,6 +47,7 @@ from node.app.transfer.index_records import (
     kept_of,
     record_cid,
 )
+from node.app.transfer.kept_export import Lost, drop, entries, keep_lost
 from node.cache.keys import keyword_key
 from node.core.blocking import in_thread
 from node.core.clock import Clock, new_id
@@ -105,6 +106,7 @@ class PortableIndex:
     blocks: Gets | None = None
     publish: str = "none"
     class_limit: Callable[[AnswerRecord], ClassLimit] | None = None
+    lost: Lost | None = None
 
     # --- in ---------------------------------------------------------------------------------------
 
@@ -143,6 +145,32 @@ class PortableIndex:
             await self.keeping.state.set_meta(_IMPORTED, orjson.dumps(note).decode())
         return kept
 
+    async def note_imported(self, path: Path) -> None:
+        """Where the notes of what was imported are lost: take the file for imported, so that nothing of it
+        comes back that was erased here since. An empty store takes it in all the same."""
+        if not (await self.keeping.records.counts())["live"]:
+            return
+        try:
+            digest = await in_thread(lambda: index_file.digest_of(path))
+        except NodeError:
+            return
+        await self.keeping.state.set_meta(_IMPORTED, orjson.dumps({"digest": digest}).decode())
+
+    async def bring_back(self, path: Path, wanted: Collection[Cid]) -> set[Cid]:
+        """Import those entries again that name a record in ``wanted``, whatever was imported before; of which
+        that was done. Raises ``NodeError`` where the file cannot be read."""
+        found = await in_thread(lambda: entries(path))
+        fetcher = None if self.blocks is None else Fetcher(self.blocks, self.clock)
+        done: set[Cid] = set()
+        for cid, entry in found:
+            if cid in wanted and cid not in done:
+                outcome, problem = await self._entry(entry, fetcher, False, is_lost=True)
+                if outcome in ("stored", "record", "known", "embedded"):
+                    done.add(cid)
+                else:
+                    log.warning("%s: %s is not brought back: %s", path, cid, problem or outcome)
+        return done
+
     async def _import(self, index: OpenIndex, path: Path, outcomes: _Outcomes) -> None:
         places = index.places()
         fetcher = None if self.blocks is None else Fetcher(self.blocks, self.clock)
@@ -179,10 +207,12 @@ class PortableIndex:
         except NodeError as exc:
             return "failed", f"it could not be imported: {exc}"
 
-    async def _entry(self, entry: IndexEntry, fetcher: Fetcher | None, embed: bool) -> tuple[str, str]:
+    async def _entry(
+        self, entry: IndexEntry, fetcher: Fetcher | None, embed: bool, *, is_lost: bool = False
+    ) -> tuple[str, str]:
         cid = record_cid(entry)
         here = None if cid is None else await self._here(cid)
-        if here is not None and difference(here.record, entry) is None:
+        if here is not None and not is_lost and difference(here.record, entry) is None:
             return await self._embedded(here, entry, embed) if here.state == LIVE else "withdrawn", ""
         mark = f"{_SEEN}{identity(entry)}"
         live = await self._same_live(entry)
@@ -190,12 +220,12 @@ class PortableIndex:
             outcome = await self._embedded(live, entry, embed)
             await self.keeping.state.set_meta(mark, "")
             return outcome, ""
-        if await self.keeping.state.get_meta(mark) is not None:
+        if not is_lost and await self.keeping.state.get_meta(mark) is not None:
             return "withdrawn", ""
         if entry.extra.get(UNVERIFIED) is True:
             return "refused", "it is not imported: a model said it on no evidence"
         outcome, problem = "", ""
-        if cid is not None and here is None and fetcher is not None:
+        if cid is not None and (here is None or is_lost) and fetcher is not None:
             try:
                 outcome = await self._from_block(cid, entry, fetcher)
             except (NotFound, Unavailable) as exc:
@@ -405,13 +435,16 @@ class PortableIndex:
     # --- out --------------------------------------------------------------------------------------
 
     async def export(self, path: Path) -> int:
-        """Write every live record that is not private; how many. Left out while the store is large."""
+        """Write every live record that is not private; how many. Left out while the store is large. What an
+        older export says of records that are lost here is kept beside it (``kept_export``)."""
         counts = await self.keeping.records.counts()
         if counts["live"] > EXPORT_ENTRIES_MAX:
             log.info("knowledge index not exported: over %d entries", EXPORT_ENTRIES_MAX)
+            if self.lost is not None:
+                await keep_lost(path, self.lost)
             await drop(path)  # an old one would keep what was erased
             return 0
-        entries: list[IndexEntry] = []
+        exports: list[IndexEntry] = []
         sequence = 0
         now = self.clock.now()
         while page := await self.keeping.records.since(sequence, limit=_PAGE):
@@ -422,17 +455,12 @@ class PortableIndex:
                     continue
                 ends = beside.ends(record, stored.origin, stored.kept)
                 if ends is None or ends > now:
-                    entries.append(exported(stored, record))
-        await asyncio.to_thread(index_file.write, path, entries, self.keeping.semantics.info.model)
-        return len(entries)
-
-
-async def drop(path: Path) -> None:
-    """Delete a copy of records that is written anew later. Raises ``Unavailable``."""
-    try:
-        await asyncio.to_thread(path.unlink, missing_ok=True)
-    except OSError as exc:
-        raise Unavailable(f"{path}, a copy of records, cannot be deleted: {exc.strerror}") from exc
+                    exports.append(exported(stored, record))
+        if self.lost is not None:
+            held = [Cid.parse(entry.cid) for entry in exports if entry.cid is not None]
+            await keep_lost(path, self.lost, held=held)
+        await asyncio.to_thread(index_file.write, path, exports, self.keeping.semantics.info.model)
+        return len(exports)
 
 
 def _noted(text: str | None) -> Mapping[str, object]:

@@ -13,7 +13,7 @@ only.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ from node.audit.decisions.moved import closed_source, nowhere
 from node.audit.decisions.origin import origin_of
 from node.audit.decisions.seal import sealed
 from node.audit.decisions.shards import Shard, Shards, Signers, Terms
+from node.audit.decisions.tombstones import tombstoned
 from node.audit.log.archive import Archives
 from node.audit.log.reader import LogReader
 from node.audit.log.writer import Published, TileLog
@@ -130,6 +131,10 @@ class DecisionLog:
         await self._shards.all_entered()
         await shard.tile_log.wait_durable(shard.tile_log.size() - 1)
         return await self._shards.with_keys(lambda keys: len(keys.destroy_about(cid)))
+
+    async def tombstoned(self, cids: Collection[str]) -> set[str]:
+        """Those of these records that the log says were tombstoned or quarantined. Raises ``NodeError``."""
+        return await tombstoned(self._shards, cids, self._archives)
 
     async def renew_signers(self) -> None:
         tile_log = self._shards.open_now().tile_log

@@ -26,7 +26,8 @@ from node.peers.store import reads, rows
 from node.peers.store.reads import integer
 from node.peers.store.rows import OTHER_CODE, Limits
 from node.peers.store.schema import SCHEMA
-from node.store.writer import FileStore, SqliteFile, insert
+from node.store.file_store import FileStore
+from node.store.writer import SqliteFile, insert
 
 __all__ = ["Limits", "SqlitePeerStore"]
 

@@ -96,7 +96,7 @@ class Desk:
         )
         cars = CarFile(foreign, Kept(), self.store.records, self.clock)
         erasure = Erasure(self.store.records, eraser, foreign, recorder, "test")
-        return OperatorDesk(self.file, invalidator, rotation, cars, erasure, no_peers())
+        return OperatorDesk(self.file, invalidator, rotation, cars, erasure, no_peers(), Path())
 
     async def report(self, outcome: Remembered) -> None:
         self.reported.append(outcome)

@@ -15,7 +15,8 @@ import pytest
 from node.app.transfer import index_file
 from node.app.transfer.embed_index import embed_index
 from node.app.transfer.fetched_blocks import Fetcher
-from node.app.transfer.portable import Keeping, PortableIndex, drop
+from node.app.transfer.kept_export import drop
+from node.app.transfer.portable import Keeping, PortableIndex
 from node.cache.index.flat_index import FlatIndex
 from node.cache.keys import keyword_key
 from node.core.errors import NotFound, Rejected, Unavailable

@@ -1,0 +1,84 @@
+"""Which SQLite files a data directory has beside the store of records, and what is done with a damaged one.
+
+What is made from what is kept elsewhere is put aside and made anew; of the others every whole row goes into a
+new file. ``renewed`` does so at the start for those files that nobody has to be asked about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from node.core.clock import Clock
+from node.core.errors import Damaged
+from node.peers.store.schema import SCHEMA as PEERS
+from node.store.hit_labels import SCHEMA as LABELS
+from node.store.imported_blocks import SCHEMA as FOREIGN
+from node.store.ipns_records import SCHEMA as NAMES
+from node.store.refuted_answers import SCHEMA as REFUTED
+from node.store.salvage import files
+from node.store.schema import Schema
+from node.store.state import SCHEMA as STATE
+
+log = logging.getLogger("neuroswarm")
+
+STATE_FILE = "state.sqlite"
+DERIVED = ("head_blocks.sqlite", "log_blocks.sqlite")
+"""Made anew by the next start from what is kept elsewhere."""
+_STATES_OF: dict[str, tuple[str, ...]] = {
+    "head_blocks.sqlite": ("head.json",),
+    "log_blocks.sqlite": ("log_blocks.json", "publications_blocks.json"),
+}
+"""What says how far a derived file has come."""
+_COUNTED = dict.fromkeys(("records", "bytes", "keys", "tombstones", "statements"), 0)
+FILES: dict[str, tuple[Schema, files.Fill[int]]] = {
+    STATE_FILE: (STATE, files.all_rows(STATE)),
+    "names.sqlite": (NAMES, files.all_rows(NAMES)),
+    "labels.sqlite": (LABELS, files.all_rows(LABELS)),
+    "refuted.sqlite": (REFUTED, files.all_rows(REFUTED)),
+    "foreign.sqlite": (FOREIGN, files.all_rows(FOREIGN, derived=("total",))),
+    "peers.sqlite": (PEERS, files.all_rows(PEERS, derived=("total", "tally"), reset={"root": _COUNTED})),
+}
+
+
+T = TypeVar("T")
+
+
+def stamp_of(clock: Clock) -> str:
+    """What the copies of damaged files begin with."""
+    return clock.now().strftime("%Y%m%dT%H%M%SZ")
+
+
+def mend(path: Path, stamp: str) -> files.Mended[int]:
+    """Bring every whole row of one of ``FILES`` into a new file; how many these are. Blocking. Raises
+    ``Unavailable``."""
+    schema, fill = FILES[path.name]
+    return files.mend(path, schema, stamp, fill)
+
+
+def put_derived_aside(path: Path, stamp: str) -> Path:
+    """Move one of ``DERIVED`` away with what says how far it has come; where it lies now. Blocking. Raises
+    ``Unavailable``."""
+    for state in _STATES_OF.get(path.name, ()):
+        (path.parent / state).unlink(missing_ok=True)
+    return files.put_aside(path, stamp)
+
+
+async def renewed(path: Path, clock: Clock, begin: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
+    """What ``begin`` opens, and whether the file was damaged and had to be made anew for it. Raises what
+    ``begin`` raises otherwise."""
+    try:
+        return await begin(), False
+    except Damaged as exc:
+        if path.name in DERIVED:
+            kept = await asyncio.to_thread(put_derived_aside, path, stamp_of(clock))
+            log.warning("event=file_renewed file=%s kept=%s reason=%s", path, kept, exc)
+        else:
+            done = await asyncio.to_thread(mend, path, stamp_of(clock))
+            log.warning(
+                "event=file_renewed file=%s rows=%d kept=%s reason=%s", path, done.value, done.kept, exc
+            )
+        return await begin(), True

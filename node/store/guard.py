@@ -1,0 +1,218 @@
+"""Knows what the block store has held, apart from the store, and says so when it is not there any more.
+
+Two small files beside the store:
+- ``stored.json``: the last sequence number that the store is known to have given (the head's own note of it,
+  ``head.json``, counts as well). A store that has come less far is another one, or an older copy.
+- ``loss.json``: what is lost, from the moment it was found until it is all back or the operator accepts the
+  loss (``neuroswarm doctor --accept-loss``). Meanwhile the node answers from what it has, and its health is
+  ``fail``.
+
+Neither is derived: both are synced. A damaged one counts as absent, but for a loss, which stays one of
+unknown extent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from node.core import state_file
+from node.core.clock import Clock
+from node.core.errors import NodeError, Rejected
+from node.core.files import put, translated
+from node.core.ipld.cid import Cid
+from node.core.model import Check
+from node.core.record import format_time
+from node.store.scan import StoreScan
+from node.store.sqlite import SqliteStore
+
+_log = logging.getLogger("neuroswarm.store")
+
+MARK, LOSS, HEAD = "stored.json", "loss.json", "head.json"
+CIDS_MAX = 20_000
+"""CIDs that a loss names; there may be more."""
+FREE_BYTES_MIN = 64 * 2**20
+"""Below this much room ``/health`` warns."""
+NAMED_MAX = 3
+_BYTES_MAX = 4 * 2**20
+_VERSION = 1
+WHAT_TO_TYPE = (
+    "stop the node and type: neuroswarm doctor --fix, which brings back what is whole or can be had "
+    "elsewhere; what cannot is given up with: neuroswarm doctor --accept-loss"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What the store lacks. ``cids`` are those of the answers that are known by name, ``unnamed`` how many
+    more there are, None where nobody knows; ``at`` in ISO 8601."""
+
+    at: str
+    why: str
+    cids: tuple[str, ...] = ()
+    unnamed: int | None = 0
+
+    @property
+    def said(self) -> str:
+        more = "an unknown number more" if self.unnamed is None else f"{self.unnamed} more"
+        more = f", and {more} not known by name" if self.unnamed != 0 else ""
+        return f"{self.why}; lost: {len(self.cids)} answers named in {LOSS}{more}"
+
+
+def read_loss(folder: Path) -> Loss | None:
+    """What is noted as lost. Blocking. Raises ``Unavailable``."""
+    try:
+        return state_file.read_json(folder / LOSS, _BYTES_MAX, _loss)
+    except Rejected as exc:
+        return Loss("", f"records are lost, and the note of which is damaged: {exc}", (), None)
+
+
+def _loss(data: Any) -> Loss:
+    if data["v"] != _VERSION:
+        raise Rejected("it is of another version")
+    cids, unnamed = tuple(str(Cid.parse(cid)) for cid in data["cids"]), data["unnamed"]
+    return Loss(str(data["at"]), str(data["why"]), cids, None if unnamed is None else int(unnamed))
+
+
+def write_loss(folder: Path, loss: Loss) -> None:
+    """Blocking; durable on return. Raises ``Unavailable``."""
+    cids = list(loss.cids[:CIDS_MAX])
+    fields = {"v": _VERSION, "at": loss.at, "why": loss.why, "cids": cids, "unnamed": loss.unnamed}
+    put(folder / LOSS, orjson.dumps(fields, option=orjson.OPT_INDENT_2))
+
+
+def accept_loss(folder: Path) -> Loss | None:
+    """Forget what is noted as lost, as the operator wishes; what it was. Blocking. Raises ``Unavailable``."""
+    loss = read_loss(folder)
+    with translated(f"{folder / LOSS} cannot be deleted"):
+        (folder / LOSS).unlink(missing_ok=True)
+    return loss
+
+
+def known_sequence(folder: Path) -> int:
+    """How far the store is known to have come. Blocking. Raises ``Unavailable``."""
+    return max(_number(folder / MARK, "sequence") or 0, _number(folder / HEAD, "sequence") or 0)
+
+
+def write_mark(folder: Path, sequence: int, live: int) -> None:
+    """Blocking; durable on return. Raises ``Unavailable``."""
+    put(folder / MARK, orjson.dumps({"v": _VERSION, "sequence": sequence, "live": live}))
+
+
+def _number(path: Path, name: str) -> int | None:
+    def parsed(data: Any) -> int:
+        number = data[name]
+        if type(number) is not int or not 0 <= number < 2**63:
+            raise Rejected(f"{name} is no such number")
+        return number
+
+    try:
+        return state_file.read_json(path, _BYTES_MAX, parsed)
+    except Rejected as exc:
+        _log.warning("event=mark_unread reason=%s", exc)
+        return None
+
+
+class StoreGuard:
+    """Of one open store. ``look`` at the start, before anything is stored; ``mark`` now and then."""
+
+    def __init__(self, store: SqliteStore, folder: Path, scan: StoreScan, clock: Clock) -> None:
+        self._store = store
+        self._folder = folder
+        self._scan = scan
+        self._clock = clock
+        self._marked = (0, 0)
+        self._since: datetime | None = None
+
+    async def _state_now(self) -> tuple[int, int]:
+        """The last sequence number, and how many answers are live."""
+        counts = await self._store.records.counts()
+        return int(counts["last_sequence"]), int(counts["live"])
+
+    async def falls_short(self) -> bool:
+        """Whether the store has come less far than it is known to have."""
+        return (await self._state_now())[0] < await asyncio.to_thread(known_sequence, self._folder)
+
+    async def note_loss(self, named: Sequence[Cid]) -> None:
+        """The store falls short: note it with those of the records in ``named`` that it lacks, and follow the
+        store that is here from now on. Raises ``Unavailable``."""
+        last, live = await self._state_now()
+        known = await asyncio.to_thread(known_sequence, self._folder)
+        lived = await asyncio.to_thread(_number, self._folder / MARK, "live")
+        missing = await self._store.unknown(named)
+        before = await asyncio.to_thread(read_loss, self._folder)
+        cids = dict.fromkeys(
+            [*(before.cids if before else ()), *(str(cid) for cid in named if cid in missing)]
+        )
+        unnamed = None if lived is None else max(0, lived - live - len(missing))
+        if before is not None:
+            unnamed = None if before.unnamed is None or unnamed is None else before.unnamed + unnamed
+        why = f"the store has come to record {last}, and this node had stored up to record {known} before"
+        loss = Loss(format_time(self._clock.now()), why, tuple(cids), unnamed)
+        await asyncio.to_thread(write_loss, self._folder, loss)
+        _log.error("event=records_lost reason=%s", loss.said)
+        await self.mark()
+
+    async def mark(self) -> None:
+        """Note how far the store has come. Raises ``Unavailable``."""
+        now = await self._state_now()
+        if now != self._marked:
+            await asyncio.to_thread(write_mark, self._folder, *now)
+            self._marked = now
+
+    async def lost(self, cids: Sequence[Cid]) -> set[Cid]:
+        """Those of these records that the store cannot account for. Raises ``Unavailable``."""
+        loss = await asyncio.to_thread(read_loss, self._folder)
+        noted = set(() if loss is None else loss.cids)
+        found = self._scan.found
+        damaged = set(() if found is None else found.damaged)
+        unknown = await self._store.unknown(cids)
+        return unknown | {cid for cid in cids if cid in damaged or str(cid) in noted}
+
+    async def check(self) -> Check:
+        """How the store is, by what was found so far. Never raises for what it is to tell."""
+        try:
+            status, said = await self._state()
+        except NodeError as exc:
+            status, said = "fail", str(exc)
+        if status == "pass":
+            self._since = None
+        elif self._since is None:
+            self._since = self._clock.now()
+        return Check("ipfs:blocks", status, said, since=self._since)
+
+    async def _state(self) -> tuple[str, str]:
+        loss = await asyncio.to_thread(read_loss, self._folder)
+        if loss is not None:
+            return "fail", f"{loss.said}; answers come from what is here; {WHAT_TO_TYPE}"
+        found = self._scan.found
+        if found is not None and found.pages:
+            return "fail", f"{self._store.file.path} is damaged ({found.pages}); {WHAT_TO_TYPE}"
+        if found is not None and found.count:
+            named = ", ".join(map(str, found.damaged[:NAMED_MAX]))
+            more = " …" if found.count > NAMED_MAX else ""
+            said = f"{found.count} of {found.blocks} blocks are damaged ({named}{more})"
+            return "fail", f"{said}; {WHAT_TO_TYPE}"
+        file = self._store.file
+        away = f"writes turned away since the start: {file.turned_away}" if file.turned_away else ""
+        if file.trouble:
+            return "fail", f"nothing can be stored now ({file.trouble}); {away}"
+        left = await asyncio.to_thread(_free_bytes, self._folder)
+        if left < FREE_BYTES_MIN:
+            said = f"the disk of {self._folder} has {left} bytes left"
+            return "fail" if not left else "warn", f"{said}; {away}" if away else said
+        return "pass", f"embedded block store; {away}" if away else "embedded block store"
+
+
+def _free_bytes(folder: Path) -> int:
+    with translated(f"the room left in {folder} cannot be told"):
+        found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
