@@ -22,6 +22,7 @@ from aiohttp import web
 
 from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
 from node.api import local, server
+from node.api.gateway import Gate
 from node.api.peers import Peering
 from node.app import door
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
@@ -215,6 +216,7 @@ async def _index_file(ground: Ground, memory: Memory, walk: Walk, fetch: Gets | 
         ground.identity,
         blocks=fetch,
         publish=settings.sharing.publish,
+        export_mode=int(settings.export_mode, 8),
         class_limit=class_limit(walk.router, ground.clock, ground.zone),
     )
     await portable.import_changed(Path(settings.index_file))
@@ -325,7 +327,7 @@ async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peer
         folders=logs.folders,
         cosigner=logs.witness,
         router=routing(ground, ipfs, public, url),
-        gateway_concurrent_max=settings.ipfs.gateway_concurrent_max,
+        gate=Gate(asyncio.Semaphore(settings.ipfs.gateway_concurrent_max), kept_s=settings.erasure.within_s),
         peering=peering,
     )
     runner = web.AppRunner(

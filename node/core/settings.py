@@ -222,6 +222,24 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Erasure:
+    """``within_s``: the operator's promise, how long after an erasure here caches on the way to the gateway's
+    readers, and backups, may still hold what was erased."""
+
+    within_s: int = _between(0, 86_400, 29_030_400)
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """``folder``: where backups go by themselves; empty: none are made. ``every_s``: between two of them.
+    ``keep``: the newest so many stay."""
+
+    folder: str = ""
+    every_s: int = _between(300, 86_400, 10**8)
+    keep: int = _between(1, 7, 1_000)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The whole tree."""
 
@@ -229,6 +247,7 @@ class Settings:
     governance_dir: str = "governance_logs"
     index_file: str = "knowledge-index.json"
     time_zone: str = "UTC"
+    export_mode: str = _one_of("0600", "0640", "0644")
     server: Server = Server()
     embed: Embed = Embed()
     models: Models = Models()
@@ -238,6 +257,8 @@ class Settings:
     sharing: Sharing = Sharing()
     peers: Peers = Peers()
     log: Log = Log()
+    erasure: Erasure = Erasure()
+    backup: Backup = Backup()
 
 
 _Node = TypeVar("_Node")

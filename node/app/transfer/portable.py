@@ -51,6 +51,7 @@ from node.cache.keys import keyword_key
 from node.core.blocking import in_thread
 from node.core.clock import Clock, new_id
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
+from node.core.files import FILE_MODE
 from node.core.ipld.cid import Cid
 from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Json, SourceRef, ppm
 from node.core.normalise import normalise, query_hash
@@ -103,6 +104,7 @@ class PortableIndex:
     signer: Signer
     _: KW_ONLY
     blocks: Gets | None = None
+    export_mode: int = FILE_MODE
     publish: str = "none"
     class_limit: Callable[[AnswerRecord], ClassLimit] | None = None
 
@@ -423,7 +425,8 @@ class PortableIndex:
                 ends = beside.ends(record, stored.origin, stored.kept)
                 if ends is None or ends > now:
                     entries.append(exported(stored, record))
-        await asyncio.to_thread(index_file.write, path, entries, self.keeping.semantics.info.model)
+        model = self.keeping.semantics.info.model
+        await asyncio.to_thread(index_file.write, path, entries, model, mode=self.export_mode)
         return len(entries)
 
 
