@@ -25,6 +25,7 @@ from node.api import local, server
 from node.api.gateway import Gate
 from node.api.peers import Peering
 from node.app import door
+from node.app.backup import TICK_S
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
 from node.app.ipfs import Ipfs, open_ipfs, routing
 from node.app.links import Links
@@ -138,6 +139,9 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     _schedule(scheduler, ground, memory, portable, eraser, uses)
     logs = await open_logs(ground, daemon, scheduler)
     ipfs.start(logs.heads)
+    backups = memory.kept.backups
+    backups.publications = logs.publications
+    scheduler.every(TICK_S, "backup", backups.tick)
     admitter = admitter_of(ground, peer_store, memory.semantics, walk.router, ledger)
     known = Known(peer_store, admitter, links, ledger)
     peers = await open_peers(ground, known, logs.publications, logs.witness, walk.router, scheduler)
@@ -150,6 +154,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         memory.reference.probe,
         fact(ipfs.head.health),
         ipfs.probe_foreign,
+        backups.probe,
         *peers.probes,
         *logs.probes,
         *not_configured(walk.generators),

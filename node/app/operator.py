@@ -72,5 +72,6 @@ def operator_desk(
             VERSION,
             forget_question=kept.refuted.forget_question,
         ),
+        kept.backups,
         peers,
     )

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
+from node.app.backup import Backups
 from node.app.transfer.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
 from node.app.transfer.car_file import CarFile
 from node.audit.decisions.rotation import KeyRotation
@@ -89,10 +90,12 @@ class OperatorDesk:
     rotation: KeyRotation
     cars: CarFile
     erasure: Erasure
+    backups: Backups
     peers: PeerDesk
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate`` or one of
+        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``backup``,
+        ``rotate`` or one of
         ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``, ``Rejected``, ``Unavailable``,
         ``Misconfigured``."""
         commands: dict[str, Command] = {
@@ -103,6 +106,7 @@ class OperatorDesk:
             "export_car": partial(_blocks, self.cars),
             "name": partial(_name, self.cars),
             "erase": partial(_erase, self.erasure),
+            "backup": self.backups.do,
             **self.peers.commands(),
         }
         if what not in commands:

@@ -15,6 +15,7 @@ import aiohttp
 
 from adapters import registry
 from node import __version__
+from node.app.restored import held
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.shards import Terms
@@ -23,15 +24,18 @@ from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import load_policy
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
+from node.core.errors import Misconfigured
 from node.core.files import own_directory
 from node.core.identity import Identity
 from node.core.metrics import Metrics
 from node.core.model import Check
 from node.core.ports import Adapter
+from node.core.record import DECISIONS
 from node.core.settings import Settings
 from node.peers.rules.admission import ADMISSION_REASONS
 from node.peers.rules.values import PEER_TIERS
 from node.pipeline.understanding.route import Floors, Router
+from node.store.backup.restoring import STAGING
 from node.store.lock import DataLock
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
@@ -79,6 +83,8 @@ async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -
     data_dir = Path(settings.data_dir)
     await asyncio.to_thread(own_directory, data_dir, 0o700 | _reach(settings.export_mode))
     stack.enter_context(DataLock.acquire(data_dir))
+    if (data_dir / STAGING).exists():
+        raise Misconfigured(f"a restore into {data_dir} was cut short: run it again, with --replace")
     identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
     store = await SqliteStore.open(
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
@@ -132,7 +138,7 @@ async def open_decisions(
             alarm_bytes=log.alarm_bytes,
             policy=VERSION,
         ),
-        is_held=policy is not None and asks(policy),
+        is_held=(policy is not None and asks(policy)) or DECISIONS in held(data_dir),
     )
 
 
