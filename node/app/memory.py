@@ -9,7 +9,8 @@ from node.answer.evidence.entries import StoredEvidence
 from node.app.backup import Backups
 from node.app.engines import embedder_choice, embedders_of
 from node.app.peers import forget_held
-from node.app.storage import VERSION, Ground
+from node.app.storage import EXPORT, VERSION, Ground
+from node.app.transfer import predecessors
 from node.audit.decisions.answer_entry import store_entry
 from node.audit.recorder import Recorder
 from node.cache.index.embedders import Pace, SwitchingSemantics
@@ -51,6 +52,7 @@ class Kept:
                 self.backups.note_erased,  # first, so that none brings back what is forgotten next
                 labels.forget,
                 refuted.forget,
+                partial(predecessors.forget, ground.data_dir / EXPORT),
                 partial(forget_held, peers),
             ),
             copies=copies,

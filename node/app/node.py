@@ -33,6 +33,7 @@ from node.app.logs import Logs, open_logs
 from node.app.memory import Memory, open_memory
 from node.app.operator import operator_desk
 from node.app.peers import Known, admitter_of, ledger_of, open_peers, open_store
+from node.app.reach import Reach
 from node.app.storage import EXPORT, MEMORY, VERSION, Ground, Probe, fact, open_ground
 from node.app.transfer.portable import Keeping, PortableIndex
 from node.app.walk import Walk, open_walk
@@ -141,7 +142,9 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     ipfs.start(logs.heads)
     backups = memory.kept.backups
     backups.publications = logs.publications
+    reach = Reach.of(ground, backups, mirror)
     scheduler.every(TICK_S, "backup", backups.tick)
+    scheduler.every(TICK_S, "erase_at_daemon", reach.tick)
     admitter = admitter_of(ground, peer_store, memory.semantics, walk.router, ledger)
     known = Known(peer_store, admitter, links, ledger)
     peers = await open_peers(ground, known, logs.publications, logs.witness, walk.router, scheduler)
@@ -165,7 +168,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     stack.callback(service.release)
     stack.callback(peers.peering.release)
     url = await _listen(service, ground, logs, ipfs, peers.peering)
-    desk = operator_desk(ground, ipfs, memory.kept, eraser, walk.router, peers.desk)
+    desk = operator_desk(ground, ipfs, memory.kept, eraser, walk.router, peers.desk, reach)
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     warm(walk.generators, checks)

@@ -409,8 +409,12 @@ async def test_after_a_restore_nothing_is_signed_before_a_peer_has_shown_what_it
         if shown == "as much":
             await eventually(log, lambda said: "witnesses" not in said)
             assert (await node.check("log"))["status"] == "pass"
-            held = (home / "two" / "data" / "restored").read_text()
-            assert json.loads(held) == ["publications"]
+            mark = home / "two" / "data" / "restored"
+
+            async def held() -> object:
+                return json.loads(mark.read_text())
+
+            await eventually(held, lambda names: names == ["publications"])
         elif shown == "more":
             await eventually(log, lambda said: "--new-epoch" in said)
             assert restored.read_bytes() == before
