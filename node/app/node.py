@@ -52,7 +52,7 @@ from node.pipeline.ports import Ports
 from node.pipeline.service import Service
 from node.store.hit_counts import UseTally
 from node.store.retention.erase import Eraser
-from node.store.retention.sweeps import evict, sweep
+from node.store.retention.sweeps import evict, scrub_withdrawn, sweep
 from node.store.sqlite import SqliteStore
 from node.store.write_back import WriteBack
 
@@ -64,6 +64,7 @@ LINGER_S = 1.0
 INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
 FLUSH_USES_EVERY_S = 5
+SCRUB_EVERY_S = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +304,11 @@ def _schedule(
     )
     scheduler.every(cache.sweep_every_s, "evict", make_room)
     scheduler.every(cache.sweep_every_s, "finish_erasures", eraser.resume)
+    scheduler.every(
+        SCRUB_EVERY_S,
+        "scrub_withdrawn",
+        lambda: scrub_withdrawn(ground.store, ground.state, clock, kept_s=cache.withdrawn_kept_s),
+    )
     scheduler.every(FLUSH_USES_EVERY_S, "flush_uses", uses.flush)
     scheduler.every(EXPORT_EVERY_S, "export", lambda: portable.export(ground.data_dir / EXPORT))
     scheduler.every(INDEX_SAVE_EVERY_S, "save_index", semantics.save)

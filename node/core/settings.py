@@ -173,6 +173,7 @@ class Cache:
     expired_grace_s: int = _between(0, 3_600, 10**8)
     negative_s: float = _between(0, 10.0, 300)
     sweep_every_s: int = _between(1, 60, 86_400)
+    withdrawn_kept_s: int = _between(0, 7 * 86_400, 10**8)
 
 
 @dataclass(frozen=True, slots=True)
