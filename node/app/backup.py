@@ -8,6 +8,7 @@ brought up to date when it is there again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Mapping, Sequence
@@ -42,6 +43,8 @@ POLL_S = 10.0
 """How long a command waits for news of a backup that is under way."""
 TICK_S = 60
 PUBLISH_S = 60.0
+TELL_S = 10.0
+"""How long an erasure waits for backup folders: one may be on a medium that hangs."""
 _DONE_MAX = 8
 
 
@@ -146,7 +149,13 @@ class Backups:
             return _made(manifest, folder, struck, dropped)
 
         async with self._one_at_a_time:
-            made = await in_thread(work, stop=self._stop.set)
+            try:
+                made = await in_thread(work, stop=self._stop.set)
+            finally:
+                with contextlib.suppress(
+                    NodeError
+                ):  # while the copy was made, the log of writes could not be emptied
+                    await self.ground.store.scrub()
         log.info("event=backup_made name=%s folder=%s new_bytes=%d", made.name, path, made.written_bytes)
         return made
 
@@ -237,8 +246,9 @@ class Backups:
     async def note_erased(self, cids: Sequence[str]) -> None:
         """Records that are being erased: no backup may bring them back. Raises ``Unavailable``."""
 
-        def work() -> None:
-            add_erased(self.ground.data_dir / ERASED, cids)
+        await asyncio.to_thread(add_erased, self.ground.data_dir / ERASED, cids)
+
+        def tell() -> None:
             for path in self.folders():
                 try:
                     if (folder := _there(path)) is not None:
@@ -246,7 +256,11 @@ class Backups:
                 except NodeError as exc:
                     log.warning("event=backup_not_told folder=%s reason=%s", path, exc)
 
-        await asyncio.to_thread(work)
+        try:
+            async with asyncio.timeout(TELL_S):
+                await asyncio.to_thread(tell)
+        except TimeoutError:
+            log.warning("event=backups_not_told reason=a folder does not answer; they are told by the clock")
 
     def folders(self) -> list[Path]:
         """Where backups were made. Blocking."""

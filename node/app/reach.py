@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from node.app.backup import Backups
+from node.app.backup import TELL_S, Backups
 from node.app.storage import EXPORT, Ground
 from node.app.transfer import predecessors
 from node.core.errors import NodeError, Rejected
@@ -77,7 +77,11 @@ class Reach:
         """Go where records that were erased just now may lie, and say how far that got. Never raises but
         ``Unavailable`` of the own disk."""
         aside = await asyncio.to_thread(self._beside, cids)
-        backups = await asyncio.to_thread(self._in_backups)
+        try:
+            async with asyncio.timeout(TELL_S):
+                backups = await asyncio.to_thread(self._in_backups)
+        except TimeoutError:
+            backups = [Place("backups", UNREACHED, "a folder does not answer; they are told when it does")]
         found = [
             Place("this node: blocks, versions, verdicts, vectors, the export", REACHED),
             Place(

@@ -122,10 +122,7 @@ def restore(
 
 
 def _check_keys(data_dir: Path, folder: BackupFolder, keys: Mapping[str, bytes] | None) -> None:
-    try:
-        here = DISK.read(data_dir / "keys" / _ROOT, 1_024).decode("ascii", "replace").strip()
-    except FileNotFoundError:
-        here = ""
+    here = _root_here(data_dir)
     if keys is None and not here:
         raise BadInput(
             "a backup holds no keys: name the file that neuroswarm backup --keys has written (--keys FILE)",
@@ -139,6 +136,17 @@ def _check_keys(data_dir: Path, folder: BackupFolder, keys: Mapping[str, bytes] 
     root = here if keys is None else keys.get(_ROOT, b"").decode("ascii", "replace").strip()
     if root != folder.root:
         raise Rejected(f"the keys are of {root or 'nobody'}, and the backup of {folder.root}")
+
+
+def _root_here(data_dir: Path) -> str:
+    """Whose keys are in a data directory; empty where there are none, or some only of a restore that was cut
+    short."""
+    if (data_dir / STAGING / "keys").exists():
+        return ""
+    try:
+        return DISK.read(data_dir / "keys" / _ROOT, 1_024).decode("ascii", "replace").strip()
+    except FileNotFoundError:
+        return ""
 
 
 async def _checked(

@@ -424,3 +424,35 @@ async def test_after_a_restore_nothing_is_signed_before_a_peer_has_shown_what_it
             )
             assert said["status"] == "warn"
             assert restored.read_bytes() == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moved", ["nothing", "some keys", "all but the end"])
+async def test_a_restore_that_was_cut_short_is_run_again(home: Path, moved: str) -> None:
+    """Until then no node starts there: it would make itself new keys beside an old log."""
+    async with start(home / "one") as node:
+        await node.store(QUESTION, SECRET)
+        await backup(home / "one", home / "bak", *with_keys(home))
+    data, log = home / "two" / "data", home / "two" / "governance_logs"
+    log.mkdir(parents=True)
+    (log / "README.md").write_text("as in a checkout")
+    done = await restore(home / "two", home / "bak", *with_keys(home))
+    assert done.returncode == 0, done.stderr
+    (data / STAGING / "keys").mkdir(parents=True)
+    (log / STAGING).mkdir()
+    if moved == "nothing":
+        shutil.move(data / "keys", home / "lost")
+    elif moved == "some keys":
+        for name in ("root.pem", "node.pem", "decisions.pem"):
+            (data / "keys" / name).rename(data / STAGING / "keys" / name)
+    with pytest.raises(Misconfigured, match="cut short"):
+        async with start(home / "two"):
+            pass
+    done = await restore(home / "two", home / "bak", "--replace")
+    assert done.returncode == 1
+    assert "--keys FILE" in done.stderr
+    done = await restore(home / "two", home / "bak", "--replace", *with_keys(home))
+    assert done.returncode == 0, done.stderr
+    assert (log / "README.md").exists()
+    async with start(home / "two") as node:
+        assert await answered(node, QUESTION) == SECRET

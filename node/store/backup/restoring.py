@@ -22,6 +22,8 @@ from node.store.backup.writing import ASIDE
 
 STAGING = ".restoring"
 """In both directories, for as long as they are not restored whole."""
+_README = "README.md"
+"""Which the log's folder of a checkout has."""
 STAYS = frozenset({"lock", "keys", STAGING})
 """Of a data directory that is replaced: the keys go on being used."""
 
@@ -30,7 +32,7 @@ def check_free(directory: Path, *, replace: bool) -> None:
     """Raises ``BadInput`` where something lies in ``directory`` and need not be replaced."""
     if replace or not directory.is_dir():
         return
-    found = sorted(path.name for path in directory.iterdir() if path.name != "lock")
+    found = sorted(path.name for path in directory.iterdir() if path.name not in ("lock", _README))
     if found:
         raise BadInput(
             f"{directory} is not empty ({', '.join(found[:4])}): restore into an empty one, or type "
@@ -73,7 +75,7 @@ def stage(
 def put_in_place(data_dir: Path, log_dir: Path, name: str) -> list[Path]:
     """Step 4; the folders into which what was there was moved."""
     aside: list[Path] = []
-    for directory, stays in ((log_dir, frozenset({STAGING})), (data_dir, STAYS)):
+    for directory, stays in ((log_dir, frozenset({STAGING, _README})), (data_dir, STAYS)):
         with translated(f"{directory} cannot be written"):
             aside += _move_aside(directory, stays, name)
             for path in sorted((directory / STAGING).iterdir()):
