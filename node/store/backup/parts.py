@@ -116,11 +116,12 @@ class Parts:
             self._folders.add(path.parent)
 
     def _has(self, path: Path, size: int) -> bool:
+        if any(path.name == name for _, name in self._unsynced):
+            return True  # the same bytes came a moment ago
         try:
             return path.stat().st_size == size
         except FileNotFoundError:
-            # The same bytes may come twice before they are settled.
-            return path.with_name(f".{path.name}.new").exists()
+            return False
 
     def _path(self, name: str) -> Path:
         return self._directory / name[:2] / name

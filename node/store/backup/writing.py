@@ -72,8 +72,10 @@ def write(
         )
         files += said
         manifest = Manifest(name, time, folder.root, software, entries, struck, tuple(files))
+        folder.parts.settle()
+    folder.check(manifest)
+    with translated(f"the backup into {folder.path} failed"):
         folder.write(manifest)
-    folder.check(folder.read(name))
     return manifest
 
 

@@ -133,7 +133,8 @@ def test_what_a_killed_backup_left_is_cleared_by_the_next_one(tmp_path: Path) ->
     with again.held():
         second = again.next_name(NOW)
         assert not list(again.work.iterdir())
-        again.write(manifest_of(again, second, b"two"))
+        again.write(manifest_of(again, second, b"two", b"never settled"))
+        again.check(again.read(second))
         assert again.keep(1) == [first]
     assert again.names() == [second]
     assert first < second
