@@ -11,8 +11,9 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-IMMUTABLE = "public, max-age=29030400, immutable"
-"""What every immutable resource of a gateway says; the number is the specification's."""
+KEPT_S_MAX = 29_030_400
+"""How long a gateway lets clients keep what never changes; the number is the specification's, which says
+``immutable`` besides. What may be erased is not: a client asks again, by its tag, when the time is over."""
 
 CORS: Mapping[str, str] = {
     "Access-Control-Allow-Origin": "*",

@@ -31,7 +31,7 @@ from aiohttp import web
 from yarl import URL
 
 from node.api.downloads import (
-    IMMUTABLE,
+    KEPT_S_MAX,
     attachment,
     byte_range,
     is_only_if_cached,
@@ -60,7 +60,8 @@ class Gate:
     in seconds. ``pool``: for what CARs without duplicates remember; ``waiting``: for links that wait in any
     CAR. ``grace_s``: how much longer a client may
     take than it would at ``RATE``. ``small``: places for raw blocks up to ``PIECE_BYTES`` when ``busy`` has
-    none left; aiohttp sends them after the place was given back."""
+    none left; aiohttp sends them after the place was given back. ``kept_s``: how long a cache on
+    the way may go on showing what was erased here."""
 
     busy: asyncio.Semaphore
     write_timeout_s: float = 30.0
@@ -68,6 +69,7 @@ class Gate:
     pool: Pool = field(default_factory=Pool)
     waiting: Pool = field(default_factory=waiting_pool)
     grace_s: float = 60.0
+    kept_s: int = KEPT_S_MAX
     small: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SMALL_PLACES))
 
 
@@ -175,7 +177,7 @@ def _headers(request: web.Request, asked: _Asked, wanted: Wanted, etag: str) -> 
     filename = _query(request.rel_url.raw_query_string).get("filename")
     filename = filename or f"{asked.name}.{'bin' if wanted.name == 'raw' else 'car'}"
     headers = {
-        "Cache-Control": IMMUTABLE,
+        "Cache-Control": f"public, max-age={request.app[GATE].kept_s}, must-revalidate",
         "Content-Disposition": attachment(filename),
         "Etag": etag,
         "Vary": "Accept",

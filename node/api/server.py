@@ -381,15 +381,15 @@ def build(
     *,
     service_id: str,
     router: routing.Router,
-    gateway_concurrent_max: int,
+    gate: gateway.Gate,
     folders: Mapping[str, Path] = _NO_FOLDERS,
     cosigner: Witness | None = None,
     peering: peers.Peering | None = None,
     away: logs.Away | None = None,
 ) -> web.Application:
-    """The application, not yet listening. ``router``: what strangers may fetch, and where; ``folders``: the
-    logs that are served, by name; ``cosigner``: our witness; ``peering``: what peers are answered from;
-    ``away``: where epochs of logs were moved to."""
+    """The application, not yet listening. ``router``: what strangers may fetch, and where; ``gate``: within
+    which bounds; ``folders``: the logs that are served, by name; ``cosigner``: our witness; ``peering``: what
+    peers are answered from; ``away``: where epochs of logs were moved to."""
     app = web.Application(middlewares=[_door], client_max_size=limits.max_body_bytes + 1)
     app.on_response_prepare.append(_common_headers)
     app[SERVICE] = service
@@ -404,7 +404,7 @@ def build(
     if peering is not None:
         app[peers.PEERS] = peering
     app[gateway.BLOCKS] = router.blocks
-    app[gateway.GATE] = gateway.Gate(asyncio.Semaphore(gateway_concurrent_max))
+    app[gateway.GATE] = gate
     app[ipns.NAMES] = router.names
     app[routing.ROUTER] = router
     for method, path, handler in ROUTES:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from node.app.data_files import renewed
+from node.app.restored import ASK_EVERY_S, RestoredLogs, held
 from node.app.storage import VERSION, Ground, Probe, asks, fact, policy_of
 from node.audit.anchors import anchoring
 from node.audit.anchors.anchor import Anchor, AnchorState, NoAnchor
@@ -30,6 +31,7 @@ from node.audit.witnesses.ours import Witness
 from node.core.errors import NodeError
 from node.core.ipld.cid import Cid
 from node.core.ports import Appended, BlockStore
+from node.core.record import DECISIONS, PUBLICATIONS
 from node.core.scheduler import Scheduler
 from node.core.signed_note import Verifier
 from node.ipfs.kubo import KuboBlockStore
@@ -75,7 +77,7 @@ async def open_logs(
         identity.log_signers(identity.publications_origin),
         clock,
         high_water=data_dir / "keys" / "publications.signed",
-        pace=Pace(every_s=settings.log.publish_every_s),
+        pace=Pace(every_s=settings.log.publish_every_s, is_held=PUBLICATIONS in held(data_dir)),
     )
     stack.push_async_callback(publications.close)
     witness = await Witness.open(
@@ -132,6 +134,8 @@ async def open_logs(
         probes.append(await _anchored(ground, decisions, scheduler))
         keeper = _keeper(ground, decisions, blocks, is_clock_sure)
         probes.append(fact(keeper.health))
+    if held(data_dir):
+        probes.append(_after_restore(ground, publications, policy, scheduler))
     return Logs(publications, folders, witness, public, heads, tuple(probes), keeper)
 
 
@@ -157,6 +161,29 @@ def _keeper(
         followed=lambda: blocks.epoch,
         is_clock_sure=is_clock_sure,
     )
+
+
+def _after_restore(
+    ground: Ground, publications: TileLog, policy: WitnessPolicy | None, scheduler: Scheduler
+) -> Probe:
+    """Whoever asks peers what they hold of our logs, until these may sign."""
+    settings, decisions = ground.settings, ground.decisions
+    logs: dict[str, Callable[[], TileLog]] = {PUBLICATIONS: lambda: publications}
+    if isinstance(decisions, DecisionLog):
+        logs[DECISIONS] = lambda: decisions.tile_log
+    restored = RestoredLogs(
+        ground.data_dir,
+        logs,
+        ground.identity,
+        settings.peers.urls,
+        ground.http,
+        ground.clock,
+        timeout_s=settings.peers.timeout_s,
+        witnesses_ask=policy is not None and asks(policy),
+    )
+    scheduler.every(ASK_EVERY_S, "ask_after_restore", restored.tick)
+    scheduler.soon("ask_after_restore_first", restored.tick)
+    return restored.probe
 
 
 async def _follow(

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from node.answer.evidence.entries import StoredEvidence
+from node.app.backup import Backups
 from node.app.engines import embedder_choice, embedders_of
 from node.app.peers import forget_held
-from node.app.storage import VERSION, Ground
+from node.app.storage import EXPORT, VERSION, Ground
+from node.app.transfer import predecessors
 from node.audit.decisions.answer_entry import store_entry
 from node.audit.recorder import Recorder
 from node.cache.index.embedders import Pace, SwitchingSemantics
@@ -35,6 +37,7 @@ class Kept:
     queue: WriteBack
     labels: Labels
     refuted: RefutedAnswers
+    backups: Backups
 
     def eraser(self, ground: Ground, foreign: ForeignStore, peers: SqlitePeerStore, *copies: Scrub) -> Eraser:
         """What erases a record wherever it lies; ``copies`` are made anew or dropped."""
@@ -45,7 +48,13 @@ class Kept:
             self.rememberer,
             ground.decisions,
             (store.scrub, foreign.scrub, labels.scrub, peers.scrub, refuted.scrub),
-            (labels.forget, refuted.forget, partial(forget_held, peers)),
+            (
+                self.backups.note_erased,  # first, so that none brings back what is forgotten next
+                labels.forget,
+                refuted.forget,
+                partial(predecessors.forget, ground.data_dir / EXPORT),
+                partial(forget_held, peers),
+            ),
             copies=copies,
         )
 
@@ -69,7 +78,9 @@ async def open_kept(ground: Ground, semantics: Semantics, vectors: Semantics | N
         ground.data_dir / "refuted.sqlite", ground.store.records, vectors, ground.clock
     )
     ground.stack.push_async_callback(refuted.close)
-    return Kept(rememberer, queue, labels, refuted)
+    backups = Backups(ground)
+    ground.stack.push_async_callback(backups.close)
+    return Kept(rememberer, queue, labels, refuted, backups)
 
 
 def _into_log(ground: Ground) -> Report:

@@ -22,9 +22,11 @@ from aiohttp import web
 
 from node.answer.rescore import Kept, Peers, Rescorer, by_calibration
 from node.api import local, server
+from node.api.gateway import Gate
 from node.api.logs import Away
 from node.api.peers import Peering
 from node.app import door
+from node.app.backup import TICK_S
 from node.app.disk import watch_disk
 from node.app.engines import daemon_probe, mirror_of, not_configured, stop_mirror, warm
 from node.app.guard import MARK_EVERY_S, open_guard
@@ -34,6 +36,7 @@ from node.app.logs import Logs, open_logs
 from node.app.memory import Memory, open_memory
 from node.app.operator import operator_desk
 from node.app.peers import Known, admitter_of, ledger_of, open_peers, open_store
+from node.app.reach import Reach
 from node.app.storage import EXPORT, MEMORY, VERSION, Ground, Probe, fact, open_ground
 from node.app.transfer.portable import Keeping, PortableIndex
 from node.app.walk import Walk, open_walk
@@ -54,7 +57,7 @@ from node.pipeline.service import Service
 from node.store.guard import StoreGuard
 from node.store.hit_counts import UseTally
 from node.store.retention.erase import Eraser
-from node.store.retention.sweeps import evict, sweep
+from node.store.retention.sweeps import evict, scrub_withdrawn, sweep
 from node.store.sqlite import SqliteStore
 from node.store.write_back import WriteBack
 
@@ -66,6 +69,7 @@ LINGER_S = 1.0
 INDEX_SAVE_EVERY_S = 600
 EXPORT_EVERY_S = 600
 FLUSH_USES_EVERY_S = 5
+SCRUB_EVERY_S = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,11 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     scheduler.every(MARK_EVERY_S, "mark_store", guard.mark)
     logs = await open_logs(ground, daemon, scheduler)
     ipfs.start(logs.heads)
+    backups = memory.kept.backups
+    backups.publications = logs.publications
+    reach = Reach.of(ground, backups, mirror)
+    scheduler.every(TICK_S, "backup", backups.tick)
+    scheduler.every(TICK_S, "erase_at_daemon", reach.tick)
     admitter = admitter_of(ground, peer_store, memory.semantics, walk.router, ledger)
     known = Known(peer_store, admitter, links, ledger)
     peers = await open_peers(ground, known, logs.publications, logs.witness, walk.router, scheduler)
@@ -156,6 +165,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
         memory.reference.probe,
         fact(ipfs.head.health),
         ipfs.probe_foreign,
+        backups.probe,
         *peers.probes,
         *logs.probes,
         *await watch_disk(ground, memory.kept.rememberer, logs.keeper, scheduler),
@@ -167,7 +177,7 @@ async def _start(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Run
     stack.callback(service.release)
     stack.callback(peers.peering.release)
     url = await _listen(service, ground, logs, ipfs, peers.peering)
-    desk = operator_desk(ground, ipfs, memory.kept, eraser, walk.router, peers.desk)
+    desk = operator_desk(ground, ipfs, memory.kept, eraser, walk.router, peers.desk, reach)
     await stack.enter_async_context(local.listening(data_dir, desk.do, desk.stream))
     checks = tuple(await service.health())
     warm(walk.generators, checks)
@@ -227,6 +237,7 @@ async def _index_file(
         ground.identity,
         blocks=fetch,
         publish=settings.sharing.publish,
+        export_mode=int(settings.export_mode, 8),
         class_limit=class_limit(walk.router, ground.clock, ground.zone),
         lost=guard.lost,
     )
@@ -308,6 +319,11 @@ def _schedule(
     )
     scheduler.every(cache.sweep_every_s, "evict", make_room)
     scheduler.every(cache.sweep_every_s, "finish_erasures", eraser.resume)
+    scheduler.every(
+        SCRUB_EVERY_S,
+        "scrub_withdrawn",
+        lambda: scrub_withdrawn(ground.store, ground.state, clock, kept_s=cache.withdrawn_kept_s),
+    )
     scheduler.every(FLUSH_USES_EVERY_S, "flush_uses", uses.flush)
     scheduler.every(EXPORT_EVERY_S, "export", lambda: portable.export(ground.data_dir / EXPORT))
     scheduler.every(INDEX_SAVE_EVERY_S, "save_index", semantics.save)
@@ -340,7 +356,7 @@ async def _listen(service: Service, ground: Ground, logs: Logs, ipfs: Ipfs, peer
         folders=logs.folders,
         cosigner=logs.witness,
         router=routing(ground, ipfs, public, url),
-        gateway_concurrent_max=settings.ipfs.gateway_concurrent_max,
+        gate=Gate(asyncio.Semaphore(settings.ipfs.gateway_concurrent_max), kept_s=settings.erasure.within_s),
         peering=peering,
         away=Away(archives_of(settings.archive)),
     )

@@ -13,6 +13,7 @@ from node.app.links import Links
 from node.app.memory import Kept, open_kept
 from node.app.operator_desk import LaterSemantics, OperatorDesk
 from node.app.peers import Known, admitter_of, desk_of, ledger_of, open_store, published_size
+from node.app.reach import Reach
 from node.app.storage import EXPORT, VERSION, Ground, open_ground, router_of
 from node.app.transfer.cache_file import CacheFile
 from node.app.transfer.car_file import CarFile
@@ -53,11 +54,11 @@ async def opened(settings: Settings) -> AsyncIterator[OperatorDesk]:
         links = Links(settings, ground.http, ipfs.names, None, clock)
         known = Known(peer_store, admitter, links, ledger)
         peers, _ = desk_of(ground, known, None, partial(published_size, ground.data_dir))
-        yield operator_desk(ground, ipfs, kept, eraser, router, peers)
+        yield operator_desk(ground, ipfs, kept, eraser, router, peers, Reach.of(ground, kept.backups))
 
 
 def operator_desk(
-    ground: Ground, ipfs: Ipfs, kept: Kept, eraser: Eraser, router: Router, peers: PeerDesk
+    ground: Ground, ipfs: Ipfs, kept: Kept, eraser: Eraser, router: Router, peers: PeerDesk, reach: Reach
 ) -> OperatorDesk:
     """All that the operator's commands do, over what is open."""
     records, decisions, clock = ground.store.records, ground.decisions, ground.clock
@@ -74,6 +75,8 @@ def operator_desk(
             VERSION,
             forget_question=kept.refuted.forget_question,
         ),
+        kept.backups,
+        reach,
         peers,
         ground.data_dir,
     )

@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from node.app.backup import Backups
+from node.app.reach import Place, Reach
 from node.app.transfer.cache_file import ALL_SCOPES, BATCH_LINES_MAX, CacheFile, scope_of
 from node.app.transfer.car_file import CarFile
 from node.audit.decisions.rotation import KeyRotation
@@ -95,13 +97,15 @@ class OperatorDesk:
     rotation: KeyRotation
     cars: CarFile
     erasure: Erasure
+    backups: Backups
+    reach: Reach
     peers: PeerDesk
     folder: Path
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate``,
-        ``accept_loss`` or one of ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``, ``Rejected``,
-        ``Unavailable``, ``Misconfigured``."""
+        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``backup``,
+        ``rotate``, ``accept_loss`` or one of ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``,
+        ``Rejected``, ``Unavailable``, ``Misconfigured``."""
         commands: dict[str, Command] = {
             "import": self.take,
             "export": self.page,
@@ -109,8 +113,9 @@ class OperatorDesk:
             "rotate": self.rotate,
             "export_car": partial(_blocks, self.cars),
             "name": partial(_name, self.cars),
-            "erase": partial(_erase, self.erasure),
             "accept_loss": partial(_accept_loss, self.folder),
+            "erase": self.erase,
+            "backup": self.backups.do,
             **self.peers.commands(),
         }
         if what not in commands:
@@ -178,6 +183,30 @@ class OperatorDesk:
         done = await self.invalidator.run(Invalidation(**wanted), None)
         return {"matched": done.matched, "withdrawn": done.withdrawn, "cids": list(done.cids)}
 
+    async def erase(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """``{"cid"}``, ``{"query"}`` or ``{"tenant"}``, and ``"dry_run"?`` -> ``{"erased": [{"cid", "scope",
+        "tombstone", "decision"}, …], "more", "places": [{"place", "state", "why"}, …]}``. ``more``: ask
+        again. ``places``: how far that got (``Place``)."""
+        named = {name: asked.get(name) for name in ("cid", "query", "tenant")}
+        wanted = {name: value for name, value in named.items() if value is not None}
+        is_dry = asked.get("dry_run", False)
+        if asked.keys() - {*named, "dry_run"} or not isinstance(is_dry, bool):
+            raise BadInput("erase takes cid, query or tenant, and dry_run, true or false", field="cid")
+        if len(wanted) != 1:
+            raise BadInput("erase takes either a CID or a question or a tenant", field="cid")
+        found, more = await _erased_of(self.erasure, *wanted.popitem(), is_dry=is_dry)
+        places: list[Place] = []
+        if found and not is_dry:
+            imported = [str(one.cid) for one in found if not one.scope]
+            await self.backups.note_erased(imported)
+            scopes = [one.scope for one in found]
+            places = await self.reach.places([str(one.cid) for one in found], scopes)
+        return {
+            "erased": [_erased(one) for one in found],
+            "more": more,
+            "places": [one.told() for one in places],
+        }
+
     async def rotate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """``{"use", "drop_old"}`` -> ``{"use", "old", "new", "old_until", "old_vkey", "new_vkey",
         "decision"}``; vkeys are empty for the node key, ``decision`` is null where it could not be logged."""
@@ -229,26 +258,22 @@ async def _name(cars: CarFile, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": text, "kept": is_kept}
 
 
-async def _erase(erasure: Erasure, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """``{"cid"}`` or ``{"query", "dry_run"?}`` -> ``{"erased": [{"cid", "scope", "tombstone",
-    "decision"}, …], "more"}``. ``more``: ask again."""
-    cid, query, is_dry = asked.get("cid"), asked.get("query"), asked.get("dry_run", False)
-    if asked.keys() - {"cid", "query", "dry_run"} or not isinstance(is_dry, bool):
-        raise BadInput("erase takes cid or query, and dry_run, true or false", field="cid")
-    if (cid is None) == (query is None):
-        raise BadInput("erase takes either a CID or a question", field="cid")
-    if cid is not None:
+async def _erased_of(
+    erasure: Erasure, kind: str, value: object, *, is_dry: bool
+) -> tuple[list[Erased], bool]:
+    if kind == "cid":
         try:
-            named = Cid.parse(str(cid), any_hash=True)
+            named = Cid.parse(str(value), any_hash=True)
         except Rejected as exc:
             raise BadInput(str(exc), field="cid") from exc
-        gone = await erasure.of_cid(named, dry_run=is_dry)
-        return {"erased": [_erased(gone)], "more": False}
-    if not isinstance(query, str) or not 0 < len(query) <= _TEXT_MAX:
+        return [await erasure.of_cid(named, dry_run=is_dry)], False
+    if not isinstance(value, str) or not 0 < len(value) <= _TEXT_MAX:
         limit = _LIMITS[str]
-        raise BadInput(f"query must be {limit}", field="query", limit=limit)
-    found, more = await erasure.of_question(query, most=ERASED_MAX, dry_run=is_dry)
-    return {"erased": [_erased(one) for one in found], "more": more}
+        raise BadInput(f"{kind} must be {limit}", field=kind, limit=limit)
+    if kind == "tenant":
+        scope = scope_of(f"private:{value}")
+        return await erasure.of_scope(scope, most=ERASED_MAX, dry_run=is_dry)
+    return await erasure.of_question(value, most=ERASED_MAX, dry_run=is_dry)
 
 
 async def _accept_loss(folder: Path, asked: Mapping[str, Any]) -> dict[str, Any]:

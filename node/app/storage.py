@@ -16,6 +16,7 @@ import aiohttp
 from adapters import registry
 from node import __version__
 from node.app.data_files import STATE_FILE, renewed
+from node.app.restored import held
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.shards import Terms
@@ -27,14 +28,17 @@ from node.audit.witnesses.cosigning import load_policy
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
 from node.core.errors import Misconfigured
+from node.core.files import own_directory
 from node.core.identity import Identity
 from node.core.metrics import Metrics
 from node.core.model import Check
 from node.core.ports import Adapter
+from node.core.record import DECISIONS
 from node.core.settings import Settings
 from node.peers.rules.admission import ADMISSION_REASONS
 from node.peers.rules.values import PEER_TIERS
 from node.pipeline.understanding.route import Floors, Router
+from node.store.backup.restoring import STAGING
 from node.store.lock import DataLock
 from node.store.sqlite import SqliteStore
 from node.store.state import StateStore
@@ -81,14 +85,19 @@ class Ground:
 
 async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Ground:
     """Lock the data directory and open identity, records, log, adapters and state."""
-    data_dir = _directory(settings.data_dir)
+    data_dir = Path(settings.data_dir)
+    await asyncio.to_thread(own_directory, data_dir, 0o700 | _reach(settings.export_mode))
     stack.enter_context(DataLock.acquire(data_dir))
+    if (data_dir / STAGING).exists():
+        raise Misconfigured(f"a restore into {data_dir} was cut short: run it again, with --replace")
     identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
     store = await SqliteStore.open(
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
     )
     stack.push_async_callback(store.close)
-    decisions = await open_decisions(settings, data_dir, _directory(settings.governance_dir), identity, clock)
+    log_dir = Path(settings.governance_dir)
+    await asyncio.to_thread(own_directory, log_dir)
+    decisions = await open_decisions(settings, data_dir, log_dir, identity, clock)
     stack.push_async_callback(decisions.close)
     http = await stack.enter_async_context(http_session(settings))
     adapters = list(registry.build(settings.adapters, clock, http))
@@ -137,7 +146,7 @@ async def open_decisions(
             alarm_bytes=log.alarm_bytes,
             policy=VERSION,
         ),
-        is_held=policy is not None and asks(policy),
+        is_held=(policy is not None and asks(policy)) or DECISIONS in held(data_dir),
         archives=archives_of(settings.archive),
     )
 
@@ -182,13 +191,10 @@ def router_of(settings: Settings, adapters: Sequence[Adapter]) -> Router:
     return Router(adapters, floors)
 
 
-def _directory(text: str) -> Path:
-    path = Path(text)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as exc:
-        raise Misconfigured(f"cannot create the directory {path}: {exc.strerror}") from exc
-    return path
+def _reach(export_mode: str) -> int:
+    """The right to pass through the data directory, of those who may read the export there; nobody else's
+    files open to them by that."""
+    return (int(export_mode, 8) & 0o044) >> 2
 
 
 def http_session(settings: Settings) -> aiohttp.ClientSession:

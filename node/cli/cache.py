@@ -128,11 +128,11 @@ def invalidate(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def erase(args: argparse.Namespace, settings: Settings) -> int:
-    """Destroy an answer, or every answer to a question."""
-    named = {"cid": args.cid, "query": args.query}
+    """Destroy an answer, every answer to a question, or all that a tenant has of its own."""
+    named = {"cid": args.cid, "query": args.query, "tenant": args.tenant}
     asked = {name: value for name, value in named.items() if value is not None}
     if len(asked) != 1:
-        raise BadInput("name one: cache erase CID, or cache erase --query TEXT", field="cid")
+        raise BadInput("name one: cache erase CID, or --query TEXT, or --tenant NAME", field="cid")
     asked["dry_run"] = args.dry_run
     erased: list[dict[str, Any]] = []
     with desk(settings) as do:
@@ -146,13 +146,13 @@ def erase(args: argparse.Namespace, settings: Settings) -> int:
                     break
         finally:
             progress.end()
-    out_of_reach = _out_of_reach(erased, settings)
+    places = done["places"]
     if args.dry_run:
         more = " and more" if done["more"] else ""
         lines = [*(one["cid"] for one in erased), f"{len(erased)}{more} fit; nothing was changed"]
     else:
-        lines = [*map(_erased_text, erased), *out_of_reach] or ["no answer to that question is here"]
-    report = {"erased": erased, "dry_run": args.dry_run, "more": done["more"], "out_of_reach": out_of_reach}
+        lines = [*map(_erased_text, erased), *map(_place_text, places)] or ["nothing of that is here"]
+    report = {"erased": erased, "dry_run": args.dry_run, "more": done["more"], "places": places}
     tell(args, report, lines)
     return 0 if erased else 1
 
@@ -165,25 +165,6 @@ def _erased_text(one: dict[str, Any]) -> str:
     return f"erased {one['cid']} ({one['scope']}): tombstone {one['tombstone']}, {logged}"
 
 
-def _out_of_reach(erased: list[dict[str, Any]], settings: Settings) -> list[str]:
-    """What erasing here does not reach, in words."""
-    scopes = {one["scope"] for one in erased}
-    if not scopes:
-        return []
-    said: list[str] = []
-    if scopes - {""}:
-        said.append(
-            "gone here: blocks, earlier versions, merged wordings, verdicts and the log's commitment keys; "
-            "the log's leaves stay and say nothing of it"
-        )
-    if "" in scopes:
-        said.append("not recalled: an imported block that others have, and can import again")
-    if "public" in scopes:
-        said.append(
-            "not recalled: copies that were fetched while it was public; whoever has one learns of its end "
-            "by the tombstone"
-        )
-    if settings.ipfs.kubo_url:
-        said.append("the IPFS daemon is told to drop its copy as soon as node and daemon run")
-    said.append("not reached: backups, exported files, snapshots of the file system")
-    return said
+def _place_text(one: dict[str, Any]) -> str:
+    why = f": {one['why']}" if one["why"] else ""
+    return f"  {one['state']:<12} {one['place']}{why}"

@@ -394,9 +394,11 @@ def anchor_status(args: argparse.Namespace, settings: Settings) -> int:
 
 def recover(args: argparse.Namespace, settings: Settings) -> int:
     """Close the log as it is, and begin a new one."""
+    from node.app.restored import let_go
     from node.audit.decisions.new_epoch import start_new_epoch
     from node.core.clock import SystemClock
     from node.core.identity import Identity
+    from node.core.record import DECISIONS
     from node.store.lock import DataLock
 
     directory, keys = Path(settings.governance_dir), Path(settings.data_dir) / "keys"
@@ -415,6 +417,7 @@ def recover(args: argparse.Namespace, settings: Settings) -> int:
                 policy=f"neuroswarm-{__version__}",
             )
         )
+        let_go(Path(settings.data_dir), DECISIONS)
     previous = begun.previous
     lost = max(0, previous.size - begun.kept_size)
     shown = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from node.cli import cache, cache_files, explain, keys, log, parser, peers
+from node.cli import backup, cache, cache_files, explain, keys, log, parser, peers
 from node.cli.ask import ask
 from node.cli.doctor import doctor
 from node.cli.feedback import feedback
@@ -54,6 +54,8 @@ COMMANDS: Mapping[str, Command] = {
     "peers sync": peers.sync,
     "peers remove": peers.remove,
     "peers evidence": peers.evidence,
+    "backup": backup.backup,
+    "restore": backup.restore,
     "explain": explain.explain,
 }
 """What runs each command of ``commands.toml``."""

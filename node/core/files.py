@@ -11,14 +11,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from node.core.errors import NodeError, Unavailable
+from node.core.errors import Misconfigured, NodeError, Unavailable
 
-FILE_MODE = 0o644
-DIRECTORY_MODE = 0o755
+FILE_MODE = 0o600
+DIRECTORY_MODE = 0o700
+"""What a node writes is for its owner alone, unless a setting says otherwise."""
+_log = logging.getLogger("neuroswarm.files")
+
 _NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EINVAL)
 
 
@@ -170,4 +174,17 @@ def translated(what: str, error: type[NodeError] = Unavailable) -> Iterator[None
 def put(path: Path, data: bytes) -> None:
     """A file for its owner alone, in the place of the one before. Raises ``Unavailable``."""
     with translated(f"{path} cannot be written"):
-        DISK.replace(path, data, 0o600)
+        DISK.replace(path, data)
+
+
+def own_directory(path: Path, mode: int = DIRECTORY_MODE) -> None:
+    """The directory, with those above it that are missing, and with ``mode`` also where it was there: an
+    older program left it open to everybody. One of another owner keeps its mode. Raises ``Misconfigured``."""
+    try:
+        path.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise Misconfigured(f"cannot create the directory {path}: {exc.strerror}") from exc
+    try:
+        path.chmod(mode)
+    except OSError as exc:
+        _log.warning("the mode of %s stays as it is: %s; others may read in it", path, exc.strerror)

@@ -23,16 +23,8 @@ class Scheduler:
     def every(self, seconds: int, name: str, job: Job) -> None:
         """Register a job; the first run comes after one interval, with some jitter."""
 
-        async def run() -> None:
-            try:
-                await job()
-            except NodeError as exc:
-                log.warning("job %s failed: %s", name, exc)
-            except Exception:  # the job runner: one failing job must not end the others
-                log.exception("job %s failed", name)
-
         self._scheduler.add_job(
-            run,
+            _guarded(name, job),
             "interval",
             seconds=seconds,
             jitter=max(1, seconds // 10),
@@ -42,6 +34,10 @@ class Scheduler:
             misfire_grace_time=None,
         )
 
+    def soon(self, name: str, job: Job) -> None:
+        """Run a job once, at the start."""
+        self._scheduler.add_job(_guarded(name, job), id=name, misfire_grace_time=None)
+
     def start(self) -> None:
         """Begin; needs a running event loop."""
         self._scheduler.start()
@@ -50,3 +46,15 @@ class Scheduler:
         """No further run begins; one under way ends with the loop's tasks."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
+
+
+def _guarded(name: str, job: Job) -> Job:
+    async def run() -> None:
+        try:
+            await job()
+        except NodeError as exc:
+            log.warning("job %s failed: %s", name, exc)
+        except Exception:  # the job runner: one failing job must not end the others
+            log.exception("job %s failed", name)
+
+    return run

@@ -178,6 +178,7 @@ class Cache:
     expired_grace_s: int = _between(0, 3_600, 10**8)
     negative_s: float = _between(0, 10.0, 300)
     sweep_every_s: int = _between(1, 60, 86_400)
+    withdrawn_kept_s: int = _between(0, 7 * 86_400, 10**8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +261,24 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True)
+class Erasure:
+    """``within_s``: the operator's promise, how long after an erasure here caches on the way to the gateway's
+    readers, and backups, may still hold what was erased."""
+
+    within_s: int = _between(0, 86_400, 29_030_400)
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """``folder``: where backups go by themselves; empty: none are made. ``every_s``: between two of them.
+    ``keep``: the newest so many stay."""
+
+    folder: str = ""
+    every_s: int = _between(300, 86_400, 10**8)
+    keep: int = _between(1, 7, 1_000)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The whole tree."""
 
@@ -267,6 +286,7 @@ class Settings:
     governance_dir: str = "governance_logs"
     index_file: str = "knowledge-index.json"
     time_zone: str = "UTC"
+    export_mode: str = _one_of("0600", "0640", "0644")
     server: Server = Server()
     embed: Embed = Embed()
     models: Models = Models()
@@ -278,6 +298,8 @@ class Settings:
     log: Log = Log()
     archive: Archive = Archive()
     disk: Disk = Disk()
+    erasure: Erasure = Erasure()
+    backup: Backup = Backup()
 
 
 _Node = TypeVar("_Node")

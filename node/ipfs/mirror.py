@@ -11,7 +11,8 @@ Rules:
    not go is passed over; switching the setting on sends it then, switching it off takes it back. A daemon to
    which an older program gave private records is relieved of them.
 2. Pins follow the live set: what is live is pinned, what was withdrawn, expired or evicted is unpinned. The
-   block itself is left to the daemon's garbage collection, except that of a shared record.
+   block itself is left to the daemon's garbage collection, except that of a shared record. What is erased is
+   deleted there by ``node.app.reach``.
 3. One worker. It is woken by each change and by a timer; while the daemon fails it waits longer and longer,
    with jitter, and nothing but the timer, a health check that finds the daemon alive, or the stop wakes it.
 4. A block that the daemon refuses stays in the queue: nothing is dropped, and ``/health`` says why it waits.

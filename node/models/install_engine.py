@@ -55,7 +55,7 @@ def why_not_compile() -> str | None:
 def install_xllamacpp(folder: Path, pip: Pip, tick: Tick) -> None:
     """Install the prebuilt xllamacpp and try whether it can be loaded; one that cannot is taken out again.
     Raises ``Unavailable``."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = folder / "xllamacpp.log"
     words = ["install", "--only-binary", ":all:", "--no-cache-dir", "--progress-bar", "off"]
     pip.run([*words, *pip.options, XLLAMACPP], log, f"{XLLAMACPP} cannot be installed", tick)
@@ -78,7 +78,7 @@ def install_llama_cpp(folder: Path, pip: Pip, tick: Tick) -> None:
     ``Unavailable``."""
     if (reason := why_not_compile()) is not None:
         raise Unavailable(f"llama-cpp-python cannot be compiled: {reason}")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     settings = ["-DLLAVA_BUILD=OFF", "-DGGML_NATIVE=ON"]
     if platform.machine() in ("x86_64", "AMD64"):
         # A virtual machine may show AMX tiles without being able to use them: SIGILL at the first question.

@@ -97,13 +97,14 @@ class LabelStore(FileStore):
         """These records are erased: labels about them count on, without the hash of the question that was
         asked, which who guesses the question could check; which requests they answered is forgotten. Raises
         ``Unavailable``."""
-        named = [(cid,) for cid in cids]
+        await self._file.write(forget, cids)
 
-        def job(connection: sqlite3.Connection) -> None:
-            connection.executemany("UPDATE label SET query_hash = '' WHERE cid = ?", named)
-            connection.executemany("DELETE FROM served WHERE cid = ?", named)
 
-        await self._file.write(job)
+def forget(connection: sqlite3.Connection, cids: Sequence[str]) -> None:
+    """What ``HitLabels.forget`` does, over an open file."""
+    named = [(cid,) for cid in cids]
+    connection.executemany("UPDATE label SET query_hash = '' WHERE cid = ?", named)
+    connection.executemany("DELETE FROM served WHERE cid = ?", named)
 
 
 def _check(hit: Hit, *texts: str) -> None:

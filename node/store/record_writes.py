@@ -369,7 +369,8 @@ def add(
     return read_row(keys, stored)
 
 
-def _delete(connection: sqlite3.Connection, multihash: bytes) -> None:
+def delete_block(connection: sqlite3.Connection, multihash: bytes) -> None:
+    """A record loses its block; its alias, if it was merged, stays."""
     row = connection.execute(
         EMPTY_ROW,
         (multihash,),
@@ -381,7 +382,7 @@ def _delete(connection: sqlite3.Connection, multihash: bytes) -> None:
 
 
 def delete_for_good(connection: sqlite3.Connection, multihash: bytes) -> None:
-    _delete(connection, multihash)
+    delete_block(connection, multihash)
     _drop_alias(connection, multihash)
 
 
@@ -391,7 +392,7 @@ def _end(connection: sqlite3.Connection, multihash: bytes, reason: str) -> bool:
     if ended:
         row = connection.execute("SELECT scope FROM record WHERE multihash = ?", (multihash,)).fetchone()
         if record_rules.is_private(row[0]):
-            _delete(connection, multihash)
+            delete_block(connection, multihash)
     return ended
 
 
@@ -421,7 +422,7 @@ def reclaim(connection: sqlite3.Connection, now_s: int, limit: int) -> list[Cid]
         left = limit - len(reclaimed)
         rows = connection.execute(statement, {"limit": left, "now": now_s}).fetchall() if left else []
         for (multihash,) in rows:
-            _delete(connection, multihash)
+            delete_block(connection, multihash)
             reclaimed.append(multihash)
     return [record_cid(multihash) for multihash in reclaimed]
 

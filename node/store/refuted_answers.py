@@ -100,13 +100,13 @@ class RefutedStore(FileStore):
 
     async def forget(self, cids: Sequence[str]) -> None:
         """These records are erased."""
-        named = [(cid,) for cid in cids]
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.executemany("DELETE FROM refuted WHERE cid = ?", named)
-
-        await self._file.write(job)
+        await self._file.write(forget, cids)
 
     async def forget_question(self, key: str) -> None:
         """Every answer to the question with this hash is erased, also of records that are here no more."""
         await self._file.run("DELETE FROM refuted WHERE query_hash = ?", (key,))
+
+
+def forget(connection: sqlite3.Connection, cids: Sequence[str]) -> None:
+    """What ``RefutedStore.forget`` does, over an open file."""
+    connection.executemany("DELETE FROM refuted WHERE cid = ?", [(cid,) for cid in cids])

@@ -28,6 +28,7 @@ from node.core.ipld.cid import DAG_CBOR, Cid
 from node.core.model import Json
 from node.core.ports import Alias, BlockChanges, BlockRef, BlockStore, Selection, StoredRecord, Use
 from node.core.record import Record
+from node.store import overwritten
 from node.store import record_reads as reads
 from node.store import record_rules as rules
 from node.store import record_writes as writes
@@ -258,6 +259,15 @@ class SqliteRecords(_View):
     async def reclaim(self, *, now: datetime | None = None, limit: int = 1_000) -> list[Cid]:
         now_s = -1 if now is None else int(now.timestamp())
         return await self._end(writes.reclaim, now_s, rules.clamp_limit(limit))
+
+    async def reclaim_withdrawn(self, change: int, *, limit: int = 1_000) -> list[Cid]:
+        """Delete the blocks of answers that were withdrawn up to ``change`` (``withdrawn_since``); which."""
+        return await self._end(overwritten.reclaim, _from(change), rules.clamp_limit(limit))
+
+    async def last_change(self) -> int:
+        """The number of the newest withdrawal."""
+        row = await self._file.row("SELECT coalesce(max(change), 0) FROM withdrawal")
+        return 0 if row is None else int(row[0])
 
     async def note_uses(self, uses: Sequence[Use]) -> None:
         rules.check_uses(uses)

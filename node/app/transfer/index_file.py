@@ -48,7 +48,7 @@ from node.app.transfer.index_entry import (
 from node.app.transfer.json_scan import NotJson, Part, Scanner, members_of
 from node.core.clock import new_id
 from node.core.errors import CorruptState, NotFound, Rejected, Unavailable
-from node.core.files import DISK
+from node.core.files import DISK, FILE_MODE
 
 VERSION = 1
 FILE_BYTES_MAX = 4 * 2**30
@@ -288,7 +288,7 @@ class OpenIndex:
         return. Owner and mode stay. Raises ``Unavailable`` (disk; or the file was changed since it was
         opened), what the edits raise. Then the old file is whole."""
         try:
-            with _replacing(self._path, mode=os.fstat(self._file.fileno())) as (out, commit):
+            with _replacing(self._path, like=os.fstat(self._file.fileno())) as (out, commit):
                 at = 0
                 for edit in edits:
                     self._copy(out, at, edit.start)
@@ -412,11 +412,11 @@ def model_edit(layout: Layout, model: str) -> Edit | None:
     return Edit(layout.top, layout.top, b'"model":' + orjson.dumps(model) + b",")
 
 
-def write(path: Path, entries: Iterable[IndexEntry], model: str | None) -> None:
-    """Write a new file, one entry a line, atomically; durable on return. Raises ``Unavailable`` (disk),
-    ``Rejected`` (larger than what is read). Then an old file is whole."""
+def write(path: Path, entries: Iterable[IndexEntry], model: str | None, *, mode: int = FILE_MODE) -> None:
+    """Write a new file with ``mode``, one entry a line, atomically; durable on return. Raises ``Unavailable``
+    (disk), ``Rejected`` (larger than what is read). Then an old file is whole."""
     try:
-        with _replacing(path) as (out, commit):
+        with _replacing(path, mode=mode) as (out, commit):
             length = 0
             for piece in _pieces(entries, model):
                 length += out.write(piece)
@@ -440,21 +440,21 @@ def _pieces(entries: Iterable[IndexEntry], model: str | None) -> Iterator[bytes]
 
 @contextlib.contextmanager
 def _replacing(
-    path: Path, *, mode: os.stat_result | None = None
+    path: Path, *, mode: int = FILE_MODE, like: os.stat_result | None = None
 ) -> Iterator[tuple[BinaryIO, Callable[[], BinaryIO]]]:
     """A new file beside ``path``, locked, and the call that puts it in its place and gives it back open.
-    Without that call it is removed. ``mode``: whose owner and rights it gets."""
+    Without that call it is removed. ``like``: whose owner and rights it gets in place of ``mode``."""
     _clear_leftovers(path)
     temporary = path.with_name(f".{path.name}.{new_id()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
     with contextlib.ExitStack() as undo:
         undo.callback(temporary.unlink, missing_ok=True)
         out = undo.enter_context(os.fdopen(descriptor, "wb", buffering=1 << 20))
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if mode is not None:
+        if like is not None:
             with contextlib.suppress(PermissionError):
-                os.fchown(descriptor, mode.st_uid, mode.st_gid)
-            os.fchmod(descriptor, stat.S_IMODE(mode.st_mode))
+                os.fchown(descriptor, like.st_uid, like.st_gid)
+        os.fchmod(descriptor, mode if like is None else stat.S_IMODE(like.st_mode))
 
         def commit() -> BinaryIO:
             out.flush()

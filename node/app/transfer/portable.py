@@ -52,6 +52,7 @@ from node.cache.keys import keyword_key
 from node.core.blocking import in_thread
 from node.core.clock import Clock, new_id
 from node.core.errors import CorruptState, NodeError, NotFound, Rejected, Unavailable
+from node.core.files import FILE_MODE
 from node.core.ipld.cid import Cid
 from node.core.model import SCOPE_PUBLIC, SCOPE_SHARED, Confidence, Json, SourceRef, ppm
 from node.core.normalise import normalise, query_hash
@@ -104,6 +105,7 @@ class PortableIndex:
     signer: Signer
     _: KW_ONLY
     blocks: Gets | None = None
+    export_mode: int = FILE_MODE
     publish: str = "none"
     class_limit: Callable[[AnswerRecord], ClassLimit] | None = None
     lost: Lost | None = None
@@ -459,7 +461,8 @@ class PortableIndex:
         if self.lost is not None:
             held = [Cid.parse(entry.cid) for entry in exports if entry.cid is not None]
             await keep_lost(path, self.lost, held=held)
-        await asyncio.to_thread(index_file.write, path, exports, self.keeping.semantics.info.model)
+        model = self.keeping.semantics.info.model
+        await asyncio.to_thread(index_file.write, path, exports, model, mode=self.export_mode)
         return len(exports)
 
 

@@ -49,7 +49,7 @@ class KeyTable:
     @classmethod
     def open(cls, path: Path, origin: str) -> KeyTable:
         """Open or create. Raises ``CorruptState`` for a file that is no key table of this log."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         binding = hashlib.sha256(_MAGIC + origin.encode()).digest()
         try:

@@ -199,7 +199,7 @@ def _is_place(place: object) -> bool:
 def begin(directory: Path, turn: Turn) -> None:
     """Move the log at the top aside. Raises ``OSError``; a later ``finish`` goes on from there."""
     folder = directory / FOLDER
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     DISK.sync_directory(directory)
     _write(folder, turn)
     _move(directory, turn)
@@ -256,7 +256,7 @@ def sweep(folder: Path) -> None:
 def _move(directory: Path, turn: Turn) -> None:
     """Until the mark is set nothing new is created at the top: what lies there is the old log's."""
     target = directory / FOLDER / turn.place
-    target.mkdir(exist_ok=True)
+    target.mkdir(mode=0o700, exist_ok=True)
     DISK.sync_directory(target.parent)
     for name in MOVED:
         if (directory / name).exists():

@@ -42,7 +42,7 @@ async def start_new_epoch(
 
     def move(*, is_again: bool) -> Turn:
         if epochs.in_keys(keys):
-            directory.mkdir(parents=True, exist_ok=True)  # the log is lost, what it signed is not
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # the log is lost, what it signed is not
         with locked(directory):
             turn = epochs.finish(directory)
             if turn is None or is_again:

@@ -179,7 +179,7 @@ def replacing(path: Path, what: str) -> Iterator[Path]:
     durably. On any failure the old file stays as it was. Raises ``Unavailable``, which names ``what``."""
     temporary = path.with_name(f"{path.name}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             temporary.unlink(missing_ok=True)
             # Vectors tell something about the texts behind them: for the owner's eyes only.

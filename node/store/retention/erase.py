@@ -10,8 +10,8 @@ deleted text may have left on disk is scrubbed. What fails is raised before anyt
 call again goes on from there; what is left of the erasure of a private record, which nobody can read by then,
 is also finished by the next erasure, or by ``resume``, and has one tombstone all the same. A scrub that fails
 is merely logged, for it is done again by the files' own upkeep.
-Out of reach: copies on other nodes (they get the tombstone), backups, and what a file system keeps of old
-blocks.
+Out of reach: copies on other nodes (they get the tombstone), and what a file system keeps of old blocks.
+Backups and an IPFS daemon hear of it from the composition root (``node.app.backup``, ``node.app.reach``).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ Whatever codec a CID says, it names its bytes. Withdrawn answers count too: thei
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -87,6 +88,23 @@ class Erasure:
             erased.append(await self._one(answer, dry_run=dry_run))
         if not erased and not dry_run:
             await self._eraser.resume()  # an erasure of it that failed may be left, which no question finds
+        return erased, False
+
+    async def of_scope(self, scope: str, *, most: int, dry_run: bool = False) -> tuple[list[Erased], bool]:
+        """Erase every answer in a scope, such as all that one tenant has of its own, up to ``most``; and
+        whether there are more. What feedback of it said was wrong goes with its records. Raises
+        ``Unavailable``."""
+        erased: list[Erased] = []
+        after, selection = 0, Selection(scopes=(scope,))
+        while page := await self._records.select(selection, after=after, limit=_PAGE):
+            after = page[-1].number
+            for ref in page:
+                if len(erased) == most:
+                    return erased, True
+                with contextlib.suppress(NotFound):  # it went with another one
+                    erased.append(await self._record(ref.cid, dry_run=dry_run))
+        if not dry_run:
+            await self._eraser.resume()
         return erased, False
 
     async def _as_record(self, cid: Cid) -> Cid:

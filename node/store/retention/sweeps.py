@@ -3,8 +3,18 @@
 
 from __future__ import annotations
 
+import logging
+
+import orjson
+
 from node.core.clock import Clock
 from node.core.ports import Forgets, RecordStore
+from node.store import overwritten
+from node.store.sqlite import SqliteStore
+from node.store.state import StateStore
+
+_log = logging.getLogger("neuroswarm.sweeps")
+_NOTES = "withdrawn-notes"
 
 _PAGE = 1_000
 _BATCH = 256
@@ -46,3 +56,25 @@ async def evict(
         if index is not None:
             for cid in removed:
                 index.remove(cid)
+
+
+async def scrub_withdrawn(store: SqliteStore, state: StateStore, clock: Clock, *, kept_s: int) -> int:
+    """Take the texts of answers off the disk that were withdrawn more than ``kept_s`` ago; how many."""
+    notes = _read_notes(await state.get_meta(_NOTES))
+    change, now_s = await store.records.last_change(), int(clock.now().timestamp())
+    notes, until = overwritten.noted(notes, now_s, change, kept_s)
+    await state.set_meta(_NOTES, orjson.dumps(notes).decode())
+    gone = 0
+    while until and (page := await store.records.reclaim_withdrawn(until, limit=_BATCH)):
+        gone += len(page)
+    if gone:
+        await store.scrub()
+    return gone
+
+
+def _read_notes(text: str | None) -> list[overwritten.Note]:
+    try:
+        return [(int(at), int(change)) for at, change in orjson.loads(text or "[]")]
+    except (orjson.JSONDecodeError, TypeError, ValueError) as exc:
+        _log.warning("event=withdrawn_notes_unreadable reason=%s", exc)
+        return []

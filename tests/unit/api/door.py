@@ -13,6 +13,7 @@ import aiohttp
 from aiohttp import web
 
 from node.api import server
+from node.api.gateway import Gate
 from node.api.routing import Router
 from node.audit.witnesses.ours import Witness
 from node.core.settings import Server
@@ -59,7 +60,7 @@ async def application(shelf: Shelf | None = None, **more: Any) -> AsyncIterator[
     with TemporaryDirectory() as folder:
         names = await Names.open(Path(folder) / "names.sqlite", ManualClock(), own=US)
         router = Router(Shelf() if shelf is None else shelf, names, lambda: US, ())
-        given = {"service_id": "test", "router": router, "gateway_concurrent_max": 2, **more}
+        given = {"service_id": "test", "router": router, "gate": Gate(asyncio.Semaphore(2)), **more}
         try:
             yield server.build(Service.__new__(Service), Server(), **given)
         finally:

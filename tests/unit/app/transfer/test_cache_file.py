@@ -15,7 +15,9 @@ from typing import Any
 import orjson
 import pytest
 
+from node.app.backup import Backups
 from node.app.operator_desk import LaterSemantics, OperatorDesk
+from node.app.reach import Reach
 from node.app.transfer.cache_file import BATCH_LINES_MAX, LINE_BYTES_MAX, CacheFile, parse
 from node.app.transfer.car_file import CarFile
 from node.audit.decisions.memory import MemoryLog
@@ -96,7 +98,8 @@ class Desk:
         )
         cars = CarFile(foreign, Kept(), self.store.records, self.clock)
         erasure = Erasure(self.store.records, eraser, foreign, recorder, "test")
-        return OperatorDesk(self.file, invalidator, rotation, cars, erasure, no_peers(), Path())
+        unused = Backups.__new__(Backups), Reach.__new__(Reach)
+        return OperatorDesk(self.file, invalidator, rotation, cars, erasure, *unused, no_peers(), Path())
 
     async def report(self, outcome: Remembered) -> None:
         self.reported.append(outcome)

@@ -77,7 +77,7 @@ def read_car(body: bytes) -> tuple[tuple[Cid, ...], list[Cid]]:
 
 @pytest.fixture
 def gate() -> gateway.Gate:
-    return gateway.Gate(asyncio.Semaphore(2), write_timeout_s=0.3, read_timeout_s=0.3)
+    return gateway.Gate(asyncio.Semaphore(2), write_timeout_s=0.3, read_timeout_s=0.3, kept_s=3_600)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ async def test_a_raw_block_with_all_its_headers(world: World) -> None:
         "Content-Length": str(len(HELLO)),
         "Content-Disposition": f'attachment; filename="{cid}.bin"',
         "Etag": f'"{cid}.raw"',
-        "Cache-Control": "public, max-age=29030400, immutable",
+        "Cache-Control": "public, max-age=3600, must-revalidate",
         "Accept-Ranges": "bytes",
         "Vary": "Accept",
         "X-Content-Type-Options": "nosniff",
@@ -221,7 +221,7 @@ async def test_what_is_cached_is_not_sent_again(world: World) -> None:
         for known in (etag, strong, f"W/{strong}", "*", f'"x", W/"y,z" ,{etag}'):
             status, body, headers = await world.ask(path, If_None_Match=known)
             assert (status, body, headers["Etag"]) == (304, b"", etag), known
-            assert headers["Cache-Control"].endswith("immutable")
+            assert headers["Cache-Control"].startswith("public, max-age=3600")
         for other in ('"x"', strong.strip('"'), '"*"', f'"{cid}"'):
             assert await world.status(path, If_None_Match=other) == 200, other
         assert await world.status(path, "HEAD", If_None_Match=etag) == 304
@@ -331,7 +331,7 @@ async def test_a_car_of_a_path_with_its_headers(world: World, shelf: Shelf) -> N
     assert headers["X-Ipfs-Path"] == path
     assert headers["X-Ipfs-Roots"] == f"{root},{inner},{file}"
     assert headers["Etag"].startswith(f'W/"all.{root}.')
-    assert headers["Cache-Control"].endswith("immutable")
+    assert headers["Cache-Control"].startswith("public, max-age=3600")
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Content-Location"] == path + "?format=car&car-version=1&car-order=dfs&car-dups=y"
     assert "Content-Length" not in headers

@@ -1,0 +1,51 @@
+"""Takes what was erased out of the backups that were made before, and writes these anew without it.
+
+A backup whose list says that it was struck as far as the folder's list of erased records goes is passed over.
+The parts that only the older version had go with the next ``BackupFolder.keep``. Blocking; the caller holds
+the folder.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from node.core.errors import Unavailable
+from node.core.files import translated
+from node.store.backup.folder import BackupFolder
+from node.store.backup.manifest import DATA, Manifest
+from node.store.backup.strike import FILES, strike
+
+
+def is_pending(folder: BackupFolder) -> bool:
+    """Whether a backup may hold something that was erased since. Raises ``CorruptState``, ``Unavailable``."""
+    lines = len(folder.erased())
+    return any(folder.read(name).struck < lines for name in folder.names())
+
+
+def purge(folder: BackupFolder, stop: threading.Event) -> int:
+    """How many backups were written anew. Raises ``CorruptState``, ``Unavailable``."""
+    lines, changed = folder.erased(), 0
+    for name in folder.names():
+        manifest = folder.read(name)
+        if manifest.struck < len(lines):
+            with translated(f"the backup {name} in {folder.path} cannot be written anew"):
+                struck = _struck(folder, manifest, lines[manifest.struck :], stop)
+                folder.write(replace(struck, struck=len(lines)))
+            changed += struck is not manifest
+    return changed
+
+
+def _struck(folder: BackupFolder, manifest: Manifest, gone: list[str], stop: threading.Event) -> Manifest:
+    for name in FILES:
+        kept = manifest.file(f"{DATA}/{name}")
+        if kept is None:
+            continue
+        if stop.is_set():
+            raise Unavailable("the backup was stopped")
+        copied = folder.work / name
+        folder.take(kept, copied)
+        if strike(copied, gone):
+            manifest = manifest.with_file(folder.put(kept.path, copied, stop=stop))
+        copied.unlink()
+    return manifest

@@ -1,0 +1,77 @@
+"""Takes erased records out of a data directory that no node uses: one that is being restored, or the files of
+an older backup. It leaves no tombstone; the row of such a record stays as withdrawn, so that the record is
+not let in again. Blocking; raises ``CorruptState``, ``Unavailable``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from node.core.errors import CorruptState, Rejected, Unavailable
+from node.core.ipld.cid import Cid
+from node.store import hit_labels, record_reads, record_writes, refuted_answers
+
+_REASON = "erased"
+
+
+def _records(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
+    for cid in cids:
+        said = record_reads.verdicts(connection, [cid.multihash])
+        for one in (*said, cid):
+            record_writes.withdraw_one(connection, one.multihash, _REASON)
+            record_writes.delete_for_good(connection, one.multihash)
+
+
+def _imported(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
+    named = [(cid.multihash,) for cid in cids]
+    connection.executemany("DELETE FROM block WHERE multihash = ?", named)
+
+
+def _refuted(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
+    refuted_answers.forget(connection, list(map(str, cids)))
+
+
+def _labels(connection: sqlite3.Connection, cids: Sequence[Cid]) -> None:
+    hit_labels.forget(connection, list(map(str, cids)))
+
+
+FILES: Mapping[str, Callable[[sqlite3.Connection, Sequence[Cid]], None]] = {
+    "blocks.sqlite": _records,
+    "foreign.sqlite": _imported,
+    "refuted.sqlite": _refuted,
+    "labels.sqlite": _labels,
+}
+"""What holds something of a record that was erased."""
+
+
+def strike(path: Path, cids: Sequence[str]) -> bool:
+    """Take these records out of one of ``FILES``; whether the file was changed. Lines that are no CID are
+    passed over. What was deleted is overwritten, and nothing waits beside the file."""
+    named = [cid for text in cids if (cid := _cid(text)) is not None]
+    try:
+        connection = sqlite3.connect(path, isolation_level=None)
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA foreign_keys = ON")
+            before = connection.total_changes
+            connection.execute("BEGIN IMMEDIATE")
+            FILES[path.name](connection, named)
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return connection.total_changes != before
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as exc:
+        raise Unavailable(f"erased records cannot be taken out of {path}: {exc}") from exc
+    except sqlite3.DatabaseError as exc:
+        raise CorruptState(f"{path} is damaged: {exc}") from exc
+
+
+def _cid(text: str) -> Cid | None:
+    try:
+        return Cid.parse(text, any_hash=True)
+    except Rejected:
+        return None

@@ -1,0 +1,126 @@
+"""Where a copy of what is erased may lie besides this node's own store, and what the report says of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.app.operator import opened
+from node.core.ipld.cid import Cid
+from node.core.settings import load
+from tests.faults.node_kit import Client, environ_of, eventually, start, typed
+from tests.simulators.kubo import KuboStandIn
+
+pytestmark = pytest.mark.slow
+
+SECRET = "Under the third stone of the zanzibarquux."
+QUESTION = "Where does the spare key of the boat house lie?"
+SHARING = {"sharing": {"publish": "all"}}
+
+
+async def erased(
+    folder: Path, *words: str, **settings: str
+) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+    """The report, and its places."""
+    done = await typed({**environ_of(folder), **settings}, "cache", "erase", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    return report, {one["place"]: (one["state"], one["why"]) for one in report["places"]}
+
+
+async def mirrored(node: Client) -> None:
+    said = "all public blocks are mirrored"
+    await eventually(lambda: node.check("ipfs:daemon"), lambda check: said in check["output"])
+
+
+async def test_the_operators_own_daemon_deletes_the_block(tmp_path: Path) -> None:
+    """It was unpinned, and stayed readable there until somebody collected garbage."""
+    async with KuboStandIn() as daemon, start(tmp_path, ipfs={"kubo_url": daemon.url}, **SHARING) as node:
+        cid = Cid.parse(await node.store(QUESTION, SECRET, scope="public"))
+        await mirrored(node)
+        assert daemon.holds(cid)
+        _, places = await erased(tmp_path, str(cid))
+        assert places["the IPFS daemon"][0] == "reached"
+        assert not daemon.holds(cid)
+        assert cid not in daemon.pinned()
+
+
+async def test_a_daemon_that_is_away_is_named_and_told_when_it_is_back(tmp_path: Path) -> None:
+    async with KuboStandIn() as daemon:
+        settings = {"ipfs": {"kubo_url": daemon.url, "timeout_s": 1.0}, **SHARING}
+        async with start(tmp_path, **settings) as node:
+            cid = Cid.parse(await node.store(QUESTION, SECRET, scope="public"))
+            await mirrored(node)
+            daemon.faults["*"] = 500
+            _, places = await erased(tmp_path, str(cid))
+            state, why = places["the IPFS daemon"]
+            assert state == "not reached"
+            assert "told again until it hears" in why
+            assert daemon.holds(cid)
+            daemon.faults.clear()
+        flags = {
+            "data_dir": str(tmp_path / "data"),
+            "governance_dir": str(tmp_path / "governance_logs"),
+            "embed": {"engine": "none"},
+            "models": {"ollama_url": ""},
+            **settings,
+        }
+        async with opened(load({}, flags=flags)) as desk:
+            await desk.reach.tick()
+        assert not daemon.holds(cid)
+
+
+async def test_kept_predecessors_of_the_export_and_backups_are_reached_or_named(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with start(tmp_path) as node:
+        cid = await node.store(QUESTION, SECRET)
+        other = await node.store("Who waters the plants?", "The neighbour.")
+    shutil.copy(data / "knowledge-index.json", data / "knowledge-index.1.json")
+    (data / "knowledge-index.2.json").write_text(f'{{"entries": [{{"cid": "{cid}"')
+    (data / "before-restore-1").mkdir()
+    async with start(tmp_path):
+        environ = environ_of(tmp_path)
+        for name in ("here", "away"):
+            done = await typed(environ, "backup", str(tmp_path / name))
+            assert done.returncode == 0, done.stderr
+        (tmp_path / "away").rename(tmp_path / "elsewhere")
+        _, places = await erased(tmp_path, cid)
+    assert places[str(data / "knowledge-index.1.json")] == ("reached", "")
+    assert SECRET not in (data / "knowledge-index.1.json").read_text()
+    assert other in (data / "knowledge-index.1.json").read_text()
+    assert places[str(data / "knowledge-index.2.json")][0] == "not reached"
+    assert places[str(data / "before-restore-1")] == ("not reached", "a restore moved it aside: delete it")
+    state, why = places[f"backups in {tmp_path / 'here'}"]
+    assert (state, "neuroswarm backup" in why) == ("later", True)
+    assert places[f"backups in {tmp_path / 'away'}"][0] == "not reached"
+    assert places["the IPFS daemon"] == ("not there", "none is configured (ipfs.kubo_url)")
+    assert places["the decision log, closed epochs too, wherever they lie"][0] == "reached"
+
+
+async def test_all_that_a_tenant_has_can_be_exported_and_erased(tmp_path: Path) -> None:
+    environ = environ_of(tmp_path)
+    async with start(tmp_path) as node:
+        mine = [
+            await node.store(f"Which bank has account {number * 17}?", f"Bank {number}.", scope="private")
+            for number in range(3)
+        ]
+        shared = await node.store(QUESTION, SECRET)
+        done = await typed(environ, "cache", "export", "-", "--scope", "private:local")
+        assert sorted(json.loads(line)["answer"] for line in done.stdout.splitlines()) == [
+            "Bank 0.",
+            "Bank 1.",
+            "Bank 2.",
+        ]
+        report, _ = await erased(tmp_path, "--tenant", "local", "--dry-run")
+        assert {one["cid"] for one in report["erased"]} == set(mine)
+        assert (await node.entry(mine[0]))["answer"] == "Bank 0."
+        report, places = await erased(tmp_path, "--tenant", "local")
+        assert {one["cid"] for one in report["erased"]} == set(mine)
+        assert "other nodes" not in places  # none of it was public
+        for cid in mine:
+            assert (await node.get(f"/v1/cache/entries/{cid}"))[0] == 404
+        assert (await node.entry(shared))["answer"] == SECRET
