@@ -90,11 +90,12 @@ class OperatorDesk:
     cars: CarFile
     erasure: Erasure
     peers: PeerDesk
+    accept_clock: Callable[[], Awaitable[dict[str, Any]]]
 
     async def do(self, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate`` or one of
-        ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``, ``Rejected``, ``Unavailable``,
-        ``Misconfigured``."""
+        """``import``, ``export``, ``export_car``, ``name``, ``invalidate``, ``erase``, ``rotate``,
+        ``accept_clock`` or one of ``PeerDesk.commands``. Raises ``BadInput``, ``NotFound``, ``Rejected``,
+        ``Unavailable``, ``Misconfigured``."""
         commands: dict[str, Command] = {
             "import": self.take,
             "export": self.page,
@@ -103,6 +104,7 @@ class OperatorDesk:
             "export_car": partial(_blocks, self.cars),
             "name": partial(_name, self.cars),
             "erase": partial(_erase, self.erasure),
+            "accept_clock": lambda _asked: self.accept_clock(),
             **self.peers.commands(),
         }
         if what not in commands:

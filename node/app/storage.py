@@ -15,6 +15,7 @@ import aiohttp
 
 from adapters import registry
 from node import __version__
+from node.app.clock import Ask, ask_all, dates, open_clock, sources
 from node.audit.decisions.log import DecisionLog
 from node.audit.decisions.memory import MemoryLog
 from node.audit.decisions.shards import Terms
@@ -23,6 +24,7 @@ from node.audit.tlog.policy import WitnessPolicy
 from node.audit.witnesses.cosigning import load_policy
 from node.cache.keys import keyword_key
 from node.core.clock import Clock
+from node.core.clock_guard import GuardedClock
 from node.core.errors import Misconfigured
 from node.core.identity import Identity
 from node.core.metrics import Metrics
@@ -48,10 +50,10 @@ Probe: TypeAlias = Callable[[], Awaitable[Check]]
 @dataclass(frozen=True, slots=True)
 class Ground:
     """What a node and a command without a node both stand on. ``stack`` leaves what was opened on it in
-    reverse order."""
+    reverse order. ``time_sources``: asked for the date alone."""
 
     settings: Settings
-    clock: Clock
+    clock: GuardedClock
     stack: AsyncExitStack
     data_dir: Path
     identity: Identity
@@ -61,6 +63,7 @@ class Ground:
     http: aiohttp.ClientSession
     state: StateStore
     metrics: Metrics
+    time_sources: Sequence[Ask]
 
     @property
     def zone(self) -> ZoneInfo:
@@ -74,10 +77,15 @@ class Ground:
         return Recorder(self.decisions, self.metrics.unlogged, refuses=refuses)
 
 
-async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Ground:
-    """Lock the data directory and open identity, records, log, adapters and state."""
+async def open_ground(settings: Settings, wall: Clock, stack: AsyncExitStack) -> Ground:
+    """Lock the data directory and open clock, identity, records, log, adapters and state."""
     data_dir = _directory(settings.data_dir)
     stack.enter_context(DataLock.acquire(data_dir))
+    clock = await open_clock(settings, wall, data_dir)
+    http = await stack.enter_async_context(http_session(settings, dates(clock)))
+    asks = sources(settings, http, clock)
+    await ask_all(asks)  # before anything is signed
+    clock.look()
     identity = await asyncio.to_thread(Identity.load_or_create, data_dir / "keys", clock.now())
     store = await SqliteStore.open(
         data_dir / "blocks.sqlite", own_issuer=identity.root, keyword_key=keyword_key
@@ -85,7 +93,6 @@ async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -
     stack.push_async_callback(store.close)
     decisions = await open_decisions(settings, data_dir, _directory(settings.governance_dir), identity, clock)
     stack.push_async_callback(decisions.close)
-    http = await stack.enter_async_context(http_session(settings))
     adapters = list(registry.build(settings.adapters, clock, http))
     for adapter in adapters:
         stack.push_async_callback(adapter.close)
@@ -94,7 +101,7 @@ async def open_ground(settings: Settings, clock: Clock, stack: AsyncExitStack) -
     stack.push_async_callback(state.close)
     metrics = Metrics(ADMISSION_REASONS, PEER_TIERS)
     return Ground(
-        settings, clock, stack, data_dir, identity, store, decisions, adapters, http, state, metrics
+        settings, clock, stack, data_dir, identity, store, decisions, adapters, http, state, metrics, asks
     )
 
 
@@ -168,14 +175,15 @@ def _directory(text: str) -> Path:
     return path
 
 
-def http_session(settings: Settings) -> aiohttp.ClientSession:
+def http_session(settings: Settings, *traces: aiohttp.TraceConfig) -> aiohttp.ClientSession:
     """The one session for outside sources: no cookies, no proxies from the environment, no decompression
-    that nobody bounds, few connections to one host."""
+    that nobody bounds, few connections to one host. ``traces`` hear of each answer."""
     contact = f" (+{settings.adapters.contact})" if settings.adapters.contact else ""
     return aiohttp.ClientSession(
         auto_decompress=False,
         trust_env=False,
         cookie_jar=aiohttp.DummyCookieJar(),
+        trace_configs=list(traces),
         connector=aiohttp.TCPConnector(limit=64, limit_per_host=8),
         headers={"User-Agent": f"neuroswarm/{__version__}{contact}"},
     )

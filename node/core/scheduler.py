@@ -2,51 +2,52 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
-
+from node.core.clock import Clock
 from node.core.errors import NodeError
 
 log = logging.getLogger("neuroswarm.jobs")
 
 Job = Callable[[], Awaitable[object]]
 
+JITTER = 0.1
+"""Of an interval, either way: jobs of one length do not all run at once."""
+
 
 class Scheduler:
-    """Runs jobs at intervals, never one beside itself, a late run once."""
+    """Runs jobs at intervals of monotonic time, whatever the wall clock does: never one beside itself, a late
+    run once."""
 
-    def __init__(self) -> None:
-        self._scheduler = AsyncIOScheduler(timezone="UTC")
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._jobs: list[tuple[float, str, Job]] = []
+        self._tasks: list[asyncio.Task[None]] = []
 
-    def every(self, seconds: int, name: str, job: Job) -> None:
+    def every(self, seconds: float, name: str, job: Job) -> None:
         """Register a job; the first run comes after one interval, with some jitter."""
+        self._jobs.append((seconds, name, job))
 
-        async def run() -> None:
+    def start(self) -> None:
+        """Begin; needs a running event loop."""
+        self._tasks = [asyncio.create_task(self._work(*one), name=f"job {one[1]}") for one in self._jobs]
+
+    def stop(self) -> None:
+        """No further run begins, and none under way goes on. Idempotent."""
+        for task in self._tasks:
+            task.cancel()
+        self._tasks = []
+
+    async def _work(self, seconds: float, name: str, job: Job) -> None:
+        due = self._clock.monotonic()
+        while True:
+            due = max(due + seconds * (1 + JITTER * (2 * self._clock.random() - 1)), self._clock.monotonic())
+            await self._clock.sleep(due - self._clock.monotonic())
             try:
                 await job()
             except NodeError as exc:
                 log.warning("job %s failed: %s", name, exc)
             except Exception:  # the job runner: one failing job must not end the others
                 log.exception("job %s failed", name)
-
-        self._scheduler.add_job(
-            run,
-            "interval",
-            seconds=seconds,
-            jitter=max(1, seconds // 10),
-            id=name,
-            max_instances=1,
-            coalesce=True,
-            misfire_grace_time=None,
-        )
-
-    def start(self) -> None:
-        """Begin; needs a running event loop."""
-        self._scheduler.start()
-
-    def stop(self) -> None:
-        """No further run begins; one under way ends with the loop's tasks."""
-        if self._scheduler.running:
-            self._scheduler.shutdown(wait=False)

@@ -222,6 +222,15 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """When the wall clock is not believed. ``jump_s``: a jump longer than this; 0 believes it always.
+    ``sources``: https addresses whose dates are asked for; none by default."""
+
+    jump_s: float = _between(0, 300.0, 86_400)
+    sources: tuple[str, ...] = _url(())
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The whole tree."""
 
@@ -238,6 +247,7 @@ class Settings:
     sharing: Sharing = Sharing()
     peers: Peers = Peers()
     log: Log = Log()
+    clock: Clock = Clock()
 
 
 _Node = TypeVar("_Node")
@@ -364,6 +374,12 @@ def _check(settings: Settings) -> None:
         ) from exc
     if any(not char.isprintable() for char in settings.adapters.contact):
         raise Misconfigured("setting adapters.contact must be one line of printable text")
+    for url in settings.clock.sources:
+        if not url.startswith("https://"):
+            raise Misconfigured(
+                f"setting clock.sources must be https addresses, not {url[:80]!r}: anybody on the way could "
+                "change the date of another"
+            )
     for url in settings.adapters.news.feeds:
         if url != "none":
             _check_url("adapters.news.feeds", url)

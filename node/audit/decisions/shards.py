@@ -188,7 +188,7 @@ class Shards:
         try:
             await self._check_newest()
             await self._begin(turn)
-            if self._has_last_leaf and not self.now.tile_log.is_held:
+            if self._has_last_leaf and not self.now.tile_log.unsigned:
                 await self._turn_over()
         except BaseException:
             self.now.keys.close()
@@ -218,7 +218,7 @@ class Shards:
         be closed: it grows on."""
         if self._taken < self.terms.shard_entries - 1:
             return False
-        return not (shard.tile_log.is_held or shard.tile_log.suspended)
+        return not shard.tile_log.unsigned
 
     def _landed(self, size_bytes: int, appending: asyncio.Future[int]) -> None:
         self._in_flight.discard(appending)

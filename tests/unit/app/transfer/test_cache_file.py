@@ -68,6 +68,11 @@ def no_peers() -> PeerDesk:
         return kit(Path(folder)).desk
 
 
+async def no_doubt() -> dict[str, Any]:
+    """The operator's word on a clock that nothing speaks against."""
+    return {"against": ""}
+
+
 class Desk:
     """One node's memory with its cache file and operator's desk."""
 
@@ -96,7 +101,7 @@ class Desk:
         )
         cars = CarFile(foreign, Kept(), self.store.records, self.clock)
         erasure = Erasure(self.store.records, eraser, foreign, recorder, "test")
-        return OperatorDesk(self.file, invalidator, rotation, cars, erasure, no_peers())
+        return OperatorDesk(self.file, invalidator, rotation, cars, erasure, no_peers(), no_doubt)
 
     async def report(self, outcome: Remembered) -> None:
         self.reported.append(outcome)
