@@ -41,10 +41,11 @@ class Scheduler:
         self._tasks = []
 
     async def _work(self, seconds: float, name: str, job: Job) -> None:
-        due = self._clock.monotonic()
+        began = self._clock.monotonic()
         while True:
-            due = max(due + seconds * (1 + JITTER * (2 * self._clock.random() - 1)), self._clock.monotonic())
+            due = began + seconds * (1 + JITTER * (2 * self._clock.random() - 1))
             await self._clock.sleep(due - self._clock.monotonic())
+            began = self._clock.monotonic()
             try:
                 await job()
             except NodeError as exc:
