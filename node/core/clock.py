@@ -59,10 +59,13 @@ class SystemClock:
         return random.random()  # noqa: S311 - jitter only
 
 
+_TELLS_SLEEP = hasattr(time, "CLOCK_BOOTTIME")
+
+
 def suspended_s() -> float:
     """Seconds that this machine has slept since it was started, where the system tells (Linux), else 0. They
     are missing from ``monotonic``."""
-    if not hasattr(time, "CLOCK_BOOTTIME"):
+    if not _TELLS_SLEEP:
         return 0.0
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
 

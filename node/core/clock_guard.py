@@ -91,6 +91,7 @@ class GuardedClock:
         self._limit_s = limit_s
         self._asleep_s = asleep_s
         self._boot = boot
+        self._slept_s = 0.0
         self._heard = Heard(limit_s)
         self._lock = threading.Lock()
         self._is_accepted = saved is not None and saved.is_accepted
@@ -114,7 +115,8 @@ class GuardedClock:
         wall = self._clock.now()
         if not self._limit_s:
             return wall
-        count_s = self._count()
+        # Asked for at every request: whether the machine has slept is looked at where the two differ.
+        count_s = self._clock.monotonic() + self._slept_s
         shift = wall.timestamp() - count_s
         was = self._wall_shift
         if was is None or not -_STEP_S < shift - was < _STEP_S:
@@ -193,7 +195,8 @@ class GuardedClock:
     # --- judging ----------------------------------------------------------------------------------
 
     def _count(self) -> float:
-        return self._clock.monotonic() + self._asleep_s()
+        self._slept_s = self._asleep_s()
+        return self._clock.monotonic() + self._slept_s
 
     def _read(self) -> tuple[float, datetime]:
         """The count and the wall clock of one moment: whoever is put aside between the two, for as long as it
